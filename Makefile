@@ -1,0 +1,48 @@
+.DEFAULT_GOAL := help
+.PHONY: help install run test check format bench dist clean
+
+PYTHON ?= python3
+PORT ?= 8080
+BIN := .venv/bin
+
+help: ## show this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.venv/sample: setup.py
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/dev: setup.py
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+install: .venv/dev ## create .venv with everything that development needs
+
+run: .venv/sample ## serve the sample on http://127.0.0.1:8080 (PORT=… for another port)
+	@echo 'Open http://127.0.0.1:$(PORT)/  -  and in another terminal, make yourself an administrator:'
+	@echo '  $(BIN)/python -m wsgiauth createsuperuser'
+	@$(BIN)/waitress-serve --listen=127.0.0.1:$(PORT) sample_wsgi:app
+
+test: .venv/dev ## run the tests
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+check: .venv/dev ## what CI runs: lint, types, tests with branch coverage
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/mypy
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m pytest -n auto --dist loadfile && $(BIN)/coverage combine --quiet && $(BIN)/coverage report
+
+format: .venv/dev ## format the code and mend what lint can mend
+	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+bench: .venv/dev ## time what identifying a caller costs, beside its floor
+	$(BIN)/python -m tests.bench
+
+dist: .venv/dev ## build the sdist and the wheel into dist/
+	$(BIN)/python -m build
+
+clean: ## remove everything that these commands made, but no database
+	rm -rf .venv build dist artefacts *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -exec rm -rf {} +

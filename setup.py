@@ -1,0 +1,70 @@
+"""Packaging of wsgiauth; the tools' configuration is in pyproject.toml."""
+
+import re
+from pathlib import Path
+
+from setuptools import setup
+
+HERE = Path(__file__).parent
+VERSION = re.search(
+    r'__version__ = "([^"]+)"', (HERE / "wsgiauth/__init__.py").read_text(encoding="utf-8")
+)[1]
+
+DRIVERS = {"postgres": ["psycopg[binary]>=3.2"], "mysql": ["PyMySQL>=1.1.1"]}
+TEST = [
+    "pytest>=8",
+    "pytest-randomly",
+    "pytest-xdist",
+    "webtest>=3.0.4",
+    "build",
+    "setuptools>=77",
+    "coverage>=7.10",
+    "PasteDeploy>=3.1",
+    "selenium>=4.20",
+    *DRIVERS["postgres"],
+    *DRIVERS["mysql"],
+]
+
+setup(
+    name="wsgiauth",
+    version=VERSION,
+    description="Accounts for any WSGI application, put on with one line",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="MIT",
+    license_files=["LICENSE"],
+    keywords="wsgi authentication jwt bcrypt login middleware",
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Developers",
+        "Operating System :: OS Independent",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.11",
+        "Topic :: Internet :: WWW/HTTP :: WSGI :: Middleware",
+        "Topic :: Security",
+        "Typing :: Typed",
+    ],
+    python_requires=">=3.11",
+    packages=["wsgiauth", "wsgiauth.endpoints"],
+    py_modules=["sample_wsgi"],
+    package_data={
+        "wsgiauth": ["py.typed", "data/*.txt", "migrations/*.py", "templates/*"],
+    },
+    install_requires=[
+        "bcrypt>=4.1",
+        "peewee>=4.5,<5",
+        "pyjwt>=2.13,<3",
+        "waitress>=3.0.1",
+        "webob>=1.8.8",
+    ],
+    extras_require={
+        **DRIVERS,
+        "test": TEST,
+        "dev": [*TEST, "mypy>=1.15", "ruff", "types-peewee", "types-WebOb", "types-PyMySQL"],
+    },
+    entry_points={
+        "console_scripts": ["wsgiauth = wsgiauth.cli:main"],
+        "paste.filter_app_factory": ["main = wsgiauth.paste:filter_app_factory"],
+        "paste.app_factory": ["main = sample_wsgi:app_factory"],
+    },
+)
