@@ -1,0 +1,336 @@
+"""Settings: what is accepted, what is refused, and that nothing secret is said."""
+
+import dataclasses
+import traceback
+
+import pytest
+
+from tests.sites import SECRET_KEY, echo
+from wsgiauth import AuthMiddleware, Settings
+from wsgiauth.exceptions import ConfigurationError, WsgiAuthError
+
+pytestmark = pytest.mark.promise(29)
+
+LONG_KEY = 2 * SECRET_KEY
+PASSWORD_IN_URL = "postgresql://ada:hunter2canary@db.example.org/accounts"
+
+
+def refused(name, value):
+    with pytest.raises(ConfigurationError, match=f"^{name} must be ") as caught:
+        Settings(**{name: value})
+    return caught.value
+
+
+def test_the_defaults_are_those_of_the_documentation():
+    assert dataclasses.asdict(Settings()) == {
+        "SECRET_KEY": None,
+        "JWT_ALGORITHM": "HS256",
+        "JWT_EXPIRY_MINUTES": 60,
+        "JWT_ISSUER": None,
+        "JWT_AUDIENCE": None,
+        "DATABASE_URL": "sqlite:///wsgiauth.db",
+        "BCRYPT_ROUNDS": 12,
+        "PASSWORD_MIN_LENGTH": 8,
+        "REGISTRATION": True,
+        "COOKIE_SECURE": "auto",
+        "TRUSTED_ORIGINS": (),
+        "TEMPLATES": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("JWT_ALGORITHM", algorithm) for algorithm in ("HS256", "HS384", "HS512")),
+        *(("JWT_EXPIRY_MINUTES", minutes) for minutes in (1, 5_256_000)),
+        *(("BCRYPT_ROUNDS", rounds) for rounds in (4, 31)),
+        *(("PASSWORD_MIN_LENGTH", length) for length in (8, 72)),
+        *(("DATABASE_URL", url) for url in ("sqlite:///:memory:", "mysql+pool://h/d")),
+        *(("REGISTRATION", switch) for switch in (True, False)),
+        *(("COOKIE_SECURE", choice) for choice in ("auto", "on")),
+        *((name, "https://example.org") for name in ("JWT_ISSUER", "JWT_AUDIENCE")),
+        ("TEMPLATES", "."),
+        ("TRUSTED_ORIGINS", ("https://a.example", "http://[::1]:8080")),
+    ],
+)
+def test_a_value_in_range_is_kept(name, value):
+    assert getattr(Settings(**{name: value}), name) == value
+
+
+WRONG = {
+    "JWT_ALGORITHM": ["none", "hs256", "HS256 ", "RS256", "ES256", "", None, 256, ["HS256"]],
+    "JWT_EXPIRY_MINUTES": [0, -1, 5_256_001, 60.0, float("nan"), True, "60", None],
+    "BCRYPT_ROUNDS": [3, 32, -12, 12.0, True, "12", None],
+    "PASSWORD_MIN_LENGTH": [7, 73, -8, 8.0, True, "8", None],
+    "DATABASE_URL": ["", "accounts.db", None, 5, b"sqlite:///accounts.db"],
+    "REGISTRATION": [1, 0, "on", "off", None, []],
+    "COOKIE_SECURE": ["off", "ON", "", True, False, None, ["on"]],
+    "JWT_ISSUER": ["", 7, b"https://example.org", ["https://example.org"]],
+    "JWT_AUDIENCE": ["", 7, b"https://example.org", ["https://example.org"]],
+    "TEMPLATES": ["", 7, b".", "no such folder", __file__, "nul\0", "\ud800", "too long" * 99],
+    "TRUSTED_ORIGINS": ["https://a.example", ["https://a.example"], None, (None,), (b"a",)],
+    "SECRET_KEY": [LONG_KEY.encode(), 7, True, ["x"] * 64],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        pytest.param(name, value, id=f"{name}={value!a:.20}")
+        for name, values in WRONG.items()
+        for value in values
+    ],
+)
+def test_a_value_of_another_type_or_out_of_range_is_refused_by_the_settings_name(name, value):
+    refused(name, value)
+
+
+def test_a_configuration_error_is_a_value_error_of_ours():
+    error = refused("BCRYPT_ROUNDS", 3)
+    assert isinstance(error, ValueError)
+    assert isinstance(error, WsgiAuthError)
+
+
+def test_settings_are_frozen():
+    settings = Settings(SECRET_KEY=SECRET_KEY)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        settings.BCRYPT_ROUNDS = 4
+
+
+def test_a_name_that_is_no_setting_is_refused_as_a_keyword():
+    with pytest.raises(TypeError, match="SECRETKEY"):
+        Settings(SECRETKEY=SECRET_KEY)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "length"), [("HS256", 32), ("HS384", 48), ("HS512", 64)], ids=str
+)
+def test_a_key_is_at_least_as_long_as_the_hash(algorithm, length):
+    long_enough, too_short = LONG_KEY[:length], LONG_KEY[: length - 1]
+    assert Settings(SECRET_KEY=long_enough, JWT_ALGORITHM=algorithm)
+    with pytest.raises(ConfigurationError, match=f"at least {length} bytes for {algorithm}"):
+        Settings(SECRET_KEY=too_short, JWT_ALGORITHM=algorithm)
+
+
+def test_the_length_of_a_key_is_counted_in_bytes():
+    assert Settings(SECRET_KEY="éèàüöäñçßøåæœðþł")
+
+
+@pytest.mark.parametrize("key", [f" {SECRET_KEY} ", f"{SECRET_KEY}\n", f"'{SECRET_KEY}'"], ids=repr)
+def test_a_key_is_used_as_it_is_written(key):
+    assert Settings.from_mapping({"SECRET_KEY": key}).require_secret_key() == key
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("hunter2canary", id="short"),
+        pytest.param("x" * 64, id="one character"),
+        pytest.param("abcdefg" * 10, id="seven characters"),
+        pytest.param("0" * 63 + "1", id="nearly one character"),
+        pytest.param("change-me-change-me-change-me-now-4711", id="change-me"),
+        pytest.param("CHANGEME-3f1c9a7d2e8b4056a1b2c3d4e5f60718", id="CHANGEME"),
+        pytest.param("please change this before you go live!", id="change this"),
+        pytest.param("your-256-bit-secret-goes-right-in-here", id="your-256-bit-secret"),
+        pytest.param("my_very_own_secret_of_32_characters_xyz", id="my_secret"),
+        pytest.param("django-insecure-3f1c9a7d2e8b4056a1b2c3d4", id="insecure"),
+        pytest.param("this is a placeholder for the real thing", id="placeholder"),
+        pytest.param("an example of a key that is long enough", id="example"),
+        pytest.param("secret-key-3f1c9a7d2e8b4056a1b2c3d4e5f6", id="secret-key"),
+        pytest.param("<a random text of 32 or more characters>", id="angle brackets"),
+        pytest.param("\ud800" + SECRET_KEY, id="unpaired surrogate"),
+    ],
+)
+def test_a_key_that_protects_nothing_is_refused_without_printing_it(key):
+    error = refused("SECRET_KEY", key)
+    assert "`python -m wsgiauth secret`" in str(error)
+    assert not key or key not in "".join(traceback.format_exception(error))
+
+
+def test_eight_different_characters_make_a_key():
+    assert Settings(SECRET_KEY="abcdefgh" * 4)
+
+
+def test_a_missing_key_is_refused_where_it_is_asked_for():
+    with pytest.raises(ConfigurationError, match=r"^SECRET_KEY must be set"):
+        Settings().require_secret_key()
+
+
+def test_the_middleware_does_not_start_without_a_key(tmp_path):
+    database = tmp_path / "accounts.db"
+    with pytest.raises(ConfigurationError, match=r"^SECRET_KEY must be set"):
+        AuthMiddleware(echo, Settings(DATABASE_URL=f"sqlite:///{database}"))
+    assert not database.exists()
+
+
+def test_the_representation_shows_neither_the_key_nor_the_databases_password():
+    settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=PASSWORD_IN_URL)
+    shown = repr(settings) + str(settings)
+    assert SECRET_KEY not in shown
+    assert "hunter2canary" not in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("JWT_ALGORITHM", "HS1"),
+        ("BCRYPT_ROUNDS", 3),
+        ("TEMPLATES", "no such folder"),
+        ("TRUSTED_ORIGINS", ("null",)),
+    ],
+)
+def test_an_error_elsewhere_shows_neither_of_them(name, value):
+    secrets = {"SECRET_KEY": LONG_KEY, "DATABASE_URL": PASSWORD_IN_URL}
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(**secrets, **{name: value})
+    shown = "".join(traceback.format_exception(caught.value))
+    assert LONG_KEY not in shown
+    assert "hunter2canary" not in shown
+
+
+def test_a_database_url_that_is_none_is_not_printed():
+    assert "hunter2canary" not in str(refused("DATABASE_URL", "hunter2canary"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("SECRET_KEY", SECRET_KEY, SECRET_KEY),
+        ("JWT_EXPIRY_MINUTES", "15", 15),
+        ("BCRYPT_ROUNDS", " 10 ", 10),
+        ("PASSWORD_MIN_LENGTH", "012", 12),
+        *(("REGISTRATION", word, True) for word in ("on", "true", "YES", "1", " On ")),
+        *(("REGISTRATION", word, False) for word in ("off", "False", "no", "0")),
+        ("COOKIE_SECURE", "on", "on"),
+        ("COOKIE_SECURE", "Yes", "on"),
+        ("COOKIE_SECURE", "AUTO", "auto"),
+        ("TRUSTED_ORIGINS", "https://a.example", ("https://a.example",)),
+        ("TRUSTED_ORIGINS", "https://a.example,\n http://b:8", ("https://a.example", "http://b:8")),
+        ("TRUSTED_ORIGINS", " , ", ()),
+        ("DATABASE_URL", PASSWORD_IN_URL, PASSWORD_IN_URL),
+    ],
+)
+def test_text_is_read_as_the_type_of_its_setting(monkeypatch, name, text, value):
+    monkeypatch.setenv(name, text)
+    assert getattr(Settings.from_environ(), name) == value
+    assert getattr(Settings.from_mapping({name: text}), name) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(
+            ("JWT_EXPIRY_MINUTES", text)
+            for text in ("an hour", "1h", "60.0", "1e2", "0x3c", "1_000", "-1", "+60", "٦٠", "0")
+        ),
+        ("JWT_EXPIRY_MINUTES", "9" * 5000),
+        ("BCRYPT_ROUNDS", "3"),
+        ("PASSWORD_MIN_LENGTH", " "),
+        ("REGISTRATION", "maybe"),
+        ("REGISTRATION", " "),
+        ("COOKIE_SECURE", "off"),
+        ("TRUSTED_ORIGINS", "*"),
+    ],
+    ids=lambda text: text[:10],
+)
+def test_text_that_cannot_be_read_is_refused_by_the_settings_name(name, text):
+    with pytest.raises(ConfigurationError, match=f"^{name} must be "):
+        Settings.from_mapping({name: text})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("BCRYPT_ROUNDS", 10, 10),
+        ("REGISTRATION", False, False),
+        ("TRUSTED_ORIGINS", ["https://a.example"], ("https://a.example",)),
+        ("TRUSTED_ORIGINS", ("https://a.example",), ("https://a.example",)),
+        ("SECRET_KEY", None, None),
+    ],
+)
+def test_a_mapping_may_hold_values_of_the_right_type(name, value, expected):
+    assert getattr(Settings.from_mapping({name: value}), name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("BCRYPT_ROUNDS", 10.0), ("REGISTRATION", 1), ("TRUSTED_ORIGINS", {"a"})]
+)
+def test_a_mapping_may_not_hold_values_of_another_type(name, value):
+    with pytest.raises(ConfigurationError, match=f"^{name} must be "):
+        Settings.from_mapping({name: value})
+
+
+@pytest.mark.parametrize("field", dataclasses.fields(Settings), ids=lambda field: field.name)
+def test_an_empty_text_in_the_environment_is_not_set(monkeypatch, field):
+    monkeypatch.setenv(field.name, "")
+    assert getattr(Settings.from_environ(), field.name) == field.default
+
+
+def test_a_mapping_may_hold_what_is_no_setting():
+    assert Settings.from_mapping({"PATH": "/bin", "secret_key": "x", "HOME": 7}) == Settings()
+
+
+# The table of Go's TestCrossOriginProtectionAddTrustedOriginErrors, and what follows from ours.
+@pytest.mark.promise(17)
+@pytest.mark.parametrize(
+    "origin",
+    [
+        pytest.param("https://example.com", id="valid origin"),
+        pytest.param("https://example.com:8080", id="valid origin with port"),
+        pytest.param("http://example.com", id="http origin"),
+        pytest.param("https://[::1]:8080", id="address of version 6"),
+        pytest.param("https://xn--bcher-kva.example", id="international name"),
+    ],
+)
+def test_an_origin_is_a_scheme_a_host_and_perhaps_a_port(origin):
+    assert Settings(TRUSTED_ORIGINS=(origin,))
+
+
+@pytest.mark.promise(17)
+@pytest.mark.parametrize(
+    "origin",
+    [
+        pytest.param("example.com", id="missing scheme"),
+        pytest.param("https://", id="missing host"),
+        pytest.param("https://example.com/", id="trailing slash"),
+        pytest.param("https://example.com/path", id="with path"),
+        pytest.param("https://example.com?query=value", id="with query"),
+        pytest.param("https://example.com#fragment", id="with fragment"),
+        pytest.param("https://ex ample.com", id="invalid url"),
+        pytest.param("", id="empty string"),
+        pytest.param("null", id="null"),
+        pytest.param("*", id="any"),
+        pytest.param("ftp://example.com", id="another scheme"),
+        pytest.param("https://ada@example.com", id="with user"),
+        pytest.param("https://:8080", id="port without host"),
+        pytest.param("https://example.com:0", id="port zero"),
+        pytest.param("https://example.com:http", id="port that is no number"),
+        pytest.param("https://[::1", id="open bracket"),
+        pytest.param("https://example.com\\", id="backslash"),
+        pytest.param("https://example.com\n", id="line feed"),
+    ],
+)
+def test_what_is_no_origin_is_refused(origin):
+    refused("TRUSTED_ORIGINS", ("https://a.example", origin))
+
+
+@pytest.mark.promise(8)
+@pytest.mark.parametrize(
+    ("name", "value", "is_risky"),
+    [
+        ("BCRYPT_ROUNDS", 9, True),
+        ("BCRYPT_ROUNDS", 10, False),
+        ("JWT_EXPIRY_MINUTES", 60 * 24 * 30 + 1, True),
+        ("JWT_EXPIRY_MINUTES", 60 * 24 * 30, False),
+    ],
+)
+def test_what_is_allowed_but_unwise_is_named(name, value, is_risky):
+    risks = Settings(**{name: value}).risks()
+    assert [risk.startswith(f"{name} is {value}") for risk in risks] == [True] * is_risky
+
+
+@pytest.mark.promise(8)
+def test_the_middleware_warns_of_risks(site, caplog):
+    messages = [record.getMessage() for record in caplog.get_records("setup")]
+    assert any(message.startswith("BCRYPT_ROUNDS is 4: below 10") for message in messages)

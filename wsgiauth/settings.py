@@ -1,0 +1,229 @@
+"""Settings: checked once, when they are made, and frozen from then on."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+from wsgiauth.exceptions import ConfigurationError
+
+# RFC 7518 section 3.2: a key at least as long as the hash's output, in bytes.
+MINIMUM_KEY_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}
+
+# OWASP Password Storage Cheat Sheet: a bcrypt work factor of 10 at the least.
+MINIMUM_SAFE_ROUNDS = 10
+
+_PLACEHOLDER = re.compile(
+    r"change[-_ ]?(?:me|this|it)|placeholder|insecure|example|secret[-_ ]?key|^<.*>$"
+    r"|(?:your|my)[-_ ](?:\w+[-_ ])*(?:secret|key)",
+    re.IGNORECASE,
+)
+# As browsers write them (the URL standard, "serialization of an origin"); compared exactly.
+_ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?")
+_DEFAULT_PORT = re.compile(r"http:.*:80|https:.*:443")
+_WORDS = {"on": True, "true": True, "yes": True, "1": True}
+_WORDS |= {"off": False, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Everything that can be configured, by the same upper-case names everywhere.
+
+    Attributes:
+        SECRET_KEY: Signs tokens (HMAC, RFC 7518 section 3.2), used exactly as written. Needed
+            wherever tokens are issued or verified; managing users works without it.
+        JWT_ALGORITHM: `HS256`, `HS384` or `HS512`.
+        JWT_EXPIRY_MINUTES: How long a login lasts, in whole minutes.
+        JWT_ISSUER: The `iss` claim, set and demanded when given.
+        JWT_AUDIENCE: The `aud` claim, set and demanded when given.
+        DATABASE_URL: `sqlite:///file.db`, `postgresql://…` or `mysql://…`; `+pool` after the
+            scheme asks for a connection pool.
+        BCRYPT_ROUNDS: bcrypt's cost: each step doubles the time of a hash.
+        PASSWORD_MIN_LENGTH: The shortest new password, in characters.
+        REGISTRATION: Whether strangers may create accounts at /auth/register.
+        COOKIE_SECURE: `auto` goes by `wsgi.url_scheme`; `on` is for a server behind a proxy that
+            speaks https to the browser without saying so.
+        TRUSTED_ORIGINS: Other origins, such as `https://app.example.org`, whose pages may send
+            requests with the browser's cookie.
+        TEMPLATES: A folder; a file there replaces wsgiauth's page of the same name.
+
+    Raises:
+        ConfigurationError: A value is of the wrong type or out of range. The message names the
+            setting and never shows the secret key or the database's password.
+    """
+
+    SECRET_KEY: str | None = field(default=None, repr=False)
+    JWT_ALGORITHM: str = "HS256"
+    JWT_EXPIRY_MINUTES: int = 60
+    JWT_ISSUER: str | None = None
+    JWT_AUDIENCE: str | None = None
+    DATABASE_URL: str = field(default="sqlite:///wsgiauth.db", repr=False)
+    BCRYPT_ROUNDS: int = 12
+    PASSWORD_MIN_LENGTH: int = 8
+    REGISTRATION: bool = True
+    COOKIE_SECURE: str = "auto"
+    TRUSTED_ORIGINS: tuple[str, ...] = ()
+    TEMPLATES: str | None = None
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
+        """Make settings of a mapping, whose values may be written as text.
+
+        Args:
+            mapping: Values by setting name. Names that are not settings are ignored, so a whole
+                process environment or framework configuration may be given; an empty text is how
+                an environment says "not set".
+
+        Raises:
+            ConfigurationError: See the class.
+        """
+        return cls(
+            **{
+                each.name: _READERS.get(each.name, _unchanged)(each.name, mapping[each.name])
+                for each in fields(cls)
+                if mapping.get(each.name, "") != ""
+            }
+        )
+
+    @classmethod
+    def from_environ(cls) -> Self:
+        """Make settings of the process environment.
+
+        Raises:
+            ConfigurationError: See the class.
+        """
+        return cls.from_mapping(os.environ)
+
+    def __post_init__(self) -> None:
+        if self.JWT_ALGORITHM not in tuple(MINIMUM_KEY_BYTES):
+            raise _wrong("JWT_ALGORITHM", "one of HS256, HS384, HS512")
+        _check_whole_number(self, "JWT_EXPIRY_MINUTES", 1, 5_256_000)  # ten years
+        _check_whole_number(self, "BCRYPT_ROUNDS", 4, 31)
+        _check_whole_number(self, "PASSWORD_MIN_LENGTH", 8, 72)
+        if not isinstance(self.DATABASE_URL, str) or ":" not in self.DATABASE_URL:
+            raise _wrong("DATABASE_URL", "a URL such as sqlite:///wsgiauth.db")
+        if not isinstance(self.REGISTRATION, bool):
+            raise _wrong("REGISTRATION", "on or off")
+        if self.COOKIE_SECURE not in ("auto", "on"):
+            raise _wrong("COOKIE_SECURE", "auto or on")
+        for name in ("JWT_ISSUER", "JWT_AUDIENCE", "TEMPLATES"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, str) and value):
+                raise _wrong(name, "a text, or left out")
+        if self.TEMPLATES is not None and not _is_folder(self.TEMPLATES):
+            raise _wrong("TEMPLATES", "a folder that exists")
+        self._check_trusted_origins()
+        self._check_secret_key()
+
+    def require_secret_key(self) -> str:
+        """Return SECRET_KEY.
+
+        Raises:
+            ConfigurationError: There is none.
+        """
+        if self.SECRET_KEY is None:
+            raise _wrong("SECRET_KEY", "set: `python -m wsgiauth secret` prints a new one")
+        return self.SECRET_KEY
+
+    def risks(self) -> list[str]:
+        """Return what is allowed but unwise in these settings, as sentences for an operator."""
+        risks = []
+        if self.BCRYPT_ROUNDS < MINIMUM_SAFE_ROUNDS:
+            risks.append(
+                f"BCRYPT_ROUNDS is {self.BCRYPT_ROUNDS}: below {MINIMUM_SAFE_ROUNDS}, stolen"
+                " hashes are cheap to guess. Only tests should go so low."
+            )
+        if self.JWT_EXPIRY_MINUTES > 60 * 24 * 30:
+            risks.append(
+                f"JWT_EXPIRY_MINUTES is {self.JWT_EXPIRY_MINUTES}: a stolen token works for more"
+                " than a month unless its session is ended."
+            )
+        return risks
+
+    def _check_trusted_origins(self) -> None:
+        if not isinstance(self.TRUSTED_ORIGINS, tuple) or not all(
+            isinstance(origin, str)
+            and _ORIGIN.fullmatch(origin)
+            and not _DEFAULT_PORT.fullmatch(origin)
+            for origin in self.TRUSTED_ORIGINS
+        ):
+            expected = "a tuple of origins as browsers write them, such as https://app.example.org"
+            raise _wrong("TRUSTED_ORIGINS", expected)
+
+    def _check_secret_key(self) -> None:
+        if self.SECRET_KEY is None:
+            return
+        hint = "`python -m wsgiauth secret` prints a good one"
+        if not isinstance(self.SECRET_KEY, str):
+            raise _wrong("SECRET_KEY", f"a text; {hint}")
+        try:
+            length = len(self.SECRET_KEY.encode())
+        except UnicodeEncodeError:
+            raise _wrong("SECRET_KEY", f"text that UTF-8 can encode; {hint}") from None
+        minimum = MINIMUM_KEY_BYTES[self.JWT_ALGORITHM]
+        if length < minimum:
+            raise _wrong("SECRET_KEY", f"at least {minimum} bytes for {self.JWT_ALGORITHM}; {hint}")
+        # A random key of this length with fewer than eight different characters does not happen.
+        if _PLACEHOLDER.search(self.SECRET_KEY) or len(set(self.SECRET_KEY)) < 8:
+            raise _wrong("SECRET_KEY", f"random, not a placeholder; {hint}")
+
+
+def _wrong(name: str, expected: str) -> ConfigurationError:
+    return ConfigurationError(f"{name} must be {expected}.")
+
+
+def _check_whole_number(settings: Settings, name: str, lowest: int, highest: int) -> None:
+    value = getattr(settings, name)
+    if type(value) is not int or not lowest <= value <= highest:  # bool is an int to isinstance
+        raise _wrong(name, f"a whole number from {lowest} to {highest}")
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).is_dir()
+    except (OSError, ValueError):  # a name too long, with NUL, or out of our reach
+        return False
+
+
+def _unchanged(_name: str, value: Any) -> Any:
+    return value
+
+
+def _whole_number(name: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if not re.fullmatch(r"[0-9]{1,9}", value.strip()):
+        raise _wrong(name, "a whole number")
+    return int(value)
+
+
+def _switch(name: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if value.strip().lower() not in _WORDS:
+        raise _wrong(name, "on or off")
+    return _WORDS[value.strip().lower()]
+
+
+def _auto_or_on(_name: str, value: Any) -> Any:
+    if value is True or (isinstance(value, str) and _WORDS.get(value.strip().lower())):
+        return "on"
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _origins(_name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return tuple(value.replace(",", " ").split())
+    return tuple(value) if isinstance(value, list) else value
+
+
+_READERS: dict[str, Callable[[str, Any], Any]] = {
+    "JWT_EXPIRY_MINUTES": _whole_number,
+    "BCRYPT_ROUNDS": _whole_number,
+    "PASSWORD_MIN_LENGTH": _whole_number,
+    "REGISTRATION": _switch,
+    "COOKIE_SECURE": _auto_or_on,
+    "TRUSTED_ORIGINS": _origins,
+}
