@@ -1,0 +1,145 @@
+"""Fixtures: a database, settings for it, a wrapped application, and people with accounts."""
+
+import os
+import shutil
+from urllib.parse import urlsplit
+
+import peewee
+import pytest
+from playhouse import db_url
+from webtest import TestApp
+
+from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
+from wsgiauth import AuthMiddleware, Settings, sessions, storage
+from wsgiauth.accounts import create_user
+from wsgiauth.models import Permission, Session, User
+from wsgiauth.schema import migrate
+from wsgiauth.tokens import Tokens
+
+# Where the tests may create and drop a database of their own.
+SERVERS = {
+    "postgresql": os.environ.get("TEST_POSTGRESQL", "postgresql://postgres@127.0.0.1/postgres"),
+    # Making a TLS context for each connection would take half of the tests' time.
+    "mariadb": os.environ.get("TEST_MARIADB", "mysql://root@127.0.0.1/mysql?ssl_disabled=true"),
+}
+NAME = f"wsgiauth_test_{os.getpid()}"
+
+
+def pytest_generate_tests(metafunc):
+    """Run tests marked `every_database` on each; the others on SQLite."""
+    if "database_url" in metafunc.fixturenames:
+        every = metafunc.definition.get_closest_marker("every_database")
+        kinds = ["sqlite", *SERVERS] if every else ["sqlite"]
+        metafunc.parametrize("database_url", kinds, indirect=True)
+
+
+def skip_or_fail(reason):
+    """Skip on a newcomer's machine; in CI, where nothing may be missing, fail."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def server_urls():
+    """Return the URL of a fresh database on a server, by the server's kind."""
+    made = {}
+
+    def url_of(kind):
+        if kind not in made:
+            made[kind] = _create_database(SERVERS[kind])
+        return made[kind]
+
+    yield url_of
+    for kind in made:
+        _execute(SERVERS[kind], f"DROP DATABASE {NAME}")
+
+
+def _create_database(server):
+    try:
+        _execute(server, f"CREATE DATABASE {NAME}")
+    except (peewee.OperationalError, peewee.ImproperlyConfigured) as error:
+        skip_or_fail(f"no database server at {server}: {error}")
+    url = urlsplit(server)._replace(path=f"/{NAME}").geturl()
+    storage.discard_connection(storage.open_database(url, prepare=migrate))
+    return url
+
+
+def _execute(server, statement):
+    database = db_url.connect(server)
+    database.execute_sql(statement)
+    database.close()
+
+
+@pytest.fixture
+def database_url(request, tmp_path):
+    """Return the URL of an empty database: SQLite's, or with `every_database` each in turn."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/accounts.db"
+        storage.discard_connection(storage.current())
+        return
+    url = request.getfixturevalue("server_urls")(request.param)
+    yield url
+    opened = storage.open_database(url)
+    for model in (Permission, Session, User):
+        model.delete().execute()
+    storage.discard_connection(opened)
+
+
+@pytest.fixture
+def settings(database_url):
+    """Return the settings of a test: a good key, a cheap hash, an empty database."""
+    return Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=database_url)
+
+
+@pytest.fixture
+def database(settings):
+    """Open the database, for tests below HTTP."""
+    opened = storage.open_database(settings.DATABASE_URL)
+    yield opened
+    storage.discard_connection(opened)
+
+
+@pytest.fixture
+def site(settings):
+    """Return `echo`, wrapped."""
+    middleware = AuthMiddleware(echo, settings)
+    yield middleware
+    storage.discard_connection(storage.current())
+
+
+@pytest.fixture
+def client(site):
+    """Return a client of `site` that checks both sides against PEP 3333."""
+    return TestApp(site)
+
+
+@pytest.fixture
+def tokens(settings):
+    """Return what issues and verifies the tokens of `site`."""
+    return Tokens(settings)
+
+
+@pytest.fixture
+def ada(site, settings):
+    """Return a user of `site`."""
+    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+
+
+@pytest.fixture
+def bearer(tokens):
+    """Return a function that logs a user in and returns the header of their token."""
+
+    def bearer_of(user):
+        return {"Authorization": f"Bearer {sessions.start(user, tokens)}"}
+
+    return bearer_of
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Return the paths of Chromium and its driver."""
+    paths = shutil.which("chromium"), shutil.which("chromedriver")
+    if None in paths:
+        skip_or_fail("chromium and chromedriver are not installed")
+    return paths

@@ -1,0 +1,83 @@
+"""The application that tests wrap, the people in it, and a real server for it."""
+
+import json
+import socket
+import subprocess
+import threading
+import time
+from contextlib import contextmanager
+
+import waitress
+from waitress import wasyncore
+
+SECRET_KEY = "kR3vJ8qWz1mT6yBn4cXf9sLp2dHg7aUe5oViQwMtYrZxN0bCjKlEuPGhSDAFOI"
+
+USERNAME = "Ada"
+EMAIL = "ada@example.org"
+PASSWORD = "four unrelated words"
+
+# What Chromium sends when a person opens a page.
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+# ... and when a page of the same site sends a form.
+SAME_ORIGIN = {**BROWSER, "Sec-Fetch-Site": "same-origin"}
+
+
+def echo(environ, start_response):
+    """Answer with what an application is told about its caller."""
+    user = environ["wsgiauth.user"]
+    seen = {
+        "user": None if user is None else user.username,
+        "session": environ["wsgiauth.session"],
+        "error": environ["wsgiauth.error"],
+        "remote_user": environ.get("REMOTE_USER"),
+        "auth_type": environ.get("AUTH_TYPE"),
+        "script_name": environ.get("SCRIPT_NAME", ""),
+        "path_info": environ.get("PATH_INFO", ""),
+    }
+    start_response("200 OK", [("Content-Type", "application/json")])
+    return [json.dumps(seen).encode()]
+
+
+@contextmanager
+def serving(app, **options):
+    """Serve `app` by waitress on a port of the system's choice; yields the address."""
+    sockets = {}
+    options = {"listen": "127.0.0.1:0", "threads": 8, **options}
+    server = waitress.create_server(app, map=sockets, **options)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.effective_port}"
+    finally:
+        # In the server's own thread, with the connections that browsers keep open; then it ends.
+        # The lock keeps it from closing the trigger, awake as it may be, before that is pulled.
+        with server.trigger.lock:
+            server.trigger.thunks.append(lambda: wasyncore.close_all(sockets))
+            server.trigger.pull_trigger()
+        thread.join()
+        server.task_dispatcher.shutdown()
+
+
+@contextmanager
+def running(command, **options):
+    """Run a command line that serves on port 8080, on a free port instead; yields the port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    server = subprocess.Popen(command.replace("8080", str(port)).split(), **options)
+    try:
+        _wait_for(server, port)
+        yield port
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _wait_for(server, port):
+    while server.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+        else:
+            return
+    raise AssertionError("the server ended before it answered")

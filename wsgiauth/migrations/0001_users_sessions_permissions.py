@@ -1,0 +1,60 @@
+"""The first tables: users, their logins and their permissions.
+
+The models are copies, frozen as they were when this migration was written.
+"""
+
+import peewee
+from playhouse.sqlite_ext import AutoIncrementField
+
+# Names are compared byte by byte: their keys are already folded, and MariaDB's own idea of which
+# letters are the same would let one user log in under another's name.
+MYSQL_TABLE = ["ENGINE=InnoDB", "DEFAULT CHARSET=utf8mb4", "COLLATE=utf8mb4_bin"]
+
+
+def up(migrator, db):
+    # SQLite would give a deleted user's number to the next; whoever kept it would not know.
+    number = AutoIncrementField if isinstance(db, peewee.SqliteDatabase) else peewee.BigAutoField
+
+    class Table(peewee.Model):
+        class Meta:
+            database = db
+            table_settings = MYSQL_TABLE if isinstance(db, peewee.MySQLDatabase) else None
+
+    class User(Table):
+        id = number()
+        username = peewee.CharField(max_length=150)
+        username_key = peewee.CharField(max_length=150, unique=True)
+        email = peewee.CharField(max_length=254)
+        email_key = peewee.CharField(max_length=254, unique=True)
+        hashed_password = peewee.CharField(max_length=60)
+        is_active = peewee.BooleanField()
+        is_staff = peewee.BooleanField()
+        is_superuser = peewee.BooleanField()
+        created_at = peewee.DateTimeField()
+
+        class Meta:
+            table_name = "wsgiauth_user"
+
+    class Session(Table):
+        id = peewee.CharField(max_length=43, primary_key=True)
+        user = peewee.ForeignKeyField(User, on_delete="CASCADE")
+        created_at = peewee.DateTimeField()
+        expires_at = peewee.BigIntegerField(index=True)
+
+        class Meta:
+            table_name = "wsgiauth_session"
+
+    class Permission(Table):
+        user = peewee.ForeignKeyField(User, on_delete="CASCADE")
+        name = peewee.CharField(max_length=100)
+
+        class Meta:
+            table_name = "wsgiauth_permission"
+            primary_key = peewee.CompositeKey("user", "name")
+
+    db.create_tables([User, Session, Permission])
+
+
+def down(migrator, db):
+    for table in ("wsgiauth_permission", "wsgiauth_session", "wsgiauth_user"):
+        migrator.migrate(migrator.drop_table(table))

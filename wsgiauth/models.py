@@ -1,0 +1,298 @@
+"""What is stored: users, their logins and their permissions, as Peewee models.
+
+The rules for names live in `names`; saving a user applies them, whoever saves.
+"""
+
+from typing import Any, ClassVar
+
+import peewee
+
+from wsgiauth import names, storage
+from wsgiauth.exceptions import TakenError, ValidationError
+from wsgiauth.fields import BcryptHashField, UTCDateTimeField, utc_now
+from wsgiauth.storage import Statement, database
+
+
+class _Model(peewee.Model):
+    class Meta:
+        database = database
+        only_save_dirty = True  # saving an old copy must not undo what others changed since
+
+
+class UserObjects:
+    """`User.objects`: creating and finding users."""
+
+    def create(
+        self,
+        *,
+        username: str,
+        email: str,
+        hashed_password: str,
+        is_active: bool = True,
+        is_staff: bool = False,
+        is_superuser: bool = False,
+    ) -> "User":
+        """Insert a user and return it.
+
+        Args:
+            username: Shown as written; unique without regard to letter case.
+            email: Likewise.
+            hashed_password: What `hash_password` returned.
+            is_active, is_staff, is_superuser: See `User`.
+
+        Raises:
+            ValidationError: A name breaks a rule; `errors` says which and how.
+            TakenError: A name is another user's.
+            ValueError: `hashed_password` is not a bcrypt hash.
+            peewee.DatabaseError: The database failed.
+        """
+        return User.create(
+            username=username,
+            email=email,
+            hashed_password=hashed_password,
+            is_active=is_active,
+            is_staff=is_staff,
+            is_superuser=is_superuser,
+        )
+
+    def get(self, *query: Any, **filters: Any) -> "User":
+        """Return the user that matches; the first, where several do.
+
+        Raises:
+            User.DoesNotExist: Nobody does.
+        """
+        return User.get(*query, **filters)
+
+    def get_or_none(self, *query: Any, **filters: Any) -> "User | None":
+        """Return the user that matches, or None."""
+        return User.get_or_none(*query, **filters)
+
+    def filter(self, *query: Any, **filters: Any) -> "peewee.ModelSelect[User]":
+        """Return the users that match: `filter(is_staff=True)`, `filter(User.id > 7)`."""
+        return User.select().filter(*query, **filters)
+
+    def all(self) -> "peewee.ModelSelect[User]":
+        """Return every user, the oldest account first."""
+        return User.select().order_by(User.id)
+
+    def count(self) -> int:
+        """Return how many users there are."""
+        return User.select().count()
+
+
+class User(_Model):
+    """A person's account.
+
+    Saving keeps the rules for names and ends the sessions that a change must end. Peewee's bulk
+    `User.update(...)` and `User.insert(...)` go past both.
+
+    Attributes:
+        username: Unique without regard to letter case or compatibility forms; shown as written.
+        email: Likewise.
+        hashed_password: A bcrypt hash. Saving another one ends all of the user's sessions.
+        is_active: Whether the user can log in. An inactive user is nobody: saving False ends all
+            of the user's sessions.
+        is_staff: Whether the user may enter the application's administration.
+        is_superuser: Whether the user holds every permission.
+        created_at: When the account was made (UTC).
+    """
+
+    objects: ClassVar = UserObjects()
+
+    id = peewee.BigAutoField()
+    username = peewee.CharField(max_length=names.USERNAME_MAX_LENGTH)
+    username_key = peewee.CharField(max_length=names.USERNAME_MAX_LENGTH, unique=True)
+    email = peewee.CharField(max_length=names.EMAIL_MAX_LENGTH)
+    email_key = peewee.CharField(max_length=names.EMAIL_MAX_LENGTH, unique=True)
+    hashed_password = BcryptHashField(max_length=60)
+    is_active = peewee.BooleanField(default=True)
+    is_staff = peewee.BooleanField(default=False)
+    is_superuser = peewee.BooleanField(default=False)
+    created_at = UTCDateTimeField(default=utc_now)
+
+    class Meta:
+        table_name = "wsgiauth_user"
+
+    # The database that the user was read from. Wherever the object is carried, into a thread or
+    # into the request of another site in the same process, it speaks to that one.
+    _origin: peewee.Database | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._origin = storage.bound()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_origin"}
+
+    def __repr__(self) -> str:
+        return f"<User {self.id} {self.username!r}>"
+
+    @classmethod
+    def from_row(cls, row: tuple[Any, ...]) -> "User":
+        """Return the user that a row of `User.select()` holds, without Peewee's detours."""
+        user = cls(__no_default__=True)
+        user.__data__ = data = dict(zip(_USER_COLUMNS, row, strict=True))
+        for name, python_value in _CONVERTED_COLUMNS:
+            data[name] = python_value(data[name])  # type: ignore[no-untyped-call]
+        return user
+
+    def save(self, force_insert: bool = False, only: Any = None) -> int | bool:
+        """Write what was changed; one transaction, with the sessions that the change ends.
+
+        The arguments are those of Peewee's `Model.save`.
+
+        Raises:
+            ValidationError: A name breaks a rule.
+            TakenError: A name is another user's.
+            ValueError: `hashed_password` is not a bcrypt hash.
+            peewee.DatabaseError: The database failed.
+        """
+        changed = {each.name for each in self.dirty_fields}
+        if only is not None:
+            changed &= {each.name for each in only}
+            only = [*only, *(field for name, field in _KEY_OF.items() if name in changed)]
+        self._check_names(changed)
+        had_sessions = self.id is not None
+        try:
+            with storage.using(self._origin), database.atomic():
+                saved = super().save(force_insert, only)
+                # After the UPDATE, whose row lock makes a login under way wait: see
+                # `sessions.start`.
+                if had_sessions and ("hashed_password" in changed or not self.is_active):
+                    Session.delete().where(Session.user == self.id).execute()
+        except peewee.IntegrityError:
+            with storage.using(self._origin):
+                refuse_taken_names(self.username, self.email, but=self.id)
+            raise  # another constraint, or a name that has become free again
+        return saved
+
+    def delete_instance(self, *args: Any, **kwargs: Any) -> int:
+        """Delete the user, with sessions and permissions."""
+        with storage.using(self._origin):
+            return super().delete_instance(*args, **kwargs)
+
+    @property
+    def permissions(self) -> frozenset[str]:
+        """The permissions granted to this user, read from the database each time.
+
+        A superuser holds all others as well, without their being listed here.
+        """
+        with storage.using(self._origin):
+            return frozenset(name for (name,) in _PERMISSIONS_OF.fetchall(self.id))
+
+    def has_permission(self, permission: str) -> bool:
+        """Return whether the user may do what `permission` (`<app>.<action>`) names.
+
+        A superuser may do everything, an inactive user nothing.
+
+        Raises:
+            ValueError: `permission` is not of that form.
+            peewee.DatabaseError: The database failed.
+        """
+        names.check_permission(permission)
+        if not self.is_active:
+            return False
+        return self.is_superuser or permission in self.permissions
+
+    def grant(self, *permissions: str) -> None:
+        """Give permissions, all or none; what the user has already is left as it is.
+
+        Raises:
+            ValueError: One is not of the form `<app>.<action>`.
+            User.DoesNotExist: The user is not, or no longer, in the database.
+            peewee.DatabaseError: The database failed.
+        """
+        rows = [
+            {"user": self.id, "name": names.check_permission(permission)}
+            for permission in permissions
+        ]
+        with storage.using(self._origin), database.atomic():
+            # MariaDB's way to ignore what is there already ignores that the user is not, too.
+            User.get_by_id(self.id)
+            if rows:
+                Permission.insert_many(rows).on_conflict_ignore().execute()
+
+    def revoke(self, *permissions: str) -> None:
+        """Take permissions away, all or none; what the user does not have is left as it is.
+
+        Raises:
+            ValueError: One is not of the form `<app>.<action>`.
+            peewee.DatabaseError: The database failed.
+        """
+        taken = [names.check_permission(permission) for permission in permissions]
+        with storage.using(self._origin), database.atomic():
+            Permission.delete().where(
+                Permission.user == self.id, Permission.name.in_(taken)
+            ).execute()
+
+    def _check_names(self, changed: set[str]) -> None:
+        written: dict[str, str] = {
+            name: getattr(self, name) for name in ("username", "email") if name in changed
+        }
+        errors = names.name_errors(written)
+        if errors:
+            raise ValidationError(errors)
+        for name, value in written.items():
+            setattr(self, f"{name}_key", names.key(value))
+
+
+class Session(_Model):
+    """A login. While its row exists, its token works.
+
+    Attributes:
+        id: Random; the token's `jti` claim (RFC 7519 section 4.1.7).
+        user: Whose login it is.
+        created_at: When it began (UTC).
+        expires_at: When it ends, in seconds since the epoch; the token's `exp` claim.
+    """
+
+    id = peewee.CharField(max_length=43, primary_key=True)
+    user = peewee.ForeignKeyField(User, on_delete="CASCADE")
+    created_at = UTCDateTimeField(default=utc_now)
+    expires_at = peewee.BigIntegerField(index=True)
+
+    class Meta:
+        table_name = "wsgiauth_session"
+
+
+class Permission(_Model):
+    """One permission, `<app>.<action>`, that one user holds."""
+
+    user = peewee.ForeignKeyField(User, on_delete="CASCADE")
+    name = peewee.CharField(max_length=names.PERMISSION_MAX_LENGTH)
+
+    class Meta:
+        table_name = "wsgiauth_permission"
+        primary_key = peewee.CompositeKey("user", "name")
+
+
+_KEY_OF = {"username": User.username_key, "email": User.email_key}
+_USER_COLUMNS = [field.name for field in User._meta.sorted_fields]
+_CONVERTED_COLUMNS = [  # those that SQLite has no type for
+    (field.name, field.python_value)
+    for field in User._meta.sorted_fields
+    if isinstance(field, peewee.BooleanField | peewee.DateTimeField)
+]
+_PERMISSIONS_OF = Statement(lambda: Permission.select(Permission.name).where(Permission.user == 0))
+
+
+def refuse_taken_names(username: str, email: str, *, but: int | None = None) -> None:
+    """Check that nobody else has these names, in any letter case.
+
+    Args:
+        username: As written.
+        email: As written.
+        but: The id of the user who may have them.
+
+    Raises:
+        TakenError: Somebody has.
+        peewee.DatabaseError: The database failed.
+    """
+    others = User.select().where(User.id != (but or 0))
+    errors = {}
+    if others.where(User.username_key == names.key(username)).exists():
+        errors["username"] = ["This username is taken."]
+    if others.where(User.email_key == names.key(email)).exists():
+        errors["email"] = ["This e-mail address is taken."]
+    if errors:
+        raise TakenError(errors) from None

@@ -1,0 +1,119 @@
+"""The tables' shape: migrations that ship in the package, applied by one process at a time."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import peewee
+from playhouse.migrations import Runner
+
+from wsgiauth.exceptions import ConfigurationError
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+LOCK_TIMEOUT = 60  # seconds to wait for another process that migrates
+
+_ADVISORY_LOCK = 0x77736769  # any number will do, as long as nobody else in the database uses it
+_NAMED_LOCK = "CONCAT('wsgiauth.', LEFT(MD5(DATABASE()), 16))"  # MariaDB's are the whole server's
+
+
+def make_ready(database: peewee.Database) -> None:
+    """Bring SQLite up to date; of a server's database, only demand that it is.
+
+    A file belongs to this application. A server's schema is changed by its operator, before the
+    processes that need the change are started.
+
+    Raises:
+        ConfigurationError: A server's schema is behind.
+        peewee.DatabaseError: The database failed.
+    """
+    if isinstance(database, peewee.SqliteDatabase):
+        migrate(database)
+        return
+    _refuse_encoding(database)
+    missing = pending(database)
+    if missing:
+        raise ConfigurationError(
+            "DATABASE_URL names a database whose schema is behind (it lacks"
+            f" {', '.join(missing)}): run `python -m wsgiauth migrate`."
+        )
+
+
+def _refuse_encoding(database: peewee.Database) -> None:
+    """Refuse a PostgreSQL database that cannot hold every name; MariaDB's tables say utf8mb4."""
+    if isinstance(database, peewee.PostgresqlDatabase):
+        (encoding,) = database.execute_sql("SHOW server_encoding").fetchone()
+        if encoding != "UTF8":
+            raise ConfigurationError(
+                f"DATABASE_URL names a database whose encoding is {encoding}; it must be UTF8."
+            )
+
+
+def migrate(database: peewee.Database) -> list[str]:
+    """Bring the schema up to date and return the names of the migrations that did it.
+
+    The others that try at the same time wait, and then find nothing left to do.
+
+    Raises:
+        ConfigurationError: The database cannot hold every name.
+        peewee.DatabaseError: The database failed, or its lock was not to be had in time.
+    """
+    if isinstance(database, peewee.SqliteDatabase):
+        _switch_to_wal(database)
+    _refuse_encoding(database)
+    if not pending(database):
+        return []
+    with _sole_migration(database):
+        return list(_runner(database).up())
+
+
+def pending(database: peewee.Database) -> list[str]:
+    """Return the names of the migrations that the schema lacks, in their order."""
+    return [each.name for each in _runner(database).status() if not each.applied]
+
+
+def _runner(database: peewee.Database) -> Runner:
+    return Runner(database, str(MIGRATIONS), table_name="wsgiauth_migration")
+
+
+def _switch_to_wal(database: peewee.SqliteDatabase) -> None:
+    """Let readers and a writer work side by side; the file remembers it."""
+    deadline = time.monotonic() + LOCK_TIMEOUT
+    while database.pragma("journal_mode") not in ("wal", "memory"):
+        try:
+            database.pragma("journal_mode", "wal")
+        except peewee.OperationalError:
+            # The one statement that does not wait for the locks of others, such as a process
+            # that starts at the same moment.
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+@contextmanager
+def _sole_migration(database: peewee.Database) -> Iterator[None]:
+    """Hold the lock under which a schema changes, whichever the database offers."""
+    if isinstance(database, peewee.SqliteDatabase):
+        database.pragma("foreign_keys", 0)  # a table rebuilt by a migration must not cascade
+        try:
+            with database.atomic():
+                yield
+        finally:
+            database.pragma("foreign_keys", 1)
+    elif isinstance(database, peewee.PostgresqlDatabase):
+        database.execute_sql(f"SET lock_timeout = '{LOCK_TIMEOUT}s'")
+        database.execute_sql("SELECT pg_advisory_lock(%s)", (_ADVISORY_LOCK,))
+        try:
+            yield
+        finally:
+            database.execute_sql("SELECT pg_advisory_unlock(%s)", (_ADVISORY_LOCK,))
+    else:
+        granted = database.execute_sql(f"SELECT GET_LOCK({_NAMED_LOCK}, %s)", (LOCK_TIMEOUT,))
+        if granted.fetchone() != (1,):
+            raise peewee.OperationalError(
+                f"another process has been migrating for {LOCK_TIMEOUT} seconds"
+            )
+        try:
+            yield
+        finally:
+            database.execute_sql(f"SELECT RELEASE_LOCK({_NAMED_LOCK})")

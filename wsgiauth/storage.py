@@ -1,0 +1,195 @@
+"""The account database at work: which one it is, what is asked of it, and when it fails.
+
+Models speak to `database`, which stands for the database of the `AuthMiddleware` at work in the
+current context. Nothing here knows what is stored.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from typing import Any
+
+import peewee
+from playhouse.pool import PooledDatabase
+
+from wsgiauth import schema
+from wsgiauth.databases import FAILURES, database_of, discard_connection
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.settings import Settings
+
+logger = logging.getLogger("wsgiauth")
+
+_Token = Token[peewee.Database | None]
+
+# While a request is answered, and what is left behind afterwards for an answer that is streamed.
+_serving: ContextVar[peewee.Database | None] = ContextVar("wsgiauth.serving", default=None)
+_in_context: ContextVar[peewee.Database | None] = ContextVar("wsgiauth.database", default=None)
+_opened_last: peewee.Database | None = None
+
+
+class _CurrentDatabase(peewee.DatabaseProxy):
+    """Stands for `current()` wherever Peewee wants a database."""
+
+    __slots__ = ("_callbacks",)  # Peewee's proxies refuse to set anything else
+
+    def initialize(self, obj: peewee.Database | None) -> None:
+        """Leave the choice to `current()`."""
+
+    @property
+    def obj(self) -> peewee.Database:
+        return current()
+
+
+def current() -> peewee.Database:
+    """Return the database of the `AuthMiddleware` at work in this context (thread, greenlet).
+
+    Outside any, it is the one opened last; and where none was opened, as in a script that begins
+    with `User.objects.create(...)`, the DATABASE_URL of the process environment is opened. A
+    process with several databases must therefore hand its context to threads of its own
+    (`contextvars.copy_context`).
+
+    Raises:
+        ConfigurationError: See `open_database`.
+    """
+    chosen = bound()
+    if chosen is not None:
+        return chosen
+    if _opened_last is not None:
+        return _opened_last
+    url = os.environ.get("DATABASE_URL")
+    settings = Settings(DATABASE_URL=url) if url else Settings()
+    return open_database(settings.DATABASE_URL)
+
+
+def bound() -> peewee.Database | None:
+    """Return the database of this context, or None where it has none."""
+    return _serving.get() or _in_context.get()
+
+
+def use(chosen: peewee.Database) -> None:
+    """Make `chosen` the current database of this context, until another is."""
+    _in_context.set(chosen)
+
+
+@contextmanager
+def using(chosen: peewee.Database | None) -> Iterator[None]:
+    """Make `chosen` the current database for a while; None leaves it as it is."""
+    token = _serving.set(chosen or _serving.get())
+    try:
+        yield
+    finally:
+        _serving.reset(token)
+
+
+def enter(chosen: peewee.Database) -> _Token:
+    """Begin to answer a request from `chosen`; returns what `leave` wants to know."""
+    return _serving.set(chosen)
+
+
+def leave(chosen: peewee.Database, token: _Token) -> None:
+    """End what `enter` began: give a pooled connection back, and the context with it.
+
+    A request that was answered within another one, as a view may do, leaves the other's database
+    behind. Otherwise `chosen` stays, for an answer that is only now being streamed.
+    """
+    _serving.reset(token)
+    _in_context.set(chosen)
+    _release(chosen)
+
+
+def open_database(
+    url: str, *, prepare: Callable[[peewee.Database], object] = schema.make_ready
+) -> peewee.Database:
+    """Open the database at `url` and make it the current one.
+
+    SQLite's file and schema are made, and brought up to date, on the way; any number of processes
+    may do so at once. No connection is left open, so that a server may fork afterwards.
+
+    Args:
+        url: See `Settings.DATABASE_URL`.
+        prepare: What is done with the database to see that it can be used.
+
+    Raises:
+        ConfigurationError: The URL is not understood, its driver is not installed, the database
+            does not answer, or a server's schema is behind. Never shows the password.
+    """
+    global _opened_last  # the one fallback that `current` documents
+    try:
+        opened = database_of(url)
+        try:
+            prepare(opened)
+        finally:
+            discard_connection(opened)
+    except ConfigurationError:
+        raise
+    except peewee.ImproperlyConfigured:
+        extra = "postgres" if isinstance(opened, peewee.PostgresqlDatabase) else "mysql"
+        message = f"DATABASE_URL needs a driver: install wsgiauth[{extra}]."
+        raise ConfigurationError(message) from None
+    except FAILURES as error:
+        message = f"DATABASE_URL cannot be opened: {str(error).strip()}"
+        raise ConfigurationError(message) from error
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        message = f"DATABASE_URL has a parameter that its driver does not accept: {error}"
+        raise ConfigurationError(message) from error
+    _opened_last = opened
+    use(opened)
+    return opened
+
+
+def release_connection() -> None:
+    """Give a pooled connection back; one that belongs to the thread stays open."""
+    _release(current())
+
+
+def report_failure(error: Exception) -> None:
+    """Log that the database failed, in one line, and drop this thread's connection to it."""
+    reason = " ".join(str(error).split())  # drivers like to explain themselves in several lines
+    logger.error("the account database failed: %s: %s", type(error).__name__, reason)
+    discard_connection(current())
+
+
+class Statement:
+    """A SELECT that Peewee writes once and that is only executed from then on.
+
+    Building a query costs thirty times what running it does.
+
+    Args:
+        query: Returns the query. Its values are placeholders, replaced in the order in which they
+            stand in the SQL by the parameters of `fetchone` and `fetchall`.
+    """
+
+    def __init__(self, query: Callable[[], Any]) -> None:
+        self._query = query
+        self._sql: dict[type[peewee.Database], str] = {}
+
+    def fetchone(self, *parameters: object) -> tuple[Any, ...] | None:
+        """Execute and return the first row, or None."""
+        cursor = self._execute(parameters)
+        row: tuple[Any, ...] | None = cursor.fetchone()
+        cursor.close()  # an SQLite statement left half read would hold its snapshot
+        return row
+
+    def fetchall(self, *parameters: object) -> list[tuple[Any, ...]]:
+        """Execute and return every row."""
+        return list(self._execute(parameters).fetchall())
+
+    def _execute(self, parameters: tuple[object, ...]) -> Any:
+        opened = current()
+        sql = self._sql.get(type(opened))
+        if sql is None:
+            sql, _ = opened.get_sql_context().sql(self._query()).query()
+            self._sql[type(opened)] = sql
+        return opened.execute_sql(sql, parameters)
+
+
+def _release(opened: peewee.Database) -> None:
+    if not isinstance(opened, PooledDatabase) or opened.is_closed():
+        return
+    if not opened.in_transaction():  # whoever began one still needs the connection
+        opened.close()
+
+
+database = _CurrentDatabase()
