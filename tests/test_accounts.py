@@ -1,0 +1,161 @@
+"""Creating, changing and finding accounts."""
+
+import pytest
+
+from tests.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import Settings, verify_password
+from wsgiauth.accounts import change_password, create_user, find_user
+from wsgiauth.exceptions import TakenError, ValidationError
+from wsgiauth.models import Session, User
+
+pytestmark = pytest.mark.every_database
+
+NEW_PASSWORD = "four other words"
+SETTINGS = Settings(BCRYPT_ROUNDS=4)  # for what never reaches a database
+
+BAD_PASSWORDS = pytest.mark.parametrize(
+    "password",
+    [
+        pytest.param("seven..", id="7 characters"),
+        pytest.param("password1", id="common"),
+        pytest.param("LoveLace", id="the username"),
+        pytest.param(EMAIL.upper(), id="the e-mail"),
+        pytest.param("x" * 73, id="73 bytes"),
+        pytest.param("é" * 37, id="74 bytes"),
+        pytest.param("four\0words", id="NUL"),
+        pytest.param("four\ud800words", id="surrogate"),
+    ],
+)
+
+
+@pytest.fixture
+def ada(database, settings):
+    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+
+
+def read(user):
+    """Return another copy of a user."""
+    return User.objects.get(id=user.id)
+
+
+def test_an_account_is_created_as_it_is_described(ada):
+    assert (read(ada).username, read(ada).email) == (USERNAME, EMAIL)
+    assert verify_password(PASSWORD, read(ada).hashed_password)
+
+
+def test_a_stranger_has_no_rights(ada):
+    assert (ada.is_active, ada.is_staff, ada.is_superuser) == (True, False, False)
+
+
+@pytest.mark.parametrize("right", ["is_staff", "is_superuser"])
+def test_a_right_is_given_with_the_account(database, settings, right):
+    user = read(create_user(USERNAME, EMAIL, PASSWORD, settings=settings, **{right: True}))
+    given = {name: getattr(user, name) for name in ("is_staff", "is_superuser")}
+    assert given == {"is_staff": False, "is_superuser": False} | {right: True}
+
+
+@pytest.mark.promise(8)
+def test_the_cost_of_the_hash_is_the_configured_one(ada):
+    assert ada.hashed_password.startswith("$2b$04$")
+
+
+@pytest.mark.promise(10)
+def test_all_broken_rules_are_told_at_once():
+    with pytest.raises(ValidationError) as refused:
+        create_user("", "nowhere", "short", settings=SETTINGS)
+    assert set(refused.value.errors) == {"username", "email", "password"}
+
+
+@pytest.mark.promise(7)
+@BAD_PASSWORDS
+def test_a_password_against_the_rules_makes_no_account(password):
+    with pytest.raises(ValidationError) as refused:
+        create_user("lovelace", EMAIL, password, settings=SETTINGS)
+    assert list(refused.value.errors) == ["password"]
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    ("username", "email", "taken"),
+    [
+        pytest.param("aDA", "other@example.org", ["username"], id="username"),
+        pytest.param("other", "ADA@Example.org", ["email"], id="e-mail"),
+        pytest.param("aDA", "ADA@Example.org", ["username", "email"], id="both"),
+    ],
+)
+def test_a_name_that_is_taken_makes_no_account(ada, settings, username, email, taken):
+    with pytest.raises(TakenError) as refused:
+        create_user(username, email, PASSWORD, settings=settings)
+    assert list(refused.value.errors) == taken
+    assert User.objects.count() == 1
+
+
+def test_a_new_password_replaces_the_old_one(ada, settings):
+    change_password(ada, NEW_PASSWORD, settings=settings)
+    stored = read(ada).hashed_password
+    assert verify_password(NEW_PASSWORD, stored)
+    assert not verify_password(PASSWORD, stored)
+
+
+@pytest.mark.promise(5)
+def test_a_new_password_ends_all_sessions(ada, settings):
+    Session.insert(id="hers", user=ada.id, expires_at=2**40).execute()
+    change_password(ada, NEW_PASSWORD, settings=settings)
+    assert Session.select().count() == 0
+
+
+@pytest.mark.promise(7)
+@BAD_PASSWORDS
+def test_a_new_password_against_the_rules_is_refused(password):
+    with pytest.raises(ValidationError) as refused:
+        change_password(User(username="lovelace", email=EMAIL), password, settings=SETTINGS)
+    assert list(refused.value.errors) == ["password"]
+
+
+def test_a_new_password_that_is_refused_changes_nothing(ada, settings):
+    with pytest.raises(ValidationError):
+        change_password(ada, "short", settings=settings)
+    assert verify_password(PASSWORD, read(ada).hashed_password)
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize("identifier", ["Ada", "aDA", "\uff21da", EMAIL, "ADA@EXAMPLE.ORG"])
+def test_a_user_is_found_by_either_name_in_any_spelling(ada, identifier):
+    assert find_user(identifier) == ada
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        pytest.param("Nobody", id="unknown username"),
+        pytest.param("nobody@example.org", id="unknown e-mail"),
+        pytest.param("Adá", id="accent"),
+        pytest.param("Ad_", id="wildcard"),
+        pytest.param("'OR/**/1=1--", id="SQL"),
+    ],
+)
+def test_a_name_that_nobody_has_finds_nobody(ada, identifier):
+    assert find_user(identifier) is None
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("Ada ", id="space"),
+        pytest.param("Ada\0", id="NUL"),
+        pytest.param("Ada\ud800", id="surrogate"),
+        pytest.param("x" * 151, id="username of 151"),
+        pytest.param(f"{'x' * 100_000}@example.org", id="e-mail of 100,000"),
+    ],
+)
+def test_a_name_that_nobody_can_have_finds_nobody(identifier):
+    assert find_user(identifier) is None
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize("identifier", [["Ada", "Grace"], 1, {"Ada": 1}], ids=repr)
+def test_what_is_no_text_is_nobodys_name(ada, identifier):
+    assert find_user(identifier) is None

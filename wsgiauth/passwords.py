@@ -1,0 +1,118 @@
+"""Hashing, verifying and judging passwords. The only module that imports `bcrypt`.
+
+Sources: OWASP Password Storage and Authentication Cheat Sheets; NIST SP 800-63B-4 section 3.1.1.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import bcrypt
+
+from wsgiauth import names
+from wsgiauth.fields import BCRYPT_HASH
+
+DEFAULT_ROUNDS = 12
+MAX_BYTES = 72  # bcrypt reads no further
+
+_COMMON_PASSWORDS = Path(__file__).with_name("data") / "common_passwords.txt"
+
+# The salt and digest of a hash whose password nobody knows. With a cost in front it is what the
+# passwords of nobody are compared with.
+_NOBODYS_SALT_AND_DIGEST = "Habn84NOMbJTHnvKyPs8teBdZtUj8DmEjU8y5okYMVrT8f2IEN5Sa"
+
+
+def hash_password(password: str, *, rounds: int = DEFAULT_ROUNDS) -> str:
+    """Return the bcrypt hash of `password`, for `User.hashed_password`.
+
+    Only what bcrypt cannot represent is refused here. Whether a password is long or rare enough
+    is for `password_problem`.
+
+    Args:
+        password: As typed; encoded as UTF-8, in no other way changed.
+        rounds: bcrypt's cost, 4 to 31: the hash takes 2**rounds steps. Give your BCRYPT_ROUNDS
+            where you have changed it.
+
+    Raises:
+        ValueError: The password is longer than 72 bytes in UTF-8, where bcrypt stops reading, or
+            contains NUL or an unpaired surrogate; or `rounds` is out of range.
+    """
+    problem = _representation_problem(password)
+    if problem is not None:
+        raise ValueError(problem)
+    return bcrypt.hashpw(password.encode(), bcrypt.gensalt(rounds)).decode()
+
+
+def verify_password(
+    password: str, hashed_password: str | None, *, rounds: int = DEFAULT_ROUNDS
+) -> bool:
+    """Return whether `password` is the one that was hashed, at the price of exactly one bcrypt.
+
+    A password that bcrypt cannot represent, a corrupt hash and no hash at all cost as much as a
+    wrong password does.
+
+    Not defended: a hash with another cost than `rounds` takes another time. A lower cost is
+    replaced at the next login, a higher one kept.
+
+    Args:
+        password: As presented.
+        hashed_password: The user's hash; None where there is no such user.
+        rounds: The cost of a comparison that cannot succeed, 4 to 31.
+
+    Raises:
+        ValueError: `rounds` is out of range.
+    """
+    if hashed_password is None or not BCRYPT_HASH.fullmatch(hashed_password):
+        hashed_password, can_match = f"$2b${rounds:02d}${_NOBODYS_SALT_AND_DIGEST}", False
+    else:
+        can_match = _representation_problem(password) is None
+    presented = password.encode(errors="replace").replace(b"\0", b"")[:MAX_BYTES]
+    return bcrypt.checkpw(presented, hashed_password.encode()) and can_match
+
+
+def needs_rehash(hashed_password: str, *, rounds: int) -> bool:
+    """Return whether the hash's cost is below `rounds`."""
+    return int(hashed_password[4:6]) < rounds
+
+
+def password_problem(
+    password: str, *, min_length: int, username: str = "", email: str = ""
+) -> str | None:
+    """Return why `password` cannot be a new password, as a sentence for a person, or None.
+
+    There are no composition rules, and spaces count (NIST SP 800-63B-4 section 3.1.1.2).
+
+    Args:
+        password: As typed.
+        min_length: In characters.
+        username: Whose password it is to be.
+        email: Likewise.
+    """
+    problem = _representation_problem(password)
+    if problem is not None:
+        return problem
+    if len(password) < min_length:
+        return f"A password has at least {min_length} characters."
+    folded = names.key(password)
+    if folded in (names.key(username), names.key(email)):
+        return "The password cannot be the username or the e-mail address."
+    if folded in _common_passwords():
+        return "This password is one of the most common; choose another."
+    return None
+
+
+def _representation_problem(password: str) -> str | None:
+    try:
+        encoded = password.encode()
+    except UnicodeEncodeError:
+        return "A password cannot contain unpaired surrogates."
+    if len(encoded) > MAX_BYTES:
+        return f"A password has at most {MAX_BYTES} bytes in UTF-8."
+    if b"\0" in encoded:
+        return "A password cannot contain NUL."
+    return None
+
+
+@cache
+def _common_passwords() -> frozenset[str]:
+    lines = _COMMON_PASSWORDS.read_text(encoding="utf-8").splitlines()
+    return frozenset(line for line in lines if not line.startswith("# "))
