@@ -1,0 +1,386 @@
+"""What holds for everything under /auth: routes, methods, bodies, headers and pages."""
+
+import dataclasses
+import json
+
+import pytest
+from webtest import TestApp
+
+from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, User, storage
+
+FIELDS = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
+JSON = {"Content-Type": "application/json"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+COMMON_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+PATHS = ["/auth/register", "/auth/login", "/auth/logout", "/auth/me"]
+POST_PATHS = ["/auth/register", "/auth/login"]
+HOSTILE = "\"><script>alert('x')</script>&amp;${next}$$"
+
+
+# Routes and methods.
+
+
+@pytest.mark.parametrize("headers", [{}, BROWSER], ids=["program", "browser"])
+def test_an_unknown_address_is_not_found(client, headers):
+    refused = client.get("/auth/admin", headers=headers, status=404)
+    if headers:
+        refused.mustcontain("There is nothing here.")
+        return
+    assert refused.json == {
+        "type": "about:blank",
+        "title": "Not Found",
+        "status": 404,
+        "detail": "There is nothing here.",
+        "code": "not_found",
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "allowed"),
+    [
+        ("/auth/register", "PUT", "HEAD, GET, POST"),
+        ("/auth/login", "DELETE", "HEAD, GET, POST"),
+        ("/auth/logout", "PATCH", "HEAD, GET, POST"),
+        ("/auth/login", "OPTIONS", "HEAD, GET, POST"),
+        ("/auth/me", "POST", "HEAD, GET"),
+        ("/auth/me", "TRACE", "HEAD, GET"),
+    ],
+)
+def test_another_method_is_told_which_are_allowed(client, path, method, allowed):
+    refused = client.request(path, method=method, status=405)
+    assert (refused.headers["Allow"], refused.json["code"]) == (allowed, "method_not_allowed")
+
+
+@pytest.mark.parametrize("headers", [{}, BROWSER], ids=["program", "browser"])
+@pytest.mark.parametrize("path", [*PATHS, "/auth/admin"])
+def test_head_is_get_without_the_body(client, path, headers):
+    get = client.get(path, headers=headers, expect_errors=True)
+    head = client.head(path, headers=headers, expect_errors=True)
+    assert (head.status, head.headerlist, head.body) == (get.status, get.headerlist, b"")
+
+
+def test_where_registration_is_off_nobody_registers(settings):
+    client = TestApp(AuthMiddleware(echo, dataclasses.replace(settings, REGISTRATION=False)))
+    client.get("/auth/register", status=404)
+    client.post_json("/auth/register", FIELDS, status=404)
+    client.post("/auth/register", FIELDS, headers=SAME_ORIGIN, status=404)
+    client.get("/auth/login").mustcontain('<p class="other" hidden>')
+
+
+# Headers of every answer.
+
+
+@pytest.mark.promise(20)
+@pytest.mark.parametrize(
+    ("method", "path", "request_headers"),
+    [
+        ("GET", "/auth/register", {}),
+        ("GET", "/auth/login", {}),
+        ("GET", "/auth/logout", {}),
+        ("GET", "/auth/logout", BROWSER),
+        ("GET", "/auth/me", {}),
+        ("GET", "/auth/me", BROWSER),
+        ("GET", "/auth/admin", {}),
+        ("PUT", "/auth/login", {}),
+        ("POST", "/auth/login", JSON),
+        ("POST", "/auth/register", JSON),
+        ("POST", "/auth/login", {**FORM, **SAME_ORIGIN}),
+        ("POST", "/auth/register", {**FORM, **SAME_ORIGIN}),
+    ],
+)
+def test_no_answer_is_stored_sniffed_or_told_to_other_sites(client, method, path, request_headers):
+    answer = client.request(path, method=method, headers=request_headers, expect_errors=True)
+    assert COMMON_HEADERS.items() <= dict(answer.headers).items()
+
+
+@pytest.mark.promise(20)
+@pytest.mark.parametrize("path", ["/auth/register", "/auth/login", "/auth/me", "/auth/admin"])
+def test_no_page_runs_scripts_or_is_framed(client, path):
+    page = client.get(path, headers=BROWSER, expect_errors=True)
+    policy = dict(
+        part.split(" ", 1) for part in page.headers["Content-Security-Policy"].split("; ")
+    )
+    assert page.content_type == "text/html"
+    assert policy.keys() == {
+        "default-src",
+        "style-src",
+        "img-src",
+        "form-action",
+        "base-uri",
+        "frame-ancestors",
+    }
+    assert {policy[name] for name in ("default-src", "base-uri", "frame-ancestors")} == {"'none'"}
+    assert policy["form-action"] == "'self'"
+    assert "unsafe" not in page.headers["Content-Security-Policy"]
+    assert "<script" not in page.text
+
+
+# Bodies.
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize(
+    "content_type",
+    ["", "text/plain", "multipart/form-data; boundary=x", "application/jsonp", "text/json", "json"],
+)
+def test_another_media_type_is_unsupported(client, content_type):
+    body = json.dumps(FIELDS).encode()
+    for path in POST_PATHS:
+        refused = client.post(path, body, headers={"Content-Type": content_type}, status=415)
+        assert refused.json["code"] == "unsupported_media_type"
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize("media_type", [JSON, FORM], ids=["JSON", "form"])
+def test_another_charset_is_malformed(client, media_type):
+    headers = {"Content-Type": media_type["Content-Type"] + "; charset=latin-1"}
+    for path in POST_PATHS:
+        refused = client.post(path, b"{}", headers=headers, status=400)
+        assert refused.json["code"] == "malformed"
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize(
+    "content_type", ["application/json; charset=utf-8", 'Application/JSON;charset="UTF-8"']
+)
+def test_a_media_type_is_read_in_any_letter_case(client, ada, content_type):
+    body = json.dumps(FIELDS).encode()
+    client.post("/auth/login", body, headers={"Content-Type": content_type}, status=200)
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"{", id="broken off"),
+        pytest.param(b"[]", id="list"),
+        pytest.param(b'"text"', id="text"),
+        pytest.param(b"null", id="null"),
+        pytest.param(b"{} {}", id="two"),
+        pytest.param(b'{"username": "\xff"}', id="not UTF-8"),
+        pytest.param('{"username": "x"}'.encode("utf-16"), id="UTF-16"),
+        pytest.param(b'{"username": "\\ud800"}', id="lone surrogate"),
+        pytest.param(b'{"\\udfff": ""}', id="lone surrogate as a name"),
+        pytest.param(b'{"x": NaN}', id="NaN"),
+        pytest.param(b'{"x": -Infinity}', id="infinity"),
+        pytest.param(b'{"x": 1e999}', id="huge float"),
+        pytest.param(b'{"x": ' + b"9" * 5000 + b"}", id="huge integer"),
+        pytest.param(b"[" * 16_000, id="deep nesting"),
+        pytest.param(b'{"x":' * 2700 + b"1" + b"}" * 2700, id="deep objects"),
+        pytest.param(b'{"username": "a", "username": "b"}', id="a field twice"),
+    ],
+)
+def test_malformed_json_is_refused(client, body):
+    for path in POST_PATHS:
+        refused = client.post(path, body, headers=JSON, status=400)
+        assert refused.json["code"] == "malformed"
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"username=%FF", id="not UTF-8"),
+        pytest.param(b"username=\xc3\xab", id="not encoded"),
+        pytest.param(b"username=%ED%A0%80", id="surrogate"),
+        pytest.param(b"username=a&username=b", id="a field twice"),
+        pytest.param(b"&".join(b"f%d=" % number for number in range(21)), id="too many fields"),
+    ],
+)
+def test_a_malformed_form_is_refused(client, body):
+    for path in POST_PATHS:
+        refused = client.post(path, body, headers={**FORM, **SAME_ORIGIN}, status=400)
+        refused.mustcontain("The body is not a well-formed form in UTF-8.")
+
+
+@pytest.mark.promise(15)
+@pytest.mark.parametrize(
+    ("headers", "start", "end"),
+    [pytest.param(JSON, b'{"x": "', b'"}', id="JSON"), pytest.param(FORM, b"x=", b"", id="form")],
+)
+def test_a_body_of_16_kib_is_read_and_one_of_more_is_not(client, headers, start, end):
+    fitting = start + b"x" * (16 * 1024 - len(start + end)) + end
+    for path, status in (("/auth/register", 422), ("/auth/login", 401)):
+        client.post(path, fitting, headers=headers, status=status)
+        refused = client.post(path, fitting + b" ", headers=headers, status=413)
+        assert refused.json["code"] == "too_large"
+
+
+@pytest.mark.promise(15)
+@pytest.mark.parametrize(
+    ("length", "status"),
+    [
+        pytest.param("3", 400, id="longer than the body"),
+        pytest.param("-1", 400, id="negative"),
+        pytest.param("two", 400, id="not a number"),
+        pytest.param("\xb2", 400, id="not an ASCII digit"),
+        pytest.param(str(16 * 1024 + 1), 413, id="too long"),
+        pytest.param("9" * 5000, 413, id="far too long"),
+        pytest.param("", 411, id="missing"),
+    ],
+)
+def test_a_length_that_lies_is_refused(site, length, status):
+    def lying(environ, start_response):
+        return site({**environ, "CONTENT_LENGTH": length}, start_response)
+
+    client = TestApp(lying, lint=False)
+    for path in POST_PATHS:
+        for headers in (JSON, FORM):
+            client.post(path, b"{}", headers=headers, status=status)
+
+
+# Forms from elsewhere, and where they lead.
+
+
+@pytest.mark.promise(17)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"Sec-Fetch-Site": "cross-site"}, id="another site"),
+        pytest.param({"Sec-Fetch-Site": "same-site"}, id="a neighbouring host"),
+        pytest.param({"Origin": "https://evil.example"}, id="another origin"),
+        pytest.param({"Origin": "null"}, id="no origin"),
+    ],
+)
+def test_a_form_of_another_site_is_refused(client, headers):
+    for path in POST_PATHS:
+        refused = client.post(path, FIELDS, headers=headers, status=403)
+        assert refused.json["code"] == "cross_origin"
+        assert "Set-Cookie" not in refused.headers
+    assert not User.select().exists()
+
+
+@pytest.mark.promise(17)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({}, id="no browser"),
+        pytest.param({"Sec-Fetch-Site": "same-origin"}, id="same origin"),
+        pytest.param({"Sec-Fetch-Site": "none"}, id="the person's own act"),
+        pytest.param({"Origin": "http://localhost:80"}, id="Origin is Host"),
+    ],
+)
+def test_a_form_of_this_site_is_taken(client, headers):
+    client.post("/auth/register", FIELDS, headers=headers, status=303)
+    client.post("/auth/login", FIELDS, headers=headers, status=303)
+
+
+@pytest.mark.promise(17)
+def test_a_form_of_a_trusted_origin_is_taken(settings):
+    trusting = dataclasses.replace(settings, TRUSTED_ORIGINS=("https://app.example.org",))
+    client = TestApp(AuthMiddleware(echo, trusting))
+    headers = {"Origin": "https://app.example.org", "Sec-Fetch-Site": "cross-site"}
+    client.post("/auth/register", FIELDS, headers=headers, status=303)
+    client.post("/auth/login", FIELDS, headers=headers, status=303)
+
+
+@pytest.mark.promise(18)
+@pytest.mark.parametrize(
+    ("wanted", "location"),
+    [
+        pytest.param("/" + "x" * 2047, "/" + "x" * 2047, id="2048 characters"),
+        pytest.param("/" + "x" * 2048, "/", id="2049 characters"),
+        pytest.param("/a?b=//c", "/a?b=//c", id="two slashes in the query"),
+        pytest.param("/a#b", "/a#b", id="fragment"),
+        pytest.param("", "/", id="empty"),
+        pytest.param("reports", "/", id="relative"),
+        pytest.param("https://evil.example/", "/", id="another site"),
+        pytest.param("//evil.example", "/", id="another host"),
+        pytest.param("/a//evil.example", "/", id="two slashes in the path"),
+        pytest.param("/\\evil.example", "/", id="backslash"),
+        pytest.param("/%5Cevil.example", "/", id="encoded backslash"),
+        pytest.param("/a b", "/", id="space"),
+        pytest.param("/\t/evil.example", "/", id="tab"),
+        pytest.param("/a\r\nSet-Cookie: a=b", "/", id="end of a header"),
+        pytest.param("/a%0d%0aSet-Cookie:%20a=b", "/", id="encoded end of a header"),
+        pytest.param("/\0", "/", id="NUL"),
+        pytest.param("/%00", "/", id="encoded NUL"),
+        pytest.param("/%7f", "/", id="encoded DEL"),
+        pytest.param("/é", "/", id="not ASCII"),
+        pytest.param("javascript:alert(1)", "/", id="script"),
+    ],
+)
+def test_a_login_leads_nowhere_but_to_a_path_of_this_site(client, ada, wanted, location):
+    headers = {**SAME_ORIGIN, "Host": "evil.example"}
+    answer = client.post("/auth/login", {**FIELDS, "next": wanted}, headers=headers, status=303)
+    assert answer.headers["Location"] == location
+
+
+@pytest.mark.promise(18)
+def test_a_page_carries_no_unsafe_next(client):
+    for path in POST_PATHS:
+        for query in ("next=//evil.example", "next=%FF", "next=/" + "x" * 5000, "a&" * 30):
+            assert client.get(f"{path}?{query}", status=200).form["next"].value == ""
+
+
+@pytest.mark.promise(18)
+def test_a_forged_host_appears_in_no_answer(client, ada):
+    headers = {"Host": "evil.example", "X-Forwarded-Host": "evil.example"}
+    for path in [*PATHS, "/auth/admin"]:
+        for accept in ({}, BROWSER):
+            answer = client.get(path, headers={**headers, **accept}, expect_errors=True)
+            assert "evil.example" not in f"{answer.headers}{answer.text}"
+    registered = client.post_json(
+        "/auth/register",
+        {**FIELDS, "username": "Bob", "email": "bob@example.org"},
+        headers=headers,
+    )
+    assert registered.headers["Location"] == "/auth/me"
+
+
+# Pages.
+
+
+@pytest.mark.promise(20)
+def test_what_was_typed_is_escaped_where_it_is_shown_again(client):
+    fields = {"username": HOSTILE, "email": HOSTILE, "password": "", "next": f"/{HOSTILE}"}
+    for path in POST_PATHS:
+        shown = client.post(path, fields, headers=SAME_ORIGIN, expect_errors=True)
+        assert (shown.form["username"].value, shown.form["next"].value) == (HOSTILE, f"/{HOSTILE}")
+        assert "<script" not in shown.text
+
+
+@pytest.mark.promise(20)
+def test_the_next_of_the_address_is_escaped(client):
+    for path in POST_PATHS:
+        shown = client.get(path, {"next": f"/{HOSTILE}"})
+        assert shown.form["next"].value == f"/{HOSTILE}"
+        assert "<script" not in shown.text
+
+
+@pytest.mark.promise(20)
+def test_the_path_of_the_site_is_escaped(client):
+    prefix = {"SCRIPT_NAME": '/"><script>'}
+    for path in ("/auth/login", "/auth/register", "/auth/me"):
+        page = client.get(path, headers=BROWSER, extra_environ=prefix, expect_errors=True)
+        assert "<script" not in page.text
+
+
+def test_an_account_deactivated_as_it_registers_is_led_to_the_login_page(client):
+    storage.current().execute_sql(
+        "CREATE TRIGGER deactivate AFTER INSERT ON wsgiauth_user"
+        " BEGIN UPDATE wsgiauth_user SET is_active = 0; END"
+    )
+    answer = client.post("/auth/register", FIELDS, headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == "/auth/login"
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_failures_are_problem_details(client):
+    for failure in (
+        client.get("/auth/me", status=401),
+        client.get("/auth/admin", status=404),
+        client.put("/auth/me", status=405),
+        client.post_json("/auth/login", [], status=400),
+        client.post_json("/auth/login", FIELDS, status=401),
+        client.post_json("/auth/register", {}, status=422),
+    ):
+        assert failure.content_type == "application/problem+json"
+        assert failure.json.keys() >= {"type", "title", "status", "detail", "code"}
+        assert f"{failure.json['status']} {failure.json['title']}" == failure.status

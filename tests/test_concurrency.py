@@ -1,0 +1,318 @@
+"""Many at once: processes race for a name or a schema, threads for a user."""
+
+import multiprocessing
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from http.client import HTTPConnection
+
+import pytest
+from playhouse.migrations import Runner
+from webtest import TestApp
+
+from tests.conftest import SERVERS
+from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, serving
+from wsgiauth import AuthMiddleware, Settings, schema, sessions, storage
+from wsgiauth.accounts import change_password, create_user
+from wsgiauth.models import Session, User
+from wsgiauth.tokens import Tokens
+
+PROCESSES = 8
+THREADS = 4
+SPAWN = multiprocessing.get_context("spawn")
+
+CONNECTIONS = {
+    "postgresql": "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()",
+    "mariadb": "SELECT count(*) FROM information_schema.processlist WHERE db = database()",
+}
+LOCK_WAITS = {
+    "postgresql": """SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'""",
+    "mariadb": """SELECT count(*) FROM information_schema.processlist
+        LEFT JOIN information_schema.innodb_trx ON trx_mysql_thread_id = id
+        WHERE db = database() AND (state LIKE 'Waiting for%%' OR trx_state = 'LOCK WAIT')""",
+}
+LOCK_SESSIONS = {
+    "postgresql": ("BEGIN; LOCK TABLE wsgiauth_session IN SHARE MODE", "ROLLBACK"),
+    "mariadb": ("LOCK TABLES wsgiauth_session READ", "UNLOCK TABLES"),
+}
+POLL = 0.11  # seconds; MariaDB shows the same answer to whoever asks again within a tenth
+WAIT_FOR_NO_LOCK = {
+    "postgresql": "SET lock_timeout = '50ms'",
+    "mariadb": "SET innodb_lock_wait_timeout = 0",
+}
+
+
+def settings_of(url, rounds=4):
+    return Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=rounds, DATABASE_URL=url)
+
+
+SETTINGS = settings_of("sqlite:///unused.db")
+
+
+# Processes
+
+
+@pytest.fixture(scope="module")
+def in_processes():
+    """Return a function that calls another in eight processes at the same moment."""
+    barrier = SPAWN.Barrier(PROCESSES)
+    with ProcessPoolExecutor(PROCESSES, SPAWN, meet_at, (barrier,)) as executor:
+
+        def call(action, url):
+            calls = [executor.submit(together, action, url) for _ in range(PROCESSES)]
+            return [each.result() for each in calls]
+
+        yield call
+
+
+def meet_at(barrier):
+    together.barrier = barrier
+
+
+def together(action, url):
+    """Call `action` when every process is about to."""
+    together.barrier.wait(timeout=60)
+    try:
+        return action(url)
+    finally:
+        storage.discard_connection(storage.current())
+
+
+def register(url):
+    # The cost leaves all of them time to ask whether the name is taken before one has it.
+    client = TestApp(AuthMiddleware(echo, settings_of(url, rounds=9)))
+    account = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
+    return client.post_json("/auth/register", account, status="*").status_int
+
+
+def open_site(url):
+    return TestApp(AuthMiddleware(echo, settings_of(url))).get("/auth/me", status="*").status_int
+
+
+def migrate(url):
+    return schema.migrate(storage.open_database(url, prepare=lambda _: None))
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(25)
+def test_of_eight_processes_that_register_one_name_one_does(in_processes, database, settings):
+    assert sorted(in_processes(register, settings.DATABASE_URL)) == [201] + [409] * 7
+    assert User.objects.count() == 1
+
+
+@pytest.mark.promise(26)
+def test_eight_processes_can_make_one_file(in_processes, tmp_path):
+    url = f"sqlite:///{tmp_path}/new.db"
+    assert in_processes(open_site, url) == [401] * 8
+    opened = storage.open_database(url)
+    assert schema.pending(opened) == []
+    storage.discard_connection(opened)
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(26)
+def test_of_eight_processes_that_migrate_one_does(in_processes, database, settings):
+    migrations = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
+    runner = Runner(database, str(schema.MIGRATIONS), table_name="wsgiauth_migration")
+    runner.down(migrations[0])
+    applied = in_processes(migrate, settings.DATABASE_URL)
+    assert sorted(applied) == [[]] * 7 + [migrations]
+
+
+# Threads
+
+
+@pytest.fixture(params=SERVERS)
+def kind(request):
+    """Return which server."""
+    return request.param
+
+
+@pytest.fixture
+def connections(kind, server_urls):
+    """Return three connections to an empty database."""
+    opened = [storage.open_database(server_urls(kind)) for _ in range(3)]
+    yield opened
+    User.delete().execute()
+    for each in opened:
+        storage.discard_connection(each)
+
+
+@pytest.fixture
+def watcher(connections):
+    """Return a connection that looks at the others."""
+    return connections[0]
+
+
+@pytest.fixture
+def rival(connections):
+    """Return a connection that holds locks."""
+    return connections[1]
+
+
+@pytest.fixture
+def server(connections):
+    """Return the connection that models use here."""
+    return connections[2]
+
+
+@pytest.fixture
+def ada(server):
+    return create_user(USERNAME, EMAIL, PASSWORD, settings=SETTINGS)
+
+
+@pytest.fixture
+def tokens():
+    return Tokens(SETTINGS)
+
+
+@pytest.fixture
+def wait_for(kind, watcher):
+    """Return a function that returns when these calls wait for a lock, or one has ended."""
+
+    def wait_for_locks(*calls):
+        while watcher.execute_sql(LOCK_WAITS[kind]).fetchone() != (len(calls),):
+            if wait(calls, timeout=POLL, return_when=FIRST_COMPLETED).done:
+                return
+
+    return wait_for_locks
+
+
+@pytest.fixture
+def begin():
+    """Return a function that begins a call in a thread of its own."""
+
+    def call(action, *arguments):
+        try:
+            return action(*arguments)
+        finally:
+            storage.discard_connection(storage.current())
+
+    with ThreadPoolExecutor() as threads:
+        yield lambda action, *arguments: threads.submit(call, action, *arguments)
+
+
+def log_in(user, session_id, expires_at):
+    Session.insert(id=session_id, user=user.id, expires_at=expires_at).execute()
+
+
+@contextmanager
+def held(database, session_id):
+    """Keep a session's row locked."""
+    with database.atomic():
+        lock = "SELECT id FROM wsgiauth_session WHERE id = %s FOR UPDATE"
+        assert database.execute_sql(lock, (session_id,)).fetchone()
+        yield
+
+
+@contextmanager
+def unwritable_sessions(database, kind):
+    """Make everybody wait who writes a session."""
+    lock, unlock = LOCK_SESSIONS[kind]
+    database.execute_sql(lock)
+    try:
+        yield
+    finally:
+        database.execute_sql(unlock)
+
+
+def new_password(user):
+    change_password(user, "four other words", settings=SETTINGS)
+
+
+def deactivate(user):
+    user.is_active = False
+    user.save()
+
+
+@pytest.mark.promise(5)
+@pytest.mark.parametrize("change", [new_password, deactivate, User.delete_instance])
+def test_a_login_waits_for_a_change_of_its_user_that_is_under_way(
+    server, ada, tokens, begin, wait_for, change
+):
+    before = User.objects.get(id=ada.id)
+    with server.atomic():
+        change(ada)
+        starting = begin(sessions.start, before, tokens)
+        wait_for(starting)
+    assert starting.result() is None
+    assert Session.select().count() == 0
+
+
+@pytest.mark.promise(5)
+@pytest.mark.parametrize("change", [new_password, deactivate, User.delete_instance])
+def test_a_change_waits_for_a_login_that_is_under_way_and_ends_it(
+    kind, rival, ada, tokens, begin, wait_for, change
+):
+    with unwritable_sessions(rival, kind):
+        starting = begin(sessions.start, User.objects.get(id=ada.id), tokens)
+        wait_for(starting)
+        changing = begin(change, ada)
+        wait_for(starting, changing)
+    changing.result()
+    assert sessions.find(starting.result(), tokens) is None
+
+
+@pytest.mark.promise(5)
+def test_purging_does_not_wait_for_live_sessions(kind, server, rival, ada):
+    log_in(ada, "expired", 1)
+    log_in(ada, "live", 2**40)
+    server.execute_sql(WAIT_FOR_NO_LOCK[kind])
+    with held(rival, "live"):
+        assert sessions.purge(2) == 1
+
+
+@pytest.mark.promise(5)
+def test_a_login_succeeds_although_expired_sessions_cannot_be_purged(
+    kind, server, rival, ada, tokens, caplog
+):
+    log_in(ada, "expired", 1)
+    server.execute_sql(WAIT_FOR_NO_LOCK[kind])
+    with held(rival, "expired"):
+        token = sessions.start(ada, tokens)
+    assert sessions.find(token, tokens).user == ada
+    assert "could not be purged" in caplog.text
+
+
+# A server's threads
+
+
+def serve(url, pipe):
+    with serving(AuthMiddleware(echo, settings_of(url)), threads=THREADS) as address:
+        pipe.send(address)
+        pipe.recv()
+
+
+@pytest.fixture
+def address(kind, server_urls):
+    """Return the address of a server in a process of its own, with four threads."""
+    pipe, its_end = SPAWN.Pipe()
+    process = SPAWN.Process(target=serve, args=(server_urls(kind), its_end))
+    process.start()
+    yield pipe.recv().removeprefix("http://")
+    pipe.send("stop")
+    process.join()
+    process.close()
+    pipe.close()
+    its_end.close()
+
+
+@pytest.mark.promise(24)
+def test_a_server_has_no_more_connections_than_threads(kind, watcher, ada, tokens, address):
+    headers = {"Authorization": f"Bearer {sessions.start(ada, tokens)}"}
+
+    def visit(path):
+        connection = HTTPConnection(address)
+        connection.request("GET", path, headers=headers)
+        response = connection.getresponse()
+        response.read()
+        connection.close()
+        return response.status
+
+    def connections():
+        return watcher.execute_sql(CONNECTIONS[kind]).fetchone()[0]
+
+    before = connections()
+    with ThreadPoolExecutor(4 * THREADS) as clients:
+        assert set(clients.map(visit, ["/", "/auth/me"] * 40)) == {200}
+    assert 1 <= connections() - before <= THREADS

@@ -1,0 +1,549 @@
+"""Guards: who may enter a view, and what the others are told."""
+
+import copy
+import functools
+
+import pytest
+from webob.dec import wsgify
+
+from tests.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, login_required, permission_required, storage
+from wsgiauth.exceptions import MiddlewareMissingError
+from wsgiauth.models import Permission
+
+CHALLENGE = 'Bearer realm="wsgiauth"'
+INVALID_TOKEN = 'Bearer realm="wsgiauth", error="invalid_token"'
+
+GUARDS = [
+    pytest.param(login_required, id="login"),
+    pytest.param(login_required(redirect_url="/auth/login"), id="login with redirect"),
+    pytest.param(permission_required("reports.publish"), id="permission"),
+]
+
+
+class Stage:
+    """An application that shows whichever view a test puts on it."""
+
+    view = staticmethod(echo)
+
+    def __call__(self, environ, start_response):
+        return self.view(environ, start_response)
+
+
+@pytest.fixture
+def stage():
+    return Stage()
+
+
+@pytest.fixture
+def site(settings, stage):
+    middleware = AuthMiddleware(stage, settings)
+    yield middleware
+    storage.discard_connection(storage.current())
+
+
+# Everything that can be a WSGI callable, behind a guard.
+
+
+def function(guard):
+    return guard(echo)
+
+
+def function_in_a_class_body(guard):
+    class Views:
+        @guard
+        def view(self, environ, start_response):
+            return echo(environ, start_response)
+
+    return Views().view
+
+
+def bound_method(guard):
+    class Views:
+        def view(self, environ, start_response):
+            return echo(environ, start_response)
+
+    return guard(Views().view)
+
+
+def static_method(guard):
+    class Views:
+        @guard
+        @staticmethod
+        def view(environ, start_response):
+            return echo(environ, start_response)
+
+    return Views().view
+
+
+def static_method_by_its_class(guard):
+    class Views:
+        @staticmethod
+        @guard
+        def view(environ, start_response):
+            return echo(environ, start_response)
+
+    return Views.view
+
+
+def class_method(guard):
+    class Views:
+        @classmethod
+        @guard
+        def view(cls, environ, start_response):
+            return echo(environ, start_response)
+
+    return Views.view
+
+
+def method_called_on_its_class(guard):
+    class Views:
+        @guard
+        def view(self, environ, start_response):
+            return echo(environ, start_response)
+
+        def __call__(self, environ, start_response):
+            return Views.view(self, environ, start_response)
+
+    return Views()
+
+
+def callable_instance(guard):
+    class View:
+        def __call__(self, environ, start_response):
+            return echo(environ, start_response)
+
+    return guard(View())
+
+
+def class_of_callable_instances(guard):
+    @guard
+    class View:
+        def __call__(self, environ, start_response):
+            return echo(environ, start_response)
+
+    return View()
+
+
+def class_that_inherits_its_call(guard):
+    class Base:
+        def __call__(self, environ, start_response):
+            return echo(environ, start_response)
+
+    @guard
+    class View(Base):
+        pass
+
+    return View()
+
+
+def class_that_is_the_app(guard):
+    @guard
+    class View:
+        def __init__(self, environ, start_response):
+            self.answer = echo(environ, start_response)
+
+        def __iter__(self):
+            yield from self.answer
+
+    return View
+
+
+def partial(guard):
+    return guard(functools.partial(echo))
+
+
+def wsgified_function(guard):
+    @guard
+    @wsgify
+    def view(request):
+        return request.get_response(echo)
+
+    return view
+
+
+def wsgified_function_in_a_class_body(guard):
+    class Views:
+        @guard
+        @wsgify
+        def view(self, request):
+            return request.get_response(echo)
+
+    return Views().view
+
+
+def guarded_twice(guard):
+    return login_required(guard(echo))
+
+
+CALLABLES = [
+    function,
+    function_in_a_class_body,
+    bound_method,
+    static_method,
+    static_method_by_its_class,
+    class_method,
+    method_called_on_its_class,
+    callable_instance,
+    class_of_callable_instances,
+    class_that_inherits_its_call,
+    class_that_is_the_app,
+    partial,
+    wsgified_function,
+    wsgified_function_in_a_class_body,
+    guarded_twice,
+]
+
+
+@pytest.mark.parametrize("guarded", CALLABLES, ids=lambda guarded: guarded.__name__)
+def test_every_kind_of_callable_is_guarded(client, stage, ada, bearer, guarded):
+    ada.grant("reports.publish")
+    for guard in (login_required, permission_required("reports.publish")):
+        stage.view = guarded(guard)
+        assert client.get("/", headers=bearer(ada)).json["user"] == USERNAME
+        client.get("/", status=401)
+
+
+def test_the_class_that_a_guarded_class_inherits_from_stays_open(client, stage):
+    class Base:
+        def __call__(self, environ, start_response):
+            return echo(environ, start_response)
+
+    @login_required
+    class View(Base):
+        def __call__(self, environ, start_response):
+            return super().__call__(environ, start_response)
+
+    stage.view = Base()
+    client.get("/", status=200)
+    stage.view = View()
+    client.get("/", status=401)
+
+
+def test_what_inherits_from_a_guarded_class_is_guarded(client, stage):
+    @login_required
+    class Base:
+        def __call__(self, environ, start_response):
+            return echo(environ, start_response)
+
+    class View(Base):
+        pass
+
+    stage.view = View()
+    client.get("/", status=401)
+
+
+def test_a_guarded_method_knows_its_instance(client, stage, ada, bearer):
+    class Views:
+        def __init__(self, text):
+            self.text = text
+
+        @login_required
+        @wsgify
+        def view(self, request):
+            return self.text
+
+    first, second = Views("first"), Views("second")
+    shown = []
+    for views in (first, second):
+        stage.view = views.view
+        shown.append(client.get("/", headers=bearer(ada)).text)
+    assert shown == ["first", "second"]
+
+
+# What a guard leaves as it was.
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_names_docstrings_and_attributes_are_kept(guard):
+    def view(environ, start_response):
+        """Show the reports."""
+
+    view.title = "Reports"
+    guarded = guard(view)
+    assert (guarded.__name__, guarded.__doc__) == ("view", "Show the reports.")
+    assert (guarded.title, guarded.__wrapped__) == ("Reports", view)
+
+
+def test_a_method_keeps_its_name_and_docstring():
+    class Views:
+        @login_required
+        def view(self, environ, start_response):
+            """Show the reports."""
+
+    for guarded in (Views.view, Views().view):
+        assert (guarded.__name__, guarded.__doc__) == ("view", "Show the reports.")
+
+
+def test_a_guarded_class_is_still_that_class():
+    class View:
+        def __call__(self, environ, start_response):
+            """Show the reports."""
+
+    assert login_required(View) is View
+    assert View.__call__.__doc__ == "Show the reports."
+
+
+def test_an_unknown_attribute_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="title"):
+        login_required(echo).title  # noqa: B018 - reading it is the test
+
+
+def test_an_attribute_that_the_view_changes_is_seen_through_the_guard():
+    class View:
+        visits = 0
+
+        def __init__(self):
+            self.visits = 0
+
+        def __call__(self, environ, start_response):
+            """Never called here."""
+
+    view = View()
+    guarded = login_required(view)
+    view.visits = 1
+    assert guarded.visits == 1
+
+
+def test_a_guarded_view_can_be_copied():
+    guarded = copy.copy(login_required(echo))
+    assert guarded.__wrapped__ is echo
+
+
+@pytest.mark.promise(21)
+@pytest.mark.parametrize("guard", GUARDS)
+def test_a_guard_hands_everything_through_untouched(client, stage, ada, bearer, guard):
+    ada.grant("reports.publish")
+    seen = []
+
+    def view(*arguments):
+        app_iter = echo(*arguments)
+        seen.append((arguments, app_iter))
+        return app_iter
+
+    def in_front(environ, start_response):
+        app_iter = guard(view)(environ, start_response)
+        seen.append(((environ, start_response), app_iter))
+        return app_iter
+
+    stage.view = in_front
+    client.get("/", headers=bearer(ada))
+    (inner_arguments, inner_iter), (outer_arguments, outer_iter) = seen
+    assert inner_iter is outer_iter
+    assert all(map(lambda one, other: one is other, inner_arguments, outer_arguments))
+
+
+# What those who may not enter are told.
+
+
+def test_a_stranger_is_challenged(client, stage):
+    stage.view = login_required(echo)
+    refused = client.get("/", status=401)
+    assert refused.headers["WWW-Authenticate"] == CHALLENGE
+    assert refused.content_type == "application/problem+json"
+    assert refused.json == {
+        "type": "about:blank",
+        "title": "Unauthorized",
+        "status": 401,
+        "detail": "Log in to open this page.",
+        "code": "unauthenticated",
+    }
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_a_bad_token_is_challenged_as_such(client, stage, guard):
+    stage.view = guard(echo)
+    headers = {**BROWSER, "Authorization": "Bearer x.y.z"}
+    refused = client.get("/", headers=headers, status=401)
+    assert refused.headers["WWW-Authenticate"] == INVALID_TOKEN
+
+
+def test_a_browser_that_is_not_redirected_gets_a_page(client, stage):
+    stage.view = login_required(echo)
+    refused = client.get("/", headers=BROWSER, status=401)
+    assert refused.headers["WWW-Authenticate"] == CHALLENGE
+    refused.mustcontain("Log in to open this page.", 'href="/auth/login?next=%2F"')
+
+
+@pytest.mark.parametrize("guard", [login_required, functools.partial(permission_required, "a.b")])
+@pytest.mark.parametrize(
+    ("method", "redirect_url", "location"),
+    [
+        ("GET", "/auth/login", "/auth/login?next=%2Freports%2F%25C3%25AB%3Fpage%3D2%26all"),
+        ("HEAD", "/auth/login", "/auth/login?next=%2Freports%2F%25C3%25AB%3Fpage%3D2%26all"),
+        ("GET", "/in?a=b", "/in?a=b&next=%2Freports%2F%25C3%25AB%3Fpage%3D2%26all"),
+        ("POST", "/auth/login", "/auth/login"),
+        ("PUT", "/auth/login", "/auth/login"),
+        ("DELETE", "/in?a=b", "/in?a=b"),
+    ],
+)
+def test_an_anonymous_browser_is_redirected(client, stage, guard, method, redirect_url, location):
+    stage.view = guard(redirect_url=redirect_url)(echo)
+    url = "/reports/%C3%AB?page=2&all"
+    answer = client.request(url, method=method, headers=BROWSER, status=302)
+    assert answer.headers["Location"] == location
+    assert answer.body == b""
+
+
+@pytest.mark.promise(18)
+def test_a_forged_host_changes_no_redirect(client, stage):
+    stage.view = login_required(redirect_url="/auth/login")(echo)
+    answer = client.get("/", headers={**BROWSER, "Host": "evil.example"}, status=302)
+    assert answer.headers["Location"] == "/auth/login?next=%2F"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({}, id="no Accept"),
+        pytest.param({"Accept": "*/*"}, id="anything"),
+        pytest.param({"Accept": "application/json"}, id="JSON"),
+        pytest.param({"Accept": "application/json, text/html;q=0.9"}, id="JSON rather than HTML"),
+        pytest.param({"Accept": "text/html;q=0, */*"}, id="no HTML"),
+        pytest.param({**BROWSER, "Authorization": "Bearer x"}, id="bearer"),
+        pytest.param({**BROWSER, "Authorization": "Basic eDp5"}, id="other scheme"),
+        pytest.param({**BROWSER, "Authorization": ""}, id="empty Authorization"),
+    ],
+)
+def test_a_program_is_not_redirected(client, stage, headers):
+    stage.view = login_required(redirect_url="/auth/login")(echo)
+    client.get("/", headers=headers, status=401)
+
+
+def test_a_browser_with_a_stale_cookie_is_redirected(client, stage):
+    stage.view = login_required(redirect_url="/auth/login")(echo)
+    client.get("/", headers={**BROWSER, "Cookie": "wsgiauth=x.y.z"}, status=302)
+
+
+def test_the_redirect_leads_through_the_login_page_back_to_the_page(client, stage, ada):
+    stage.view = login_required(redirect_url="/auth/login")(echo)
+    form = client.get("/reports?page=2", headers=BROWSER).follow(headers=BROWSER).form
+    form["username"], form["password"] = USERNAME, PASSWORD
+    page = form.submit(headers=SAME_ORIGIN).follow(headers=BROWSER)
+    assert (page.request.path_qs, page.json["user"]) == ("/reports?page=2", USERNAME)
+
+
+@pytest.mark.promise(23)
+def test_below_a_prefix_the_redirect_has_the_prefix_once(client, stage):
+    guarded = login_required(redirect_url="/auth/login")(echo)
+
+    def dispatch(environ, start_response):
+        shifted = {**environ, "SCRIPT_NAME": "/app/sub", "PATH_INFO": "/reports"}
+        return guarded(shifted, start_response)
+
+    stage.view = dispatch
+    prefix = {"SCRIPT_NAME": "/app"}
+    answer = client.get("/sub/reports", headers=BROWSER, extra_environ=prefix, status=302)
+    assert answer.headers["Location"] == "/app/auth/login?next=%2Fapp%2Fsub%2Freports"
+
+
+@pytest.mark.parametrize("redirect_url", [None, "/auth/login"])
+def test_a_user_without_the_permission_is_forbidden(client, stage, ada, bearer, redirect_url):
+    ada.grant("reports.archive")
+    stage.view = permission_required("reports.publish", redirect_url=redirect_url)(echo)
+    refused = client.get("/", headers=bearer(ada), status=403)
+    assert "WWW-Authenticate" not in refused.headers
+    assert refused.json == {
+        "type": "about:blank",
+        "title": "Forbidden",
+        "status": 403,
+        "detail": "Your account may not open this page.",
+        "code": "forbidden",
+    }
+
+
+def test_a_browser_without_the_permission_gets_a_page(client, stage, ada, bearer):
+    stage.view = permission_required("reports.publish", redirect_url="/auth/login")(echo)
+    headers = {**BROWSER, "Cookie": bearer(ada)["Authorization"].replace("Bearer ", "wsgiauth=")}
+    client.get("/", headers=headers, status=403).mustcontain("Your account may not open this page.")
+
+
+@pytest.mark.promise(5)
+def test_a_permission_counts_from_and_until_the_next_request(client, stage, ada, bearer):
+    stage.view = permission_required("reports.publish")(echo)
+    headers = bearer(ada)
+    client.get("/", headers=headers, status=403)
+    ada.grant("reports.publish")
+    client.get("/", headers=headers, status=200)
+    ada.revoke("reports.publish")
+    client.get("/", headers=headers, status=403)
+
+
+@pytest.mark.promise(5)
+def test_a_superuser_enters_until_demoted(client, stage, ada, bearer):
+    stage.view = permission_required("reports.publish")(echo)
+    headers = bearer(ada)
+    ada.is_superuser = True
+    ada.save()
+    client.get("/", headers=headers, status=200)
+    ada.is_superuser = False
+    ada.save()
+    client.get("/", headers=headers, status=403)
+
+
+@pytest.mark.promise(28)
+def test_a_database_that_fails_between_identification_and_guard_is_a_503(
+    client, stage, ada, bearer
+):
+    guarded = permission_required("reports.publish")(echo)
+
+    def lose_the_permissions(environ, start_response):
+        Permission.drop_table()
+        return guarded(environ, start_response)
+
+    stage.view = lose_the_permissions
+    refused = client.get("/", headers=bearer(ada), status=503)
+    assert refused.json["code"] == "unavailable"
+    assert int(refused.headers["Retry-After"]) > 0
+
+
+# Mistakes of the programmer.
+
+
+@pytest.mark.parametrize(
+    "permission",
+    ["", "publish", "reports.", ".publish", "a.b.c", "a b.c", "a.b\n", "ä.b", "x." + "y" * 99, 5],
+)
+def test_a_permission_of_another_form_is_refused_when_decorating(permission):
+    with pytest.raises(ValueError, match="a permission is written"):
+        permission_required(permission)
+
+
+def test_a_permission_guard_without_its_permission_is_refused_when_decorating():
+    with pytest.raises(ValueError, match="a permission is written"):
+        permission_required(echo)
+
+
+@pytest.mark.parametrize("guard", [login_required, functools.partial(permission_required, "a.b")])
+@pytest.mark.parametrize(
+    "redirect_url",
+    ["", "login", "//evil.example", "https://evil.example/", "/\\evil.example", "/a b", "/a\r\nb"],
+)
+def test_a_redirect_to_anything_but_a_path_is_refused_when_decorating(guard, redirect_url):
+    with pytest.raises(ValueError, match="redirect_url must be a path"):
+        guard(redirect_url=redirect_url)
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+@pytest.mark.parametrize("app", ["/auth/login", 5, {}])
+def test_what_cannot_be_called_is_refused_when_decorating(guard, app):
+    with pytest.raises(TypeError, match="cannot be called"):
+        guard(app)
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_a_request_without_the_middleware_is_an_error_that_says_so(guard):
+    def never(*arguments):
+        pytest.fail("the view or its start_response was called")
+
+    with pytest.raises(MiddlewareMissingError, match="no AuthMiddleware is in front"):
+        guard(never)({"REQUEST_METHOD": "GET"}, never)
+
+
+def test_a_view_that_is_no_wsgi_callable_is_told_from_one():
+    @login_required
+    def view():
+        pytest.fail("the view was entered")
+
+    with pytest.raises(TypeError, match="called with environ and start_response"):
+        view()

@@ -1,0 +1,62 @@
+"""The URLs under /auth, one file each: parse, act, respond.
+
+An endpoint is a function from the request's environ and `Auth` to a `Response`. What it cannot
+answer it raises, and `app` turns it into HTTP.
+"""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Self
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.cross_origin import is_same_origin
+from wsgiauth.exceptions import RequestError
+from wsgiauth.identity import Identifier
+from wsgiauth.responses import Pages
+from wsgiauth.settings import Settings
+from wsgiauth.tokens import Tokens
+
+
+@dataclass(frozen=True)
+class Auth:
+    """What every endpoint is given.
+
+    Attributes:
+        settings: The configuration.
+        tokens: Issues and verifies access tokens.
+        identifier: Reads and writes the callers' credentials.
+        pages: Renders HTML.
+    """
+
+    settings: Settings
+    tokens: Tokens
+    identifier: Identifier
+    pages: Pages
+
+    @classmethod
+    def from_settings(cls, settings: Settings, mount: str) -> Self:
+        """Make everything that the settings decide, and so check them.
+
+        Args:
+            settings: The configuration.
+            mount: The path of /auth on this site.
+
+        Raises:
+            ConfigurationError: SECRET_KEY is missing or unfit, or a template is.
+        """
+        tokens = Tokens(settings)
+        return cls(settings, tokens, Identifier(settings, tokens), Pages(mount, settings.TEMPLATES))
+
+
+def require_same_origin(environ: WSGIEnvironment, auth: Auth) -> None:
+    """Refuse what another site's page sent.
+
+    Raises:
+        RequestError: 403.
+    """
+    if not is_same_origin(environ, auth.settings.TRUSTED_ORIGINS):
+        raise RequestError(
+            HTTPStatus.FORBIDDEN,
+            "cross_origin",
+            "This request came from another site, so nothing was done.",
+        )

@@ -1,0 +1,101 @@
+"""GET, POST /auth/login: the page, the form behind it, and the JSON exchange of a token."""
+
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth import sessions
+from wsgiauth.authentication import authenticate
+from wsgiauth.endpoints import Auth, require_same_origin
+from wsgiauth.request import JSON, content_type, query_field, read_form, read_json, text_field
+from wsgiauth.responses import Response, challenge, json_response, problem, redirect
+from wsgiauth.urls import leads_to, mount_url, root_url, safe_next, with_next
+
+REFUSAL = "The username and password do not match an active account."
+
+
+def show(environ: WSGIEnvironment, auth: Auth) -> Response:
+    """Answer with the login page."""
+    return _page(environ, auth, query_field(environ, "next"))
+
+
+def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
+    """Log in: JSON is answered with a token, the form with a cookie."""
+    if content_type(environ) == JSON:
+        return _exchange(environ, auth)
+    require_same_origin(environ, auth)
+    return _log_in(environ, auth)
+
+
+def _exchange(environ: WSGIEnvironment, auth: Auth) -> Response:
+    fields = read_json(environ)
+    username, password = text_field(fields, "username"), text_field(fields, "password")
+    token = _start_session(auth, username, password)
+    if token is None:
+        return problem(
+            HTTPStatus.UNAUTHORIZED, "invalid_credentials", REFUSAL, headers=(challenge(None),)
+        )
+    return json_response(
+        {"access_token": token, "token_type": "bearer", "expires_in": auth.tokens.lifetime}
+    )
+
+
+def _log_in(environ: WSGIEnvironment, auth: Auth) -> Response:
+    fields = read_form(environ)
+    wanted = text_field(fields, "next")
+    username = text_field(fields, "username")
+    token = _start_session(auth, username, text_field(fields, "password"))
+    if token is None:
+        return _page(environ, auth, wanted, username=username, refusal=REFUSAL)
+    return send_on(environ, auth, token, wanted)
+
+
+def _start_session(auth: Auth, name: str, password: str) -> str | None:
+    user = authenticate(name, password, rounds=auth.settings.BCRYPT_ROUNDS)
+    return None if user is None else sessions.start(user, auth.tokens)
+
+
+def send_on(environ: WSGIEnvironment, auth: Auth, token: str, wanted: str) -> Response:
+    """Return the redirect of a browser that has just logged in, with its cookie.
+
+    The session that its cookie belonged to until now is ended (ASVS 5.0, 7.2.4).
+
+    Args:
+        environ: The request.
+        auth: See `Auth`.
+        token: The new session's.
+        wanted: Where the browser asked to be sent; checked here.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    previous = auth.identifier.identify(environ)
+    if previous.session_id is not None:
+        sessions.end(previous.session_id)
+    home = f"{root_url(environ)}/"
+    destination = safe_next(wanted, home)
+    if leads_to(destination, f"{mount_url(environ)}/logout"):
+        destination = home  # a prepared link would log everybody out who logs in by it
+    cookie = auth.identifier.remember(environ, token)
+    return redirect(HTTPStatus.SEE_OTHER, destination, headers=(cookie,))
+
+
+def _page(
+    environ: WSGIEnvironment, auth: Auth, wanted: str, *, username: str = "", refusal: str = ""
+) -> Response:
+    """Return the form, as it was sent and with the reason if it was refused."""
+    destination = safe_next(wanted, "")
+    values = {
+        "login_url": f"{mount_url(environ)}/login",
+        "register_url": with_next(f"{mount_url(environ)}/register", destination),
+        "register_hidden": "" if auth.settings.REGISTRATION else "hidden",
+        "next": destination,
+        "username": username,
+        "message": refusal,
+        "username_autofocus": "" if username else "autofocus",
+        "password_autofocus": "autofocus" if username else "",
+    }
+    if not refusal:
+        return auth.pages.render("login", values)
+    return auth.pages.render(
+        "login", values, status=HTTPStatus.UNAUTHORIZED, headers=(challenge(None),)
+    )

@@ -1,0 +1,36 @@
+"""GET /auth/me: the caller's own profile."""
+
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.endpoints import Auth
+from wsgiauth.models import User
+from wsgiauth.responses import Response, challenge, failure, json_response
+
+
+def show(environ: WSGIEnvironment, auth: Auth) -> Response:
+    """Answer 200 with the profile, or 401 with the challenge."""
+    identity = auth.identifier.identify(environ)
+    if identity.user is None:
+        return failure(
+            environ,
+            HTTPStatus.UNAUTHORIZED,
+            identity.error or "unauthenticated",
+            "Log in to see your profile.",
+            headers=(challenge(identity.error),),
+        )
+    return json_response(profile(identity.user))
+
+
+def profile(user: User) -> dict[str, object]:
+    """Return what a user may know about themselves, ready for JSON."""
+    return {
+        "id": user.id,
+        "username": user.username,
+        "email": user.email,
+        "is_active": user.is_active,
+        "is_staff": user.is_staff,
+        "is_superuser": user.is_superuser,
+        "created_at": user.created_at.isoformat().replace("+00:00", "Z"),
+        "permissions": sorted(user.permissions),
+    }

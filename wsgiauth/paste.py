@@ -1,0 +1,27 @@
+"""PasteDeploy: `use = egg:wsgiauth` in the `[filter:…]` section of an ini file."""
+
+import os
+from collections.abc import Mapping
+from wsgiref.types import WSGIApplication
+
+from wsgiauth.middleware import AuthMiddleware
+
+
+def filter_app_factory(
+    app: WSGIApplication, global_config: Mapping[str, str], **settings: str
+) -> AuthMiddleware:
+    """Wrap `app`, with the section's options as settings (`paste.filter_app_factory`).
+
+    What the section leaves out comes from the process environment, such as the SECRET_KEY, which
+    has no place in a file.
+
+    Args:
+        app: What the filter stands in front of.
+        global_config: The ini file's `[DEFAULT]` section; not used.
+        settings: `Settings` by their names, and `mount`.
+
+    Raises:
+        ConfigurationError: See `AuthMiddleware`.
+    """
+    mount = settings.pop("mount", "/auth")
+    return AuthMiddleware(app, {**os.environ, **settings}, mount=mount)

@@ -1,0 +1,185 @@
+"""What a request says: its body, bounded; its form or JSON, checked; what it would like back.
+
+Nothing here trusts a length, an encoding or a type that the client only claims.
+"""
+
+import json
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qsl
+from wsgiref.types import WSGIEnvironment
+
+from webob.acceptparse import create_accept_header
+
+from wsgiauth.exceptions import RequestError
+
+MAX_BODY = 16 * 1024  # bytes
+MAX_QUERY = 4096  # characters
+MAX_ACCEPT = 4096  # characters
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+
+
+def prefers_html(environ: WSGIEnvironment) -> bool:
+    """Return whether the client would rather have HTML than JSON (RFC 9110 section 12.5.1).
+
+    Browsers say so; programs that accept anything, or say nothing, get JSON.
+    """
+    header: str = environ.get("HTTP_ACCEPT", "").lower()
+    if "html" not in header or len(header) > MAX_ACCEPT:
+        return False
+    quality = dict(create_accept_header(header).acceptable_offers([JSON, "text/html"]))
+    return quality.get("text/html", 0) > quality.get(JSON, 0)
+
+
+def content_type(environ: WSGIEnvironment) -> str:
+    """Return the body's media type: `JSON` or `FORM`.
+
+    Raises:
+        RequestError: 415 for any other; 400 for a charset other than UTF-8.
+    """
+    header: str = environ.get("CONTENT_TYPE", "")
+    media_type, _, parameters = header.partition(";")
+    media_type = media_type.strip().lower()
+    if media_type not in (JSON, FORM):
+        raise RequestError(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            f"Send {JSON}, or {FORM} from a form.",
+        )
+    for parameter in parameters.split(";"):
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "charset" and value.strip(' "').lower() != "utf-8":
+            raise _malformed("Only UTF-8 is understood.")
+    return media_type
+
+
+def read_json(environ: WSGIEnvironment) -> dict[str, Any]:
+    """Return the JSON object in the body (RFC 8259).
+
+    Raises:
+        RequestError: 400 for what is not one well-formed object, 411 and 413 for its length.
+    """
+    try:
+        document = json.loads(
+            _read_body(environ).decode(),
+            parse_constant=_refuse,  # NaN and Infinity, which are not JSON
+            parse_int=_bounded_number,
+            parse_float=_bounded_number,
+            object_pairs_hook=_unambiguous,
+        )
+        # An escaped lone surrogate is a text that no database and no answer can carry.
+        json.dumps(document, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise _malformed("The body is not well-formed JSON in UTF-8.") from None
+    if not isinstance(document, dict):
+        raise _malformed("The body must be a JSON object.")
+    return document
+
+
+def read_form(environ: WSGIEnvironment) -> dict[str, Any]:
+    """Return the fields of a URL-encoded form.
+
+    Raises:
+        RequestError: 400 for what is not a well-formed form, 411 and 413 for its length.
+    """
+    try:
+        pairs = parse_qsl(
+            _read_body(environ).decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=20,
+        )
+        return _unambiguous(pairs)
+    except ValueError:
+        raise _malformed("The body is not a well-formed form in UTF-8.") from None
+
+
+def text_field(fields: dict[str, Any], name: str) -> str:
+    """Return a field that must be a text; one that is missing is empty.
+
+    Raises:
+        RequestError: 400 for anything else. A list would otherwise reach a query as `IN (…)`.
+    """
+    value = fields.get(name, "")
+    if not isinstance(value, str):
+        raise _malformed(f"The field {name} must be a text.")
+    return value
+
+
+def query_field(environ: WSGIEnvironment, name: str) -> str:
+    """Return the first value of a field in the query string, or an empty text."""
+    query = environ.get("QUERY_STRING", "")
+    if len(query) > MAX_QUERY:
+        return ""
+    try:
+        pairs = parse_qsl(query, errors="strict", max_num_fields=20)
+    except ValueError:
+        return ""
+    return next((value for field, value in pairs if field == name), "")
+
+
+def _read_body(environ: WSGIEnvironment) -> bytes:
+    declared = environ.get("CONTENT_LENGTH", "")
+    if declared == "" and environ.get("wsgi.input_terminated"):
+        expected, limit = None, MAX_BODY + 1  # chunked, and the server tells where it ends
+    elif declared == "":
+        raise RequestError(HTTPStatus.LENGTH_REQUIRED, "length_required", "Send a Content-Length.")
+    elif not (declared.isascii() and declared.isdigit()):
+        raise _malformed("Content-Length must be a number.")
+    elif len(declared) > 9 or int(declared) > MAX_BODY:
+        raise _too_large()
+    else:
+        expected = limit = int(declared)
+    body = _read_at_most(environ, limit)
+    if len(body) > MAX_BODY:
+        raise _too_large()
+    if expected is not None and len(body) < expected:
+        raise _malformed("The body is shorter than its Content-Length.")
+    return body
+
+
+def _read_at_most(environ: WSGIEnvironment, limit: int) -> bytes:
+    parts = []
+    try:
+        while limit > 0:
+            part = environ["wsgi.input"].read(limit)
+            if not part:
+                break
+            parts.append(part)
+            limit -= len(part)
+    except (OSError, ValueError):  # the client has gone, or broke off its chunks
+        raise _malformed("The body could not be read.") from None
+    return b"".join(parts)
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a field is given twice")
+    return fields
+
+
+def _bounded_number(digits: str) -> float:
+    # No field takes a number. Those that are ignored must not cost anything either.
+    number = float(digits) if len(digits) <= 40 else float("inf")
+    if number == float("inf") or number == float("-inf"):
+        raise ValueError("the number is too large")
+    return number
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _malformed(detail: str) -> RequestError:
+    return RequestError(HTTPStatus.BAD_REQUEST, "malformed", detail)
+
+
+def _too_large() -> RequestError:
+    return RequestError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "too_large",
+        f"The body may have at most {MAX_BODY} bytes.",
+    )
