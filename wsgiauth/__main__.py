@@ -1,0 +1,7 @@
+"""`python -m wsgiauth`."""
+
+import sys
+
+from wsgiauth.cli import main
+
+sys.exit(main())

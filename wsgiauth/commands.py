@@ -1,0 +1,245 @@
+"""What the commands of the command line do, one function each.
+
+They call what the endpoints call, so that the same rules hold.
+"""
+
+import json
+import os
+import secrets
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+
+from wsgiauth import accounts, names, schema, sessions, storage
+from wsgiauth.databases import file_risks
+from wsgiauth.endpoints import Auth
+from wsgiauth.endpoints.me import profile
+from wsgiauth.exceptions import WsgiAuthError
+from wsgiauth.models import User
+from wsgiauth.passwords import password_problem
+from wsgiauth.prompts import ask, ask_password
+from wsgiauth.settings import Settings
+
+Arguments = Namespace
+
+
+class CommandError(WsgiAuthError):
+    """A command cannot be carried out; the message is for the person who gave it."""
+
+
+def create_user(arguments: Arguments) -> None:
+    """Create a user, asking for what was not given."""
+    settings = _open(arguments)
+    username = arguments.username or ask("Username: ", _free(names.username_problem))
+    email = arguments.email or ask("E-mail: ", _free(names.email_problem))
+    user = accounts.create_user(
+        username,
+        email,
+        _new_password(arguments, settings, username, email),
+        settings=settings,
+        is_staff=arguments.staff,
+        is_superuser=arguments.superuser,
+    )
+    print(f"Created {'superuser' if user.is_superuser else 'user'} {user.username}.")
+
+
+def change_password(arguments: Arguments) -> None:
+    """Give a user another password, which ends all of their sessions."""
+    settings = _settings(arguments)
+    user = _user(arguments)
+    password = _new_password(arguments, settings, user.username, user.email)
+    accounts.change_password(user, password, settings=settings)
+    print(f"Changed the password of {user.username} and ended all sessions.")
+
+
+def activate(arguments: Arguments) -> None:
+    """Let a user log in again."""
+    user = _user(arguments)
+    user.is_active = True
+    user.save()
+    print(f"{user.username} can log in.")
+
+
+def deactivate(arguments: Arguments) -> None:
+    """Stop a user from logging in, and end all of their sessions."""
+    user = _user(arguments)
+    user.is_active = False
+    user.save()
+    print(f"{user.username} can no longer log in; all sessions are ended.")
+
+
+def grant(arguments: Arguments) -> None:
+    """Give permissions to a user."""
+    user = _user(arguments)
+    user.grant(*arguments.permissions)
+    _print_permissions(user)
+
+
+def revoke(arguments: Arguments) -> None:
+    """Take permissions from a user."""
+    user = _user(arguments)
+    user.revoke(*arguments.permissions)
+    _print_permissions(user)
+
+
+def list_users(arguments: Arguments) -> None:
+    """Print the users, as a table or as JSON."""
+    _open(arguments)
+    profiles = [profile(user) for user in User.objects.all()]
+    if arguments.json:
+        print(json.dumps(profiles, indent=2, ensure_ascii=False))
+        return
+    columns = ("id", "username", "email", "active", "staff", "superuser", "created", "permissions")
+    _print_table(
+        columns,
+        [
+            (
+                str(user["id"]),
+                str(user["username"]),
+                str(user["email"]),
+                _mark(user["is_active"]),
+                _mark(user["is_staff"]),
+                _mark(user["is_superuser"]),
+                str(user["created_at"]),
+                " ".join(user["permissions"]),  # type: ignore[arg-type]
+            )
+            for user in profiles
+        ],
+    )
+
+
+def list_sessions(arguments: Arguments) -> None:
+    """Print a user's live sessions."""
+    live = sessions.live(_user(arguments), time.time())
+    _print_table(
+        ("session", "began", "ends"),
+        [(each.id, _utc(each.created_at.timestamp()), _utc(each.expires_at)) for each in live],
+    )
+
+
+def log_out(arguments: Arguments) -> None:
+    """End all of a user's sessions."""
+    user = _user(arguments)
+    print(f"Ended {_count(sessions.end_all(user), 'session')} of {user.username}.")
+
+
+def purge(arguments: Arguments) -> None:
+    """Delete expired sessions."""
+    _open(arguments)
+    print(f"Deleted {_count(sessions.purge(time.time()), 'expired session')}.")
+
+
+def migrate(arguments: Arguments) -> None:
+    """Bring the database's schema up to date."""
+    applied: list[str] = []
+    storage.open_database(
+        _settings(arguments).DATABASE_URL,
+        prepare=lambda opened: applied.extend(schema.migrate(opened)),
+    )
+    print(f"Applied {', '.join(applied)}." if applied else "The schema is up to date.")
+
+
+def print_secret(_: Arguments) -> None:
+    """Print a new SECRET_KEY: 64 characters that hold 48 random bytes, enough for HS512."""
+    print(secrets.token_urlsafe(48))
+
+
+def check(arguments: Arguments) -> None:
+    """Start as the server would, without serving, and print what is risky."""
+    settings = Settings.from_mapping(_environment(arguments))
+    Auth.from_settings(settings, "/auth")
+    storage.open_database(settings.DATABASE_URL)
+    risks = settings.risks() + file_risks(storage.current())
+    if settings.COOKIE_SECURE == "auto":
+        risks.append(
+            "COOKIE_SECURE is auto: behind a proxy that speaks https to browsers, either the"
+            " server must say so in wsgi.url_scheme, or COOKIE_SECURE must be on."
+        )
+    if not User.objects.filter(is_superuser=True, is_active=True).exists():
+        risks.append("There is no superuser: `python -m wsgiauth createsuperuser` makes one.")
+    for risk in risks:
+        print(f"warning: {risk}")
+    print("The settings are valid and the database is ready.")
+
+
+def _environment(arguments: Arguments) -> dict[str, str]:
+    chosen = {} if arguments.database is None else {"DATABASE_URL": arguments.database}
+    return {**os.environ, **chosen}
+
+
+def _settings(arguments: Arguments) -> Settings:
+    # A missing or bad SECRET_KEY is the server's trouble; managing users signs nothing.
+    return Settings.from_mapping({**_environment(arguments), "SECRET_KEY": ""})
+
+
+def _open(arguments: Arguments) -> Settings:
+    settings = _settings(arguments)
+    storage.open_database(settings.DATABASE_URL)
+    return settings
+
+
+def _user(arguments: Arguments) -> User:
+    """Open the database and return the user that the command is about."""
+    _open(arguments)
+    user = accounts.find_user(arguments.user)
+    if user is None:
+        raise CommandError(f"there is no user {arguments.user!r}")
+    return user
+
+
+def _free(problem_of: Callable[[str], str | None]) -> Callable[[str], str | None]:
+    """Return the same rule, and that nobody else has the name."""
+
+    def problem_or_taken(name: str) -> str | None:
+        problem = problem_of(name)
+        if problem is None and accounts.find_user(name) is not None:
+            return "That is taken."
+        return problem
+
+    return problem_or_taken
+
+
+def _new_password(arguments: Arguments, settings: Settings, username: str, email: str) -> str:
+    if not arguments.password_stdin:
+        min_length = settings.PASSWORD_MIN_LENGTH
+        return ask_password(
+            lambda password: password_problem(
+                password, min_length=min_length, username=username, email=email
+            )
+        )
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line.rstrip("\r\n")
+
+
+def _print_permissions(user: User) -> None:
+    print(f"{user.username} holds: {', '.join(sorted(user.permissions)) or 'no permissions'}")
+
+
+def _mark(is_set: object) -> str:
+    return "yes" if is_set else "no"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _utc(moment: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
+
+
+def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    for row in (columns, *rows):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print(printable("  ".join(cells).rstrip()))
+
+
+def printable(text: str) -> str:
+    """Return `text` with what a terminal would obey made visible."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
