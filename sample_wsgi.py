@@ -1,0 +1,144 @@
+"""A small site with accounts, to click through and to read: the tutorial of wsgiauth.
+
+Run it with `python sample_wsgi.py`, or as any WSGI application: `waitress-serve sample_wsgi:app`.
+"""
+
+import os
+import secrets
+import sys
+from html import escape
+
+import waitress
+from webob import Request, Response
+from webob.dec import wsgify
+
+from wsgiauth import AuthMiddleware, login_required, permission_required
+
+LOGIN = "/auth/login"
+
+
+# Views. Any WSGI callable will do; `wsgify` makes one of a function from request to response.
+
+
+@wsgify
+def home(request: Request) -> Response:
+    """Greet whoever comes: `request.user` is a `User`, or None."""
+    if request.user is None:
+        return page(request, "Welcome", "<p>You are not logged in.</p>")
+    return page(request, "Welcome", f"<p>You are logged in as {name_of(request)}.</p>")
+
+
+@login_required(redirect_url=LOGIN)
+@wsgify
+def members(request: Request) -> Response:
+    """Only for those who are logged in; others are sent to the login page and back."""
+    joined = request.user.created_at.strftime("%d %B %Y")
+    return page(request, "Members", f"<p>{name_of(request)}, a member since {joined}.</p>")
+
+
+@permission_required("reports.publish", redirect_url=LOGIN)
+@wsgify
+def reports(request: Request) -> Response:
+    """Only for holders of a permission, and superusers: others get a 403."""
+    return page(request, "Reports", f"<p>{name_of(request)}, you may publish reports.</p>")
+
+
+@login_required(redirect_url=LOGIN)
+@wsgify
+def staff(request: Request) -> Response:
+    """A rule of one's own, on what the user is."""
+    if not request.user.is_staff:
+        return page(request, "Staff", "<p>Only staff may open this page.</p>", status=403)
+    return page(request, "Staff", f"<p>{name_of(request)}, you belong to the staff.</p>")
+
+
+@wsgify
+def not_found(request: Request) -> Response:
+    """Answer for every other address."""
+    return page(request, "Not found", "<p>There is no such page.</p>", status=404)
+
+
+# The site: which path is answered by which view. No framework is needed, and any would do.
+
+VIEWS = {"/": home, "/members": members, "/reports": reports, "/staff": staff}
+
+
+def site(environ, start_response):
+    """Answer one request (PEP 3333)."""
+    view = VIEWS.get(environ["PATH_INFO"], not_found)
+    return view(environ, start_response)
+
+
+def name_of(request: Request) -> str:
+    """Return the user's name, ready for HTML."""
+    return f"<strong>{escape(request.user.username)}</strong>"
+
+
+def page(request: Request, title: str, content: str, *, status: int = 200) -> Response:
+    """Return an HTML page with the site's navigation."""
+    root = escape(request.environ["SCRIPT_NAME"])
+    if request.user is None:
+        account = f'<a href="{root}{LOGIN}">Log in</a><a href="{root}/auth/register">Register</a>'
+    else:
+        account = (
+            f'<form method="post" action="{root}/auth/logout?next={root}/">'
+            "<button>Log out</button></form>"
+        )
+    html = PAGE.format(root=root, title=title, content=content, account=account)
+    return Response(html, status=status)
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
+  <title>{title}</title>
+  <style>
+    body {{ max-width: 42rem; margin: 0 auto; padding: 1rem; font: 1.0625rem/1.6 system-ui; }}
+    nav {{ display: flex; flex-wrap: wrap; gap: 0 1.25rem; border-bottom: 1px solid #8886; }}
+    nav a, nav button {{ padding: .75rem 0; border: 0; background: none; font: inherit; }}
+    nav a, nav button {{ color: LinkText; text-decoration: none; cursor: pointer; }}
+    nav a:hover, nav button:hover {{ text-decoration: underline; }}
+    nav a:nth-child(4) {{ margin-right: auto; }}
+  </style>
+</head>
+<body>
+  <nav>
+    <a href="{root}/">Home</a>
+    <a href="{root}/members">Members</a>
+    <a href="{root}/reports">Reports</a>
+    <a href="{root}/staff">Staff</a>
+    {account}
+  </nav>
+  <main>
+    <h1>{title}</h1>
+    {content}
+  </main>
+</body>
+</html>
+"""
+
+
+# The one line that matters: `AuthMiddleware(site, settings)`. Settings come from the process
+# environment; a real site has a SECRET_KEY there, and refuses to start without one.
+
+
+def app_factory(global_config, **settings):
+    """Make the sample for PasteDeploy (`use = egg:wsgiauth` in an `[app:…]` section)."""
+    return AuthMiddleware(site, {**os.environ, **settings}) if settings else app
+
+
+SECRET_KEY = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(48)
+
+if not os.environ.get("SECRET_KEY"):
+    print(
+        "SECRET_KEY is not set: using a random one, so all logins end with this run.",
+        file=sys.stderr,
+    )
+
+app = AuthMiddleware(site, {**os.environ, "SECRET_KEY": SECRET_KEY})
+
+if __name__ == "__main__":
+    waitress.serve(app, listen="127.0.0.1:8080")

@@ -1,0 +1,196 @@
+"""GET and POST /auth/login."""
+
+import bcrypt
+import pytest
+
+from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
+from wsgiauth import storage
+from wsgiauth.accounts import create_user
+
+pytestmark = pytest.mark.every_database
+
+CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
+WRONG = {
+    "wrong password": (USERNAME, "wrong"),
+    "wrong password for an e-mail": (EMAIL, "wrong"),
+    "empty password": (USERNAME, ""),
+    "73 bytes": (USERNAME, PASSWORD.ljust(73, "x")),
+    "9000 bytes": (USERNAME, "x" * 9000),
+    "NUL at the end": (USERNAME, PASSWORD + "\0"),
+    "more after NUL": (USERNAME, PASSWORD + "\0x"),
+    "unknown username": ("nobody", PASSWORD),
+    "unknown e-mail": ("nobody@example.org", PASSWORD),
+    "NUL in the username": (USERNAME + "\0", PASSWORD),
+    "over-long username": ("x" * 5000, PASSWORD),
+    "nothing": ("", ""),
+}
+DAMAGES = [
+    pytest.param("UPDATE wsgiauth_user SET is_active = false", id="inactive"),
+    pytest.param("UPDATE wsgiauth_user SET hashed_password = ''", id="no hash"),
+    pytest.param("UPDATE wsgiauth_user SET hashed_password = '$2b$04$abc'", id="cut hash"),
+    pytest.param(
+        "UPDATE wsgiauth_user SET hashed_password = '$2b$04$"
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'",
+        id="hash with an impossible salt",
+    ),
+]
+
+
+@pytest.fixture
+def costs(monkeypatch):
+    """Return a list that grows by the cost of every bcrypt that is computed."""
+    spent = []
+
+    def counting(compute):
+        def counted(password, salt_or_hash):
+            spent.append(salt_or_hash[4:6])
+            return compute(password, salt_or_hash)
+
+        return counted
+
+    for name in ("checkpw", "hashpw"):
+        monkeypatch.setattr(bcrypt, name, counting(getattr(bcrypt, name)))
+    return spent
+
+
+def refusals(client, username, password):
+    """Return all that a failing login shows: by JSON, and by form."""
+    credentials = {"username": username, "password": password}
+    answers = (
+        client.post_json("/auth/login", credentials, status=401),
+        client.post("/auth/login", credentials, headers=SAME_ORIGIN, status=401),
+    )
+    return [(each.status, each.headerlist, each.body) for each in answers]
+
+
+def test_a_program_gets_a_token_and_no_cookie(client, ada):
+    answer = client.post_json("/auth/login", CREDENTIALS, status=200)
+    token = answer.json["access_token"]
+    assert answer.json == {"access_token": token, "token_type": "bearer", "expires_in": 3600}
+    assert "Set-Cookie" not in answer.headers
+    headers = {"Authorization": f"Bearer {token}"}
+    assert client.get("/auth/me", headers=headers).json["username"] == USERNAME
+
+
+@pytest.mark.parametrize("write", [str.upper, str.lower], ids=["upper case", "lower case"])
+def test_the_username_or_the_e_mail_in_any_letter_case_logs_in(client, ada, write):
+    for name in (USERNAME, EMAIL):
+        client.post_json("/auth/login", {**CREDENTIALS, "username": write(name)}, status=200)
+
+
+def test_a_refused_program_is_challenged(client, ada):
+    refused = client.post_json("/auth/login", {**CREDENTIALS, "password": "wrong"}, status=401)
+    assert refused.headers["WWW-Authenticate"] == 'Bearer realm="wsgiauth"'
+    assert refused.content_type == "application/problem+json"
+    assert refused.json == {
+        "type": "about:blank",
+        "title": "Unauthorized",
+        "status": 401,
+        "detail": "The username and password do not match an active account.",
+        "code": "invalid_credentials",
+    }
+
+
+@pytest.mark.promise(9)
+def test_wrong_credentials_look_and_cost_as_if_there_were_no_accounts(client, settings, costs):
+    without_accounts = refusals_of_wrong_credentials(client)
+    assert costs == [b"04"] * 2 * len(WRONG)
+    create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    costs.clear()
+    assert refusals_of_wrong_credentials(client) == without_accounts
+    assert costs == [b"04"] * 2 * len(WRONG)
+
+
+def refusals_of_wrong_credentials(client):
+    return {name: refusals(client, *credentials) for name, credentials in WRONG.items()}
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_spoilt_account_looks_and_costs_as_if_there_were_none(client, settings, costs, damage):
+    without_account = refusals(client, USERNAME, PASSWORD)
+    create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    storage.current().execute_sql(damage)
+    costs.clear()
+    assert refusals(client, USERNAME, PASSWORD) == without_account
+    assert costs == [b"04"] * 2
+
+
+@pytest.mark.promise(9)
+def test_all_failing_programs_get_one_answer(client, ada):
+    unknown, wrong = refusals(client, "nobody", PASSWORD), refusals(client, USERNAME, "wrong")
+    assert unknown[0] == wrong[0]
+
+
+def test_a_password_of_72_bytes_is_compared_to_its_end(client, settings):
+    password = "four unrelated words ".ljust(72, "x")
+    create_user(USERNAME, EMAIL, password, settings=settings)
+    client.post_json("/auth/login", {"username": USERNAME, "password": password}, status=200)
+    for other in (password[:-1], password[:-1] + "y", password + "x"):
+        client.post_json("/auth/login", {"username": USERNAME, "password": other}, status=401)
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize("field", CREDENTIALS)
+def test_what_is_not_a_text_is_malformed(client, ada, field):
+    for value in ([USERNAME, PASSWORD], 1, 1.5, True, None, {"a": "b"}):
+        refused = client.post_json("/auth/login", {**CREDENTIALS, field: value}, status=400)
+        assert refused.json["code"] == "malformed"
+
+
+def test_the_page_shows_a_form_that_carries_next(client):
+    form = client.get("/auth/login?next=/reports%3Fpage=2", headers=BROWSER, status=200).form
+    assert (form.method, form.action) == ("post", "/auth/login")
+    assert form["next"].value == "/reports?page=2"
+    assert (form["username"].value, form["password"].value) == ("", "")
+
+
+def test_the_page_offers_to_register(client):
+    page = client.get("/auth/login?next=/reports")
+    page.mustcontain('<p class="other" >', 'href="/auth/register?next=%2Freports"')
+
+
+def test_the_form_logs_a_browser_in(client, ada):
+    answer = client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == "/"
+    assert client.get("/auth/me").json["username"] == USERNAME
+
+
+def test_the_form_leads_to_next(client, ada):
+    fields = {**CREDENTIALS, "next": "/reports?page=2"}
+    answer = client.post("/auth/login", fields, headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == "/reports?page=2"
+
+
+def test_a_refused_form_is_shown_again_without_the_password(client, ada):
+    fields = {"username": USERNAME, "password": "not the password", "next": "/reports"}
+    refused = client.post("/auth/login", fields, headers=SAME_ORIGIN, status=401)
+    assert refused.headers["WWW-Authenticate"] == 'Bearer realm="wsgiauth"'
+    assert "Set-Cookie" not in refused.headers
+    refused.mustcontain(
+        "The username and password do not match an active account.", no=["not the password"]
+    )
+    assert (refused.form["username"].value, refused.form["next"].value) == (USERNAME, "/reports")
+
+
+def test_logging_in_again_ends_the_browsers_previous_login(client, ada):
+    client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN)
+    previous = client.cookies["wsgiauth"]
+    client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
+    client.get("/auth/me", status=200)
+    client.reset()
+    client.get("/auth/me", headers={"Cookie": f"wsgiauth={previous}"}, status=401)
+
+
+def test_each_login_has_a_session_of_its_own(client, ada):
+    first, second = (
+        client.post_json("/auth/login", CREDENTIALS).json["access_token"] for _ in range(2)
+    )
+    client.post("/auth/logout", headers={"Authorization": f"Bearer {first}"})
+    client.get("/auth/me", headers={"Authorization": f"Bearer {second}"}, status=200)
+
+
+@pytest.mark.parametrize("wanted", ["/auth/logout", "/auth/%6Cogout?next=/", "/x/../auth/logout"])
+def test_a_login_does_not_lead_to_its_own_end(client, ada, wanted):
+    form = {"username": USERNAME, "password": PASSWORD, "next": wanted}
+    assert client.post("/auth/login", form, headers=SAME_ORIGIN).headers["Location"] == "/"

@@ -1,0 +1,128 @@
+"""What is built can be installed into nothing, and does the whole job from there."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.sites import PASSWORD, running
+from tests.test_readme import ROOT, code, commands, section
+
+PACKAGE_DATA = {
+    "wsgiauth/py.typed",
+    "wsgiauth/data/common_passwords.txt",
+    "wsgiauth/migrations/0001_users_sessions_permissions.py",
+    "wsgiauth/templates/error.html",
+    "wsgiauth/templates/login.html",
+    "wsgiauth/templates/register.html",
+    "wsgiauth/templates/style.css",
+}
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """Return a repository with what git would commit of this one, and built distributions."""
+    copy = tmp_path_factory.mktemp("packaging") / "checkout"
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.check_output(listed, cwd=ROOT, text=True).splitlines():
+        if (ROOT / name).exists():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, copy / name)
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    subprocess.run([*git, "init", "--quiet"], cwd=copy, check=True)
+    subprocess.run([*git, "add", "--all"], cwd=copy, check=True)
+    subprocess.run([*git, "commit", "--quiet", "--message", "All"], cwd=copy, check=True)
+    build = [sys.executable, "-m", "build", "--no-isolation"]
+    subprocess.run(build, cwd=copy, check=True, capture_output=True)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(checkout):
+    """Return the path of the built wheel."""
+    (path,) = (checkout / "dist").glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """Return the folder of commands of an empty environment."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=True)
+    return folder / "bin"
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, environment):
+    """Install the wheel into the empty environment; return its folder of commands."""
+    pip = [environment / "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, wheel], check=True, capture_output=True)
+    return environment
+
+
+def test_the_wheel_holds_everything_and_no_tests(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert PACKAGE_DATA | {"sample_wsgi.py"} <= names
+    assert not [name for name in names if name.startswith("tests")]
+
+
+def test_the_sdist_holds_everything(checkout):
+    (path,) = (checkout / "dist").glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert PACKAGE_DATA | {"sample_wsgi.py", "setup.py", "README.md", "LICENSE"} <= names
+
+
+def test_building_leaves_nothing_for_git_to_see(checkout):
+    status = subprocess.check_output(["git", "status", "--porcelain"], cwd=checkout, text=True)
+    assert status == ""
+
+
+def test_the_installed_wheel_does_the_whole_job(installed, tmp_path):
+    options = {"cwd": tmp_path, "env": {"PATH": f"{installed}:{os.environ['PATH']}"}}
+    subprocess.run(
+        ["wsgiauth", "createsuperuser", "--username=ada", "--email=a@b", "--password-stdin"],
+        executable=installed / "wsgiauth",
+        input=PASSWORD,
+        text=True,
+        check=True,
+        **options,
+    )
+    serve = f"{installed}/waitress-serve --listen=127.0.0.1:8080 sample_wsgi:app"
+    with running(serve, stderr=subprocess.DEVNULL, **options) as port:
+        site = f"http://127.0.0.1:{port}"
+        login = Request(
+            f"{site}/auth/login",
+            json.dumps({"username": "ada", "password": PASSWORD}).encode(),
+            {"Content-Type": "application/json"},
+        )
+        token = json.load(urlopen(login))["access_token"]
+        page = Request(f"{site}/staff", headers={"Authorization": f"Bearer {token}"})
+        assert "<strong>ada</strong>" in urlopen(page).read().decode()
+        assert "<form" in urlopen(f"{site}/auth/login").read().decode()
+
+
+def test_each_way_to_install_works(checkout, installed):
+    (block,) = code(section("Install it"), "console")
+    for command, _ in commands(block):
+        subprocess.run(
+            ["bash", "-c", command],
+            cwd=checkout,
+            env={"PATH": f"{installed}:{os.environ['PATH']}", "PIP_QUIET": "1"},
+            check=True,
+            capture_output=True,
+        )
+        found = subprocess.check_output(
+            [installed / "python", "-c", "import wsgiauth; print(wsgiauth.__file__)"],
+            cwd=checkout.parent,
+            text=True,
+        )
+        assert Path(found.strip()).is_relative_to(installed.parent)

@@ -1,0 +1,161 @@
+"""README.md is true: its programs run, its commands do what they show, its tables are complete."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import skip_or_fail
+from tests.sites import running
+from wsgiauth import Settings
+from wsgiauth.app import ROUTES
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def section(title):
+    return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)[1]
+
+
+def code(text, kind):
+    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def commands(block):
+    """Return the commands of a console block, each with the output that it shows."""
+    parts = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts]
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Return a function that runs a script as a reader would, beside the README's files."""
+    for kind in ("python", "ini"):
+        for block in code(README, kind):
+            name = block.partition("\n")[0].removeprefix("# ")
+            (tmp_path / name).write_text(block, encoding="utf-8")
+    environ = {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+    def run(script, **options):
+        return subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=options.pop("cwd", tmp_path),
+            env=environ | options.pop("env", {}),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        ).stdout
+
+    run.environ = environ
+    run.folder = tmp_path
+    return run
+
+
+@pytest.fixture
+def secret_key(shell):
+    (export, _), *_ = commands(code(section("A whole program"), "console")[0])
+    return shell(f"{export}; printf %s $SECRET_KEY")
+
+
+def test_the_set_up_commands_are_targets_of_the_makefile():
+    block = code(section("Try it"), "console")[0]
+    for command, _ in commands(block):
+        subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_the_whole_program_serves_people_and_programs(shell, secret_key):
+    if shutil.which("curl") is None:
+        skip_or_fail("curl is not installed")
+    setup, use = (commands(block) for block in code(section("A whole program"), "console"))
+    environ = {"SECRET_KEY": secret_key}
+    (_, _), (create, created), (serve, _) = setup
+    assert shell(create, env=environ) == created
+    with running(serve, cwd=shell.folder, env=shell.environ | environ) as port:
+        script = "\n".join(command for command, _ in use).replace("8080", str(port))
+        assert shell(script).strip() == use[-1][1].strip()
+
+
+def test_the_guards_can_be_imported(shell):
+    shell("python -c 'import guards; guards.report, guards.publish'")
+
+
+def test_users_are_made_in_code(shell):
+    (_, _), (create, _), _ = commands(code(section("A whole program"), "console")[0])
+    shell(f"{create}; python people.py")  # beside the administrator made before
+
+
+def test_the_commands_print_what_is_shown(shell, secret_key):
+    shell("echo 'four unrelated words' | wsgiauth createuser --username ada"
+          " --email ada@example.org --password-stdin")  # fmt: skip
+    for command, shown in commands(code(section("The command line"), "console")[0]):
+        printed = shell(command, env={"SECRET_KEY": secret_key})
+        assert not shown or printed == shown
+
+
+def test_every_command_is_listed():
+    listed = re.findall(r"`(\w+)`", section("The command line").partition("Each has")[0])
+    usage = subprocess.run(
+        [sys.executable, "-m", "wsgiauth", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert set(re.findall(r"^    (\w+)", usage, re.MULTILINE)) == set(listed) - {"wsgiauth"}
+
+
+def test_the_ini_file_serves_a_guarded_application(shell, secret_key):
+    shell(
+        "python - <<'E'\n"
+        "from paste.deploy import loadapp\n"
+        "from webtest import TestApp\n"
+        f"app = loadapp('config:{shell.folder}/site.ini')\n"
+        "TestApp(app).get('/', status=401)\n"
+        "TestApp(app).get('/auth/login', status=200)\n"
+        "E",
+        env={"SECRET_KEY": secret_key},
+    )
+    assert (shell.folder / "site.db").exists()
+
+
+def test_the_sample_is_an_application_of_pastedeploy(shell):
+    shell(
+        "printf '[app:main]\\nuse = egg:wsgiauth\\n' > sample.ini; python - <<'E'\n"
+        "from paste.deploy import loadapp\n"
+        "from webtest import TestApp\n"
+        f"TestApp(loadapp('config:{shell.folder}/sample.ini')).get('/', status=200)\n"
+        "E"
+    )
+
+
+def test_the_settings_table_is_that_of_settings():
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", section("Settings"), re.MULTILINE)
+    words = {None: "none", (): "none", True: "`on`"}
+    expected = [
+        (each.name, words.get(each.default, f"`{each.default}`")) for each in fields(Settings)
+    ]
+    expected[0] = ("SECRET_KEY", "–")  # noqa: RUF001 - a dash: there is no default
+    assert rows == expected
+
+
+def test_the_endpoint_table_is_that_of_the_routes():
+    rows = re.findall(r"^\| (`.*?) \|", section("Endpoints"), re.MULTILINE)
+    listed = {
+        (method, path)
+        for row in rows
+        for path in [re.search(r"/auth(/\w+)", row)[1]]
+        for method in re.findall(r"GET|POST", row)
+    }
+    assert listed == {(method, path) for path, methods in ROUTES.items() for method in methods}
+
+
+def test_every_block_is_of_a_kind_that_is_executed():
+    assert {kind for kind, _ in BLOCKS} == {"console", "python", "ini"}
