@@ -9,6 +9,7 @@ from tests.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import sessions
 from wsgiauth.accounts import change_password, create_user
 from wsgiauth.models import Session, User
+from wsgiauth.purge import purge_expired
 from wsgiauth.tokens import Tokens
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(5)]
@@ -129,15 +130,15 @@ def test_a_login_ends_with_its_row_even_if_the_token_lasts(ada, tokens):
 
 def test_a_login_that_is_ended_is_not_found(ada, tokens):
     ended, other = sessions.start(ada, tokens), sessions.start(ada, tokens)
-    sessions.end(tokens.verify(ended).session_id)
+    sessions.end(tokens.verify(ended).session_id, ada)
     assert sessions.find(ended, tokens) is None
     assert sessions.find(other, tokens) is not None
 
 
 def test_a_login_can_be_ended_twice(ada, tokens):
     session_id = tokens.verify(sessions.start(ada, tokens)).session_id
-    sessions.end(session_id)
-    sessions.end(session_id)
+    sessions.end(session_id, ada)
+    sessions.end(session_id, ada)
     assert expirations() == []
 
 
@@ -217,7 +218,7 @@ def test_purging_nothing_is_no_error(ada):
 @pytest.mark.parametrize(("expired", "deletions"), [(5, [2, 2, 1]), (4, [2, 2])])
 def test_purging_deletes_a_few_at_a_time_by_primary_key(ada, queries, expired, deletions):
     log_in(ada, *range(START - expired, START))
-    sqls = queries(lambda: sessions.purge(START, limit=2))
+    sqls = queries(lambda: purge_expired(Session, START, limit=2))
     where = [sql.partition(" WHERE ")[2] for sql in sqls if sql.startswith("DELETE")]
     assert [len(re.findall(r"\?|%s", condition)) for condition in where] == deletions
     assert all(re.match(r"\W*(wsgiauth_session\W*)?id\W* IN \(", each) for each in where)

@@ -2,6 +2,7 @@
 
 import peewee
 
+from wsgiauth import events
 from wsgiauth.accounts import find_user
 from wsgiauth.models import User
 from wsgiauth.passwords import hash_password, needs_rehash, verify_password
@@ -28,10 +29,19 @@ def authenticate(name: str, password: str, *, rounds: int) -> User | None:
     stored = None if user is None else user.hashed_password
     is_theirs = verify_password(password, stored, rounds=rounds)
     if user is None or not is_theirs or not user.is_active:
+        _report_failure(user, is_theirs)
         return None
     if needs_rehash(user.hashed_password, rounds=rounds):
         _rehash(user, password, rounds)
     return user
+
+
+def _report_failure(user: User | None, is_theirs: bool) -> None:
+    if user is None:
+        events.emit("login_failed", reason="no such user")
+    else:
+        reason = "inactive" if is_theirs else "wrong password"
+        events.emit("login_failed", user_id=user.id, reason=reason)
 
 
 def _rehash(user: User, password: str, rounds: int) -> None:

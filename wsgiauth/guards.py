@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, TypeVar, cast, overload
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth import storage
+from wsgiauth import events, storage
 from wsgiauth.databases import FAILURES
 from wsgiauth.exceptions import MiddlewareMissingError
 from wsgiauth.names import check_permission
@@ -148,6 +148,7 @@ def _refusal(
         storage.release_connection()
     if is_allowed:
         return None
+    events.emit("refused", user_id=user.id, reason=f"lacks {permission}")
     return failure(
         environ, HTTPStatus.FORBIDDEN, "forbidden", "Your account may not open this page."
     )

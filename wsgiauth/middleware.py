@@ -14,6 +14,7 @@ from wsgiauth import storage
 from wsgiauth.app import AuthApp
 from wsgiauth.databases import FAILURES, file_risks
 from wsgiauth.endpoints import Auth
+from wsgiauth.events import Subscriber, client_address, subscribe
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.identity import NOBODY
 from wsgiauth.responses import unavailable
@@ -45,6 +46,8 @@ class AuthMiddleware:
         app: The application to wrap.
         settings: `Settings`, a mapping of the same names, or None for the process environment.
         mount: The path below which wsgiauth answers.
+        on_event: Called with each `events.Event` of this site's accounts, in the thread in which
+            it happens; one that raises is logged and changes nothing.
 
     Raises:
         ConfigurationError: A setting is missing or wrong, or the database cannot be used. The
@@ -57,11 +60,15 @@ class AuthMiddleware:
         settings: Settings | Mapping[str, Any] | None = None,
         *,
         mount: str = "/auth",
+        on_event: Subscriber | Iterable[Subscriber] = (),
     ) -> None:
         if not callable(app):
             raise ConfigurationError("app must be a WSGI application; this one cannot be called.")
         if not (isinstance(mount, str) and _MOUNT.fullmatch(mount)):
             raise ConfigurationError('mount must be a path such as "/auth".')
+        subscribers = [on_event] if callable(on_event) else list(on_event)
+        if not all(map(callable, subscribers)):
+            raise ConfigurationError("on_event must be a callable, or several.")
         settings = _settings(settings)
         auth = Auth.from_settings(settings, mount)
         self._app = app
@@ -70,15 +77,18 @@ class AuthMiddleware:
         self._pages = auth.pages
         self._auth_app = AuthApp(auth)
         self._database = storage.open_database(settings.DATABASE_URL)
+        subscribe(self._database, subscribers)
         for risk in settings.risks() + file_risks(self._database):
             logger.warning("%s", risk)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request, or pass it on (PEP 3333)."""
         token = storage.enter(self._database)
+        address = client_address.set(environ.get("REMOTE_ADDR"))
         try:
             return self._respond(environ, start_response)
         finally:
+            client_address.reset(address)
             storage.leave(self._database, token)
 
     def _respond(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

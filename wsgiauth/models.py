@@ -3,13 +3,15 @@
 The rules for names live in `names`; saving a user applies them, whoever saves.
 """
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import peewee
 
-from wsgiauth import names, storage
+from wsgiauth import events, names, storage
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.fields import BcryptHashField, UTCDateTimeField, utc_now
+from wsgiauth.objects import UserObjects
 from wsgiauth.storage import Statement, database
 
 
@@ -17,67 +19,6 @@ class _Model(peewee.Model):
     class Meta:
         database = database
         only_save_dirty = True  # saving an old copy must not undo what others changed since
-
-
-class UserObjects:
-    """`User.objects`: creating and finding users."""
-
-    def create(
-        self,
-        *,
-        username: str,
-        email: str,
-        hashed_password: str,
-        is_active: bool = True,
-        is_staff: bool = False,
-        is_superuser: bool = False,
-    ) -> "User":
-        """Insert a user and return it.
-
-        Args:
-            username: Shown as written; unique without regard to letter case.
-            email: Likewise.
-            hashed_password: What `hash_password` returned.
-            is_active, is_staff, is_superuser: See `User`.
-
-        Raises:
-            ValidationError: A name breaks a rule; `errors` says which and how.
-            TakenError: A name is another user's.
-            ValueError: `hashed_password` is not a bcrypt hash.
-            peewee.DatabaseError: The database failed.
-        """
-        return User.create(
-            username=username,
-            email=email,
-            hashed_password=hashed_password,
-            is_active=is_active,
-            is_staff=is_staff,
-            is_superuser=is_superuser,
-        )
-
-    def get(self, *query: Any, **filters: Any) -> "User":
-        """Return the user that matches; the first, where several do.
-
-        Raises:
-            User.DoesNotExist: Nobody does.
-        """
-        return User.get(*query, **filters)
-
-    def get_or_none(self, *query: Any, **filters: Any) -> "User | None":
-        """Return the user that matches, or None."""
-        return User.get_or_none(*query, **filters)
-
-    def filter(self, *query: Any, **filters: Any) -> "peewee.ModelSelect[User]":
-        """Return the users that match: `filter(is_staff=True)`, `filter(User.id > 7)`."""
-        return User.select().filter(*query, **filters)
-
-    def all(self) -> "peewee.ModelSelect[User]":
-        """Return every user, the oldest account first."""
-        return User.select().order_by(User.id)
-
-    def count(self) -> int:
-        """Return how many users there are."""
-        return User.select().count()
 
 
 class User(_Model):
@@ -97,7 +38,7 @@ class User(_Model):
         created_at: When the account was made (UTC).
     """
 
-    objects: ClassVar = UserObjects()
+    objects: ClassVar["UserObjects[User]"]
 
     id = peewee.BigAutoField()
     username = peewee.CharField(max_length=names.USERNAME_MAX_LENGTH)
@@ -152,24 +93,29 @@ class User(_Model):
             changed &= {each.name for each in only}
             only = [*only, *(field for name, field in _KEY_OF.items() if name in changed)]
         self._check_names(changed)
-        had_sessions = self.id is not None
+        is_new = self.id is None
         try:
             with storage.using(self._origin), database.atomic():
                 saved = super().save(force_insert, only)
                 # After the UPDATE, whose row lock makes a login under way wait: see
                 # `sessions.start`.
-                if had_sessions and ("hashed_password" in changed or not self.is_active):
+                if not is_new and ("hashed_password" in changed or not self.is_active):
                     Session.delete().where(Session.user == self.id).execute()
         except peewee.IntegrityError:
             with storage.using(self._origin):
                 refuse_taken_names(self.username, self.email, but=self.id)
             raise  # another constraint, or a name that has become free again
+        with storage.using(self._origin):
+            self._report(changed, is_new=is_new)
         return saved
 
     def delete_instance(self, *args: Any, **kwargs: Any) -> int:
         """Delete the user, with sessions and permissions."""
         with storage.using(self._origin):
-            return super().delete_instance(*args, **kwargs)
+            deleted: int = super().delete_instance(*args, **kwargs)
+            if deleted:
+                events.emit("user_deleted", user_id=self.id)
+        return deleted
 
     @property
     def permissions(self) -> frozenset[str]:
@@ -206,11 +152,13 @@ class User(_Model):
             {"user": self.id, "name": names.check_permission(permission)}
             for permission in permissions
         ]
-        with storage.using(self._origin), database.atomic():
-            # MariaDB's way to ignore what is there already ignores that the user is not, too.
-            User.get_by_id(self.id)
-            if rows:
-                Permission.insert_many(rows).on_conflict_ignore().execute()
+        with storage.using(self._origin):
+            with database.atomic():
+                # MariaDB's way to ignore what is there already ignores that the user is not, too.
+                User.get_by_id(self.id)
+                if rows:
+                    Permission.insert_many(rows).on_conflict_ignore().execute()
+            self._report_rights("granted", permissions)
 
     def revoke(self, *permissions: str) -> None:
         """Take permissions away, all or none; what the user does not have is left as it is.
@@ -220,10 +168,12 @@ class User(_Model):
             peewee.DatabaseError: The database failed.
         """
         taken = [names.check_permission(permission) for permission in permissions]
-        with storage.using(self._origin), database.atomic():
-            Permission.delete().where(
-                Permission.user == self.id, Permission.name.in_(taken)
-            ).execute()
+        with storage.using(self._origin):
+            with database.atomic():
+                Permission.delete().where(
+                    Permission.user == self.id, Permission.name.in_(taken)
+                ).execute()
+            self._report_rights("revoked", permissions)
 
     def _check_names(self, changed: set[str]) -> None:
         written: dict[str, str] = {
@@ -234,6 +184,20 @@ class User(_Model):
             raise ValidationError(errors)
         for name, value in written.items():
             setattr(self, f"{name}_key", names.key(value))
+
+    def _report(self, changed: set[str], *, is_new: bool) -> None:
+        flags = {"is_active", "is_staff", "is_superuser"} & changed
+        if is_new:
+            events.emit("registration", user_id=self.id)
+            flags = {flag for flag in ("is_staff", "is_superuser") if getattr(self, flag)}
+        elif "hashed_password" in changed:
+            events.emit("password_changed", user_id=self.id)
+        for flag in sorted(flags):
+            self._report_rights(flag, ["on" if getattr(self, flag) else "off"])
+
+    def _report_rights(self, change: str, what: Iterable[str]) -> None:
+        for each in what:
+            events.emit("rights_changed", user_id=self.id, reason=f"{change} {each}")
 
 
 class Session(_Model):
@@ -265,6 +229,8 @@ class Permission(_Model):
         table_name = "wsgiauth_permission"
         primary_key = peewee.CompositeKey("user", "name")
 
+
+User.objects = UserObjects(User)
 
 _KEY_OF = {"username": User.username_key, "email": User.email_key}
 _USER_COLUMNS = [field.name for field in User._meta.sorted_fields]

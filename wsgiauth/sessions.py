@@ -3,20 +3,18 @@
 On the way of a request this is the one question to the database: does this token's login stand?
 """
 
-import logging
 import secrets
 from typing import NamedTuple
 
 import peewee
 
-from wsgiauth.databases import FAILURES
+from wsgiauth import events
 from wsgiauth.models import Session, User
+from wsgiauth.purge import purge_expired, purge_some
 from wsgiauth.storage import Statement, database
 from wsgiauth.tokens import Tokens
 
 PURGE_LIMIT = 100  # expired rows that one login clears away
-
-logger = logging.getLogger("wsgiauth")
 
 
 class Login(NamedTuple):
@@ -70,7 +68,8 @@ def start(user: User, tokens: Tokens) -> str | None:
         if still_the_same.first() is None:
             return None
         Session.insert(id=session_id, user=user.id, expires_at=expires_at).execute()
-    _purge_some(int(tokens.now()))
+    purge_some(Session, tokens.now(), limit=PURGE_LIMIT)
+    events.emit("login", user_id=user.id)
     return tokens.issue(user.id, session_id, expires_at)
 
 
@@ -94,14 +93,16 @@ def find(token: str, tokens: Tokens) -> Login | None:
     return Login(user, claims.session_id)
 
 
-def end(session_id: str) -> None:
-    """End a login; if it has ended already, do nothing.
+def end(session_id: str, user: User) -> None:
+    """End a login of `user`; if it has ended already, do nothing.
 
     Raises:
         peewee.DatabaseError: The database failed.
     """
     with database.atomic():
-        Session.delete().where(Session.id == session_id).execute()
+        ended = Session.delete().where(Session.id == session_id).execute()
+    if ended:
+        events.emit("logout", user_id=user.id)
 
 
 def end_all(user: User) -> int:
@@ -112,6 +113,8 @@ def end_all(user: User) -> int:
     """
     with database.atomic():
         ended: int = Session.delete().where(Session.user == user.id).execute()
+    if ended:
+        events.emit("logout", user_id=user.id, reason="all sessions")
     return ended
 
 
@@ -121,39 +124,10 @@ def live(user: User, now: float) -> "peewee.ModelSelect[Session]":
     return of_user.order_by(Session.expires_at)
 
 
-def purge(now: float, *, limit: int = 1000) -> int:
-    """Delete sessions that have expired at `now`, and return how many.
-
-    A few at a time, by primary key, so that logins and requests go on meanwhile.
-
-    Args:
-        now: Seconds since the epoch.
-        limit: How many at a time.
+def purge(now: float) -> int:
+    """Delete sessions that have expired at `now` (seconds since the epoch); return how many.
 
     Raises:
         peewee.DatabaseError: The database failed.
     """
-    deleted = 0
-    while True:
-        some = _purge_batch(int(now), limit)
-        deleted += some
-        if some < limit:
-            return deleted
-
-
-def _purge_batch(now: int, limit: int) -> int:
-    expired = Session.select(Session.id).where(Session.expires_at <= now)
-    ids = [each.id for each in expired.order_by(Session.expires_at).limit(limit)]
-    if not ids:
-        return 0
-    with database.atomic():
-        Session.delete().where(Session.id.in_(ids)).execute()
-    return len(ids)
-
-
-def _purge_some(now: int) -> None:
-    try:
-        _purge_batch(now, PURGE_LIMIT)
-    except FAILURES as error:
-        # The login itself is safe in the database. What stays behind, the next login clears.
-        logger.warning("expired sessions could not be purged: %s", type(error).__name__)
+    return purge_expired(Session, now)

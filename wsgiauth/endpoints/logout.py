@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth import sessions
+from wsgiauth import events, sessions
 from wsgiauth.cross_origin import is_prefetch
 from wsgiauth.endpoints import Auth, require_same_origin
 from wsgiauth.exceptions import RequestError
@@ -21,14 +21,15 @@ def end(environ: WSGIEnvironment, auth: Auth) -> Response:
     could make a browser send, so it is not asked where it comes from.
     """
     if is_prefetch(environ):
+        events.emit("refused", reason="prefetch")
         raise RequestError(
             HTTPStatus.FORBIDDEN, "prefetch", "A page fetched in advance logs nobody out."
         )
     if bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is None:
         require_same_origin(environ, auth)
     identity = auth.identifier.identify(environ)
-    if identity.session_id is not None:
-        sessions.end(identity.session_id)
+    if identity.user is not None and identity.session_id is not None:
+        sessions.end(identity.session_id, identity.user)
     cleared = (auth.identifier.forget(environ),)
     if not prefers_html(environ):
         return json_response({"detail": "Logged out."}, headers=cleared)

@@ -1,0 +1,108 @@
+"""What happened to whose account, told to the log and to the host: every path calls `emit`.
+
+An event names a user by id only. What was typed as a name stays untold: people type their
+passwords there.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from datetime import datetime
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import peewee
+
+from wsgiauth import storage
+from wsgiauth.fields import utc_now
+
+logger = logging.getLogger("wsgiauth")
+
+LEVELS = {
+    "registration": logging.INFO,
+    "login": logging.INFO,
+    "login_failed": logging.WARNING,
+    "logout": logging.INFO,
+    "throttled": logging.WARNING,
+    "refused": logging.WARNING,
+    "password_changed": logging.INFO,
+    "rights_changed": logging.INFO,
+    "user_deleted": logging.INFO,
+}
+
+# The REMOTE_ADDR of the request at work in this context; None outside any.
+client_address: ContextVar[str | None] = ContextVar("wsgiauth.client_address", default=None)
+
+_PLAIN = re.compile(r"[\w.:/-]+", re.ASCII)
+
+
+class Event(NamedTuple):
+    """Something that happened.
+
+    Attributes:
+        name: One of `LEVELS`.
+        time: When (UTC).
+        user_id: Whose account it was, or None where there is none or nobody knows.
+        address: The client's REMOTE_ADDR, or None where no request was at work.
+        reason: Why, or what exactly; None where the name says it all.
+    """
+
+    name: str
+    time: datetime
+    user_id: int | None
+    address: str | None
+    reason: str | None
+
+    def __str__(self) -> str:
+        """Return the event in one line of `key=value` pairs, whatever the values hold."""
+        pairs = {
+            "time": self.time.isoformat().replace("+00:00", "Z"),
+            "event": self.name,
+            "user_id": self.user_id,
+            "address": self.address,
+            "reason": self.reason,
+        }
+        return " ".join(f"{key}={_quoted(value)}" for key, value in pairs.items())
+
+
+Subscriber = Callable[[Event], object]
+
+# By database, so that a site hears of its own accounts only, and of what its code does to them
+# outside requests as well.
+_subscribers: WeakKeyDictionary[peewee.Database, tuple[Subscriber, ...]] = WeakKeyDictionary()
+
+
+def subscribe(database: peewee.Database, subscribers: Iterable[Subscriber]) -> None:
+    """Call `subscribers` for every event of the accounts in `database`."""
+    _subscribers[database] = tuple(subscribers)
+
+
+def emit(name: str, *, user_id: int | None = None, reason: str | None = None) -> None:
+    """Log an event in one line and tell the subscribers.
+
+    A subscriber that raises is logged and changes nothing.
+
+    Args:
+        name: One of `LEVELS`.
+        user_id: Whose account it is about.
+        reason: Why, or what exactly. Never anything that a client sent.
+    """
+    event = Event(name, utc_now(), user_id, client_address.get(), reason)
+    fields = {"event": name, "user_id": user_id, "address": event.address, "reason": reason}
+    logger.log(LEVELS[name], "%s", event, extra=fields)
+    chosen = storage.bound()
+    for subscriber in _subscribers.get(chosen, ()) if chosen is not None else ():
+        try:
+            subscriber(event)
+        except Exception:
+            logger.exception("a subscriber failed on the event %s", name)
+
+
+def _quoted(value: object) -> str:
+    """Return `value` so that it cannot end the line, or pass for another pair."""
+    if value is None:
+        return "-"
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else json.dumps(text)
