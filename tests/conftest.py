@@ -12,6 +12,7 @@ from webtest import TestApp
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, sessions, storage
 from wsgiauth.accounts import create_user
+from wsgiauth.attempts import AttemptCount
 from wsgiauth.models import Permission, Session, User
 from wsgiauth.schema import migrate
 from wsgiauth.tokens import Tokens
@@ -81,7 +82,7 @@ def database_url(request, tmp_path):
     url = request.getfixturevalue("server_urls")(request.param)
     yield url
     opened = storage.open_database(url)
-    for model in (Permission, Session, User):
+    for model in (AttemptCount, Permission, Session, User):
         model.delete().execute()
     storage.discard_connection(opened)
 

@@ -13,6 +13,8 @@ from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import Settings, User, sessions, verify_password
 from wsgiauth.accounts import create_user
 from wsgiauth.cli import main
+from wsgiauth.settings import PER_ADDRESS
+from wsgiauth.throttle import Throttle
 from wsgiauth.tokens import Tokens
 
 CREATE = ["--username", USERNAME, "--email", EMAIL, "--password-stdin"]
@@ -152,9 +154,9 @@ def test_logout_ends_all_sessions(wsgiauth, person, bearer):
 def test_purge_counts_what_had_expired(wsgiauth, person, settings):
     for _ in range(2):
         sessions.start(person, Tokens(settings))
-    Tokens(settings)
     sessions.start(person, Tokens(settings, clock=lambda: 1_000_000_000))
-    assert wsgiauth("purge") == (0, "Deleted 1 expired session.\n", "")
+    Throttle(settings, clock=lambda: 1_000_000_000).login(USERNAME, "127.0.0.1").begin()
+    assert wsgiauth("purge") == (0, "Deleted 1 expired session and 2 expired counts of attempts.\n", "")
     assert sessions.end_all(person) == 2
 
 
@@ -173,7 +175,7 @@ def test_migrate_names_what_it_applied(wsgiauth, server_urls, request):
         assert (status, "python -m wsgiauth migrate" in errors) == (1, True)
         assert wsgiauth("migrate", "--database", url) == (
             0,
-            "Applied 0001_users_sessions_permissions.\n",
+            "Applied 0001_users_sessions_permissions, 0002_attempt_counts.\n",
             "",
         )
     finally:
@@ -193,6 +195,8 @@ def test_check_accepts_what_the_server_would(wsgiauth, monkeypatch, person):
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
     monkeypatch.setenv("BCRYPT_ROUNDS", "12")
     monkeypatch.setenv("COOKIE_SECURE", "on")
+    for name in PER_ADDRESS:
+        monkeypatch.setenv(name, "0")
     assert wsgiauth("check") == (0, "The settings are valid and the database is ready.\n", "")
 
 
@@ -210,6 +214,7 @@ def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
             "warning: JWT_EXPIRY_MINUTES is 500000",
             f"warning: {database.database} can be opened by other users (mode 0644)",
             "warning: COOKIE_SECURE is auto",
+            "warning: Client addresses share limits",
             "warning: There is no superuser",
         ),
         strict=True,

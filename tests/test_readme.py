@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from tests.conftest import skip_or_fail
 from tests.sites import running
 from wsgiauth import Settings
 from wsgiauth.app import ROUTES
+from wsgiauth.events import LEVELS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -91,6 +92,26 @@ def test_the_guards_can_be_imported(shell):
     shell("python -c 'import guards; guards.report, guards.publish'")
 
 
+def test_events_are_logged_and_heard(shell, secret_key):
+    guess = (
+        "from audited import application\n"
+        "from webtest import TestApp\n"
+        "credentials = {'username': 'ada', 'password': 'a guess'}\n"
+        "for _ in range(10):\n"
+        "    answer = TestApp(application, {'REMOTE_ADDR': '192.0.2.1'}).post_json(\n"
+        "        '/auth/login', credentials, expect_errors=True)\n"
+        "print(answer.status_int)\n"
+    )
+    heard = shell(
+        f'python -c "{guess}" 2> log', env={"SECRET_KEY": secret_key, "BCRYPT_ROUNDS": "10"}
+    )
+    assert heard.startswith("somebody at 192.0.2.1 is guessing\n")
+    assert heard.endswith("\n429\n")
+    logged = shell("grep -o 'event=[a-z_]*' log").split()
+    assert logged[:5] == ["event=login_failed"] * 5
+    assert logged.count("event=throttled") == heard.count("guessing")
+
+
 def test_users_are_made_in_code(shell):
     (_, _), (create, _), _ = commands(code(section("A whole program"), "console")[0])
     shell(f"{create}; python people.py")  # beside the administrator made before
@@ -138,9 +159,9 @@ def test_the_sample_is_an_application_of_pastedeploy(shell):
 
 def test_the_settings_table_is_that_of_settings():
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", section("Settings"), re.MULTILINE)
-    words = {None: "none", (): "none", True: "`on`"}
+    words = {"None": "none", "()": "none", "True": "`on`", repr(MISSING): "the processors"}
     expected = [
-        (each.name, words.get(each.default, f"`{each.default}`")) for each in fields(Settings)
+        (each.name, words.get(repr(each.default), f"`{each.default}`")) for each in fields(Settings)
     ]
     expected[0] = ("SECRET_KEY", "–")  # noqa: RUF001 - a dash: there is no default
     assert rows == expected
@@ -151,10 +172,15 @@ def test_the_endpoint_table_is_that_of_the_routes():
     listed = {
         (method, path)
         for row in rows
-        for path in [re.search(r"/auth(/\w+)", row)[1]]
+        for path in [re.search(r"/auth(/[\w.]+)", row)[1]]
         for method in re.findall(r"GET|POST", row)
     }
     assert listed == {(method, path) for path, methods in ROUTES.items() for method in methods}
+
+
+def test_the_event_table_is_that_of_the_events():
+    rows = re.findall(r"^\| (`.*?) \|", section("Events"), re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == LEVELS.keys()
 
 
 def test_every_block_is_of_a_kind_that_is_executed():

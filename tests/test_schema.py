@@ -12,11 +12,12 @@ from playhouse.schema_diff import diff_models
 
 from tests.conftest import SERVERS
 from wsgiauth import schema, storage
+from wsgiauth.attempts import AttemptCount
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.models import Permission, Session, User
 
-MODELS = [User, Session, Permission]
-TABLES = {"wsgiauth_user", "wsgiauth_session", "wsgiauth_permission"}
+MODELS = [User, Session, Permission, AttemptCount]
+TABLES = {model._meta.table_name for model in MODELS}
 MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
 
 

@@ -1,6 +1,7 @@
 """Settings: what is accepted, what is refused, and that nothing secret is said."""
 
 import dataclasses
+import os
 import traceback
 
 import pytest
@@ -11,6 +12,7 @@ from wsgiauth.exceptions import ConfigurationError, WsgiAuthError
 
 pytestmark = pytest.mark.promise(29)
 
+CORES = len(os.sched_getaffinity(0))
 LONG_KEY = 2 * SECRET_KEY
 PASSWORD_IN_URL = "postgresql://ada:hunter2canary@db.example.org/accounts"
 
@@ -32,6 +34,13 @@ def test_the_defaults_are_those_of_the_documentation():
         "BCRYPT_ROUNDS": 12,
         "PASSWORD_MIN_LENGTH": 8,
         "REGISTRATION": True,
+        "LOGIN_FAILURES_PER_ACCOUNT": 5,
+        "LOGIN_FAILURES_PER_ADDRESS": 50,
+        "REGISTRATIONS_PER_ADDRESS": 20,
+        "HASHING_THREADS": CORES,
+        "HASHING_QUEUE": CORES,
+        "HASHING_WAIT": 2,
+        "HASHING_PER_ADDRESS": 1,
         "COOKIE_SECURE": "auto",
         "TRUSTED_ORIGINS": (),
         "TEMPLATES": None,
@@ -44,6 +53,13 @@ def test_the_defaults_are_those_of_the_documentation():
         *(("JWT_ALGORITHM", algorithm) for algorithm in ("HS256", "HS384", "HS512")),
         *(("JWT_EXPIRY_MINUTES", minutes) for minutes in (1, 5_256_000)),
         *(("BCRYPT_ROUNDS", rounds) for rounds in (4, 31)),
+        *(("LOGIN_FAILURES_PER_ACCOUNT", number) for number in (0, 1000)),
+        *(("LOGIN_FAILURES_PER_ADDRESS", number) for number in (0, 1_000_000)),
+        *(("REGISTRATIONS_PER_ADDRESS", number) for number in (0, 1_000_000)),
+        *(("HASHING_THREADS", number) for number in (1, 1000)),
+        *(("HASHING_QUEUE", number) for number in (0, 1000)),
+        *(("HASHING_WAIT", seconds) for seconds in (0, 60)),
+        *(("HASHING_PER_ADDRESS", number) for number in (0, 1000)),
         *(("PASSWORD_MIN_LENGTH", length) for length in (8, 72)),
         *(("DATABASE_URL", url) for url in ("sqlite:///:memory:", "mysql+pool://h/d")),
         *(("REGISTRATION", switch) for switch in (True, False)),
@@ -264,7 +280,7 @@ def test_a_mapping_may_not_hold_values_of_another_type(name, value):
 @pytest.mark.parametrize("field", dataclasses.fields(Settings), ids=lambda field: field.name)
 def test_an_empty_text_in_the_environment_is_not_set(monkeypatch, field):
     monkeypatch.setenv(field.name, "")
-    assert getattr(Settings.from_environ(), field.name) == field.default
+    assert getattr(Settings.from_environ(), field.name) == getattr(Settings(), field.name)
 
 
 def test_a_mapping_may_hold_what_is_no_setting():

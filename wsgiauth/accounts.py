@@ -35,14 +35,7 @@ def create_user(
         TakenError: The username or e-mail is another user's.
         peewee.DatabaseError: The database failed.
     """
-    errors = names.name_errors({"username": username, "email": email})
-    problem = password_problem(
-        password, min_length=settings.PASSWORD_MIN_LENGTH, username=username, email=email
-    )
-    if problem is not None:
-        errors["password"] = [problem]
-    if errors:
-        raise ValidationError(errors)
+    require_valid(username, email, password, settings=settings)
     # Asked before the hash is computed, which costs a thousand times more. When two ask at once,
     # the constraint decides.
     refuse_taken_names(username, email)
@@ -53,6 +46,22 @@ def create_user(
         is_staff=is_staff,
         is_superuser=is_superuser,
     )
+
+
+def require_valid(username: str, email: str, password: str, *, settings: Settings) -> None:
+    """Check that a new account keeps the rules, which needs neither the database nor a hash.
+
+    Raises:
+        ValidationError: A rule is broken; `errors` holds every field's messages.
+    """
+    errors = names.name_errors({"username": username, "email": email})
+    problem = password_problem(
+        password, min_length=settings.PASSWORD_MIN_LENGTH, username=username, email=email
+    )
+    if problem is not None:
+        errors["password"] = [problem]
+    if errors:
+        raise ValidationError(errors)
 
 
 def change_password(user: User, password: str, *, settings: Settings) -> None:

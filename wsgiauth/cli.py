@@ -102,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
         added.add_argument("permissions", metavar="PERMISSION", nargs="+", type=_permission)
     added = command("users", commands.list_users, "list all users")
     added.add_argument("--json", action="store_true", help="as JSON, for programs")
-    command("purge", commands.purge, "delete expired sessions")
+    command("purge", commands.purge, "delete expired sessions and counts of attempts")
     command("migrate", commands.migrate, "bring the database's schema up to date")
     command("secret", commands.print_secret, "print a new SECRET_KEY")
     command(

@@ -11,7 +11,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 
-from wsgiauth import accounts, names, schema, sessions, storage
+from wsgiauth import accounts, attempts, names, schema, sessions, storage
 from wsgiauth.databases import file_risks
 from wsgiauth.endpoints import Auth
 from wsgiauth.endpoints.me import profile
@@ -19,7 +19,7 @@ from wsgiauth.exceptions import WsgiAuthError
 from wsgiauth.models import User
 from wsgiauth.passwords import password_problem
 from wsgiauth.prompts import ask, ask_password
-from wsgiauth.settings import Settings
+from wsgiauth.settings import PER_ADDRESS, Settings
 
 Arguments = Namespace
 
@@ -125,9 +125,11 @@ def log_out(arguments: Arguments) -> None:
 
 
 def purge(arguments: Arguments) -> None:
-    """Delete expired sessions."""
+    """Delete what has expired: sessions, and counts of attempts."""
     _open(arguments)
-    print(f"Deleted {_count(sessions.purge(time.time()), 'expired session')}.")
+    ended = _count(sessions.purge(time.time()), "expired session")
+    counted = _count(attempts.purge(time.time()), "expired count")
+    print(f"Deleted {ended} and {counted} of attempts.")
 
 
 def migrate(arguments: Arguments) -> None:
@@ -155,6 +157,12 @@ def check(arguments: Arguments) -> None:
         risks.append(
             "COOKIE_SECURE is auto: behind a proxy that speaks https to browsers, either the"
             " server must say so in wsgi.url_scheme, or COOKIE_SECURE must be on."
+        )
+    if any(getattr(settings, name) for name in PER_ADDRESS):
+        risks.append(
+            "Client addresses share limits: behind a proxy, the server must be told to take them"
+            " from it (waitress: --trusted-proxy and --trusted-proxy-headers=x-forwarded-for), or"
+            f" all clients are one, and {' and '.join(PER_ADDRESS)} must be 0."
         )
     if not User.objects.filter(is_superuser=True, is_active=True).exists():
         risks.append("There is no superuser: `python -m wsgiauth createsuperuser` makes one.")

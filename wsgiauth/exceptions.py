@@ -66,3 +66,10 @@ class RequestError(WsgiAuthError):
         self.code = code
         self.detail = detail
         self.headers = headers
+
+
+class RetryLaterError(RequestError):
+    """A request is refused for now; the answer's `Retry-After` says until when."""
+
+    def __init__(self, status: HTTPStatus, code: str, detail: str, *, seconds: int) -> None:
+        super().__init__(status, code, detail, headers=(("Retry-After", str(seconds)),))

@@ -134,7 +134,7 @@ _VALUES = {
         *("username_autofocus", "password_autofocus"),
     ),
     "register": (
-        *("register_url", "login_url", "next", "username", "email"),
+        *("register_url", "login_url", "next", "username", "email", "message"),
         *("username_error", "email_error", "password_error"),
         *("username_invalid", "email_invalid", "password_invalid"),
         *("username_autofocus", "email_autofocus", "password_autofocus"),

@@ -23,8 +23,31 @@ _PLACEHOLDER = re.compile(
 # As browsers write them (the URL standard, "serialization of an origin"); compared exactly.
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?")
 _DEFAULT_PORT = re.compile(r"http:.*:80|https:.*:443")
+_RANGES = {
+    "JWT_EXPIRY_MINUTES": (1, 5_256_000),  # ten years
+    "BCRYPT_ROUNDS": (4, 31),
+    "PASSWORD_MIN_LENGTH": (8, 72),
+    "LOGIN_FAILURES_PER_ACCOUNT": (0, 1000),
+    "LOGIN_FAILURES_PER_ADDRESS": (0, 1_000_000),
+    "REGISTRATIONS_PER_ADDRESS": (0, 1_000_000),
+    "HASHING_THREADS": (1, 1000),
+    "HASHING_QUEUE": (0, 1000),
+    "HASHING_WAIT": (0, 60),
+    "HASHING_PER_ADDRESS": (0, 1000),
+}
+PER_ADDRESS = (  # limits that take REMOTE_ADDR for the client
+    "LOGIN_FAILURES_PER_ADDRESS",
+    "REGISTRATIONS_PER_ADDRESS",
+    "HASHING_PER_ADDRESS",
+)
 _WORDS = {"on": True, "true": True, "yes": True, "1": True}
 _WORDS |= {"off": False, "false": False, "no": False, "0": False}
+
+
+def _cores() -> int:
+    """Return how many processors this process may use."""
+    affinity = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))  # Linux only
+    return len(affinity(0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +66,17 @@ class Settings:
         BCRYPT_ROUNDS: bcrypt's cost: each step doubles the time of a hash.
         PASSWORD_MIN_LENGTH: The shortest new password, in characters.
         REGISTRATION: Whether strangers may create accounts at /auth/register.
+        LOGIN_FAILURES_PER_ACCOUNT: Failed logins by one name before each further one doubles the
+            wait; 0 for no limit.
+        LOGIN_FAILURES_PER_ADDRESS: Likewise from one client address, whatever the names.
+        REGISTRATIONS_PER_ADDRESS: Accounts that one client address may make in an hour; 0 for no
+            limit.
+        HASHING_THREADS: How many passwords a process hashes at once.
+        HASHING_QUEUE: How many requests of a process may wait for their turn to hash; the others
+            are turned away.
+        HASHING_WAIT: How long they may wait, in seconds.
+        HASHING_PER_ADDRESS: How many hash at once for one client address, and how many wait; 0 for
+            no limit.
         COOKIE_SECURE: `auto` goes by `wsgi.url_scheme`; `on` is for a server behind a proxy that
             speaks https to the browser without saying so.
         TRUSTED_ORIGINS: Other origins, such as `https://app.example.org`, whose pages may send
@@ -63,6 +97,13 @@ class Settings:
     BCRYPT_ROUNDS: int = 12
     PASSWORD_MIN_LENGTH: int = 8
     REGISTRATION: bool = True
+    LOGIN_FAILURES_PER_ACCOUNT: int = 5
+    LOGIN_FAILURES_PER_ADDRESS: int = 50
+    REGISTRATIONS_PER_ADDRESS: int = 20
+    HASHING_THREADS: int = field(default_factory=_cores)
+    HASHING_QUEUE: int = field(default_factory=_cores)
+    HASHING_WAIT: int = 2
+    HASHING_PER_ADDRESS: int = 1
     COOKIE_SECURE: str = "auto"
     TRUSTED_ORIGINS: tuple[str, ...] = ()
     TEMPLATES: str | None = None
@@ -99,9 +140,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.JWT_ALGORITHM not in tuple(MINIMUM_KEY_BYTES):
             raise _wrong("JWT_ALGORITHM", "one of HS256, HS384, HS512")
-        _check_whole_number(self, "JWT_EXPIRY_MINUTES", 1, 5_256_000)  # ten years
-        _check_whole_number(self, "BCRYPT_ROUNDS", 4, 31)
-        _check_whole_number(self, "PASSWORD_MIN_LENGTH", 8, 72)
+        for name, (lowest, highest) in _RANGES.items():
+            _check_whole_number(self, name, lowest, highest)
         if not isinstance(self.DATABASE_URL, str) or ":" not in self.DATABASE_URL:
             raise _wrong("DATABASE_URL", "a URL such as sqlite:///wsgiauth.db")
         if not isinstance(self.REGISTRATION, bool):
@@ -220,9 +260,7 @@ def _origins(_name: str, value: Any) -> Any:
 
 
 _READERS: dict[str, Callable[[str, Any], Any]] = {
-    "JWT_EXPIRY_MINUTES": _whole_number,
-    "BCRYPT_ROUNDS": _whole_number,
-    "PASSWORD_MIN_LENGTH": _whole_number,
+    **dict.fromkeys(_RANGES, _whole_number),
     "REGISTRATION": _switch,
     "COOKIE_SECURE": _auto_or_on,
     "TRUSTED_ORIGINS": _origins,

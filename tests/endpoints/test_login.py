@@ -1,10 +1,13 @@
 """GET and POST /auth/login."""
 
+import dataclasses
+
 import bcrypt
 import pytest
+from webtest import TestApp
 
-from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
-from wsgiauth import storage
+from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
 
 pytestmark = pytest.mark.every_database
@@ -92,7 +95,10 @@ def test_a_refused_program_is_challenged(client, ada):
 
 
 @pytest.mark.promise(9)
-def test_wrong_credentials_look_and_cost_as_if_there_were_no_accounts(client, settings, costs):
+def test_wrong_credentials_look_and_cost_as_if_there_were_no_accounts(site, settings, costs):
+    client = TestApp(
+        AuthMiddleware(echo, dataclasses.replace(settings, LOGIN_FAILURES_PER_ACCOUNT=0))
+    )
     without_accounts = refusals_of_wrong_credentials(client)
     assert costs == [b"04"] * 2 * len(WRONG)
     create_user(USERNAME, EMAIL, PASSWORD, settings=settings)

@@ -9,11 +9,14 @@ from http import HTTPStatus
 from typing import Self
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth import events
 from wsgiauth.cross_origin import is_same_origin
 from wsgiauth.exceptions import RequestError
+from wsgiauth.hashing import HashingPlaces
 from wsgiauth.identity import Identifier
 from wsgiauth.responses import Pages
 from wsgiauth.settings import Settings
+from wsgiauth.throttle import Throttle
 from wsgiauth.tokens import Tokens
 
 
@@ -26,12 +29,16 @@ class Auth:
         tokens: Issues and verifies access tokens.
         identifier: Reads and writes the callers' credentials.
         pages: Renders HTML.
+        throttle: Says who has to wait before the next attempt.
+        hashing: Hands out the places in which passwords are hashed.
     """
 
     settings: Settings
     tokens: Tokens
     identifier: Identifier
     pages: Pages
+    throttle: Throttle
+    hashing: HashingPlaces
 
     @classmethod
     def from_settings(cls, settings: Settings, mount: str) -> Self:
@@ -45,7 +52,14 @@ class Auth:
             ConfigurationError: SECRET_KEY is missing or unfit, or a template is.
         """
         tokens = Tokens(settings)
-        return cls(settings, tokens, Identifier(settings, tokens), Pages(mount, settings.TEMPLATES))
+        return cls(
+            settings,
+            tokens,
+            Identifier(settings, tokens),
+            Pages(mount, settings.TEMPLATES),
+            Throttle(settings),
+            HashingPlaces(settings),
+        )
 
 
 def require_same_origin(environ: WSGIEnvironment, auth: Auth) -> None:
@@ -55,6 +69,7 @@ def require_same_origin(environ: WSGIEnvironment, auth: Auth) -> None:
         RequestError: 403.
     """
     if not is_same_origin(environ, auth.settings.TRUSTED_ORIGINS):
+        events.emit("refused", reason="cross-origin")
         raise RequestError(
             HTTPStatus.FORBIDDEN,
             "cross_origin",

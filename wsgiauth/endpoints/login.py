@@ -1,13 +1,16 @@
 """GET, POST /auth/login: the page, the form behind it, and the JSON exchange of a token."""
 
+from functools import partial
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth import sessions
+from wsgiauth import events, sessions
+from wsgiauth.addresses import client_network
 from wsgiauth.authentication import authenticate
 from wsgiauth.endpoints import Auth, require_same_origin
+from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.request import JSON, content_type, query_field, read_form, read_json, text_field
-from wsgiauth.responses import Response, challenge, json_response, problem, redirect
+from wsgiauth.responses import Header, Response, challenge, json_response, problem, redirect
 from wsgiauth.urls import leads_to, mount_url, root_url, safe_next, with_next
 
 REFUSAL = "The username and password do not match an active account."
@@ -19,7 +22,11 @@ def show(environ: WSGIEnvironment, auth: Auth) -> Response:
 
 
 def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Log in: JSON is answered with a token, the form with a cookie."""
+    """Log in: JSON is answered with a token, the form with a cookie.
+
+    Whom there is no place to hash for is turned away before anything is read or asked.
+    """
+    auth.hashing.require_room(client_network(environ))
     if content_type(environ) == JSON:
         return _exchange(environ, auth)
     require_same_origin(environ, auth)
@@ -29,7 +36,7 @@ def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
 def _exchange(environ: WSGIEnvironment, auth: Auth) -> Response:
     fields = read_json(environ)
     username, password = text_field(fields, "username"), text_field(fields, "password")
-    token = _start_session(auth, username, password)
+    token = _start_session(environ, auth, username, password)
     if token is None:
         return problem(
             HTTPStatus.UNAUTHORIZED, "invalid_credentials", REFUSAL, headers=(challenge(None),)
@@ -41,17 +48,31 @@ def _exchange(environ: WSGIEnvironment, auth: Auth) -> Response:
 
 def _log_in(environ: WSGIEnvironment, auth: Auth) -> Response:
     fields = read_form(environ)
-    wanted = text_field(fields, "next")
-    username = text_field(fields, "username")
-    token = _start_session(auth, username, text_field(fields, "password"))
+    wanted, username = text_field(fields, "next"), text_field(fields, "username")
+    page = partial(_page, environ, auth, wanted, username=username)
+    try:
+        token = _start_session(environ, auth, username, text_field(fields, "password"))
+    except RetryLaterError as error:
+        return page(message=error.detail, status=error.status, headers=error.headers)
     if token is None:
-        return _page(environ, auth, wanted, username=username, refusal=REFUSAL)
+        return page(message=REFUSAL, status=HTTPStatus.UNAUTHORIZED, headers=(challenge(None),))
     return send_on(environ, auth, token, wanted)
 
 
-def _start_session(auth: Auth, name: str, password: str) -> str | None:
-    user = authenticate(name, password, rounds=auth.settings.BCRYPT_ROUNDS)
-    return None if user is None else sessions.start(user, auth.tokens)
+def _start_session(environ: WSGIEnvironment, auth: Auth, name: str, password: str) -> str | None:
+    address = client_network(environ)
+    attempt = auth.throttle.login(name, address)
+    with auth.hashing.place(address):
+        attempt.begin()
+        user = authenticate(name, password, rounds=auth.settings.BCRYPT_ROUNDS)
+    if user is None:
+        return None
+    attempt.succeeded()
+    auth.throttle.recognise(user, address)
+    token = sessions.start(user, auth.tokens)
+    if token is None:
+        events.emit("login_failed", user_id=user.id, reason="changed meanwhile")
+    return token
 
 
 def send_on(environ: WSGIEnvironment, auth: Auth, token: str, wanted: str) -> Response:
@@ -69,8 +90,8 @@ def send_on(environ: WSGIEnvironment, auth: Auth, token: str, wanted: str) -> Re
         peewee.DatabaseError: The database failed.
     """
     previous = auth.identifier.identify(environ)
-    if previous.session_id is not None:
-        sessions.end(previous.session_id)
+    if previous.user is not None and previous.session_id is not None:
+        sessions.end(previous.session_id, previous.user)
     home = f"{root_url(environ)}/"
     destination = safe_next(wanted, home)
     if leads_to(destination, f"{mount_url(environ)}/logout"):
@@ -80,7 +101,14 @@ def send_on(environ: WSGIEnvironment, auth: Auth, token: str, wanted: str) -> Re
 
 
 def _page(
-    environ: WSGIEnvironment, auth: Auth, wanted: str, *, username: str = "", refusal: str = ""
+    environ: WSGIEnvironment,
+    auth: Auth,
+    wanted: str,
+    *,
+    username: str = "",
+    message: str = "",
+    status: HTTPStatus = HTTPStatus.OK,
+    headers: tuple[Header, ...] = (),
 ) -> Response:
     """Return the form, as it was sent and with the reason if it was refused."""
     destination = safe_next(wanted, "")
@@ -90,12 +118,8 @@ def _page(
         "register_hidden": "" if auth.settings.REGISTRATION else "hidden",
         "next": destination,
         "username": username,
-        "message": refusal,
+        "message": message,
         "username_autofocus": "" if username else "autofocus",
         "password_autofocus": "autofocus" if username else "",
     }
-    if not refusal:
-        return auth.pages.render("login", values)
-    return auth.pages.render(
-        "login", values, status=HTTPStatus.UNAUTHORIZED, headers=(challenge(None),)
-    )
+    return auth.pages.render("login", values, status=status, headers=headers)

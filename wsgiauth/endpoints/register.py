@@ -1,17 +1,20 @@
 """GET, POST /auth/register: an account for a stranger, by form or JSON."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import sessions
-from wsgiauth.accounts import create_user
+from wsgiauth.accounts import create_user, require_valid
+from wsgiauth.addresses import client_network
 from wsgiauth.endpoints import Auth, require_same_origin
 from wsgiauth.endpoints.login import send_on
 from wsgiauth.endpoints.me import profile
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.exceptions import RetryLaterError, ValidationError
 from wsgiauth.models import User
 from wsgiauth.request import JSON, content_type, query_field, read_form, read_json, text_field
-from wsgiauth.responses import Response, json_response, redirect
+from wsgiauth.responses import Header, Response, json_response, redirect
 from wsgiauth.urls import mount_url, safe_next, with_next
 
 FIELDS = ("username", "email", "password")
@@ -23,17 +26,30 @@ def show(environ: WSGIEnvironment, auth: Auth) -> Response:
 
 
 def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Create an account: JSON is answered with the profile, the form with a login."""
+    """Create an account: JSON is answered with the profile, the form with a login.
+
+    Whom there is no place to hash for is turned away before anything is read or asked.
+    """
+    auth.hashing.require_room(client_network(environ))
     if content_type(environ) == JSON:
-        user = _create(auth, read_json(environ))
+        user = _create(environ, auth, read_json(environ))
         location = ("Location", f"{mount_url(environ)}/me")
         return json_response(profile(user), status=HTTPStatus.CREATED, headers=(location,))
     require_same_origin(environ, auth)
     fields = read_form(environ)
     try:
-        user = _create(auth, fields)
+        user = _create(environ, auth, fields)
     except ValidationError as error:
-        return _page(environ, auth, fields, error)
+        return _page(environ, auth, fields, errors=error.errors, status=error.status)
+    except RetryLaterError as error:
+        return _page(
+            environ,
+            auth,
+            fields,
+            message=error.detail,
+            status=error.status,
+            headers=error.headers,
+        )
     token = sessions.start(user, auth.tokens)
     wanted = text_field(fields, "next")
     if token is None:  # deactivated in the same moment: the account exists, its login does not
@@ -41,20 +57,30 @@ def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
     return send_on(environ, auth, token, wanted)
 
 
-def _create(auth: Auth, fields: dict[str, object]) -> User:
+def _create(environ: WSGIEnvironment, auth: Auth, fields: dict[str, object]) -> User:
     username, email, password = (text_field(fields, name) for name in FIELDS)
-    return create_user(username, email, password, settings=auth.settings)
+    require_valid(username, email, password, settings=auth.settings)
+    address = client_network(environ)
+    attempt = auth.throttle.registration(address)
+    with auth.hashing.place(address):
+        attempt.begin()  # counted even if the name is taken, or names could be tried without end
+        user = create_user(username, email, password, settings=auth.settings)
+    auth.throttle.recognise(user, address)
+    return user
 
 
 def _page(
     environ: WSGIEnvironment,
     auth: Auth,
     fields: dict[str, str],
-    error: ValidationError | None = None,
+    *,
+    message: str = "",
+    errors: Mapping[str, list[str]] = MappingProxyType({}),
+    status: HTTPStatus = HTTPStatus.OK,
+    headers: tuple[Header, ...] = (),
 ) -> Response:
     """Return the form as it was sent, less the password, with its messages if it was refused."""
     destination = safe_next(fields.get("next", ""), "")
-    errors = {} if error is None else error.errors
     focused = next((name for name in FIELDS if name in errors), FIELDS[0])
     values = {
         "register_url": f"{mount_url(environ)}/register",
@@ -62,11 +88,11 @@ def _page(
         "next": destination,
         "username": fields.get("username", ""),
         "email": fields.get("email", ""),
+        "message": message,
         "password_min_length": str(auth.settings.PASSWORD_MIN_LENGTH),
     }
     for name in FIELDS:
         values[f"{name}_error"] = " ".join(errors.get(name, ()))
         values[f"{name}_invalid"] = "true" if name in errors else "false"
         values[f"{name}_autofocus"] = "autofocus" if name == focused else ""
-    status = HTTPStatus.OK if error is None else error.status
-    return auth.pages.render("register", values, status=status)
+    return auth.pages.render("register", values, status=status, headers=headers)
