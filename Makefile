@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install run test check format bench dist clean
+.PHONY: help install run test check format bench soak dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -39,6 +39,9 @@ format: .venv/dev ## format the code and mend what lint can mend
 
 bench: .venv/dev ## time what identifying a caller costs, beside its floor
 	$(BIN)/python -m tests.bench
+
+soak: .venv/dev ## ten minutes of mixed traffic, during which nothing may grow
+	$(BIN)/python -m tests.soak
 
 dist: .venv/dev ## build the sdist and the wheel into dist/
 	$(BIN)/python -m build
