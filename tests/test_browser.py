@@ -410,17 +410,51 @@ def test_a_form_that_was_tampered_with_leads_to_no_other_site(visitor, ada, stra
     assert visitor.path == "/"
 
 
+def guess(visitor):
+    """Log in wrongly until one has to wait; the first waits may be over before a page is open."""
+    message = ""
+    while "Try again" not in message:
+        visitor.log_in(password="wrong")
+        message = visitor.find("[role=alert]").text
+
+
+def register_too_often(visitor):
+    visitor.register()
+    visitor.register("Grace", "grace@example.org")
+
+
 PAGES = {
     "login": lambda visitor: visitor.open("/auth/login"),
     "login-refused": lambda visitor: visitor.log_in(password="wrong"),
+    "login-throttled": guess,
     "register": lambda visitor: visitor.open("/auth/register"),
     "register-refused": lambda visitor: visitor.register(**ALL_WRONG),
+    "register-throttled": register_too_often,
     "error": lambda visitor: visitor.open("/auth/nowhere"),
 }
+IMPATIENT = {"LOGIN_FAILURES_PER_ACCOUNT": 1, "REGISTRATIONS_PER_ADDRESS": 1}
+impatient = pytest.mark.parametrize("options", [IMPATIENT], ids=["impatient"])
 pages = pytest.mark.parametrize("page", PAGES)
 
 
+@pytest.mark.promise(12)
+@impatient
+def test_who_guesses_too_often_is_told_to_wait_beside_the_form(visitor):
+    guess(visitor)
+    assert "Try again in" in visitor.find("main [role=alert]").text
+    assert (visitor.value("username"), visitor.focus) == (USERNAME, "password")
+
+
+@pytest.mark.promise(12)
+@impatient
+def test_who_registers_too_often_is_told_to_wait_beside_the_form(visitor):
+    register_too_often(visitor)
+    assert visitor.find("main [role=alert]").text.endswith("Try again in 60 minutes.")
+    assert visitor.value("username") == "Grace"
+
+
 @pytest.mark.promise(20)
+@impatient
 @pages
 def test_the_browser_has_nothing_to_complain_about(visitor, page):
     visitor.browser.get_log("browser")
@@ -484,6 +518,7 @@ def test_the_enter_key_works_on_the_button_too(visitor, ada):
     assert visitor.path == "/members"
 
 
+@impatient
 @pages
 def test_a_page_fits_its_screen_as_its_pictures_show(visitor, screen, page):
     ARTEFACTS.mkdir(exist_ok=True)
