@@ -20,6 +20,7 @@ TEST = [
     "setuptools>=77",
     "coverage>=7.10",
     "PasteDeploy>=3.1",
+    "schemathesis>=4.32",
     "selenium>=4.20",
     *DRIVERS["postgres"],
     *DRIVERS["mysql"],
@@ -48,7 +49,7 @@ setup(
     packages=["wsgiauth", "wsgiauth.endpoints"],
     py_modules=["sample_wsgi"],
     package_data={
-        "wsgiauth": ["py.typed", "data/*.txt", "migrations/*.py", "templates/*"],
+        "wsgiauth": ["py.typed", "openapi.json", "data/*.txt", "migrations/*.py", "templates/*"],
     },
     install_requires=[
         "bcrypt>=4.1",

@@ -18,8 +18,10 @@ from tests.test_readme import ROOT, code, commands, section
 
 PACKAGE_DATA = {
     "wsgiauth/py.typed",
+    "wsgiauth/openapi.json",
     "wsgiauth/data/common_passwords.txt",
     "wsgiauth/migrations/0001_users_sessions_permissions.py",
+    "wsgiauth/migrations/0002_attempt_counts.py",
     "wsgiauth/templates/error.html",
     "wsgiauth/templates/login.html",
     "wsgiauth/templates/register.html",

@@ -7,7 +7,7 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 from wsgiauth import storage
 from wsgiauth.databases import FAILURES
-from wsgiauth.endpoints import Auth, login, logout, me, register
+from wsgiauth.endpoints import Auth, login, logout, me, openapi, register
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.responses import Response, failure, problem, unavailable
 
@@ -20,6 +20,7 @@ ROUTES: Mapping[str, Mapping[str, Endpoint]] = {
     "/login": {"GET": login.show, "POST": login.submit},
     "/logout": {"GET": logout.end, "POST": logout.end},
     "/me": {"GET": me.show},
+    "/openapi.json": {"GET": openapi.show},
 }
 
 
