@@ -47,5 +47,5 @@ dist: .venv/dev ## build the sdist and the wheel into dist/
 	$(BIN)/python -m build
 
 clean: ## remove everything that these commands made, but no database
-	rm -rf .venv build dist artefacts *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv build dist artefacts *.egg-info .coverage* .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -exec rm -rf {} +

@@ -3,6 +3,7 @@
 Run it with `python sample_wsgi.py`, or as any WSGI application: `waitress-serve sample_wsgi:app`.
 """
 
+import logging
 import os
 import secrets
 import sys
@@ -129,6 +130,8 @@ def app_factory(global_config, **settings):
     """Make the sample for PasteDeploy (`use = egg:wsgiauth` in an `[app:…]` section)."""
     return AuthMiddleware(site, {**os.environ, **settings}) if settings else app
 
+
+logging.basicConfig(level=logging.INFO)  # shows who logs in, who fails to, and why
 
 SECRET_KEY = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(48)
 
