@@ -14,7 +14,8 @@ TESTS = Path(__file__).parent
 # A module may import from the lines above its own.
 LAYERS = [
     {"exceptions", "names", "fields", "objects", "addresses", "cross_origin", "urls"},
-    {"settings", "databases", "schema", "passwords", "request", "prompts"},
+    {"settings", "connections", "schema", "passwords", "request", "prompts"},
+    {"databases", "forking"},
     {"storage", "tokens", "responses"},
     {"events", "purge"},
     {"models", "attempts", "hashing"},

@@ -156,7 +156,11 @@ def test_purge_counts_what_had_expired(wsgiauth, person, settings):
         sessions.start(person, Tokens(settings))
     sessions.start(person, Tokens(settings, clock=lambda: 1_000_000_000))
     Throttle(settings, clock=lambda: 1_000_000_000).login(USERNAME, "127.0.0.1").begin()
-    assert wsgiauth("purge") == (0, "Deleted 1 expired session and 2 expired counts of attempts.\n", "")
+    assert wsgiauth("purge") == (
+        0,
+        "Deleted 1 expired session and 2 expired counts of attempts.\n",
+        "",
+    )
     assert sessions.end_all(person) == 2
 
 

@@ -386,6 +386,18 @@ def test_an_anonymous_browser_is_redirected(client, stage, guard, method, redire
 
 
 @pytest.mark.promise(18)
+@pytest.mark.parametrize(
+    "url",
+    ["/" + "a" * 2048, "/" + "%FF" * 60_000, "/a?" + "b" * 60_000, "/%0d%0a", "/?\xff"],
+    ids=len,
+)
+def test_a_path_that_nobody_would_be_sent_back_to_is_left_out(client, stage, url):
+    stage.view = login_required(redirect_url="/auth/login")(echo)
+    answer = client.get(url, headers=BROWSER, status=302)
+    assert answer.headers["Location"] == "/auth/login"
+
+
+@pytest.mark.promise(18)
 def test_a_forged_host_changes_no_redirect(client, stage):
     stage.view = login_required(redirect_url="/auth/login")(echo)
     answer = client.get("/", headers={**BROWSER, "Host": "evil.example"}, status=302)

@@ -1,6 +1,7 @@
 """The database behind DATABASE_URL: opened, kept to oneself, lost and found again."""
 
 import os
+import re
 import subprocess
 import sys
 import traceback
@@ -134,6 +135,7 @@ def test_every_scheme_opens_a_database(scheme, kind, tmp_path, server_urls, open
         pytest.param("mysql://ada:canary@127.0.0.1/name", id="refused, MariaDB"),
         pytest.param("sqlite:///no/such/folder/accounts.db", id="missing folder"),
         pytest.param("sqlite:///folder", id="a folder"),
+        pytest.param(f"sqlite:///{'long' * 100}", id="a file that cannot be made"),
         pytest.param("sqlite:///garbage", id="not a database"),
         pytest.param("sqlite:///accounts.db?tea=1", id="unknown parameter, SQLite"),
         pytest.param("sqlite+pool:///accounts.db?max_connections=x", id="parameter in letters"),
@@ -288,9 +290,131 @@ def test_a_connection_in_a_transaction_is_left_to_it(database):
 
 def test_a_failure_is_told_in_one_line_and_drops_the_connection(database, caplog):
     lost = database.connection()
-    storage.report_failure(peewee.OperationalError("the server\n\tis gone"))
-    assert caplog.messages == ["the account database failed: OperationalError: the server is gone"]
+    storage.report_failure(peewee.OperationalError("the row is refused\r\nDETAIL: (1, $2b$04$"))
+    assert caplog.messages == ["the account database failed: OperationalError: the row is refused"]
     assert database.connection() is not lost
+
+
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_a_failure_without_words_is_told_as_well(text, database, caplog):
+    storage.report_failure(peewee.InterfaceError(text))
+    assert caplog.messages == ["the account database failed: InterfaceError: "]
+
+
+def test_a_server_that_refuses_a_row_does_not_get_it_into_the_log(
+    server_urls, open_database, caplog
+):
+    opened = open_database(server_urls("postgresql"))
+    with pytest.raises(peewee.IntegrityError, match=re.escape(HASH)) as refused:
+        opened.execute_sql("INSERT INTO wsgiauth_user (hashed_password) VALUES (%s)", (HASH,))
+    storage.report_failure(refused.value)
+    (message,) = caplog.messages
+    assert "null value" in message
+    assert HASH not in message
+
+
+def test_a_relative_file_stays_where_it_was_when_the_process_moves(
+    tmp_path, monkeypatch, open_database
+):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    open_database("sqlite:///accounts.db")
+    monkeypatch.chdir(elsewhere)
+    assert User.objects.count() == 0
+
+
+# Forks
+
+
+BACKEND = {"postgresql": "SELECT pg_backend_pid()", "mariadb": "SELECT connection_id()"}
+
+FORK = """
+import os, sys
+from wsgiauth import User, storage
+opened = storage.open_database(os.environ["DATABASE_URL"])
+backend = lambda: opened.execute_sql(os.environ["BACKEND"]).fetchone()
+User.objects.create(username="Ada", email="ada@example.org", hashed_password=os.environ["HASH"])
+parents = backend()
+storage.release_connection()
+child = os.fork()
+if not child:
+    assert opened.is_closed()
+    assert backend() != parents
+    assert User.objects.count() == 1
+    sys.exit()
+assert os.waitpid(child, 0) == (child, 0)
+assert backend() == parents
+assert User.objects.count() == 1
+"""
+
+
+def test_a_forked_worker_leaves_the_connection_to_its_parent(server, server_urls, tmp_path):
+    kind = "postgresql" if isinstance(server, peewee.PostgresqlDatabase) else "mariadb"
+    pooling = "+pool" if isinstance(server, PooledDatabase) else ""
+    url = server_urls(kind).replace(":", f"{pooling}:", 1)
+    run_python(FORK, tmp_path, DATABASE_URL=url, BACKEND=BACKEND[kind], HASH=HASH)
+    assert User.objects.count() == 1
+
+
+FORK_WITH_A_FILE = """
+import os, sqlite3, sys
+from wsgiauth import User, storage
+opened = storage.open_database(os.environ["DATABASE_URL"])
+User.objects.create(username="Ada", email="ada@example.org", hashed_password=os.environ["HASH"])
+storage.release_connection()
+is_ready, make_ready = os.pipe()
+may_end, let_end = os.pipe()
+child = os.fork()
+if not child:
+    os.close(let_end)
+    ada = User.objects.get(username="Ada")
+    os.write(make_ready, b".")
+    os.read(may_end, 1)
+    ada.grant("reports.publish")
+    sys.exit()
+os.read(is_ready, 1)
+(opened.close_all if hasattr(opened, "close_all") else opened.close)()
+outsider = sqlite3.connect(opened.database, timeout=0)
+try:
+    outsider.execute("PRAGMA journal_mode = DELETE")
+except sqlite3.OperationalError as error:
+    print(error)
+outsider.close()
+os.close(let_end)
+assert os.waitpid(child, 0) == (child, 0)
+print(*User.objects.get(username="Ada").permissions)
+"""
+
+
+@SQLITE
+@pytest.mark.promise(27)
+def test_a_forked_worker_has_locks_of_its_own(scheme, tmp_path):
+    url = f"{scheme}:///{tmp_path}/accounts.db"
+    told = run_python(FORK_WITH_A_FILE, tmp_path, DATABASE_URL=url, HASH=HASH)
+    assert told == "database is locked\nreports.publish\n"
+
+
+FORK_IN_A_TRANSACTION = """
+import os, sys
+from wsgiauth import User, storage
+opened = storage.open_database(os.environ["DATABASE_URL"])
+with opened.atomic():
+    User.objects.create(username="Ada", email="ada@example.org", hashed_password=os.environ["HASH"])
+    child = os.fork()
+    if not child:
+        assert User.objects.count() == 0
+        os._exit(0)
+    assert os.waitpid(child, 0) == (child, 0)
+print(User.objects.count())
+"""
+
+
+@SQLITE
+@pytest.mark.promise(27)
+def test_a_fork_in_a_transaction_leaves_it_to_the_parent(scheme, tmp_path):
+    url = f"{scheme}:///{tmp_path}/accounts.db"
+    assert run_python(FORK_IN_A_TRANSACTION, tmp_path, DATABASE_URL=url, HASH=HASH) == "1\n"
 
 
 # Pools
@@ -356,6 +480,17 @@ def test_no_pooled_connection_is_kept_while_the_application_runs(ask_as_ada, pat
 def test_a_pooled_connection_is_given_back_with_the_answer(ask_as_ada, ended):
     ask_as_ada("/auth/me", ended=ended)
     assert in_another_thread(User.objects.count) == 1
+
+
+def test_a_pooled_connection_that_is_in_use_is_waited_for(pooled_url, open_database):
+    opened = open_database(pooled_url)
+    User.objects.count()
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(in_another_thread, User.objects.count)
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=0.05)
+        opened.close()
+        assert waiting.result() == 0
 
 
 # Which database?

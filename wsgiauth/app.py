@@ -6,7 +6,7 @@ from http import HTTPStatus
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from wsgiauth import storage
-from wsgiauth.databases import FAILURES
+from wsgiauth.connections import FAILURES
 from wsgiauth.endpoints import Auth, login, logout, me, openapi, register
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.responses import Response, failure, problem, unavailable

@@ -6,12 +6,14 @@ Exit status: 0 done, 1 refused (with one line on stderr that says why), 2 wrongl
 import argparse
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from wsgiauth import commands, names
 from wsgiauth.commands import Arguments, CommandError
-from wsgiauth.databases import FAILURES
+from wsgiauth.connections import FAILURES
 from wsgiauth.exceptions import ConfigurationError, ValidationError
 from wsgiauth.prompts import NobodyToAskError
 
@@ -33,7 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (CommandError, ConfigurationError, NobodyToAskError, ValidationError) as error:
         return _refused(str(error))
     except FAILURES as error:
-        return _refused(f"the database failed: {error}")
+        # PostgreSQL's second line may show the row that it refused, hash and all.
+        return _refused(f"the database failed: {str(error).strip().partition(chr(10))[0]}")
     except EOFError:
         return _refused("the input ended too early")
     except BrokenPipeError:
@@ -51,8 +54,14 @@ def _refused(reason: str) -> int:
     return 1
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2; what stands in the wrong place may be a URL, and in it a password."""
+        super().error(re.sub(r"://\S*@", "://***@", message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="wsgiauth",
         description="Manage the users of an application that wears wsgiauth.",
         epilog="Settings come from the process environment, as for the server. SECRET_KEY is only"

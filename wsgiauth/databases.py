@@ -1,45 +1,27 @@
 """From DATABASE_URL to a Peewee database, set up as accounts need it."""
 
-import itertools
 import os
 import sqlite3
 import stat
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import peewee
-from playhouse import db_url
-from playhouse.pool import MaxConnectionsExceeded, PooledDatabase
+from playhouse import db_url, pool
 
+from wsgiauth.connections import (
+    BUSY_TIMEOUT,
+    DRIVERS,
+    READ_TIMEOUT,
+    SQLITE,
+    Memory,
+    PostgreSQL,
+    Server,
+)
 from wsgiauth.exceptions import ConfigurationError
 
-# What a database raises when it is unreachable, busy past its timeout, full or damaged.
-FAILURES = (peewee.DatabaseError, peewee.InterfaceError, MaxConnectionsExceeded)
-
 CONNECT_TIMEOUT = 5  # seconds to wait for a database server
-BUSY_TIMEOUT = 5  # seconds to wait for SQLite's write lock
-
-_KINDS = {  # by scheme, in Peewee's words
-    "sqlite": "sqlite",
-    "postgres": "postgres",
-    "postgresql": "postgres",
-    "mysql": "mysql",
-    "mariadb": "mysql",
-}
-
-_SQLITE: dict[str, Any] = {
-    # Every commit here either follows a bcrypt hash, a thousand times dearer than an fsync, or
-    # takes a right away. synchronous=NORMAL would save the fsync and could bring a revoked session
-    # back to life after a power cut; FULL cannot.
-    "pragmas": {"foreign_keys": 1, "synchronous": "full"},
-    # IMMEDIATE takes the write lock at BEGIN: a transaction that first reads and then writes would
-    # otherwise fail at once, without waiting, when another has written in between.
-    "lock_type": "IMMEDIATE",
-}
-
-_memory_names = (f"file:/wsgiauth-{number}?vfs=memdb" for number in itertools.count(1))
+_ALIASES = {"postgresql": "postgres", "mariadb": "mysql"}  # schemes, in Peewee's words
 
 
 def database_of(url: str) -> peewee.Database:
@@ -58,30 +40,20 @@ def database_of(url: str) -> peewee.Database:
     """
     scheme, _, rest = url.partition("://")
     kind, plus, option = scheme.lower().partition("+")
-    if kind not in _KINDS or (plus and option != "pool"):
+    driver = _ALIASES.get(kind, kind) + plus + option
+    if driver not in DRIVERS:
         raise ConfigurationError(
             "DATABASE_URL must begin with sqlite://, postgresql:// or mysql://, each with or"
             " without +pool, as in postgresql+pool://."
         )
-    driver = _KINDS[kind] + plus + option
-    try:
-        parameters = db_url.parse(f"{driver}://{rest}", unquote_password=True, unquote_user=True)
-    except ValueError:  # a port that is none; the message would show the URL
-        raise ConfigurationError("DATABASE_URL is not a well-formed URL.") from None
-    if _KINDS[kind] == "sqlite":
-        return _sqlite(db_url.schemes[driver], parameters)
+    parameters = _parsed(f"{driver}://{rest}")
+    if parameters is None:
+        raise ConfigurationError("DATABASE_URL is not a well-formed URL.")
+    if kind == "sqlite":
+        return _sqlite(DRIVERS[driver], parameters)
     if not parameters["database"]:
         raise ConfigurationError(f"DATABASE_URL lacks a name, as in {kind}://host/name.")
-    parameters.setdefault("connect_timeout", CONNECT_TIMEOUT)
-    if _KINDS[kind] == "postgres":
-        parameters |= {"prefer_psycopg3": True, "client_encoding": "UTF8"}
-    else:
-        if parameters.setdefault("charset", "utf8mb4") != "utf8mb4":
-            raise ConfigurationError("DATABASE_URL must leave the charset utf8mb4.")
-        # Peewee's name for it is one that PyMySQL gives up; and PyMySQL takes a text for Latin-1.
-        password = parameters.pop("passwd", None) or parameters.pop("password", "")
-        parameters["password"] = password.encode()
-    return _reconnecting(db_url.schemes[driver])(**parameters)
+    return _server(DRIVERS[driver], parameters)
 
 
 def file_risks(database: peewee.Database) -> list[str]:
@@ -94,75 +66,62 @@ def file_risks(database: peewee.Database) -> list[str]:
     return [f"{database.database} can be opened by other users (mode {mode:04o}): chmod 600."]
 
 
-def discard_connection(database: peewee.Database) -> None:
-    """Close this thread's connection for good, broken or not; the next query makes a new one."""
+def _parsed(url: str) -> dict[str, Any] | None:
     try:
-        if isinstance(database, PooledDatabase):
-            database.manual_close()  # type: ignore[no-untyped-call]
-        else:
-            database.close()
-    except FAILURES:
-        # The connection was broken, which is why it goes; or a transaction is open on it, and
-        # whoever opened that will meet the same fault.
-        pass
+        parameters: dict[str, Any] = db_url.parse(url, unquote_password=True, unquote_user=True)
+    except ValueError:  # a port that is none; never the context of ours, for it shows the password
+        return None
+    return parameters
 
 
-class _Reconnecting(peewee.Database):
-    """A server's database; a connection lost while idle is replaced without an error.
-
-    Only what may run twice is run again: a SELECT, and the BEGIN that opens every transaction. A
-    lone write is not repeated, for the lost connection may have carried it out.
-    """
-
-    def execute_sql(self, sql: str, params: Any = None) -> Any:
-        if not sql.startswith("SELECT"):
-            return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
-        attempt = super().execute_sql
-        return self._twice(lambda: attempt(sql, params))  # type: ignore[no-untyped-call]
-
-    def begin(self, *args: Any, **kwargs: Any) -> None:
-        attempt = super().begin
-        self._twice(lambda: attempt(*args, **kwargs))
-
-    def _twice(self, action: Callable[[], Any]) -> Any:
-        try:
-            return action()
-        except (peewee.OperationalError, peewee.InterfaceError):
-            if self.in_transaction() or self.is_closed():
-                raise
-            discard_connection(self)
-            return action()
+def _server(driver: Any, parameters: dict[str, Any]) -> Server:
+    # Drivers raise errors that hold the password which they cannot encode; libpq stops at NUL.
+    if not all(_is_encodable(each) for each in parameters.values() if isinstance(each, str)):
+        raise ConfigurationError("DATABASE_URL must be text that UTF-8 can encode, without NUL.")
+    read_timeout = parameters.pop("read_timeout", READ_TIMEOUT)
+    if read_timeout is not None and not (
+        isinstance(read_timeout, int | float) and read_timeout > 0
+    ):
+        raise ValueError("read_timeout")
+    parameters.setdefault("connect_timeout", CONNECT_TIMEOUT)
+    if issubclass(driver, pool.PooledDatabase):
+        parameters.setdefault("timeout", BUSY_TIMEOUT)  # for a connection that is in use
+    if issubclass(driver, PostgreSQL):
+        parameters |= {"prefer_psycopg3": True, "client_encoding": "UTF8"}
+    else:
+        if parameters.setdefault("charset", "utf8mb4") != "utf8mb4":
+            raise ConfigurationError("DATABASE_URL must leave the charset utf8mb4.")
+        # Peewee's name for it is one that PyMySQL gives up; and PyMySQL takes a text for Latin-1.
+        password = parameters.pop("passwd", None) or parameters.pop("password", "")
+        parameters |= {"password": password.encode(), "write_timeout": read_timeout}
+    opened: Server = driver(**parameters)
+    opened.read_timeout = read_timeout
+    return opened
 
 
-class _Memory(peewee.SqliteDatabase):
-    """SQLite without a file, for tests: all threads reach the same tables, gone with the object."""
-
-    def __init__(self) -> None:
-        name = next(_memory_names)
-        super().__init__(name, uri=True, **_SQLITE)
-        # SQLite drops such a database with its last connection.
-        self.anchor = sqlite3.connect(name, uri=True, check_same_thread=False)
+def _is_encodable(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
-@cache  # so that a driver has one class, under which `Statement` finds its SQL
-def _reconnecting(driver: type[peewee.Database]) -> type[peewee.Database]:
-    return type(f"Reconnecting{driver.__name__}", (_Reconnecting, driver), {})
-
-
-def _sqlite(
-    driver: type[peewee.SqliteDatabase], parameters: dict[str, Any]
-) -> peewee.SqliteDatabase:
+def _sqlite(driver: Any, parameters: dict[str, Any]) -> peewee.Database:
     if "host" in parameters:  # what stands between the second slash and the third
         raise ConfigurationError(
             "DATABASE_URL takes three slashes before a file, as in sqlite:///file.db."
         )
     if parameters["database"] == ":memory:":
-        return _Memory()
-    _make_private_file(Path(parameters["database"]))
+        return Memory()
+    path = Path(parameters["database"]).absolute()  # servers may change their folder later
+    _make_private_file(path)
+    factory = type("FileConnection", (sqlite3.Connection,), {})  # which can have an `inode`
+    parameters |= {"database": str(path), "factory": factory}
     parameters.setdefault("timeout", BUSY_TIMEOUT)
-    if issubclass(driver, PooledDatabase):
+    if issubclass(driver, pool.PooledDatabase):
         parameters["check_same_thread"] = False  # a pool exists to hand connections around
-    return driver(**_SQLITE, **parameters)
+    opened: peewee.Database = driver(**SQLITE, **parameters)
+    return opened
 
 
 def _make_private_file(path: Path) -> None:
@@ -172,8 +131,10 @@ def _make_private_file(path: Path) -> None:
             f"DATABASE_URL names a file in a folder that does not exist: {path.parent}"
         )
     try:
-        # SQLite gives its -wal and -shm files the same mode.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        # To open and close one that exists would drop all locks that this process holds on it.
+        if not path.exists():
+            # SQLite gives its -wal and -shm files the same mode.
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
     except OSError as error:
         raise ConfigurationError(
             f"DATABASE_URL names a file that cannot be written: {error.strerror}: {path}"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast, overload
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events, storage
-from wsgiauth.databases import FAILURES
+from wsgiauth.connections import FAILURES
 from wsgiauth.exceptions import MiddlewareMissingError
 from wsgiauth.names import check_permission
 from wsgiauth.request import prefers_html
@@ -165,5 +165,7 @@ def _unidentified(environ: WSGIEnvironment, redirect_url: str | None) -> Respons
             headers=(challenge(error),),
         )
     is_page = environ["REQUEST_METHOD"] in ("GET", "HEAD")
-    wanted = path_asked_for(environ) if is_page else ""
+    # What the login page would refuse is not sent there: a Location that is five times as long as
+    # the path is more than proxies accept.
+    wanted = safe_next(path_asked_for(environ), "") if is_page else ""
     return redirect(HTTPStatus.FOUND, with_next(root_url(environ) + redirect_url, wanted))

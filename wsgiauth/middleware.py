@@ -12,7 +12,8 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from wsgiauth import storage
 from wsgiauth.app import AuthApp
-from wsgiauth.databases import FAILURES, file_risks
+from wsgiauth.connections import FAILURES
+from wsgiauth.databases import file_risks
 from wsgiauth.endpoints import Auth
 from wsgiauth.events import Subscriber, client_address, subscribe
 from wsgiauth.exceptions import ConfigurationError
@@ -66,9 +67,7 @@ class AuthMiddleware:
             raise ConfigurationError("app must be a WSGI application; this one cannot be called.")
         if not (isinstance(mount, str) and _MOUNT.fullmatch(mount)):
             raise ConfigurationError('mount must be a path such as "/auth".')
-        subscribers = [on_event] if callable(on_event) else list(on_event)
-        if not all(map(callable, subscribers)):
-            raise ConfigurationError("on_event must be a callable, or several.")
+        subscribers = _subscribers(on_event)
         settings = _settings(settings)
         auth = Auth.from_settings(settings, mount)
         self._app = app
@@ -132,6 +131,15 @@ class AuthMiddleware:
         # PEP 3333: text in the environ is bytes, disguised as Latin-1.
         environ["REMOTE_USER"] = user.username.encode().decode("latin-1")
         environ["AUTH_TYPE"] = "Bearer"
+
+
+def _subscribers(on_event: Subscriber | Iterable[Subscriber]) -> list[Subscriber]:
+    if callable(on_event):
+        return [on_event]
+    subscribers = list(on_event) if isinstance(on_event, Iterable) else [on_event]
+    if not all(map(callable, subscribers)):
+        raise ConfigurationError("on_event must be a callable, or several.")
+    return subscribers
 
 
 def _settings(settings: Settings | Mapping[str, Any] | None) -> Settings:

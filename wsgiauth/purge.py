@@ -6,7 +6,7 @@ For models with an `id` and an indexed `expires_at`, in seconds since the epoch.
 import logging
 from typing import Any
 
-from wsgiauth.databases import FAILURES
+from wsgiauth.connections import FAILURES
 from wsgiauth.storage import database
 
 logger = logging.getLogger("wsgiauth")
@@ -48,5 +48,6 @@ def _purge_batch(model: Any, now: int, limit: int) -> int:
     if not ids:
         return 0
     with database.atomic():
-        model.delete().where(model.id.in_(ids)).execute()
+        # Once more by time: a count may have begun anew meanwhile.
+        model.delete().where(model.id.in_(ids), model.expires_at <= now).execute()
     return len(ids)

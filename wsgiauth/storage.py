@@ -14,8 +14,9 @@ from typing import Any
 import peewee
 from playhouse.pool import PooledDatabase
 
-from wsgiauth import schema
-from wsgiauth.databases import FAILURES, database_of, discard_connection
+from wsgiauth import forking, schema
+from wsgiauth.connections import FAILURES, discard_connection
+from wsgiauth.databases import database_of
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
 
@@ -119,7 +120,8 @@ def open_database(
     try:
         opened = database_of(url)
         try:
-            prepare(opened)
+            with _unhurried(opened):
+                prepare(opened)
         finally:
             discard_connection(opened)
     except ConfigurationError:
@@ -135,6 +137,7 @@ def open_database(
         message = f"DATABASE_URL has a parameter that its driver does not accept: {error}"
         raise ConfigurationError(message) from error
     _opened_last = opened
+    forking.watch(opened)
     use(opened)
     return opened
 
@@ -146,7 +149,8 @@ def release_connection() -> None:
 
 def report_failure(error: Exception) -> None:
     """Log that the database failed, in one line, and drop this thread's connection to it."""
-    reason = " ".join(str(error).split())  # drivers like to explain themselves in several lines
+    # PostgreSQL's second line may show the row that it refused, hash and all.
+    reason = (str(error).strip().splitlines() or [""])[0].strip()
     logger.error("the account database failed: %s: %s", type(error).__name__, reason)
     discard_connection(current())
 
@@ -183,6 +187,21 @@ class Statement:
             sql, _ = opened.get_sql_context().sql(self._query()).query()
             self._sql[type(opened)] = sql
         return opened.execute_sql(sql, parameters)
+
+
+@contextmanager
+def _unhurried(opened: peewee.Database) -> Iterator[None]:
+    """Meanwhile, new connections to a server may wait as long as a migration needs to."""
+    if isinstance(opened, peewee.SqliteDatabase):
+        yield
+        return
+    server: Any = opened
+    usual = server.lock_timeout, server.read_timeout
+    server.lock_timeout, server.read_timeout = schema.LOCK_TIMEOUT, None
+    try:
+        yield
+    finally:
+        server.lock_timeout, server.read_timeout = usual
 
 
 def _release(opened: peewee.Database) -> None:
