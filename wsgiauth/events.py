@@ -35,7 +35,7 @@ LEVELS = {
 # The REMOTE_ADDR of the request at work in this context; None outside any.
 client_address: ContextVar[str | None] = ContextVar("wsgiauth.client_address", default=None)
 
-_PLAIN = re.compile(r"[\w.:/-]+", re.ASCII)
+_PLAIN = re.compile(r"(?!-$)[\w.:/-]+", re.ASCII)  # a dash alone stands for None
 
 
 class Event(NamedTuple):
@@ -82,7 +82,9 @@ def subscribe(database: peewee.Database, subscribers: Iterable[Subscriber]) -> N
 def emit(name: str, *, user_id: int | None = None, reason: str | None = None) -> None:
     """Log an event in one line and tell the subscribers.
 
-    A subscriber that raises is logged and changes nothing.
+    What was done inside a transaction of the application waits for its end: what is rolled back
+    has not happened. What was refused is told at once. A subscriber that raises is logged and
+    changes nothing.
 
     Args:
         name: One of `LEVELS`.
@@ -90,14 +92,25 @@ def emit(name: str, *, user_id: int | None = None, reason: str | None = None) ->
         reason: Why, or what exactly. Never anything that a client sent.
     """
     event = Event(name, utc_now(), user_id, client_address.get(), reason)
-    fields = {"event": name, "user_id": user_id, "address": event.address, "reason": reason}
-    logger.log(LEVELS[name], "%s", event, extra=fields)
     chosen = storage.bound()
-    for subscriber in _subscribers.get(chosen, ()) if chosen is not None else ():
-        try:
-            subscriber(event)
-        except Exception:
-            logger.exception("a subscriber failed on the event %s", name)
+    if chosen is None or LEVELS[name] > logging.INFO or not chosen.in_transaction():
+        _tell(event, chosen)
+        return
+    try:
+        chosen.after_commit(lambda: _tell(event, chosen))
+    except ValueError:  # in a `manual_commit` nobody learns how it ends
+        _tell(event, chosen)
+
+
+def _tell(event: Event, database: peewee.Database | None) -> None:
+    fields = {name: getattr(event, name) for name in ("user_id", "address", "reason")}
+    logger.log(LEVELS[event.name], "%s", event, extra={"event": event.name, **fields})
+    with storage.using(database):
+        for subscriber in _subscribers.get(database, ()) if database is not None else ():
+            try:
+                subscriber(event)
+            except Exception:
+                logger.exception("a subscriber failed on the event %s", event.name)
 
 
 def _quoted(value: object) -> str:

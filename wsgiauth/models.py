@@ -4,6 +4,7 @@ The rules for names live in `names`; saving a user applies them, whoever saves.
 """
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import peewee
@@ -93,25 +94,26 @@ class User(_Model):
             changed &= {each.name for each in only}
             only = [*only, *(field for name, field in _KEY_OF.items() if name in changed)]
         self._check_names(changed)
-        is_new = self.id is None
+        is_new = force_insert or self.id is None
         try:
-            with storage.using(self._origin), database.atomic():
+            with self._at_home(), database.atomic():
                 saved = super().save(force_insert, only)
                 # After the UPDATE, whose row lock makes a login under way wait: see
                 # `sessions.start`.
                 if not is_new and ("hashed_password" in changed or not self.is_active):
                     Session.delete().where(Session.user == self.id).execute()
         except peewee.IntegrityError:
-            with storage.using(self._origin):
+            with self._at_home():
                 refuse_taken_names(self.username, self.email, but=self.id)
             raise  # another constraint, or a name that has become free again
-        with storage.using(self._origin):
-            self._report(changed, is_new=is_new)
+        if saved:  # or the user is gone by now
+            with self._at_home():
+                self._report(changed, is_new=is_new)
         return saved
 
     def delete_instance(self, *args: Any, **kwargs: Any) -> int:
         """Delete the user, with sessions and permissions."""
-        with storage.using(self._origin):
+        with self._at_home():
             deleted: int = super().delete_instance(*args, **kwargs)
             if deleted:
                 events.emit("user_deleted", user_id=self.id)
@@ -123,7 +125,7 @@ class User(_Model):
 
         A superuser holds all others as well, without their being listed here.
         """
-        with storage.using(self._origin):
+        with self._at_home():
             return frozenset(name for (name,) in _PERMISSIONS_OF.fetchall(self.id))
 
     def has_permission(self, permission: str) -> bool:
@@ -152,7 +154,7 @@ class User(_Model):
             {"user": self.id, "name": names.check_permission(permission)}
             for permission in permissions
         ]
-        with storage.using(self._origin):
+        with self._at_home():
             with database.atomic():
                 # MariaDB's way to ignore what is there already ignores that the user is not, too.
                 User.get_by_id(self.id)
@@ -168,12 +170,16 @@ class User(_Model):
             peewee.DatabaseError: The database failed.
         """
         taken = [names.check_permission(permission) for permission in permissions]
-        with storage.using(self._origin):
+        with self._at_home():
             with database.atomic():
                 Permission.delete().where(
                     Permission.user == self.id, Permission.name.in_(taken)
                 ).execute()
             self._report_rights("revoked", permissions)
+
+    def _at_home(self) -> AbstractContextManager[None]:
+        # Named in every case: in a thread that has no context, events would find no subscribers.
+        return storage.using(self._origin or storage.current())
 
     def _check_names(self, changed: set[str]) -> None:
         written: dict[str, str] = {

@@ -198,10 +198,9 @@ class Settings:
         hint = "`python -m wsgiauth secret` prints a good one"
         if not isinstance(self.SECRET_KEY, str):
             raise _wrong("SECRET_KEY", f"a text; {hint}")
-        try:
-            length = len(self.SECRET_KEY.encode())
-        except UnicodeEncodeError:
-            raise _wrong("SECRET_KEY", f"text that UTF-8 can encode; {hint}") from None
+        length = _utf8_length(self.SECRET_KEY)
+        if length is None:
+            raise _wrong("SECRET_KEY", f"text that UTF-8 can encode; {hint}")
         minimum = MINIMUM_KEY_BYTES[self.JWT_ALGORITHM]
         if length < minimum:
             raise _wrong("SECRET_KEY", f"at least {minimum} bytes for {self.JWT_ALGORITHM}; {hint}")
@@ -218,6 +217,13 @@ def _check_whole_number(settings: Settings, name: str, lowest: int, highest: int
     value = getattr(settings, name)
     if type(value) is not int or not lowest <= value <= highest:  # bool is an int to isinstance
         raise _wrong(name, f"a whole number from {lowest} to {highest}")
+
+
+def _utf8_length(text: str) -> int | None:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:  # never the context of another error, for it holds the text
+        return None
 
 
 def _is_folder(name: str) -> bool:

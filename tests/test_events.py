@@ -1,0 +1,912 @@
+"""Events: which are told, of whom and from where; how they are logged; who hears of them."""
+
+import ast
+import io
+import json
+import logging
+import re
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import bcrypt
+import pytest
+import webob
+from webtest import TestApp
+
+import wsgiauth
+from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import (
+    AuthMiddleware,
+    User,
+    accounts,
+    events,
+    hash_password,
+    permission_required,
+    sessions,
+    storage,
+)
+from wsgiauth.cli import main
+from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
+
+pytestmark = pytest.mark.promise(30)
+
+ADDRESS, OTHER_ADDRESS = "192.0.2.7", "2001:db8::7"
+NEW_PASSWORD = "other unrelated birds"
+CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
+WRONG = {"username": USERNAME, "password": "mistyped words"}
+UNKNOWN = {"username": "nobody@example.org", "password": "mistyped words"}
+GRACE = {"username": "Grace", "email": "grace@example.org", "password": NEW_PASSWORD}
+GRACE_IN_CODE = {
+    "username": "Grace",
+    "email": "grace@example.org",
+    "hashed_password": hash_password(NEW_PASSWORD, rounds=4),
+}
+TYPED = (USERNAME, EMAIL, PASSWORD, *WRONG.values(), *UNKNOWN.values(), *GRACE.values())
+CROSS_SITE = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
+
+
+class Scene:
+    """A site, its user Ada, and all that can happen to them."""
+
+    def __init__(self, settings, monkeypatch):
+        self.settings = settings
+        self.monkeypatch = monkeypatch
+        self.heard = []
+        self.app = echo
+        self.site = self.made_anew()
+        self.client = self.client_of(self.site)
+        self.database = storage.current()
+        self.ada = accounts.create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+
+    def made_anew(self, **settings):
+        """Return another middleware like this one, with other settings."""
+        return AuthMiddleware(
+            lambda environ, start_response: self.app(environ, start_response),
+            replace(self.settings, **settings),
+            on_event=self.heard.append,
+        )
+
+    def client_of(self, site, address=ADDRESS):
+        return TestApp(site, extra_environ={"REMOTE_ADDR": address})
+
+    def log_in(self, fields=CREDENTIALS, status="*"):
+        return self.client.post_json("/auth/login", fields, status=status)
+
+    def log_in_by_form(self, fields=CREDENTIALS, headers=SAME_ORIGIN, status="*"):
+        return self.client.post("/auth/login", fields, headers=headers, status=status)
+
+    def register(self, fields=GRACE, status="*"):
+        return self.client.post_json("/auth/register", fields, status=status)
+
+    def bearer(self):
+        return {"Authorization": f"Bearer {self.log_in().json['access_token']}"}
+
+    def limit(self, **settings):
+        """Go on with a site that has other settings."""
+        self.client = self.client_of(self.made_anew(**settings))
+
+    def while_hashing(self, action):
+        """Do something in the middle of the next comparison of a password."""
+        compare = bcrypt.checkpw
+
+        def checkpw(*arguments):
+            self.monkeypatch.setattr(bcrypt, "checkpw", compare)
+            action()
+            return compare(*arguments)
+
+        self.monkeypatch.setattr(bcrypt, "checkpw", checkpw)
+
+    def view(self, app):
+        """Ask the wrapped application as Ada, `app` being what it does."""
+        headers = self.bearer()
+        self.app = app
+        return self.client.get("/", headers=headers, status="*")
+
+    def command(self, *argv, stdin=""):
+        """Run a command of the command line."""
+        self.monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        self.monkeypatch.setenv("DATABASE_URL", self.settings.DATABASE_URL)
+        self.monkeypatch.setenv("BCRYPT_ROUNDS", "4")
+        assert main(argv) == 0
+
+
+@pytest.fixture
+def scene(settings, monkeypatch):
+    made = Scene(settings, monkeypatch)
+    made.heard.clear()
+    yield made
+    storage.discard_connection(made.database)
+
+
+@pytest.fixture
+def logged(scene, caplog):
+    """Return a function that returns the log's records of events."""
+    caplog.set_level(logging.INFO, logger="wsgiauth")
+    caplog.clear()
+    return lambda: [record for record in caplog.records if hasattr(record, "event")]
+
+
+def told(scene, tellings):
+    """Return what was told, with names in place of ids."""
+    names = {None: None, scene.ada.id: USERNAME}
+    names |= {user.id: user.username for user in User.objects.all()}
+    return [(each.name, names[each.user_id], each.address, each.reason) for each in tellings]
+
+
+def events_of(records):
+    """Return the events that log records carry in their fields."""
+    return [
+        events.Event(each.event, each.args[0].time, each.user_id, each.address, each.reason)
+        for each in records
+    ]
+
+
+def typed_in(records):
+    """Return what was typed by anybody and is in log records, the events in them included."""
+    everything = " ".join(f"{vars(each)} {each.getMessage()}" for each in records).lower()
+    return [typed for typed in TYPED if typed.lower() in everything]
+
+
+# What is told.
+
+
+def change(**attributes):
+    """Return an action that gives Ada other attributes."""
+
+    def save(scene):
+        for name, value in attributes.items():
+            setattr(scene.ada, name, value)
+        scene.ada.save()
+
+    return save
+
+
+def log_in_while_deactivated(scene):
+    scene.while_hashing(lambda: User.update(is_active=False).execute())
+    scene.log_in(status=401)
+
+
+def log_in_while_another_does(scene, **settings):
+    scene.limit(HASHING_THREADS=1, HASHING_WAIT=0, **settings)
+    other = scene.client_of(scene.client.app, OTHER_ADDRESS)
+    scene.while_hashing(lambda: other.post_json("/auth/login", UNKNOWN, status=503))
+    scene.log_in(status=200)
+
+
+def log_in_twice_by_form(scene):
+    scene.log_in_by_form(status=303)
+    scene.log_in_by_form(status=303)
+
+
+def guess_a_name(scene):
+    scene.limit(LOGIN_FAILURES_PER_ACCOUNT=1)
+    scene.log_in(WRONG, status=401)
+    scene.log_in(status=429)
+    scene.log_in_by_form(status=429)
+
+
+def guess_from_an_address(scene):
+    scene.limit(LOGIN_FAILURES_PER_ACCOUNT=0, LOGIN_FAILURES_PER_ADDRESS=1)
+    scene.log_in(UNKNOWN, status=401)
+    scene.log_in(status=429)
+
+
+def register_too_often(scene):
+    scene.limit(REGISTRATIONS_PER_ADDRESS=1)
+    scene.register(status=201)
+    scene.register(status=429)
+
+
+def log_out(scene, **request):
+    scene.client.post("/auth/logout", **request)
+
+
+def log_out_by_form(scene):
+    scene.log_in_by_form()
+    log_out(scene, headers=SAME_ORIGIN)
+
+
+def fetch_logout_in_advance(scene):
+    scene.client.get("/auth/logout", headers={"Sec-Purpose": "prefetch"}, status=403)
+
+
+LOGIN = ("login", USERNAME, ADDRESS, None)
+LOGOUT = ("logout", USERNAME, ADDRESS, None)
+CROSS_ORIGIN = ("refused", None, ADDRESS, "cross-origin")
+OVER_HTTP = [
+    pytest.param(lambda scene: scene.log_in(status=200), [LOGIN], id="login, JSON"),
+    pytest.param(lambda scene: scene.log_in_by_form(status=303), [LOGIN], id="login, form"),
+    pytest.param(
+        lambda scene: scene.log_in(UNKNOWN, status=401),
+        [("login_failed", None, ADDRESS, "no such user")],
+        id="login of nobody, JSON",
+    ),
+    pytest.param(
+        lambda scene: scene.log_in_by_form(UNKNOWN, status=401),
+        [("login_failed", None, ADDRESS, "no such user")],
+        id="login of nobody, form",
+    ),
+    pytest.param(
+        lambda scene: scene.log_in(WRONG, status=401),
+        [("login_failed", USERNAME, ADDRESS, "wrong password")],
+        id="wrong password, JSON",
+    ),
+    pytest.param(
+        lambda scene: scene.log_in_by_form(WRONG, status=401),
+        [("login_failed", USERNAME, ADDRESS, "wrong password")],
+        id="wrong password, form",
+    ),
+    pytest.param(
+        lambda scene: (User.update(is_active=False).execute(), scene.log_in(status=401)),
+        [("login_failed", USERNAME, ADDRESS, "inactive")],
+        id="login of an inactive user",
+    ),
+    pytest.param(
+        lambda scene: (User.update(is_active=False).execute(), scene.log_in(WRONG, status=401)),
+        [("login_failed", USERNAME, ADDRESS, "wrong password")],
+        id="wrong password of an inactive user",
+    ),
+    pytest.param(
+        log_in_while_deactivated,
+        [("login_failed", USERNAME, ADDRESS, "changed meanwhile")],
+        id="user changed while logging in",
+    ),
+    pytest.param(
+        guess_a_name,
+        [
+            ("login_failed", USERNAME, ADDRESS, "wrong password"),
+            ("throttled", None, ADDRESS, "account"),
+            ("throttled", None, ADDRESS, "account"),
+        ],
+        id="account throttled, JSON and form",
+    ),
+    pytest.param(
+        guess_from_an_address,
+        [
+            ("login_failed", None, ADDRESS, "no such user"),
+            ("throttled", None, ADDRESS, "address"),
+        ],
+        id="address throttled",
+    ),
+    pytest.param(
+        register_too_often,
+        [
+            ("registration", "Grace", ADDRESS, None),
+            ("throttled", None, ADDRESS, "registrations"),
+        ],
+        id="registrations throttled",
+    ),
+    pytest.param(
+        lambda scene: log_in_while_another_does(scene, HASHING_QUEUE=0),
+        [("refused", None, OTHER_ADDRESS, "busy"), LOGIN],
+        id="busy, and nowhere to wait",
+    ),
+    pytest.param(
+        lambda scene: log_in_while_another_does(scene, HASHING_QUEUE=1),
+        [("refused", None, OTHER_ADDRESS, "busy"), LOGIN],
+        id="busy for too long",
+    ),
+    pytest.param(
+        lambda scene: scene.log_in_by_form(headers=CROSS_SITE, status=403),
+        [CROSS_ORIGIN],
+        id="login by another site",
+    ),
+    pytest.param(
+        lambda scene: scene.client.post("/auth/register", GRACE, headers=CROSS_SITE, status=403),
+        [CROSS_ORIGIN],
+        id="registration by another site",
+    ),
+    pytest.param(
+        lambda scene: scene.client.get("/auth/logout", headers=CROSS_SITE, status=403),
+        [CROSS_ORIGIN],
+        id="logout by another site",
+    ),
+    pytest.param(
+        fetch_logout_in_advance,
+        [("refused", None, ADDRESS, "prefetch")],
+        id="logout fetched in advance",
+    ),
+    pytest.param(
+        lambda scene: scene.view(permission_required("reports.publish")(echo)),
+        [LOGIN, ("refused", USERNAME, ADDRESS, "lacks reports.publish")],
+        id="lacking permission",
+    ),
+    pytest.param(
+        lambda scene: log_out(scene, headers=scene.bearer()), [LOGIN, LOGOUT], id="logout, JSON"
+    ),
+    pytest.param(log_out_by_form, [LOGIN, LOGOUT], id="logout, form"),
+    pytest.param(log_in_twice_by_form, [LOGIN, LOGIN, LOGOUT], id="login that replaces a session"),
+    pytest.param(
+        lambda scene: scene.register(status=201),
+        [("registration", "Grace", ADDRESS, None)],
+        id="registration, JSON",
+    ),
+    pytest.param(
+        lambda scene: scene.client.post("/auth/register", GRACE, headers=SAME_ORIGIN, status=303),
+        [("registration", "Grace", ADDRESS, None), ("login", "Grace", ADDRESS, None)],
+        id="registration, form",
+    ),
+    pytest.param(log_out, [], id="logout of nobody"),
+    pytest.param(
+        lambda scene: log_out(scene, headers={"Authorization": "Bearer x.y.z"}),
+        [],
+        id="logout with garbage",
+    ),
+    pytest.param(
+        lambda scene: scene.register({**GRACE, "username": USERNAME}, status=409),
+        [],
+        id="registration of a taken name",
+    ),
+    pytest.param(
+        lambda scene: scene.register({**GRACE, "password": "short"}, status=422),
+        [],
+        id="registration that breaks a rule",
+    ),
+    pytest.param(
+        lambda scene: scene.client.post_json("/auth/login", [], status=400), [], id="malformed"
+    ),
+    pytest.param(
+        lambda scene: scene.client.get("/auth/me", status=401), [], id="stranger at the profile"
+    ),
+]
+
+
+def insert_with_an_id(scene):
+    User(id=7000, **GRACE_IN_CODE).save(force_insert=True)
+
+
+def save_what_is_gone(scene):
+    gone = User.objects.get(id=scene.ada.id)
+    User.delete().execute()
+    gone.is_staff = True
+    gone.save()
+
+
+def delete_twice(scene):
+    scene.ada.delete_instance()
+    scene.ada.delete_instance()
+
+
+def take_a_name(scene):
+    accounts.create_user(**GRACE, settings=scene.settings)
+    scene.ada.username = "grace"
+    scene.ada.is_staff = True
+    with pytest.raises(TakenError):
+        scene.ada.save()
+
+
+def break_a_rule(scene):
+    scene.ada.username = "a da"
+    scene.ada.is_staff = True
+    with pytest.raises(ValidationError):
+        scene.ada.save()
+
+
+def break_a_rule_for_passwords(scene):
+    with pytest.raises(ValidationError):
+        accounts.change_password(scene.ada, "short", settings=scene.settings)
+
+
+def grant_what_is_no_permission(scene):
+    with pytest.raises(ValueError, match="reports"):
+        scene.ada.grant("a.b", "reports")
+
+
+def grant_to_who_is_gone(scene):
+    User.delete().execute()
+    with pytest.raises(User.DoesNotExist):
+        scene.ada.grant("a.b")
+
+
+def save_only(scene):
+    scene.ada.is_staff = scene.ada.is_superuser = True
+    scene.ada.save(only=[User.is_staff])
+
+
+def rights(reason, name=USERNAME):
+    return ("rights_changed", name, None, reason)
+
+
+IN_CODE = [
+    pytest.param(
+        lambda scene: User.objects.create(**GRACE_IN_CODE),
+        [("registration", "Grace", None, None)],
+        id="registration",
+    ),
+    pytest.param(
+        lambda scene: User.objects.create(**GRACE_IN_CODE, is_staff=True, is_superuser=True),
+        [
+            ("registration", "Grace", None, None),
+            rights("is_staff on", "Grace"),
+            rights("is_superuser on", "Grace"),
+        ],
+        id="registration of an administrator",
+    ),
+    pytest.param(
+        insert_with_an_id, [("registration", "Grace", None, None)], id="registration with an id"
+    ),
+    pytest.param(
+        lambda scene: accounts.change_password(scene.ada, NEW_PASSWORD, settings=scene.settings),
+        [("password_changed", USERNAME, None, None)],
+        id="password",
+    ),
+    pytest.param(
+        change(hashed_password=GRACE_IN_CODE["hashed_password"], is_staff=True),
+        [("password_changed", USERNAME, None, None), rights("is_staff on")],
+        id="hash and right",
+    ),
+    pytest.param(change(is_active=False), [rights("is_active off")], id="is_active"),
+    pytest.param(change(is_staff=True), [rights("is_staff on")], id="is_staff"),
+    pytest.param(change(is_superuser=True), [rights("is_superuser on")], id="is_superuser"),
+    pytest.param(
+        lambda scene: (change(is_staff=True)(scene), change(is_staff=False)(scene)),
+        [rights("is_staff on"), rights("is_staff off")],
+        id="right and back",
+    ),
+    pytest.param(save_only, [rights("is_staff on")], id="one of two rights saved"),
+    pytest.param(
+        lambda scene: scene.ada.grant("b.b", "a.a"),
+        [rights("granted b.b"), rights("granted a.a")],
+        id="grant",
+    ),
+    pytest.param(
+        lambda scene: scene.ada.revoke("b.b", "a.a"),
+        [rights("revoked b.b"), rights("revoked a.a")],
+        id="revoke",
+    ),
+    pytest.param(delete_twice, [("user_deleted", USERNAME, None, None)], id="deletion"),
+    pytest.param(change(username="Augusta"), [], id="another name"),
+    pytest.param(lambda scene: scene.ada.save(), [], id="nothing to save"),
+    pytest.param(lambda scene: scene.ada.grant(), [], id="nothing to grant"),
+    pytest.param(
+        take_a_name, [("registration", "Grace", None, None)], id="name that is taken, and a right"
+    ),
+    pytest.param(break_a_rule, [], id="name that breaks a rule, and a right"),
+    pytest.param(break_a_rule_for_passwords, [], id="password that breaks a rule"),
+    pytest.param(grant_what_is_no_permission, [], id="grant of what is no permission"),
+    pytest.param(grant_to_who_is_gone, [], id="grant to a deleted user"),
+    pytest.param(save_what_is_gone, [], id="right of a deleted user"),
+]
+
+
+def create(command, *options):
+    names = ("--username", GRACE["username"], "--email", GRACE["email"])
+    return lambda scene: scene.command(
+        command, *names, *options, "--password-stdin", stdin=GRACE["password"]
+    )
+
+
+def run(*argv, stdin=""):
+    return lambda scene: scene.command(*argv, stdin=stdin)
+
+
+BY_COMMAND = [
+    pytest.param(create("createuser"), [("registration", "Grace", None, None)], id="createuser"),
+    pytest.param(
+        create("createuser", "--staff"),
+        [("registration", "Grace", None, None), rights("is_staff on", "Grace")],
+        id="createuser --staff",
+    ),
+    pytest.param(
+        create("createsuperuser"),
+        [
+            ("registration", "Grace", None, None),
+            rights("is_staff on", "Grace"),
+            rights("is_superuser on", "Grace"),
+        ],
+        id="createsuperuser",
+    ),
+    pytest.param(
+        run("changepassword", "ada", "--password-stdin", stdin=NEW_PASSWORD),
+        [("password_changed", USERNAME, None, None)],
+        id="changepassword",
+    ),
+    pytest.param(run("deactivate", "ada"), [rights("is_active off")], id="deactivate"),
+    pytest.param(run("activate", "ada"), [rights("is_active on")], id="activate"),
+    pytest.param(run("grant", "ada", "a.a"), [rights("granted a.a")], id="grant"),
+    pytest.param(run("revoke", "ada", "a.a"), [rights("revoked a.a")], id="revoke"),
+    pytest.param(
+        lambda scene: (scene.log_in(), scene.log_in(), scene.command("logout", "ada")),
+        [LOGIN, LOGIN, ("logout", USERNAME, None, "all sessions")],
+        id="logout",
+    ),
+    pytest.param(run("logout", "ada"), [], id="logout without sessions"),
+    pytest.param(run("users"), [], id="users"),
+]
+
+
+@pytest.mark.parametrize(("action", "expected"), OVER_HTTP + IN_CODE)
+def test_each_event_is_told_once_and_nothing_that_was_typed(scene, logged, action, expected):
+    action(scene)
+    assert told(scene, scene.heard) == expected
+    assert events_of(logged()) == scene.heard
+    assert typed_in(logged()) == []
+
+
+@pytest.mark.parametrize(("action", "expected"), BY_COMMAND)
+def test_a_command_tells_the_log_what_it_did_and_nothing_that_was_typed(
+    scene, logged, action, expected
+):
+    action(scene)
+    assert told(scene, events_of(logged())) == expected
+    assert typed_in(logged()) == []
+
+
+def test_a_hash_that_is_replaced_by_a_dearer_one_is_no_change_of_password(scene):
+    scene.limit(BCRYPT_ROUNDS=5)
+    scene.log_in(status=200)
+    assert [each.name for each in scene.heard] == ["login"]
+
+
+def test_no_event_is_left_out_of_these_tables():
+    tables = (OVER_HTTP, IN_CODE, BY_COMMAND)
+    expected = {name for table in tables for row in table for (name, *_) in row.values[1]}
+    assert expected == events.LEVELS.keys()
+
+
+def test_the_source_emits_exactly_the_events_that_have_a_level():
+    emitted = [
+        call.args[0].value
+        for path in Path(wsgiauth.__file__).parent.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute | ast.Name)
+        and getattr(call.func, "attr", getattr(call.func, "id", "")) == "emit"
+    ]
+    assert set(emitted) == events.LEVELS.keys()
+
+
+def test_what_failed_is_a_warning_and_what_was_done_is_not():
+    warnings = {name for name, level in events.LEVELS.items() if level == logging.WARNING}
+    assert warnings == {"login_failed", "throttled", "refused"}
+    assert set(events.LEVELS.values()) == {logging.INFO, logging.WARNING}
+
+
+# Transactions of the application.
+
+
+def test_what_is_rolled_back_is_not_told(scene, logged):
+    with scene.database.atomic() as transaction:
+        scene.ada.grant("a.b")
+        change(is_staff=True)(scene)
+        scene.ada.delete_instance()
+        transaction.rollback()
+    scene.ada.revoke("a.b")
+    assert told(scene, scene.heard) == [rights("revoked a.b")]
+    assert events_of(logged()) == scene.heard
+
+
+def test_what_is_committed_is_told_then_and_in_order(scene, logged):
+    with scene.database.atomic():
+        scene.ada.grant("a.b")
+        scene.ada.revoke("a.b")
+        assert (scene.heard, logged()) == ([], [])
+    assert told(scene, scene.heard) == [rights("granted a.b"), rights("revoked a.b")]
+    assert events_of(logged()) == scene.heard
+
+
+def test_what_is_refused_is_told_even_if_a_transaction_is_rolled_back(scene):
+    def roll_back(environ, start_response):
+        with scene.database.atomic() as transaction:
+            answer = permission_required("a.b")(echo)(environ, start_response)
+            transaction.rollback()
+            return answer
+
+    scene.view(roll_back)
+    assert told(scene, scene.heard) == [LOGIN, ("refused", USERNAME, ADDRESS, "lacks a.b")]
+
+
+def test_where_transactions_are_done_by_hand_nothing_waits_for_their_end(scene):
+    with scene.database.manual_commit():
+        scene.database.begin()
+        scene.ada.delete_instance()
+        assert told(scene, scene.heard) == [("user_deleted", USERNAME, None, None)]
+        scene.database.commit()
+
+
+# The log.
+
+
+def test_an_event_is_one_line_of_pairs_with_the_time_in_utc(scene, logged):
+    scene.log_in()
+    (record,) = logged()
+    assert (record.name, record.levelno) == ("wsgiauth", logging.INFO)
+    line = rf"time=(\S+)Z event=login user_id={scene.ada.id} address={ADDRESS} reason=-"
+    (time,) = re.fullmatch(line, record.getMessage()).groups()
+    now = datetime.now(UTC).replace(tzinfo=None)
+    assert timedelta() <= now - datetime.fromisoformat(time) < timedelta(seconds=10)
+    assert scene.heard[0].time.utcoffset() == timedelta()
+
+
+@pytest.mark.parametrize(("name", "level"), events.LEVELS.items())
+def test_an_event_is_logged_at_its_level(caplog, name, level):
+    caplog.set_level(logging.INFO, logger="wsgiauth")
+    Context().run(events.emit, name)
+    (record,) = caplog.records
+    assert (record.event, record.levelno) == (name, level)
+
+
+def test_a_json_formatter_finds_every_field(scene, logged):
+    class JSONFormatter(logging.Formatter):
+        def format(self, record):
+            names = ("event", "user_id", "address", "reason")
+            return json.dumps({name: getattr(record, name) for name in names})
+
+    scene.log_in(WRONG)
+    (record,) = logged()
+    assert json.loads(JSONFormatter().format(record)) == {
+        "event": "login_failed",
+        "user_id": scene.ada.id,
+        "address": ADDRESS,
+        "reason": "wrong password",
+    }
+
+
+PAIR = r'(\w+)=("(?:[^"\\]|\\.)*"|[^\s"]+)'
+
+
+def pairs_of(line):
+    """Return what a reader of `key=value` lines makes of one."""
+    assert re.fullmatch(f"{PAIR}(?: {PAIR})*", line)
+    return {
+        key: json.loads(value) if value[0] == '"' else None if value == "-" else value
+        for key, value in re.findall(PAIR, line)
+    }
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        pytest.param("192.0.2.7", id="IPv4"),
+        pytest.param("2001:db8::7%eth0", id="IPv6 with a zone"),
+        pytest.param("", id="empty"),
+        pytest.param("-", id="dash"),
+        pytest.param("192.0.2.7\r\ntime=2026-01-01T00:00:00Z event=login", id="CR and LF"),
+        pytest.param("192.0.2.7 user_id=1 reason=-", id="pairs"),
+        pytest.param('192.0.2.7" user_id="1', id="quotes and a pair"),
+        pytest.param('\\" user_id=1 reason=\\"', id="backslashes, quotes and a pair"),
+        pytest.param("192.0.2.7\\", id="backslash at the end"),
+        pytest.param("\x1b[2K\x1b[1A192.0.2.7", id="escape sequence"),
+        pytest.param("\x9b31m\x85\x0b\x0c\x1c\x7f\0\t\b", id="other control characters"),
+        pytest.param("192.0.2.7\u2028\u2029\u202e\ufeff", id="separators and directions"),
+        pytest.param("żółw\u3000\U0001f422", id="letters and spaces of other scripts"),
+        pytest.param("\u0661\u0662\u0663", id="digits of another script"),
+        pytest.param("\udcff", id="surrogate"),
+        pytest.param("%s %(event)s {event}", id="placeholders"),
+    ],
+)
+def test_no_address_breaks_the_line_or_passes_for_another_pair(scene, logged, address):
+    headers = scene.bearer()
+    scene.app = permission_required("a.b")(echo)
+    request = webob.Request.blank("/", headers=headers, environ={"REMOTE_ADDR": address})
+    request.get_response(scene.site)
+    line = logged()[-1].getMessage()
+    assert re.fullmatch("[ -~]+", line)
+    assert {**pairs_of(line), "time": ""} == {
+        "time": "",
+        "event": "refused",
+        "user_id": str(scene.ada.id),
+        "address": address,
+        "reason": "lacks a.b",
+    }
+    assert (scene.heard[-1].address, logged()[-1].address) == (address, address)
+
+
+def test_a_server_that_tells_no_address_is_no_trouble(scene, logged):
+    environ = webob.Request.blank("/auth/logout?", headers={"Purpose": "prefetch"}).environ
+    assert "REMOTE_ADDR" not in environ
+    scene.site(environ, lambda status, headers: None)
+    assert told(scene, scene.heard) == [("refused", None, None, "prefetch")]
+    assert pairs_of(logged()[0].getMessage())["address"] is None
+
+
+def test_an_event_outside_any_site_is_logged_all_the_same(scene, logged):
+    Context().run(events.emit, "refused", reason="busy")
+    assert [(each.event, each.reason) for each in logged()] == [("refused", "busy")]
+    assert scene.heard == []
+
+
+# Those who listen.
+
+
+def test_several_subscribers_are_called_in_order(scene):
+    calls = []
+    first, second = (lambda event, n=n: calls.append((n, event)) for n in (1, 2))
+    site = AuthMiddleware(echo, scene.settings, on_event=iter([first, second]))
+    for _ in range(2):
+        scene.client_of(site).post_json("/auth/login", UNKNOWN, status=401)
+    assert [number for number, _ in calls] == [1, 2, 1, 2]
+    assert all(type(event) is events.Event for _, event in calls)
+    assert calls[0][1] is calls[1][1]
+
+
+def test_a_subscriber_that_fails_is_logged_once_and_changes_nothing(scene, caplog):
+    def fail(event):
+        raise LookupError("the subscriber's own")
+
+    after = []
+    site = AuthMiddleware(echo, scene.settings, on_event=[fail, after.append])
+    caplog.clear()
+    answer = scene.client_of(site).post_json("/auth/login", CREDENTIALS, status=200)
+    headers = {"Authorization": f"Bearer {answer.json['access_token']}"}
+    assert scene.client.get("/", headers=headers).json["user"] == USERNAME
+    assert [event.name for event in after] == ["login"]
+    (record,) = (each for each in caplog.records if each.levelno >= logging.ERROR)
+    assert record.getMessage() == "a subscriber failed on the event login"
+    assert record.exc_info[0] is LookupError
+    assert "the subscriber's own" in caplog.text
+
+
+def test_a_subscriber_that_fails_rolls_nothing_back(scene):
+    def fail(event):
+        raise LookupError
+
+    site = AuthMiddleware(echo, scene.settings, on_event=fail)
+    scene.client_of(site).post_json("/auth/register", GRACE, status=201)
+    with storage.current().atomic():
+        User.objects.get(username="Grace").grant("a.b")
+    assert User.objects.get(username="Grace").permissions == {"a.b"}
+
+
+def test_a_subscriber_may_ask_and_change_the_database(scene):
+    def revoke_at_once(event):
+        scene.heard.append(event)
+        if event.reason == "granted a.b":
+            User.objects.get(id=event.user_id).revoke("a.b")
+
+    AuthMiddleware(echo, scene.settings, on_event=revoke_at_once)
+    with storage.current().atomic():
+        User.objects.get(id=scene.ada.id).grant("a.b")
+    assert told(scene, scene.heard) == [rights("granted a.b"), rights("revoked a.b")]
+    assert scene.ada.permissions == frozenset()
+
+
+@pytest.mark.parametrize(
+    "on_event",
+    [
+        pytest.param(None, id="None"),
+        pytest.param(7, id="number"),
+        pytest.param("print", id="text"),
+        pytest.param([print, None], id="one of several"),
+        pytest.param({"login": print}, id="mapping"),
+    ],
+)
+def test_what_cannot_be_called_is_no_subscriber(settings, on_event):
+    with pytest.raises(ConfigurationError, match="on_event must be a callable, or several"):
+        AuthMiddleware(echo, settings, on_event=on_event)
+
+
+@pytest.fixture
+def other(scene, tmp_path):
+    """Return another site of the same process."""
+    settings = replace(scene.settings, DATABASE_URL=f"sqlite:///{tmp_path}/other.db")
+    made = Scene(settings, scene.monkeypatch)
+    made.heard.clear()
+    yield made
+    storage.discard_connection(made.database)
+
+
+def test_two_sites_hear_of_their_own_accounts_only(scene, other):
+    scene.log_in()
+    other.log_in(WRONG)
+    scene.ada.grant("a.b")
+    other.ada.grant("c.d")
+    assert told(scene, scene.heard) == [LOGIN, rights("granted a.b")]
+    assert [(each.name, each.reason) for each in other.heard] == [
+        ("login_failed", "wrong password"),
+        ("rights_changed", "granted c.d"),
+    ]
+
+
+def test_a_user_of_another_site_is_that_sites_affair(scene, other):
+    asked = []
+
+    def grant_elsewhere(environ, start_response):
+        with other.database.atomic():
+            other.ada.grant("c.d")
+        return echo(environ, start_response)
+
+    AuthMiddleware(echo, other.settings)  # what was opened last is yet another one
+    events.subscribe(other.database, [lambda event: asked.append(storage.current())])
+    scene.view(grant_elsewhere)
+    assert told(scene, scene.heard) == [LOGIN]
+    assert asked == [other.database]
+
+
+def in_a_thread(action):
+    """Return what `action` returns in a thread that knows nothing of this one."""
+
+    def act():
+        try:
+            return action()
+        finally:
+            storage.discard_connection(storage.current())
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(act).result()
+
+
+def test_code_outside_requests_is_heard_from_any_thread(scene):
+    in_a_thread(lambda: User.objects.get(id=scene.ada.id).grant("a.b"))
+    in_a_thread(lambda: change(is_staff=True)(scene))
+    in_a_thread(lambda: User.objects.get(id=scene.ada.id).delete_instance())
+    assert told(scene, scene.heard) == [
+        rights("granted a.b"),
+        rights("is_staff on"),
+        ("user_deleted", USERNAME, None, None),
+    ]
+
+
+# The address.
+
+
+def test_what_the_application_does_in_a_request_has_the_requests_address(scene):
+    def grant(environ, start_response):
+        environ["wsgiauth.user"].grant("a.b")
+        return echo(environ, start_response)
+
+    scene.view(grant)
+    assert told(scene, scene.heard) == [LOGIN, ("rights_changed", USERNAME, ADDRESS, "granted a.b")]
+
+
+def test_a_request_leaves_no_address_behind(scene):
+    scene.client.get("/")
+    scene.log_in()
+    scene.ada.grant("a.b")
+    assert scene.heard[-1].address is None
+
+
+def test_an_application_that_fails_leaves_no_address_behind(scene):
+    def fail(environ, start_response):
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        scene.view(fail)
+    scene.ada.grant("a.b")
+    assert scene.heard[-1].address is None
+
+
+def test_a_request_within_a_request_leaves_the_outer_address_behind(scene):
+    inner = scene.client_of(scene.site, OTHER_ADDRESS)
+
+    def ask_within(environ, start_response):
+        inner.post_json("/auth/login", UNKNOWN, status=401)
+        environ["wsgiauth.user"].grant("a.b")
+        return echo(environ, start_response)
+
+    scene.view(ask_within)
+    assert [each.address for each in scene.heard] == [ADDRESS, OTHER_ADDRESS, ADDRESS]
+
+
+def test_threads_never_see_each_others_address(scene):
+    together = threading.Barrier(4, timeout=60)
+
+    def wait(environ, start_response):
+        together.wait()
+        return permission_required(f"a.{environ['QUERY_STRING']}")(echo)(environ, start_response)
+
+    headers = scene.bearer()
+    scene.app = wait
+
+    def ask(number):
+        try:
+            client = scene.client_of(scene.site, f"192.0.2.{number}")
+            client.get(f"/?n{number}", headers=headers, status=403)
+        finally:
+            storage.discard_connection(scene.database)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(ask, range(4)))
+    refused = {(each.address, each.reason) for each in scene.heard[1:]}
+    assert refused == {(f"192.0.2.{number}", f"lacks a.n{number}") for number in range(4)}
+
+
+def test_sessions_that_have_ended_are_not_ended_again(scene):
+    assert sessions.end_all(scene.ada) == 0
+    sessions.end("no-such-session", scene.ada)
+    assert scene.heard == []
