@@ -75,12 +75,14 @@ class HashingPlaces:
                 return False
             turn = _Turn(address)
             self._queue.append(turn)
-            entered = self._changed.wait_for(lambda: self._next() is turn, self._longest_wait)
-            self._queue.remove(turn)
-            if entered:
-                self._hashing[address] += 1
-            self._changed.notify_all()  # those behind are further ahead now
-            return entered
+            try:
+                entered = self._changed.wait_for(lambda: self._next() is turn, self._longest_wait)
+                if entered:
+                    self._hashing[address] += 1
+                return entered
+            finally:  # also when a server's own timeout ends the wait
+                self._queue.remove(turn)
+                self._changed.notify_all()  # those behind are further ahead now
 
     def _leave(self, address: str) -> None:
         with self._changed:

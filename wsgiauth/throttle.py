@@ -20,14 +20,16 @@ Sheet, "Account Lockout").
 """
 
 import hmac
+import json
 import math
 import time
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import NoReturn
 
-from wsgiauth import events, names
+from wsgiauth import events, names, storage
 from wsgiauth.attempts import Counter, Limit
+from wsgiauth.connections import FAILURES
 from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.models import User
 from wsgiauth.settings import Settings
@@ -101,16 +103,20 @@ class Throttle:
             user: Has just logged in, or registered, from there.
             address: The client's, as `addresses.client_network` names it.
 
-        Raises:
-            peewee.DatabaseError: The database failed.
+        Where the database fails, it stays as it was: a convenience, and the account is made.
         """
-        if self._account.free:
+        if not self._account.free:
+            return
+        try:
             for account in (user.username_key, user.email_key):
                 known = self._counter(self._account, account, address)
                 known.remember(int(self._now()), KNOWN_FOR)
+        except FAILURES as error:
+            storage.report_failure(error)
 
     def _counter(self, limit: Limit, *what: str) -> Counter:
-        label = "\0".join(("throttle", limit.reason, *what)).encode()
+        # As JSON, whose quotes no name can fake: "ada" at an address is not "ada, at an address".
+        label = json.dumps(["throttle", limit.reason, *what]).encode()
         return Counter(hmac.digest(self._key, label, "sha256").hex(), limit)
 
 
@@ -152,15 +158,6 @@ class Attempt:
                 for counted in self._counters[:position]:
                     counted.take_back()
                 _refuse(counter, counter.wait(now) or 1)
-
-    def take_back(self) -> None:
-        """Uncount the attempt.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
-        """
-        for counter in self._counters:
-            counter.take_back()
 
 
 class LoginAttempt(Attempt):

@@ -1,6 +1,6 @@
 """GET and POST /auth/login."""
 
-import dataclasses
+from dataclasses import replace
 
 import bcrypt
 import pytest
@@ -9,6 +9,9 @@ from webtest import TestApp
 from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
+from wsgiauth.app import AuthApp
+from wsgiauth.endpoints import Auth
+from wsgiauth.throttle import Throttle
 
 pytestmark = pytest.mark.every_database
 
@@ -96,9 +99,7 @@ def test_a_refused_program_is_challenged(client, ada):
 
 @pytest.mark.promise(9)
 def test_wrong_credentials_look_and_cost_as_if_there_were_no_accounts(site, settings, costs):
-    client = TestApp(
-        AuthMiddleware(echo, dataclasses.replace(settings, LOGIN_FAILURES_PER_ACCOUNT=0))
-    )
+    client = TestApp(AuthMiddleware(echo, replace(settings, LOGIN_FAILURES_PER_ACCOUNT=0)))
     without_accounts = refusals_of_wrong_credentials(client)
     assert costs == [b"04"] * 2 * len(WRONG)
     create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
@@ -200,3 +201,58 @@ def test_each_login_has_a_session_of_its_own(client, ada):
 def test_a_login_does_not_lead_to_its_own_end(client, ada, wanted):
     form = {"username": USERNAME, "password": PASSWORD, "next": wanted}
     assert client.post("/auth/login", form, headers=SAME_ORIGIN).headers["Location"] == "/"
+
+
+# Refused for now
+
+
+@pytest.fixture
+def auth(settings, database):
+    """Return the parts of a site where time stands still and there is one place to hash in."""
+    chosen = replace(settings, HASHING_THREADS=1, HASHING_QUEUE=1, HASHING_WAIT=0)
+    throttle = Throttle(chosen, clock=lambda: 2_000_000_000)
+    return replace(Auth.from_settings(chosen, "/auth"), throttle=throttle)
+
+
+@pytest.fixture
+def strict(auth):
+    """Return a client of that site."""
+    return TestApp(AuthApp(auth), extra_environ={"SCRIPT_NAME": "/auth", "wsgiauth.root": ""})
+
+
+@pytest.mark.promise(12)
+def test_a_throttled_form_is_shown_again_with_the_reason(strict, ada):
+    fields = {"username": USERNAME, "password": "not the password", "next": "/reports"}
+    for _ in range(5):
+        strict.post("/login", fields, headers=SAME_ORIGIN, status=401)
+    refused = strict.post("/login", fields, headers=SAME_ORIGIN, status=429)
+    assert refused.headers["Retry-After"] == "1"
+    assert "WWW-Authenticate" not in refused.headers
+    assert "Set-Cookie" not in refused.headers
+    refused.mustcontain(
+        "There were too many attempts. Try again in a second.", no=["not the password"]
+    )
+    assert refused.form.action == "/auth/login"
+    assert (refused.form["username"].value, refused.form["next"].value) == (USERNAME, "/reports")
+
+
+@pytest.mark.promise(14)
+def test_a_form_for_which_there_was_no_place_is_shown_again_with_the_reason(strict, auth, ada):
+    fields = {"username": USERNAME, "password": PASSWORD, "next": "/reports"}
+    with auth.hashing.place("192.0.2.1"):
+        refused = strict.post("/login", fields, headers=SAME_ORIGIN, status=503)
+    assert refused.headers["Retry-After"] == "1"
+    refused.mustcontain(
+        "Too many people are logging in at this moment. Try again in a few seconds.", no=[PASSWORD]
+    )
+    assert (refused.form["username"].value, refused.form["next"].value) == (USERNAME, "/reports")
+    strict.post("/login", fields, headers=SAME_ORIGIN, status=303)
+
+
+@pytest.mark.promise(14)
+def test_who_is_refused_a_place_has_not_failed(strict, auth, ada):
+    with auth.hashing.place("192.0.2.1"):
+        for _ in range(6):
+            refused = strict.post_json("/login", CREDENTIALS, status=503)
+            assert refused.json["code"] == "busy"
+    strict.post_json("/login", CREDENTIALS, status=200)

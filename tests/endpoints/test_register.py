@@ -1,10 +1,14 @@
 """GET and POST /auth/register."""
 
+from dataclasses import replace
+
 import pytest
 from webtest import TestApp
 
 from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import User
+from wsgiauth.app import AuthApp
+from wsgiauth.endpoints import Auth
 
 pytestmark = pytest.mark.every_database
 
@@ -183,3 +187,51 @@ def test_the_first_broken_field_has_the_focus(client):
         fields = {**FIELDS, broken: ""}
         refused = client.post("/auth/register", fields, headers=SAME_ORIGIN, status=422)
         assert [name for name in FIELDS if "autofocus" in refused.form[name].attrs] == [broken]
+
+
+# Refused for now
+
+
+@pytest.fixture
+def auth(settings, database):
+    """Return the parts of a site where one registration, and one at once, are the limit."""
+    chosen = replace(
+        settings,
+        REGISTRATIONS_PER_ADDRESS=1,
+        HASHING_THREADS=1,
+        HASHING_QUEUE=1,
+        HASHING_WAIT=0,
+    )
+    return Auth.from_settings(chosen, "/auth")
+
+
+@pytest.fixture
+def strict(auth):
+    """Return a client of that site."""
+    return TestApp(AuthApp(auth), extra_environ={"SCRIPT_NAME": "/auth", "wsgiauth.root": ""})
+
+
+def shown(refused):
+    return [refused.form[name].value for name in (*FIELDS, "next")]
+
+
+@pytest.mark.promise(12)
+def test_a_throttled_form_is_shown_again_with_the_reason(strict):
+    strict.post("/register", FIELDS, headers=SAME_ORIGIN, status=303)
+    fields = {**FIELDS, "username": "Grace", "email": "grace@example.org", "next": "/reports"}
+    refused = strict.post("/register", fields, headers=SAME_ORIGIN, status=429)
+    assert 3590 < int(refused.headers["Retry-After"]) <= 3600
+    refused.mustcontain("There were too many attempts. Try again in 60 minutes.", no=[PASSWORD])
+    assert refused.form.action == "/auth/register"
+    assert shown(refused) == ["Grace", "grace@example.org", "", "/reports"]
+
+
+@pytest.mark.promise(14)
+def test_a_form_for_which_there_was_no_place_is_shown_again_with_the_reason(strict, auth):
+    fields = {**FIELDS, "next": "/reports"}
+    with auth.hashing.place("192.0.2.1"):
+        refused = strict.post("/register", fields, headers=SAME_ORIGIN, status=503)
+    assert refused.headers["Retry-After"] == "1"
+    refused.mustcontain("Too many people are logging in at this moment.", no=[PASSWORD])
+    assert shown(refused) == [USERNAME, EMAIL, "", "/reports"]
+    strict.post("/register", fields, headers=SAME_ORIGIN, status=303)
