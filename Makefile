@@ -1,8 +1,9 @@
 .DEFAULT_GOAL := help
-.PHONY: help install run test check format bench soak dist clean
+.PHONY: help install run test check format bench flood fuzz soak dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
+SECONDS ?= 60
 BIN := .venv/bin
 
 help: ## show this help
@@ -40,8 +41,14 @@ format: .venv/dev ## format the code and mend what lint can mend
 bench: .venv/dev ## time what identifying a caller costs, beside its floor
 	$(BIN)/python -m tests.bench
 
+flood: .venv/dev ## show what a flood of logins does to everybody else, in a minute or two
+	$(BIN)/python -m tests.flood
+
 soak: .venv/dev ## ten minutes of mixed traffic, during which nothing may grow
 	$(BIN)/python -m tests.soak
+
+fuzz: .venv/dev ## send the site what no client should, for a minute (SECONDS=… for longer)
+	$(BIN)/python -m tests.fuzz $(SECONDS)
 
 dist: .venv/dev ## build the sdist and the wheel into dist/
 	$(BIN)/python -m build

@@ -66,7 +66,7 @@ VIEWS = {"/": home, "/members": members, "/reports": reports, "/staff": staff}
 
 def site(environ, start_response):
     """Answer one request (PEP 3333)."""
-    view = VIEWS.get(environ["PATH_INFO"], not_found)
+    view = VIEWS.get(environ.get("PATH_INFO", ""), not_found)
     return view(environ, start_response)
 
 
@@ -77,7 +77,7 @@ def name_of(request: Request) -> str:
 
 def page(request: Request, title: str, content: str, *, status: int = 200) -> Response:
     """Return an HTML page with the site's navigation."""
-    root = escape(request.environ["SCRIPT_NAME"])
+    root = escape(request.script_name)
     if request.user is None:
         account = f'<a href="{root}{LOGIN}">Log in</a><a href="{root}/auth/register">Register</a>'
     else:

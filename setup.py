@@ -18,6 +18,7 @@ TEST = [
     "webtest>=3.0.4",
     "build",
     "setuptools>=77",
+    "hypothesis>=6.100",
     "coverage>=7.10",
     "PasteDeploy>=3.1",
     "schemathesis>=4.32",

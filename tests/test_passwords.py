@@ -6,6 +6,7 @@ import bcrypt
 import pytest
 
 from tests.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import names
 from wsgiauth.passwords import (
     DEFAULT_ROUNDS,
     hash_password,
@@ -154,6 +155,16 @@ def test_the_username_and_the_email_are_refused_in_any_case(password):
 
 
 @pytest.mark.promise(7)
+@pytest.mark.promise(15)
+@pytest.mark.parametrize("field", ["username", "email"])
+def test_no_normal_form_is_computed_of_a_name_longer_than_names_are(monkeypatch, field):
+    # Of combining marks out of order, it takes quadratic time.
+    lengths = []
+    monkeypatch.setattr(names, "key", lambda name: lengths.append(len(name)) or name)
+    assert problem_of(PASSWORD, **{field: "\u0344\u0334" * 4000}) is None
+    assert max(lengths) <= names.EMAIL_MAX_LENGTH
+
+
 def test_a_password_may_contain_the_username():
     assert problem_of(f"{USERNAME} likes engines", username=USERNAME, email=EMAIL) is None
 

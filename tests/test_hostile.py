@@ -1,0 +1,82 @@
+"""What holds for every answer, whatever was asked: requests made of anything, by Hypothesis."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests import hostile
+from tests.sites import USERNAME
+
+# The same requests in every run. `make fuzz` tries others, a hundred times as many.
+bounded = settings(
+    max_examples=250,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+
+
+def requests(*makers):
+    """Return the strategy of what some of the functions in `hostile` make."""
+    return st.one_of(st.randoms(use_true_random=False).map(make) for make in makers)
+
+
+@pytest.fixture(scope="module")
+def site():
+    """Return a site where Ada is logged in."""
+    made = hostile.Site()
+    yield made
+    made.close()
+
+
+@pytest.mark.promise(21)
+@pytest.mark.parametrize("name", hostile.VARIABLES)
+@settings(bounded, max_examples=30)
+@given(request=requests(hostile.visit, hostile.json_post), chance=st.randoms())
+def test_whatever_a_variable_holds_no_answer_breaks_a_rule(site, name, request, chance):
+    request.environ[name] = hostile.variable(chance, name)
+    site.check(request, site.answer(request))
+
+
+@pytest.mark.promise(21)
+@bounded
+@given(request=requests(*hostile.KINDS))
+def test_whatever_is_sent_is_answered_as_http_has_it(site, request):
+    hostile.is_http(request, site.answer(request))
+
+
+@pytest.mark.promise(19)
+@bounded
+@given(request=requests(hostile.json_post, hostile.form_post))
+def test_whatever_is_posted_gets_a_readable_answer(site, request):
+    hostile.is_readable(site.answer(request))
+
+
+@pytest.mark.promise(18)
+@bounded
+@given(request=requests(hostile.visit, hostile.member_visit, hostile.way_on))
+def test_whatever_is_asked_for_a_redirect_stays_on_this_site(site, request):
+    hostile.leads_here(site.answer(request))
+
+
+@pytest.mark.promise(20)
+@bounded
+@given(request=requests(hostile.visit, hostile.form_post))
+def test_whatever_is_sent_is_shown_as_text_only(site, request):
+    site.shows_text_only(site.answer(request))
+
+
+@pytest.mark.promise(22)
+@bounded
+@given(request=requests(hostile.stranger_visit, hostile.member_visit))
+def test_nobody_is_identified_without_a_valid_credential(site, request):
+    hostile.knows_nobody_else(request, site.answer(request))
+
+
+@bounded
+@given(request=requests(hostile.bearer_visit))
+def test_a_valid_token_identifies_whatever_comes_with_it(site, request):
+    assert json.loads(site.answer(request).body)["user"] == USERNAME
