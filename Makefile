@@ -27,13 +27,13 @@ run: .venv/sample ## serve the sample on http://127.0.0.1:8080 (PORT=… for ano
 	@$(BIN)/waitress-serve --listen=127.0.0.1:$(PORT) sample_wsgi:app
 
 test: .venv/dev ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 check: .venv/dev ## what CI runs: lint, types, tests with branch coverage
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest -n auto --dist loadfile && $(BIN)/coverage combine --quiet && $(BIN)/coverage report
+	$(BIN)/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder && $(BIN)/coverage combine --quiet && $(BIN)/coverage report
 
 format: .venv/dev ## format the code and mend what lint can mend
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .

@@ -658,7 +658,7 @@ def test_what_cannot_be_called_is_no_application(settings, app):
 
 @pytest.mark.promise(26)
 def test_a_database_that_others_can_open_is_warned_of(settings, tmp_path, caplog):
-    (tmp_path / "accounts.db").touch(0o644)
+    (tmp_path / "accounts.db").chmod(0o644)
     AuthMiddleware(echo, settings)
     assert "can be opened by other users (mode 0644)" in caplog.text
 
