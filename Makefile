@@ -24,7 +24,7 @@ install: .venv/dev ## create .venv with everything that development needs
 run: .venv/sample ## serve the sample on http://127.0.0.1:8080 (PORT=… for another port)
 	@echo 'Open http://127.0.0.1:$(PORT)/  -  and in another terminal, make yourself an administrator:'
 	@echo '  $(BIN)/python -m wsgiauth createsuperuser'
-	@$(BIN)/waitress-serve --listen=127.0.0.1:$(PORT) sample_wsgi:app
+	@$(BIN)/waitress-serve --threads=8 --listen=127.0.0.1:$(PORT) sample_wsgi:app
 
 test: .venv/dev ## run the tests
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder

@@ -144,4 +144,4 @@ if not os.environ.get("SECRET_KEY"):
 app = AuthMiddleware(site, {**os.environ, "SECRET_KEY": SECRET_KEY})
 
 if __name__ == "__main__":
-    waitress.serve(app, listen="127.0.0.1:8080")
+    waitress.serve(app, listen="127.0.0.1:8080", threads=8)

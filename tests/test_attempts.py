@@ -208,3 +208,13 @@ def test_purging_deletes_what_has_expired_and_counts_it():
     assert attempts.purge(NOW + 0.9) == 2
     assert [*kept()] == [str(NOW + 1)]
     assert attempts.purge(NOW) == 0
+
+
+def test_a_clock_that_was_ahead_makes_nobody_wait_for_it():
+    ahead = NOW + 1_000_000
+    for _ in range(3):
+        assert COUNTER.add(ahead)
+    assert COUNTER.wait(ahead) == 10
+    assert COUNTER.wait(NOW) == 0
+    assert COUNTER.add(NOW)
+    assert COUNTER.wait(NOW) == 20

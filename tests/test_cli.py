@@ -4,8 +4,10 @@ import io
 import json
 import os
 import pty
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -217,13 +219,22 @@ def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
             "warning: BCRYPT_ROUNDS is 4",
             "warning: JWT_EXPIRY_MINUTES is 500000",
             f"warning: {database.database} can be opened by other users (mode 0644)",
-            "warning: COOKIE_SECURE is auto",
-            "warning: Client addresses share limits",
             "warning: There is no superuser",
+            "note: COOKIE_SECURE is auto",
+            "note: Client addresses share limits",
         ),
         strict=True,
     ):
         assert risk.startswith(beginning)
+
+
+def test_check_refuses_a_database_that_it_cannot_write_to(wsgiauth, monkeypatch, database):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{database.database}?timeout=0.1")
+    with closing(sqlite3.connect(database.database, isolation_level=None)) as outsider:
+        outsider.execute("BEGIN IMMEDIATE")
+        refused = (1, "", "wsgiauth: the database failed: database is locked\n")
+        assert wsgiauth("check") == refused
 
 
 def test_check_of_a_database_in_memory_has_no_file_to_warn_of(wsgiauth, monkeypatch):

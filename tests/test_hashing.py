@@ -275,7 +275,19 @@ def test_an_address_has_its_share(house, share, expected):
 def test_an_address_that_has_its_share_leaves_the_rest_to_others(house):
     flooded = house(THREADS=2, QUEUE=2, PER_ADDRESS=1)
     assert flooded.visit("a", "a", "a") == ["hashing", "waiting", "refused"]
-    assert flooded.visit("b", "c", "d") == ["hashing", "waiting", "refused"]
+    assert flooded.visit("b", "c", "c") == ["hashing", "waiting", "refused"]
+
+
+def test_who_has_nothing_yet_goes_before_who_would_have_a_second(house):
+    flooded = house(THREADS=1, QUEUE=1, PER_ADDRESS=1)
+    assert flooded.visit("a", "a") == ["hashing", "waiting"]
+    _, second = flooded.visitors
+    assert flooded.visit("b") == ["waiting"]
+    second.join(PATIENCE)
+    assert second.state == "refused"
+    flooded.leave("a")
+    assert [flooded.next(), flooded.next()] == ["a", "b"]
+    assert flooded.visit("c", "d") == ["waiting", "refused"]
 
 
 def test_who_waits_for_their_own_share_lets_others_pass(house):
@@ -305,14 +317,17 @@ def test_the_share_is_free_again_when_its_place_is_left(house):
 # What a client is told
 
 
-def test_a_refusal_says_when_to_come_back_and_is_told_as_an_event(caplog):
-    places = HashingPlaces(Settings(HASHING_THREADS=1, HASHING_QUEUE=0))
+@pytest.mark.parametrize(
+    ("share", "reason"), [(1, "busy with this address"), (0, "busy")], ids=["share", "all"]
+)
+def test_a_refusal_says_when_to_come_back_and_is_told_as_an_event(caplog, share, reason):
+    places = HashingPlaces(Settings(HASHING_THREADS=1, HASHING_QUEUE=0, HASHING_PER_ADDRESS=share))
     with places.place(HERE), pytest.raises(RetryLaterError) as refused:
         places.require_room(HERE)
     assert (refused.value.status, refused.value.code) == (503, "busy")
     assert refused.value.headers == (("Retry-After", "1"),)
     (record,) = caplog.records
-    assert (record.event, record.reason) == ("refused", "busy")
+    assert (record.event, record.reason) == ("refused", reason)
 
 
 def environ_of(address):
@@ -384,9 +399,7 @@ def test_a_program_is_told_that_the_site_is_busy(app_with):
             "type": "about:blank",
             "title": "Service Unavailable",
             "status": 503,
-            "detail": (
-                "Too many people are logging in at this moment. Try again in a few seconds."
-            ),
+            "detail": ("There are too many logins at this moment. Try again in a few seconds."),
             "code": "busy",
         }
     client.post_json("/register", ACCOUNT, status=201)

@@ -100,6 +100,6 @@ def test_it_serves_itself(sample, monkeypatch):
     import waitress
 
     served = []
-    monkeypatch.setattr(waitress, "serve", lambda app, listen: served.append((app, listen)))
+    monkeypatch.setattr(waitress, "serve", lambda app, **options: served.append((app, options)))
     names = runpy.run_path(sample.__file__, run_name="__main__")
-    assert served == [(names["app"], "127.0.0.1:8080")]
+    assert served == [(names["app"], {"listen": "127.0.0.1:8080", "threads": 8})]

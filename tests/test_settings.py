@@ -338,6 +338,8 @@ def test_what_is_no_origin_is_refused(origin):
         ("BCRYPT_ROUNDS", 9, True),
         ("BCRYPT_ROUNDS", 10, False),
         ("JWT_EXPIRY_MINUTES", 60 * 24 * 30 + 1, True),
+        ("LOGIN_FAILURES_PER_ACCOUNT", 0, True),
+        ("LOGIN_FAILURES_PER_ACCOUNT", 1, False),
         ("JWT_EXPIRY_MINUTES", 60 * 24 * 30, False),
     ],
 )

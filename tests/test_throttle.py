@@ -601,6 +601,14 @@ def test_failures_of_strangers_are_not_counted_for_a_known_address(throttle, ada
     assert wait_for(throttle, "ada", HOME) == 1
 
 
+def test_failures_of_neighbours_do_not_keep_out_who_is_known_at_the_address(throttle, ada):
+    throttle.recognise(ada, HOME)
+    for number in range(50):
+        fail(throttle, str(number), HOME)
+    assert wait_for(throttle, "51", HOME) > 0
+    assert wait_for(throttle, "ada", HOME) == 0
+
+
 @pytest.mark.every_database
 def test_a_known_address_is_throttled_for_its_own_failures(throttle, ada, clock):
     throttle.recognise(ada, HOME)

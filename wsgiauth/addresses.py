@@ -3,7 +3,7 @@
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from wsgiref.types import WSGIEnvironment
 
-# What one subscriber is commonly given (RFC 6177): each of its addresses costs nothing.
+# The least that a subscriber is given (RFC 6177): each of its addresses costs nothing.
 SUBSCRIBER_PREFIX = 64  # bits
 
 

@@ -70,7 +70,11 @@ class Counter(NamedTuple):
     def wait(self, now: int) -> int:
         """Return for how many more seconds no attempt may be made."""
         row = self.row(now)
-        return 0 if row is None else max(min(row) - now, 0)
+        if row is None:
+            return 0
+        retry_at, expires_at = row
+        wait = max(min(retry_at, expires_at) - now, 0)
+        return wait if wait <= self.limit.waits[-1] else 0  # written by a clock that was ahead
 
     def add(self, now: int) -> bool:
         """Count an attempt, unless it must wait. Of any number at once, each does one or other."""
@@ -96,13 +100,14 @@ class Counter(NamedTuple):
 
     def _add_one(self, now: int) -> bool:
         count, (*waits, last_wait) = AttemptCount.count, self.limit.waits
+        # With five free: up to the fourth failure no wait, with the fifth the first, and so on.
         steps = [
             (count == self.limit.free - 1 + step, now + wait) for step, wait in enumerate(waits)
         ]
         retry_at = peewee.Case(None, [(count < self.limit.free - 1, 0), *steps], now + last_wait)
         added = AttemptCount.update(retry_at=retry_at, count=count + 1).where(
             AttemptCount.id == self.id,
-            AttemptCount.retry_at <= now,
+            (AttemptCount.retry_at <= now) | (AttemptCount.retry_at > now + last_wait),
             AttemptCount.expires_at > now,
         )
         return bool(added.execute())

@@ -152,14 +152,17 @@ def check(arguments: Arguments) -> None:
     settings = Settings.from_mapping(_environment(arguments))
     Auth.from_settings(settings, "/auth")
     storage.open_database(settings.DATABASE_URL)
+    with storage.current().atomic():
+        pass  # a database that cannot be written to says so here
     risks = settings.risks() + file_risks(storage.current())
+    notes = []
     if settings.COOKIE_SECURE == "auto":
-        risks.append(
+        notes.append(
             "COOKIE_SECURE is auto: behind a proxy that speaks https to browsers, either the"
             " server must say so in wsgi.url_scheme, or COOKIE_SECURE must be on."
         )
     if any(getattr(settings, name) for name in PER_ADDRESS):
-        risks.append(
+        notes.append(
             "Client addresses share limits: behind a proxy, the server must be told to take them"
             " from it (waitress: --trusted-proxy and --trusted-proxy-headers=x-forwarded-for), or"
             f" all clients are one, and {' and '.join(PER_ADDRESS)} must be 0."
@@ -168,6 +171,8 @@ def check(arguments: Arguments) -> None:
         risks.append("There is no superuser: `python -m wsgiauth createsuperuser` makes one.")
     for risk in risks:
         print(f"warning: {risk}")
+    for note in notes:
+        print(f"note: {note}")
     print("The settings are valid and the database is ready.")
 
 

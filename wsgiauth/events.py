@@ -20,17 +20,16 @@ from wsgiauth.fields import utc_now
 
 logger = logging.getLogger("wsgiauth")
 
-LEVELS = {
-    "registration": logging.INFO,
-    "login": logging.INFO,
-    "login_failed": logging.WARNING,
-    "logout": logging.INFO,
-    "throttled": logging.WARNING,
-    "refused": logging.WARNING,
-    "password_changed": logging.INFO,
-    "rights_changed": logging.INFO,
-    "user_deleted": logging.INFO,
-}
+REFUSALS = ("login_failed", "throttled", "refused")
+CHANGES = (
+    "registration",
+    "login",
+    "logout",
+    "password_changed",
+    "rights_changed",
+    "user_deleted",
+)
+LEVELS = dict.fromkeys(CHANGES, logging.INFO) | dict.fromkeys(REFUSALS, logging.WARNING)
 
 # The REMOTE_ADDR of the request at work in this context; None outside any.
 client_address: ContextVar[str | None] = ContextVar("wsgiauth.client_address", default=None)
@@ -45,7 +44,8 @@ class Event(NamedTuple):
         name: One of `LEVELS`.
         time: When (UTC).
         user_id: Whose account it was, or None where there is none or nobody knows.
-        address: The client's REMOTE_ADDR, or None where no request was at work.
+        address: The client's REMOTE_ADDR, or None outside a request, to which an answer that is
+            still being streamed does not belong any more.
         reason: Why, or what exactly; None where the name says it all.
     """
 
@@ -93,7 +93,7 @@ def emit(name: str, *, user_id: int | None = None, reason: str | None = None) ->
     """
     event = Event(name, utc_now(), user_id, client_address.get(), reason)
     chosen = storage.bound()
-    if chosen is None or LEVELS[name] > logging.INFO or not chosen.in_transaction():
+    if chosen is None or name in REFUSALS or not chosen.in_transaction():
         _tell(event, chosen)
         return
     try:

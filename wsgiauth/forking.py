@@ -1,4 +1,8 @@
-"""Servers that load the application and then fork: no two processes share a connection."""
+"""Servers that load the application and then fork: no two processes share a connection.
+
+For SQLite that holds where the fork comes before the threads, as servers do it: what other threads
+have open on a file at that moment, SQLite itself cannot undo in the child.
+"""
 
 import os
 import threading

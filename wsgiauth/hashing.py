@@ -4,6 +4,7 @@ bcrypt leaves the interpreter free and the processor full. Without a bound, a fl
 thread of the server into a hash, and every other route would wait for one.
 """
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ class HashingPlaces:
         self._places = settings.HASHING_THREADS
         self._queue_length = settings.HASHING_QUEUE
         self._longest_wait = settings.HASHING_WAIT
-        self._share = settings.HASHING_PER_ADDRESS or self._places + self._queue_length
+        self._share: float = settings.HASHING_PER_ADDRESS or math.inf
         self._hashing: Counter[str] = Counter()
         self._queue: list[_Turn] = []
         self._changed = threading.Condition()
@@ -50,7 +51,7 @@ class HashingPlaces:
         with self._changed:
             has_room = self._has_room(address)
         if not has_room:
-            _refuse()
+            self._refuse(address)
 
     @contextmanager
     def place(self, address: str) -> Iterator[None]:
@@ -63,7 +64,7 @@ class HashingPlaces:
             RetryLaterError: 503: no place was free, nor became so within HASHING_WAIT.
         """
         if not self._enter(address):
-            _refuse()
+            self._refuse(address)
         try:
             yield
         finally:
@@ -71,17 +72,25 @@ class HashingPlaces:
 
     def _enter(self, address: str) -> bool:
         with self._changed:
-            if not self._has_room(address):
-                return False
+            if not self._is_roomy(address):
+                displaced = self._second_of_another(address)
+                if displaced is None:
+                    return False
+                self._queue.remove(displaced)
+                self._changed.notify_all()
             turn = _Turn(address)
             self._queue.append(turn)
             try:
-                entered = self._changed.wait_for(lambda: self._next() is turn, self._longest_wait)
+                self._changed.wait_for(
+                    lambda: turn not in self._queue or self._next() is turn, self._longest_wait
+                )
+                entered = self._next() is turn
                 if entered:
                     self._hashing[address] += 1
                 return entered
             finally:  # also when a server's own timeout ends the wait
-                self._queue.remove(turn)
+                if turn in self._queue:
+                    self._queue.remove(turn)
                 self._changed.notify_all()  # those behind are further ahead now
 
     def _leave(self, address: str) -> None:
@@ -92,11 +101,24 @@ class HashingPlaces:
             self._changed.notify_all()
 
     def _has_room(self, address: str) -> bool:
+        return self._is_roomy(address) or self._second_of_another(address) is not None
+
+    def _is_roomy(self, address: str) -> bool:
         free = self._places - self._hashing.total()
-        if self._may_hash(address) and sum(map(self._may_hash, self._addresses())) < free:
+        about_to_hash = sum(map(self._may_hash, self._addresses()))
+        if self._may_hash(address) and about_to_hash < free:
             return True
         waiting = self._addresses().count(address)
         return len(self._queue) < self._queue_length and waiting < self._share
+
+    def _second_of_another(self, address: str) -> "_Turn | None":
+        """Return who gives way to an address that has nothing yet: one that hashes already.
+
+        Or else a few addresses, each hashing and waiting at once, would shut all others out.
+        """
+        if self._hashing[address] or address in self._addresses():
+            return None
+        return next((turn for turn in reversed(self._queue) if self._hashing[turn.address]), None)
 
     def _next(self) -> "_Turn | None":
         """Return whose turn it is: the first in the queue whose address has not its share."""
@@ -107,6 +129,16 @@ class HashingPlaces:
     def _may_hash(self, address: str) -> bool:
         return self._hashing[address] < self._share
 
+    def _refuse(self, address: str) -> NoReturn:
+        has_its_share = not self._may_hash(address)  # which HASHING_PER_ADDRESS decides
+        events.emit("refused", reason="busy with this address" if has_its_share else "busy")
+        raise RetryLaterError(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "busy",
+            "There are too many logins at this moment. Try again in a few seconds.",
+            seconds=RETRY_AFTER,
+        )
+
     def _addresses(self) -> list[str]:
         return [turn.address for turn in self._queue]
 
@@ -116,13 +148,3 @@ class _Turn:
 
     def __init__(self, address: str) -> None:
         self.address = address
-
-
-def _refuse() -> NoReturn:
-    events.emit("refused", reason="busy")
-    raise RetryLaterError(
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        "busy",
-        "Too many people are logging in at this moment. Try again in a few seconds.",
-        seconds=RETRY_AFTER,
-    )

@@ -48,7 +48,8 @@ class AuthMiddleware:
         settings: `Settings`, a mapping of the same names, or None for the process environment.
         mount: The path below which wsgiauth answers.
         on_event: Called with each `events.Event` of this site's accounts, in the thread in which
-            it happens; one that raises is logged and changes nothing.
+            it happens; one that raises is logged and changes nothing. It should be quick: a login
+            waits for it, and those behind it.
 
     Raises:
         ConfigurationError: A setting is missing or wrong, or the database cannot be used. The
@@ -67,7 +68,7 @@ class AuthMiddleware:
             raise ConfigurationError("app must be a WSGI application; this one cannot be called.")
         if not (isinstance(mount, str) and _MOUNT.fullmatch(mount)):
             raise ConfigurationError('mount must be a path such as "/auth".')
-        subscribers = _subscribers(on_event)
+        subscribers = _callables(on_event)
         settings = _settings(settings)
         auth = Auth.from_settings(settings, mount)
         self._app = app
@@ -82,13 +83,13 @@ class AuthMiddleware:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request, or pass it on (PEP 3333)."""
-        token = storage.enter(self._database)
-        address = client_address.set(environ.get("REMOTE_ADDR"))
+        database_before = storage.enter(self._database)
+        address_before = client_address.set(environ.get("REMOTE_ADDR"))
         try:
             return self._respond(environ, start_response)
         finally:
-            client_address.reset(address)
-            storage.leave(self._database, token)
+            client_address.reset(address_before)
+            storage.leave(self._database, database_before)
 
     def _respond(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ["wsgiauth.root"] = environ.get("SCRIPT_NAME", "")
@@ -133,7 +134,7 @@ class AuthMiddleware:
         environ["AUTH_TYPE"] = "Bearer"
 
 
-def _subscribers(on_event: Subscriber | Iterable[Subscriber]) -> list[Subscriber]:
+def _callables(on_event: Subscriber | Iterable[Subscriber]) -> list[Subscriber]:
     if callable(on_event):
         return [on_event]
     subscribers = list(on_event) if isinstance(on_event, Iterable) else [on_event]

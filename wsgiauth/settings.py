@@ -66,11 +66,11 @@ class Settings:
         BCRYPT_ROUNDS: bcrypt's cost: each step doubles the time of a hash.
         PASSWORD_MIN_LENGTH: The shortest new password, in characters.
         REGISTRATION: Whether strangers may create accounts at /auth/register.
-        LOGIN_FAILURES_PER_ACCOUNT: Failed logins by one name before each further one doubles the
-            wait; 0 for no limit.
+        LOGIN_FAILURES_PER_ACCOUNT: Failed logins under one name until the first wait, of a
+            second; each further one doubles it; 0 for no limit.
         LOGIN_FAILURES_PER_ADDRESS: Likewise from one client address, whatever the names.
-        REGISTRATIONS_PER_ADDRESS: Accounts that one client address may make in an hour; 0 for no
-            limit.
+        REGISTRATIONS_PER_ADDRESS: How often one client address may register in an hour, names that
+            turn out to be taken included; 0 for no limit.
         HASHING_THREADS: How many passwords a process hashes at once.
         HASHING_QUEUE: How many requests of a process may wait for their turn to hash; the others
             are turned away.
@@ -175,6 +175,10 @@ class Settings:
                 f"BCRYPT_ROUNDS is {self.BCRYPT_ROUNDS}: below {MINIMUM_SAFE_ROUNDS}, stolen"
                 " hashes are cheap to guess. Only tests should go so low."
             )
+        if not self.LOGIN_FAILURES_PER_ACCOUNT:
+            risks.append(
+                "LOGIN_FAILURES_PER_ACCOUNT is 0: anybody may guess at a password without end."
+            )
         if self.JWT_EXPIRY_MINUTES > 60 * 24 * 30:
             risks.append(
                 f"JWT_EXPIRY_MINUTES is {self.JWT_EXPIRY_MINUTES}: a stolen token works for more"
@@ -213,10 +217,15 @@ def _wrong(name: str, expected: str) -> ConfigurationError:
     return ConfigurationError(f"{name} must be {expected}.")
 
 
+def _out_of_range(name: str) -> ConfigurationError:
+    lowest, highest = _RANGES[name]
+    return _wrong(name, f"a whole number from {lowest} to {highest}")
+
+
 def _check_whole_number(settings: Settings, name: str, lowest: int, highest: int) -> None:
     value = getattr(settings, name)
     if type(value) is not int or not lowest <= value <= highest:  # bool is an int to isinstance
-        raise _wrong(name, f"a whole number from {lowest} to {highest}")
+        raise _out_of_range(name)
 
 
 def _utf8_length(text: str) -> int | None:
@@ -241,7 +250,7 @@ def _whole_number(name: str, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if not re.fullmatch(r"[0-9]{1,9}", value.strip()):
-        raise _wrong(name, "a whole number")
+        raise _out_of_range(name)
     return int(value)
 
 

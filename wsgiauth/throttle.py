@@ -99,11 +99,13 @@ class Throttle:
     def recognise(self, user: User, address: str) -> None:
         """Count the failures of `user` from this address apart from now on, beginning with none.
 
+        Where the database fails, that is logged and changes nothing: the account is made, and the
+        login is good.
+
         Args:
             user: Has just logged in, or registered, from there.
             address: The client's, as `addresses.client_network` names it.
 
-        Where the database fails, it stays as it was: a convenience, and the account is made.
         """
         if not self._account.free:
             return
@@ -133,7 +135,7 @@ class Attempt:
         self._now = now
 
     def require_turn(self) -> None:
-        """Check that nothing has to be waited for, at the price of one SELECT.
+        """Check that nothing has to be waited for, at the price of one SELECT a counter.
 
         Raises:
             RetryLaterError: 429.
@@ -166,14 +168,16 @@ class LoginAttempt(Attempt):
     Args:
         shared: Counts for the name, wherever from.
         known: Counts for the name from this address alone, once it has logged in from there.
-        address: Counts for the address, whatever the name.
+        address: Counts for the address, whatever the names that are not known there.
         now: Returns the time in seconds since the epoch.
     """
 
     def __init__(
         self, shared: Counter, known: Counter, address: Counter, now: Callable[[], float]
     ) -> None:
-        super().__init__([shared if known.row(int(now())) is None else known, address], now)
+        is_known = known.row(int(now())) is not None
+        # Nor do others who fail at the same address keep out who is known there.
+        super().__init__([known] if is_known else [shared, address], now)
         self._shared = shared
         self._address = address
 
