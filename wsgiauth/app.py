@@ -1,6 +1,5 @@
 """The inner WSGI app that answers under /auth: the route table, and exceptions turned into HTTP."""
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from wsgiref.types import StartResponse, WSGIEnvironment
@@ -10,8 +9,6 @@ from wsgiauth.connections import FAILURES
 from wsgiauth.endpoints import Auth, login, logout, me, openapi, register
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.responses import Response, failure, problem, unavailable
-
-logger = logging.getLogger("wsgiauth")
 
 Endpoint = Callable[[WSGIEnvironment, Auth], Response]
 

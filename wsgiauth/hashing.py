@@ -22,6 +22,8 @@ RETRY_AFTER = 1  # seconds; a place is free again after one hash
 class HashingPlaces:
     """Hands out the places in which a process hashes, in order of arrival.
 
+    Who has nothing yet goes before who hashes already and would have a second place.
+
     An address may have no more than its share, hashing and waiting, so that a flood from one
     leaves places for the others. Behind a proxy that the server was not told of, all clients have
     one address and one share: see HASHING_PER_ADDRESS.

@@ -8,7 +8,8 @@ that nobody has are counted like any others, so the answers tell nothing about a
 **Why this does not let a stranger lock somebody out.** Whoever fails often enough under a name
 makes that name wait; were there one count for a name, anybody could keep its owner waiting. So
 there are two: an address from which somebody has logged in under this name, or registered it,
-within the last 30 days has a count of its own, which no attempt from elsewhere touches. An owner at
+within the last 30 days has a count of its own for it, which no attempt from elsewhere touches, nor
+one under another name, and which alone is asked there. An owner at
 home, at work or on a server therefore logs in as ever while the rest of the world waits, and the
 stranger gains nothing: where nobody ever logged in under the name, the count is the one shared by
 all such addresses. What remains: an owner at a new address waits with the attackers, 15 minutes at
