@@ -17,6 +17,8 @@ from wsgiauth.models import Permission, Session, User
 from wsgiauth.schema import migrate
 from wsgiauth.tokens import Tokens
 
+pytest_plugins = "pytester"
+
 # Where the tests may create and drop a database of their own.
 SERVERS = {
     "postgresql": os.environ.get("TEST_POSTGRESQL", "postgresql://postgres@127.0.0.1/postgres"),
@@ -154,6 +156,27 @@ def bearer(tokens):
         return {"Authorization": f"Bearer {sessions.start(user, tokens)}"}
 
     return bearer_of
+
+
+@pytest.fixture
+def queries(settings):
+    """Return a function that returns the SQL of `action`, without BEGIN and COMMIT."""
+
+    def queries_of(action):
+        sent = []
+        database = storage.current()
+        if isinstance(database, peewee.SqliteDatabase):  # whose hottest path Peewee does not see
+            connection = database.connection()
+            connection.set_trace_callback(sent.append)
+            action()
+            connection.set_trace_callback(None)
+        else:
+            database.query_hooks.append(lambda event: sent.append(event.sql))
+            action()
+            database.query_hooks.clear()
+        return [sql for sql in sent if not sql.startswith(("BEGIN", "COMMIT"))]
+
+    return queries_of
 
 
 @pytest.fixture(scope="session")

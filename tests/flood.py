@@ -26,9 +26,8 @@ from dataclasses import dataclass
 import bcrypt
 
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, serving
-from wsgiauth import AuthMiddleware, Settings, login_required, storage
+from wsgiauth import AuthMiddleware, Settings, context, login_required, storage
 from wsgiauth.accounts import create_user
-from wsgiauth.events import client_address
 
 SPAWN = multiprocessing.get_context("spawn")
 THREADS = 4  # waitress's default
@@ -77,7 +76,7 @@ def serve(folder, threads, pipe):
         try:
             return compare(*arguments)
         finally:
-            hashed[client_address.get()] += time.perf_counter() - begun
+            hashed[context.client_address()] += time.perf_counter() - begun
 
     bcrypt.checkpw = timed
     logging.basicConfig(filename=f"{folder}/log")

@@ -20,7 +20,7 @@ from webob import Response
 from webob.dec import wsgify
 
 from tests.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
-from wsgiauth import AuthMiddleware, Settings, login_required, permission_required, storage
+from wsgiauth import AuthMiddleware, Settings, context, login_required, permission_required, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.models import Session
 from wsgiauth.request import MAX_BODY
@@ -174,7 +174,7 @@ class Site:
     def answer(self, request):
         """Return the answer to `request`."""
         if TOKEN in "".join(map(str, request.environ.values())):
-            with storage.using(self._database):  # an earlier request may have logged her out
+            with context.using(self._database):  # an earlier request may have logged her out
                 Session.insert(
                     id=SESSION, user=self._ada.id, expires_at=LATER
                 ).on_conflict_ignore().execute()

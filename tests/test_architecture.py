@@ -14,6 +14,7 @@ TESTS = Path(__file__).parent
 # A module may import from the lines above its own.
 LAYERS = [
     {"exceptions", "names", "fields", "objects", "addresses", "cross_origin", "urls"},
+    {"context", "secret_keys"},
     {"settings", "connections", "schema", "passwords", "request", "prompts"},
     {"databases", "forking"},
     {"storage", "tokens", "responses"},
@@ -24,10 +25,10 @@ LAYERS = [
     {"guards", "endpoints"},
     {"endpoints.login", "endpoints.logout", "endpoints.me", "endpoints.openapi"},
     {"endpoints.register"},
-    {"app"},
+    {"app", "challenges"},
     {"middleware", "commands"},
-    {"cli", "paste"},
-    {"wsgiauth", "__main__"},
+    {"cli", "paste", "testing"},
+    {"wsgiauth", "__main__", "pytest_plugin"},
 ]
 LEVEL = {module: level for level, layer in enumerate(LAYERS) for module in layer}
 

@@ -1,7 +1,5 @@
 """Counting attempts in the database."""
 
-import logging
-
 import pytest
 
 from wsgiauth import attempts
@@ -19,19 +17,6 @@ COUNTER = Counter("one", LIMIT)
 @pytest.fixture(autouse=True)
 def _database(database):
     """Count in an empty database."""
-
-
-@pytest.fixture
-def queries(caplog):
-    """Return a function that returns the SQL of `action`."""
-
-    def queries_of(action):
-        caplog.clear()
-        with caplog.at_level(logging.DEBUG, "peewee"):
-            action()
-        return [record.msg[0] for record in caplog.records if record.name == "peewee"]
-
-    return queries_of
 
 
 def keep(*expirations):

@@ -32,7 +32,7 @@ from webtest import TestApp
 
 from tests.conftest import SERVERS, skip_or_fail
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, serving
-from wsgiauth import AuthMiddleware, Settings, connections, schema, storage
+from wsgiauth import AuthMiddleware, Settings, connections, context, schema, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.models import User
@@ -67,7 +67,7 @@ def open_site():
 
     yield open_one
     for each in opened:
-        storage.use(each)
+        context.use(each)
         User.delete().execute()
         close(each)
 
@@ -486,8 +486,9 @@ def test_a_disk_that_takes_no_more_is_recovered_from(file_site, complaints):
 
 
 @pytest.mark.promise(28)
-def test_a_file_that_is_moved_away_is_missed_at_once(file_site, complaints):
+def test_a_file_that_is_moved_away_is_missed_soon(file_site, complaints, monkeypatch):
     client, headers, file = file_site
+    monkeypatch.setattr(connections, "CHECK_INTERVAL", 0)
     file.rename(file.with_name("elsewhere"))
     assert_away(client, headers, complaints)
     assert not file.exists()

@@ -1,9 +1,11 @@
-"""PasteDeploy's filter; that an ini file finds it is shown by the README's test."""
+"""PasteDeploy's filter, and the ini file that it is for."""
 
 import pytest
+from paste.deploy import loadapp
 from webtest import TestApp
 
-from tests.sites import SECRET_KEY, echo
+from tests.sites import BROWSER, SECRET_KEY, echo
+from wsgiauth import login_required
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.paste import filter_app_factory
 
@@ -20,3 +22,53 @@ def test_the_options_of_the_section_are_the_settings(database_url):
 def test_a_wrong_option_is_named():
     with pytest.raises(ConfigurationError, match="JWT_ALGORITHM"):
         filter_app_factory(echo, {}, SECRET_KEY=SECRET_KEY, JWT_ALGORITHM="none")
+
+
+CHALLENGE = [
+    *(pytest.param(word, 302, id=word) for word in ("on", "true", " Yes ", "1")),
+    *(pytest.param(word, 401, id=word) for word in ("off", "False", "no", "0")),
+    pytest.param(None, 401, id="left out"),
+]
+
+
+@pytest.mark.parametrize(("word", "status"), CHALLENGE)
+def test_the_section_says_whether_a_401_becomes_the_challenge(database_url, word, status):
+    options = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": database_url}
+    if word is not None:
+        options["challenge"] = word
+    site = filter_app_factory(login_required(echo), {}, **options)
+    TestApp(site).get("/", headers=BROWSER, status=status)
+
+
+@pytest.mark.parametrize("word", ["maybe", "onn", "2"])
+def test_a_challenge_that_is_neither_on_nor_off_is_refused_by_name(tmp_path, word):
+    database = tmp_path / "accounts.db"
+    options = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": f"sqlite:///{database}"}
+    with pytest.raises(ConfigurationError, match=r"^challenge must be on or off\.$"):
+        filter_app_factory(echo, {}, **options, challenge=word)
+    assert not database.exists()
+
+
+def test_an_ini_file_may_ask_for_the_challenge(monkeypatch, tmp_path, database_url):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    site_ini = tmp_path / "site.ini"
+    site_ini.write_text(
+        f"""
+        [pipeline:main]
+        pipeline = auth hello
+
+        [filter:auth]
+        use = egg:wsgiauth
+        DATABASE_URL = {database_url}
+        challenge = on
+
+        [app:hello]
+        paste.app_factory = tests.test_paste:make_app
+        """.replace("        ", "")
+    )
+    answer = TestApp(loadapp(f"config:{site_ini}")).get("/", headers=BROWSER, status=302)
+    assert answer.headers["Location"] == "/auth/login?next=%2F"
+
+
+def make_app(global_config):
+    return login_required(echo)

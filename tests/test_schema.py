@@ -11,7 +11,7 @@ from playhouse.migrations import Runner
 from playhouse.schema_diff import diff_models
 
 from tests.conftest import SERVERS
-from wsgiauth import schema, storage
+from wsgiauth import context, schema, storage
 from wsgiauth.attempts import AttemptCount
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.models import Permission, Session, User
@@ -27,7 +27,7 @@ def unmigrated(database):
     runner = Runner(database, str(schema.MIGRATIONS), table_name="wsgiauth_migration")
     runner.down(MIGRATIONS[0])
     yield database
-    storage.use(database)
+    context.use(database)
     schema.migrate(database)
 
 

@@ -32,6 +32,7 @@ from wsgiauth.models import Session
 pytestmark = pytest.mark.promise(30)
 
 SECRET_KEY = "canaryR3vJ8qWz1mT6yBn4cXf9sLp2dHg7aUe5oViQwMtYrZxN0bCjKlEuPGhSDA"
+FALLBACK_KEY = "CanaryW2xN7bKd5vQ9sHj3mT1rYz6pL4cFg8aUe0oViXwMtBqZkJnRlEuPhSDGyA"
 PASSWORD = "four canary words"
 NEW_PASSWORD = "other canary birds"
 WRONG_PASSWORD = "mistyped canary words"
@@ -124,7 +125,12 @@ class Client(TestApp):
 
 @pytest.fixture
 def settings(database_url):
-    return Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=database_url)
+    return Settings(
+        SECRET_KEY=SECRET_KEY,
+        SECRET_KEY_FALLBACKS=(FALLBACK_KEY,),
+        BCRYPT_ROUNDS=4,
+        DATABASE_URL=database_url,
+    )
 
 
 @pytest.fixture
@@ -331,6 +337,17 @@ def test_an_exception_of_the_application_shows_no_secret(settings, ada, watch):
     assert watch.finds() == []
 
 
+def test_no_secret_shows_of_a_login_that_a_fallback_signed(settings, ada, watch):
+    before = replace(settings, SECRET_KEY=FALLBACK_KEY, SECRET_KEY_FALLBACKS=())
+    headers = log_in(Client(AuthMiddleware(echo, before), watch))
+    client = Client(AuthMiddleware(echo, settings), watch)
+    assert client.get("/", headers=headers).json["user"] == USERNAME
+    for path in ("/auth/me", "/auth/logout", "/", "/auth/me"):
+        client.get(path, headers=headers, status="*")
+        client.get(path, headers={**BROWSER, **headers}, status="*")
+    assert watch.finds() == []
+
+
 def test_an_exception_of_a_subscriber_shows_no_secret(settings, ada, watch):
     def fail(event):
         watch.note("event", event, repr(event))
@@ -446,6 +463,24 @@ BAD_SETTINGS = [
         id="public key",
     ),
     pytest.param({"SECRET_KEY": SECRET_KEY[:-8], "JWT_ALGORITHM": "HS512"}, id="key for HS256"),
+    pytest.param({"SECRET_KEY_FALLBACKS": "canary"}, id="short fallback"),
+    pytest.param({"SECRET_KEY_FALLBACKS": f"{FALLBACK_KEY} canary"}, id="short second fallback"),
+    pytest.param({"SECRET_KEY_FALLBACKS": "canary" * 9}, id="repetitive fallback"),
+    pytest.param(
+        {"SECRET_KEY_FALLBACKS": "change-me-" + FALLBACK_KEY}, id="placeholder for a fallback"
+    ),
+    pytest.param({"SECRET_KEY_FALLBACKS": FALLBACK_KEY + "\udcff"}, id="fallback with a surrogate"),
+    pytest.param(
+        {"SECRET_KEY_FALLBACKS": f'{{"kty":"oct","k":"{FALLBACK_KEY}"}}'}, id="fallback, a JWK"
+    ),
+    pytest.param(
+        {
+            "SECRET_KEY_FALLBACKS": FALLBACK_KEY[:-8],
+            "SECRET_KEY": SECRET_KEY,
+            "JWT_ALGORITHM": "HS512",
+        },
+        id="fallback for HS256",
+    ),
     pytest.param({"JWT_ALGORITHM": "none"}, id="algorithm"),
     pytest.param({"BCRYPT_ROUNDS": "canary"}, id="number in letters"),
     pytest.param({"TRUSTED_ORIGINS": "https://ada:canary@example.org"}, id="origin"),

@@ -26,6 +26,7 @@ def refused(name, value):
 def test_the_defaults_are_those_of_the_documentation():
     assert dataclasses.asdict(Settings()) == {
         "SECRET_KEY": None,
+        "SECRET_KEY_FALLBACKS": (),
         "JWT_ALGORITHM": "HS256",
         "JWT_EXPIRY_MINUTES": 60,
         "JWT_ISSUER": None,
@@ -67,6 +68,7 @@ def test_the_defaults_are_those_of_the_documentation():
         *((name, "https://example.org") for name in ("JWT_ISSUER", "JWT_AUDIENCE")),
         ("TEMPLATES", "."),
         ("TRUSTED_ORIGINS", ("https://a.example", "http://[::1]:8080")),
+        *(("SECRET_KEY_FALLBACKS", keys) for keys in ((), (LONG_KEY,), (LONG_KEY, SECRET_KEY))),
     ],
 )
 def test_a_value_in_range_is_kept(name, value):
@@ -84,8 +86,12 @@ WRONG = {
     "JWT_ISSUER": ["", 7, b"https://example.org", ["https://example.org"]],
     "JWT_AUDIENCE": ["", 7, b"https://example.org", ["https://example.org"]],
     "TEMPLATES": ["", 7, b".", "no such folder", __file__, "nul\0", "\ud800", "too long" * 99],
-    "TRUSTED_ORIGINS": ["https://a.example", ["https://a.example"], None, (None,), (b"a",)],
+    "TRUSTED_ORIGINS": ["https://a.example", ["a.example"], None, (None,), (b"a",)],
     "SECRET_KEY": [LONG_KEY.encode(), 7, True, ["x"] * 64],
+    "SECRET_KEY_FALLBACKS": [
+        *(LONG_KEY, {LONG_KEY}, iter([LONG_KEY]), None, 7, {LONG_KEY: LONG_KEY}),
+        *((LONG_KEY.encode(),), (None,), (7,), (LONG_KEY, ""), ((LONG_KEY,),), ([LONG_KEY],)),
+    ],
 }
 
 
@@ -128,6 +134,13 @@ def test_a_key_is_at_least_as_long_as_the_hash(algorithm, length):
         Settings(SECRET_KEY=too_short, JWT_ALGORITHM=algorithm)
 
 
+def test_a_fallback_is_at_least_as_long_as_the_hash():
+    keys = {"SECRET_KEY": LONG_KEY, "SECRET_KEY_FALLBACKS": (LONG_KEY[:63],)}
+    assert Settings(**keys)
+    with pytest.raises(ConfigurationError, match=r"^SECRET_KEY_FALLBACKS .* 64 bytes for HS512"):
+        Settings(**keys, JWT_ALGORITHM="HS512")
+
+
 def test_the_length_of_a_key_is_counted_in_bytes():
     assert Settings(SECRET_KEY="éèàüöäñçßøåæœðþł")
 
@@ -158,10 +171,20 @@ def test_a_key_is_used_as_it_is_written(key):
         pytest.param("\ud800" + SECRET_KEY, id="unpaired surrogate"),
     ],
 )
-def test_a_key_that_protects_nothing_is_refused_without_printing_it(key):
-    error = refused("SECRET_KEY", key)
+@pytest.mark.parametrize(
+    ("name", "value_of"),
+    [
+        pytest.param("SECRET_KEY", str, id="the key"),
+        pytest.param("SECRET_KEY_FALLBACKS", lambda key: (key,), id="a fallback"),
+        pytest.param("SECRET_KEY_FALLBACKS", lambda key: (LONG_KEY, key), id="another fallback"),
+    ],
+)
+def test_a_key_that_protects_nothing_is_refused_without_printing_it(key, name, value_of):
+    error = refused(name, value_of(key))
     assert "`python -m wsgiauth secret`" in str(error)
-    assert not key or key not in "".join(traceback.format_exception(error))
+    shown = "".join(traceback.format_exception(error))
+    assert not key or key not in shown
+    assert LONG_KEY not in shown
 
 
 def test_eight_different_characters_make_a_key():
@@ -173,6 +196,26 @@ def test_a_missing_key_is_refused_where_it_is_asked_for():
         Settings().require_secret_key()
 
 
+def test_fallbacks_do_not_stand_in_for_a_missing_key():
+    settings = Settings(SECRET_KEY_FALLBACKS=(LONG_KEY,))
+    with pytest.raises(ConfigurationError, match=r"^SECRET_KEY must be set") as caught:
+        settings.secret_keys()
+    assert LONG_KEY not in str(caught.value)
+
+
+def test_the_key_that_signs_comes_before_those_that_only_verify():
+    settings = Settings(SECRET_KEY=SECRET_KEY, SECRET_KEY_FALLBACKS=(LONG_KEY, LONG_KEY[::-1]))
+    assert settings.secret_keys() == [
+        ("SECRET_KEY", SECRET_KEY),
+        ("SECRET_KEY_FALLBACKS", LONG_KEY),
+        ("SECRET_KEY_FALLBACKS", LONG_KEY[::-1]),
+    ]
+
+
+def test_fallbacks_may_be_a_list():
+    assert Settings(SECRET_KEY_FALLBACKS=[LONG_KEY]).SECRET_KEY_FALLBACKS == (LONG_KEY,)
+
+
 def test_the_middleware_does_not_start_without_a_key(tmp_path):
     database = tmp_path / "accounts.db"
     with pytest.raises(ConfigurationError, match=r"^SECRET_KEY must be set"):
@@ -181,7 +224,9 @@ def test_the_middleware_does_not_start_without_a_key(tmp_path):
 
 
 def test_the_representation_shows_neither_the_key_nor_the_databases_password():
-    settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=PASSWORD_IN_URL)
+    settings = Settings(
+        SECRET_KEY=SECRET_KEY, SECRET_KEY_FALLBACKS=(LONG_KEY,), DATABASE_URL=PASSWORD_IN_URL
+    )
     shown = repr(settings) + str(settings)
     assert SECRET_KEY not in shown
     assert "hunter2canary" not in shown
@@ -197,11 +242,15 @@ def test_the_representation_shows_neither_the_key_nor_the_databases_password():
     ],
 )
 def test_an_error_elsewhere_shows_neither_of_them(name, value):
-    secrets = {"SECRET_KEY": LONG_KEY, "DATABASE_URL": PASSWORD_IN_URL}
+    secrets = {
+        "SECRET_KEY": LONG_KEY,
+        "SECRET_KEY_FALLBACKS": (SECRET_KEY,),
+        "DATABASE_URL": PASSWORD_IN_URL,
+    }
     with pytest.raises(ConfigurationError) as caught:
         Settings(**secrets, **{name: value})
     shown = "".join(traceback.format_exception(caught.value))
-    assert LONG_KEY not in shown
+    assert SECRET_KEY not in shown  # nor twice, which is the other one
     assert "hunter2canary" not in shown
 
 
@@ -224,6 +273,9 @@ def test_a_database_url_that_is_none_is_not_printed():
         ("TRUSTED_ORIGINS", "https://a.example", ("https://a.example",)),
         ("TRUSTED_ORIGINS", "https://a.example,\n http://b:8", ("https://a.example", "http://b:8")),
         ("TRUSTED_ORIGINS", " , ", ()),
+        ("SECRET_KEY_FALLBACKS", SECRET_KEY, (SECRET_KEY,)),
+        ("SECRET_KEY_FALLBACKS", f" {SECRET_KEY}\n\t{LONG_KEY} ", (SECRET_KEY, LONG_KEY)),
+        ("SECRET_KEY_FALLBACKS", " \n", ()),
         ("DATABASE_URL", PASSWORD_IN_URL, PASSWORD_IN_URL),
     ],
 )
@@ -247,6 +299,8 @@ def test_text_is_read_as_the_type_of_its_setting(monkeypatch, name, text, value)
         ("REGISTRATION", " "),
         ("COOKIE_SECURE", "off"),
         ("TRUSTED_ORIGINS", "*"),
+        ("SECRET_KEY_FALLBACKS", f"{SECRET_KEY} short"),
+        ("SECRET_KEY_FALLBACKS", f"{SECRET_KEY} -----BEGIN PUBLIC KEY----- {SECRET_KEY}"),
     ],
     ids=lambda text: text[:10],
 )
@@ -263,6 +317,9 @@ def test_text_that_cannot_be_read_is_refused_by_the_settings_name(name, text):
         ("TRUSTED_ORIGINS", ["https://a.example"], ("https://a.example",)),
         ("TRUSTED_ORIGINS", ("https://a.example",), ("https://a.example",)),
         ("SECRET_KEY", None, None),
+        ("SECRET_KEY_FALLBACKS", [SECRET_KEY, LONG_KEY], (SECRET_KEY, LONG_KEY)),
+        ("SECRET_KEY_FALLBACKS", (SECRET_KEY,), (SECRET_KEY,)),
+        ("SECRET_KEY_FALLBACKS", [], ()),
     ],
 )
 def test_a_mapping_may_hold_values_of_the_right_type(name, value, expected):

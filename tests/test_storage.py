@@ -19,6 +19,7 @@ from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import (
     AuthMiddleware,
     Settings,
+    context,
     databases,
     hash_password,
     permission_required,
@@ -59,7 +60,7 @@ def server(request, server_urls, pooling, open_database):
     """Return an empty database on a server."""
     opened = open_database(server_urls(request.param).replace(":", f"{pooling}:", 1))
     yield opened
-    storage.use(opened)
+    context.use(opened)
     User.delete().execute()
 
 
@@ -336,7 +337,7 @@ opened = storage.open_database(os.environ["DATABASE_URL"])
 backend = lambda: opened.execute_sql(os.environ["BACKEND"]).fetchone()
 User.objects.create(username="Ada", email="ada@example.org", hashed_password=os.environ["HASH"])
 parents = backend()
-storage.release_connection()
+storage.release_connection(opened)
 child = os.fork()
 if not child:
     assert opened.is_closed()
@@ -362,7 +363,7 @@ import os, sqlite3, sys
 from wsgiauth import User, storage
 opened = storage.open_database(os.environ["DATABASE_URL"])
 User.objects.create(username="Ada", email="ada@example.org", hashed_password=os.environ["HASH"])
-storage.release_connection()
+storage.release_connection(opened)
 is_ready, make_ready = os.pipe()
 may_end, let_end = os.pipe()
 child = os.fork()
@@ -453,7 +454,7 @@ def ask_as_ada(pooled_url):
         token = sessions.start(ada, tokens)
         if ended:
             sessions.end_all(ada)
-        storage.release_connection()
+        storage.release_connection(storage.current())
         headers = {"Authorization": f"Bearer {token}"}
         return TestApp(site).get(path, headers=headers, status="*")
 
@@ -558,7 +559,7 @@ def test_a_user_speaks_to_the_database_they_were_read_from(tmp_path, open_databa
     ada.save()
     assert User.objects.count() == 0
     assert ada.has_permission("reports.publish")
-    storage.use(first)
+    context.use(first)
     assert User.objects.get(is_staff=True).permissions == {"reports.publish"}
 
 
@@ -600,7 +601,7 @@ def lose_connection(server, server_urls):
         in_another_thread(lambda: end(number))
 
     def end(number):
-        storage.use(server)
+        context.use(server)
         if is_postgresql:
             server.execute_sql("SELECT pg_terminate_backend(%s, 5000)", (number,))
             return

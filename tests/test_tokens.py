@@ -1,19 +1,26 @@
 """Access tokens, and all that only looks like one."""
 
 import base64
+import hashlib
 import hmac
 import json
+import traceback
+from dataclasses import replace
 
 import jwt
 import pytest
+from webtest import TestApp
 
-from tests.sites import SECRET_KEY
+from tests.sites import PASSWORD, SECRET_KEY, USERNAME, echo
+from wsgiauth import AuthMiddleware
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
-from wsgiauth.tokens import Claims, Tokens
+from wsgiauth.tokens import Claims, Tokens, key_id
 
 KEY = 2 * SECRET_KEY  # long enough for each algorithm
 OTHER_KEY = KEY[::-1]
+OLD_KEY = KEY.swapcase()
+OLDER_KEY = OTHER_KEY.swapcase()
 NOW = 1_800_000_000
 SESSION = "u6GkV5wTQ2mZb9xL0cR3sA"
 
@@ -76,7 +83,7 @@ def test_any_jwt_library_reads_a_token_and_finds_nothing_personal(algorithm):
     assert jwt.decode_complete(
         token, KEY, algorithms=[algorithm], options={"verify_exp": False, "verify_iat": False}
     ) == {
-        "header": {"alg": algorithm, "typ": "at+jwt"},
+        "header": {"alg": algorithm, "typ": "at+jwt", "kid": key_id(KEY.encode())},
         "payload": {"sub": "7", "jti": SESSION, "iat": NOW, "exp": NOW + 300},
         "signature": jwt.utils.base64url_decode(token.rpartition(".")[2]),
     }
@@ -105,7 +112,8 @@ def test_only_the_configured_algorithm_is_verified(configured, used):
 @pytest.mark.parametrize(
     "algorithm",
     [
-        *("none", "None", "NONE", "hs256", "HS256 ", "HS256\0", "HS384", "RS256", "ES256", ""),
+        *("none", "None", "NONE", "hs256", "HS256 ", "HS256\0", "HS384", "HS512"),
+        *("RS256", "ES256", ""),
         *(None, True, 0, ["HS256"], {"HS256": "HS256"}),
     ],
     ids=repr,
@@ -173,6 +181,166 @@ def test_a_token_that_demands_an_extension_is_refused(parameters):
 )
 def test_a_signed_token_of_another_kind_is_no_access_token(header):
     assert verify(forged(header)) is None
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize(
+    "token",
+    [
+        pytest.param(forged(key=OTHER_KEY), id="another key"),
+        pytest.param(f"{FIRST}.{SECOND}.{encoded(bytes(32))}", id="a signature of zeros"),
+        pytest.param(f"{FIRST}.{SECOND}.A", id="a signature of impossible length"),
+        pytest.param(forged(b"[" * 2800, b"9" * 200, key=OTHER_KEY), id="a costly header"),
+        pytest.param(forged(claims=b"[" * 2800, key=OTHER_KEY), id="costly claims"),
+        pytest.param(forged({**HEADER, "alg": "none"}, key=""), id="alg none"),
+        pytest.param(f"{FIRST}.{SECOND}", id="two segments"),
+    ],
+)
+def test_nothing_is_read_of_a_token_that_we_did_not_sign(monkeypatch, token):
+    read = []
+
+    def loads(text, original=json.loads):
+        read.append(text)
+        return original(text)
+
+    tokens = tokens_of(SECRET_KEY_FALLBACKS=(OLD_KEY,))
+    monkeypatch.setattr(json, "loads", loads)
+    assert tokens.verify(token) is None
+    assert read == []
+    assert tokens.verify(GOOD) == VERIFIED
+    assert len(read) == 2
+
+
+# Keys that are replaced.
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("algorithm", [HS256, HS384, HS512])
+@pytest.mark.parametrize("key", [KEY, OLD_KEY, OLDER_KEY], ids=["new", "old", "older"])
+def test_a_token_of_any_of_our_keys_is_verified(algorithm, key):
+    token = tokens_of(SECRET_KEY=key, JWT_ALGORITHM=algorithm).issue(7, SESSION, NOW + 3540)
+    rotated = tokens_of(JWT_ALGORITHM=algorithm, SECRET_KEY_FALLBACKS=(OLD_KEY, OLDER_KEY))
+    assert rotated.verify(token) == VERIFIED
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("key", [OTHER_KEY, "", OLD_KEY + OLDER_KEY], ids=["other", "", "both"])
+def test_a_token_of_a_key_that_is_none_of_ours_is_refused(key):
+    rotated = tokens_of(SECRET_KEY_FALLBACKS=(OLD_KEY, OLDER_KEY))
+    assert rotated.verify(forged(key=key)) is None
+
+
+@pytest.mark.promise(1)
+def test_a_fallback_signs_nothing():
+    token = tokens_of(SECRET_KEY_FALLBACKS=(OLD_KEY,)).issue(7, SESSION, NOW + 3540)
+    assert verify(token) == VERIFIED
+    assert verify(token, SECRET_KEY=OLD_KEY) is None
+
+
+@pytest.mark.promise(2)
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        pytest.param({"header": {**HEADER, "alg": "HS512"}}, id="alg"),
+        pytest.param({"header": {**HEADER, "typ": "JWT"}}, id="typ"),
+        pytest.param({"header": {**HEADER, "crit": ["exp"]}}, id="crit"),
+        pytest.param({"claims": {**CLAIMS, "iss": "https://example.org"}}, id="issuer"),
+        pytest.param({"claims": {**CLAIMS, "exp": NOW}}, id="expired"),
+    ],
+)
+def test_a_token_of_a_fallback_is_checked_like_any_other(forgery):
+    assert verify(forged(**forgery, key=OLD_KEY), SECRET_KEY_FALLBACKS=(OLD_KEY,)) is None
+
+
+def key_id_of(key, **settings):
+    token = tokens_of(SECRET_KEY=key, **settings).issue(7, SESSION, NOW + 3540)
+    return jwt.get_unverified_header(token)["kid"]
+
+
+def test_a_key_has_one_id_whatever_else_is_configured():
+    assert key_id_of(KEY) == key_id_of(KEY, JWT_ALGORITHM=HS512, SECRET_KEY_FALLBACKS=(OLD_KEY,))
+
+
+def test_each_key_has_another_id():
+    keys = (KEY, OLD_KEY, OLDER_KEY, OTHER_KEY, KEY + "x")
+    assert len({key_id_of(key) for key in keys}) == len(keys)
+
+
+@pytest.mark.promise(30)
+@pytest.mark.parametrize(
+    "digest",
+    [
+        pytest.param(lambda key: key, id="key"),
+        pytest.param(lambda key: key[::-1], id="key backwards"),
+        *(
+            pytest.param(lambda key, name=name: hashlib.new(name, key).digest(), id=name)
+            for name in ("md5", "sha1", "sha256", "sha384", "sha512")
+        ),
+        pytest.param(lambda key: hmac.digest(key, b"", "sha256"), id="HMAC of nothing"),
+        pytest.param(lambda key: hmac.digest(b"", key, "sha256"), id="HMAC of the key"),
+    ],
+)
+def test_an_id_is_no_part_of_its_key_nor_of_a_digest_that_others_may_have(digest):
+    of_key = digest(KEY.encode())
+    spellings = (of_key.decode("latin-1"), of_key.hex(), encoded(of_key))
+    assert all(key_id_of(KEY) not in spelling for spelling in spellings)
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        pytest.param({}, id="none"),
+        pytest.param({"kid": key_id(OLD_KEY.encode())}, id="the other key's"),
+        pytest.param({"kid": key_id(OTHER_KEY.encode())}, id="a strange key's"),
+        *(
+            pytest.param({"kid": value}, id=ascii(value)[:20])
+            for value in ("", 7, None, True, [], [key_id(KEY.encode())], {"a": 1}, "\ud800", "\0")
+        ),
+        pytest.param({"kid": "../../../../etc/passwd"}, id="path"),
+        pytest.param({"kid": "x' UNION SELECT 'x"}, id="SQL"),
+        pytest.param({"kid": "http://127.0.0.1:9/key"}, id="address"),
+        pytest.param({"kid": "x" * 2000}, id="long"),
+    ],
+)
+@pytest.mark.parametrize("key", [KEY, OLD_KEY], ids=["new", "old"])
+def test_whatever_the_key_id_says_the_signature_decides(parameters, key):
+    rotated = tokens_of(SECRET_KEY_FALLBACKS=(OLD_KEY,))
+    assert rotated.verify(forged(HEADER | parameters, key=key)) == VERIFIED
+    assert rotated.verify(forged(HEADER | parameters, key=OTHER_KEY)) is None
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("key", [KEY, OLD_KEY], ids=["new", "old"])
+def test_the_right_key_id_helps_no_wrong_signature(key):
+    header = {**HEADER, "kid": key_id(key.encode())}
+    assert verify(forged(header, key=OTHER_KEY), SECRET_KEY_FALLBACKS=(OLD_KEY,)) is None
+
+
+def caller(site, **headers):
+    seen = TestApp(site).get("/", headers=headers).json
+    return seen["user"], seen["error"]
+
+
+def test_a_rotation_of_keys_logs_nobody_out(site, settings, ada, bearer):
+    headers = bearer(ada)
+    cookie = headers["Authorization"].replace("Bearer ", "wsgiauth=")
+    rotated = replace(settings, SECRET_KEY=OTHER_KEY, SECRET_KEY_FALLBACKS=(SECRET_KEY,))
+    for each in (site, AuthMiddleware(echo, rotated)):
+        assert caller(each, **headers) == caller(each, Cookie=cookie) == ("Ada", None)
+    forgotten = AuthMiddleware(echo, replace(rotated, SECRET_KEY_FALLBACKS=()))
+    assert caller(forgotten, **headers) == (None, "invalid_token")
+    assert caller(forgotten, Cookie=cookie) == (None, "invalid_token")
+
+
+def test_who_logs_in_after_a_rotation_stays_logged_in_without_the_old_key(site, settings, ada):
+    rotated = replace(settings, SECRET_KEY=OTHER_KEY, SECRET_KEY_FALLBACKS=(SECRET_KEY,))
+    login = {"username": USERNAME, "password": PASSWORD}
+    token = TestApp(AuthMiddleware(echo, rotated)).post_json("/auth/login", login).json
+    headers = {"Authorization": f"Bearer {token['access_token']}"}
+    done = AuthMiddleware(echo, replace(rotated, SECRET_KEY_FALLBACKS=()))
+    assert caller(done, **headers) == ("Ada", None)
+    assert caller(site, **headers) == (None, "invalid_token")
 
 
 @pytest.mark.promise(2)
@@ -386,9 +554,13 @@ def test_without_a_key_no_tokens_are_made():
     ],
 )
 def test_a_key_of_another_kind_is_refused_without_printing_it(key):
-    with pytest.raises(ConfigurationError, match=r"^SECRET_KEY must be a secret text") as caught:
-        Tokens(Settings(SECRET_KEY=key))
-    assert KEY not in repr(caught.value)
+    for name, settings in (
+        ("SECRET_KEY", Settings(SECRET_KEY=key)),
+        ("SECRET_KEY_FALLBACKS", Settings(SECRET_KEY=KEY, SECRET_KEY_FALLBACKS=(OLD_KEY, key))),
+    ):
+        with pytest.raises(ConfigurationError, match=f"^{name} must be a secret text") as caught:
+            Tokens(settings)
+        assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.promise(1)

@@ -7,6 +7,7 @@ import itertools
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
 from time import monotonic
 from typing import Any
@@ -20,13 +21,16 @@ FAILURES = (peewee.DatabaseError, peewee.InterfaceError, pool.MaxConnectionsExce
 
 BUSY_TIMEOUT = 5  # seconds to wait for a lock: SQLite's write lock, a server's row or table
 READ_TIMEOUT = 10  # seconds to wait for a server to say something; more than it waits for a lock
+CHECK_INTERVAL = 1  # seconds for which a file is taken for the one that it was
 SILENCE = 5  # seconds for which nobody tries to reach a server that was silent for more than one
 
 SQLITE: dict[str, Any] = {
     # Every commit here either follows a bcrypt hash, a thousand times dearer than an fsync, or
     # takes a right away. synchronous=NORMAL would save the fsync and could bring a revoked session
     # back to life after a power cut; FULL cannot.
-    "pragmas": {"foreign_keys": 1, "synchronous": "full"},
+    # Each thread has a connection, and each connection a cache: 1,000 KiB are as good as SQLite's
+    # 2,000 here, where another connection's write empties them.
+    "pragmas": {"foreign_keys": 1, "synchronous": "full", "cache_size": -1000},
     # IMMEDIATE takes the write lock at BEGIN: a transaction that first reads and then writes would
     # otherwise fail at once, without waiting, when another has written in between.
     "lock_type": "IMMEDIATE",
@@ -67,6 +71,11 @@ class Server(peewee.Database):
             return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
         attempt = super().execute_sql
         return self._twice(lambda: attempt(sql, params))  # type: ignore[no-untyped-call]
+
+    def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
+        """Return the first row of a SELECT, or None."""
+        with closing(self.execute_sql(sql, parameters)) as cursor:
+            return cursor.fetchone()
 
     def begin(self, *args: Any, **kwargs: Any) -> None:
         """Begin a transaction, on a new connection where this one is lost."""
@@ -151,42 +160,80 @@ def _psycopg_connection(read_timeout: float | None) -> Any:
     return Connection
 
 
+class FileConnection(sqlite3.Connection):
+    """A connection to an SQLite file.
+
+    Attributes:
+        inode: The file that it has open.
+        checked_at: When that was last seen to be the one at the path, as `monotonic` counts.
+        reader: Executes what is asked on every request; making a cursor takes its time.
+    """
+
+    inode: tuple[int, int]
+    checked_at: float
+    reader: sqlite3.Cursor
+
+
 class File(peewee.SqliteDatabase):
     """An SQLite file; connections do not outlive it when it is deleted or replaced.
 
     They would go on as if nothing had happened, and all that they wrote would be lost.
     """
 
-    connection: Callable[[], Any]
+    connection: Callable[[], FileConnection]
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
         """Execute, on a new connection where another file has taken the place of ours."""
+        self._follow_file()
+        return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
+
+    def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
+        """Return the first row of a SELECT, or None, without Peewee's detours.
+
+        For the one question of every request: that another file has taken the place of ours is
+        noticed within a second.
+        """
+        connection = self.connection()
+        if monotonic() - connection.checked_at > CHECK_INTERVAL:
+            self._follow_file()
+            connection = self.connection()
+        return connection.reader.execute(sql, parameters).fetchone()
+
+    def _follow_file(self) -> None:
         while not self.in_transaction() and self.connection().inode != _inode(self.database):
             discard_connection(self)
-        return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
+        self.connection().checked_at = monotonic()
 
     def rollback(self) -> None:
         """Roll back, unless SQLite has done so by itself, as on a full disk."""
         if self.connection().in_transaction:
             super().rollback()
 
-    def _connect(self) -> Any:
+    def _connect(self) -> FileConnection:
         inode = _inode(self.database)
         if inode is None:  # SQLite would make an empty one, which others may read
             raise peewee.OperationalError("the database file is gone")
-        connection = super()._connect()  # type: ignore[misc]
+        connection: FileConnection = super()._connect()  # type: ignore[misc]
         connection.inode = inode
+        connection.checked_at = monotonic()
+        connection.reader = connection.cursor()
         return connection
 
 
 class Memory(peewee.SqliteDatabase):
     """SQLite without a file, for tests: all threads reach the same tables, gone with the object."""
 
+    connection: Callable[[], Any]
+
     def __init__(self) -> None:
         name = next(_memory_names)
         super().__init__(name, uri=True, **SQLITE)
         # SQLite drops such a database with its last connection.
         self.anchor = sqlite3.connect(name, uri=True, check_same_thread=False)
+
+    def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
+        """Return the first row of a SELECT, or None."""
+        return self.connection().execute(sql, parameters).fetchone()
 
 
 def _inode(path: str) -> tuple[int, int] | None:

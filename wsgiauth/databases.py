@@ -1,7 +1,6 @@
 """From DATABASE_URL to a Peewee database, set up as accounts need it."""
 
 import os
-import sqlite3
 import stat
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from wsgiauth.connections import (
     DRIVERS,
     READ_TIMEOUT,
     SQLITE,
+    FileConnection,
     Memory,
     PostgreSQL,
     Server,
@@ -115,8 +115,7 @@ def _sqlite(driver: Any, parameters: dict[str, Any]) -> peewee.Database:
         return Memory()
     path = Path(parameters["database"]).absolute()  # servers may change their folder later
     _make_private_file(path)
-    factory = type("FileConnection", (sqlite3.Connection,), {})  # which can have an `inode`
-    parameters |= {"database": str(path), "factory": factory}
+    parameters |= {"database": str(path), "factory": FileConnection}
     parameters.setdefault("timeout", BUSY_TIMEOUT)
     if issubclass(driver, pool.PooledDatabase):
         parameters["check_same_thread"] = False  # a pool exists to hand connections around

@@ -8,14 +8,13 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterable
-from contextvars import ContextVar
 from datetime import datetime
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import peewee
 
-from wsgiauth import storage
+from wsgiauth import context
 from wsgiauth.fields import utc_now
 
 logger = logging.getLogger("wsgiauth")
@@ -30,9 +29,6 @@ CHANGES = (
     "user_deleted",
 )
 LEVELS = dict.fromkeys(CHANGES, logging.INFO) | dict.fromkeys(REFUSALS, logging.WARNING)
-
-# The REMOTE_ADDR of the request at work in this context; None outside any.
-client_address: ContextVar[str | None] = ContextVar("wsgiauth.client_address", default=None)
 
 _PLAIN = re.compile(r"(?!-$)[\w.:/-]+", re.ASCII)  # a dash alone stands for None
 
@@ -91,8 +87,8 @@ def emit(name: str, *, user_id: int | None = None, reason: str | None = None) ->
         user_id: Whose account it is about.
         reason: Why, or what exactly. Never anything that a client sent.
     """
-    event = Event(name, utc_now(), user_id, client_address.get(), reason)
-    chosen = storage.bound()
+    event = Event(name, utc_now(), user_id, context.client_address(), reason)
+    chosen = context.database()
     if chosen is None or name in REFUSALS or not chosen.in_transaction():
         _tell(event, chosen)
         return
@@ -105,7 +101,7 @@ def emit(name: str, *, user_id: int | None = None, reason: str | None = None) ->
 def _tell(event: Event, database: peewee.Database | None) -> None:
     fields = {name: getattr(event, name) for name in ("user_id", "address", "reason")}
     logger.log(LEVELS[event.name], "%s", event, extra={"event": event.name, **fields})
-    with storage.using(database):
+    with context.using(database):
         for subscriber in _subscribers.get(database, ()) if database is not None else ():
             try:
                 subscriber(event)

@@ -34,9 +34,15 @@ class UTCDateTimeField(peewee.DateTimeField):
         return value.astimezone(UTC).replace(tzinfo=None)
 
     def python_value(self, value: datetime | str) -> datetime:
-        """Return `value` as an aware datetime in UTC; SQLite keeps it as ISO 8601 text."""
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-        return moment.replace(tzinfo=UTC)
+        """Return `value` as an aware datetime in UTC."""
+        return as_utc(value)
+
+
+def as_utc(stored: datetime | str) -> datetime:
+    """Return a stored moment with its time zone; SQLite keeps it as ISO 8601 text."""
+    if isinstance(stored, str):
+        return datetime.fromisoformat(f"{stored}+00:00")
+    return stored.replace(tzinfo=UTC)
 
 
 def utc_now() -> datetime:

@@ -69,6 +69,29 @@ def permission_required(permission: str, redirect_url: str | None = None) -> Cal
     return _decorator(check_permission(permission), redirect_url)
 
 
+def ask_to_log_in(environ: WSGIEnvironment, redirect_url: str | None) -> Response:
+    """Return the answer to a caller who is not identified: the challenge, or the redirect.
+
+    Args:
+        environ: The request, with the keys that `AuthMiddleware` sets.
+        redirect_url: See `login_required`.
+    """
+    if redirect_url is None or "HTTP_AUTHORIZATION" in environ or not prefers_html(environ):
+        error = environ["wsgiauth.error"]
+        return failure(
+            environ,
+            HTTPStatus.UNAUTHORIZED,
+            error or "unauthenticated",
+            "Log in to open this page.",
+            headers=(challenge(error),),
+        )
+    is_page = environ["REQUEST_METHOD"] in ("GET", "HEAD")
+    # What the login page would refuse is not sent there: a Location that is five times as long as
+    # the path is more than proxies accept.
+    wanted = safe_next(path_asked_for(environ), "") if is_page else ""
+    return redirect(HTTPStatus.FOUND, with_next(root_url(environ) + redirect_url, wanted))
+
+
 class _Guarded:
     """A WSGI callable behind a check; in everything else it stands for what it wraps."""
 
@@ -136,7 +159,7 @@ def _refusal(
             " wrap the whole application, as in `application = AuthMiddleware(app)`."
         ) from None
     if user is None:
-        return _unidentified(environ, redirect_url)
+        return ask_to_log_in(environ, redirect_url)
     if permission is None:
         return None
     try:
@@ -145,27 +168,10 @@ def _refusal(
         storage.report_failure(error)
         return unavailable(environ)
     finally:
-        storage.release_connection()
+        storage.release_connection(storage.current())
     if is_allowed:
         return None
     events.emit("refused", user_id=user.id, reason=f"lacks {permission}")
     return failure(
         environ, HTTPStatus.FORBIDDEN, "forbidden", "Your account may not open this page."
     )
-
-
-def _unidentified(environ: WSGIEnvironment, redirect_url: str | None) -> Response:
-    if redirect_url is None or "HTTP_AUTHORIZATION" in environ or not prefers_html(environ):
-        error = environ["wsgiauth.error"]
-        return failure(
-            environ,
-            HTTPStatus.UNAUTHORIZED,
-            error or "unauthenticated",
-            "Log in to open this page.",
-            headers=(challenge(error),),
-        )
-    is_page = environ["REQUEST_METHOD"] in ("GET", "HEAD")
-    # What the login page would refuse is not sent there: a Location that is five times as long as
-    # the path is more than proxies accept.
-    wanted = safe_next(path_asked_for(environ), "") if is_page else ""
-    return redirect(HTTPStatus.FOUND, with_next(root_url(environ) + redirect_url, wanted))

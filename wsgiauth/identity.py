@@ -58,15 +58,13 @@ class Identifier:
         or in forms are never looked for.
 
         Args:
-            environ: The request; not changed. Without credentials it costs two look-ups.
+            environ: The request; not changed.
 
         Raises:
             peewee.DatabaseError: The database failed.
         """
         authorization = environ.get("HTTP_AUTHORIZATION")
         cookie = environ.get("HTTP_COOKIE")
-        if authorization is None and cookie is None:
-            return NOBODY
         token = bearer_token(authorization) if authorization is not None else None
         if token is None and cookie is not None:
             token = self._cookie_token(environ, cookie)
@@ -83,23 +81,24 @@ class Identifier:
         """Return the header that makes the browser drop the token."""
         return self._set_cookie(environ, "", 0)
 
+    def cookie_name(self, environ: WSGIEnvironment) -> str:
+        """Return what the cookie is called on a connection such as the request's."""
+        is_https = self._always_secure or environ["wsgi.url_scheme"] == "https"
+        return SECURE_COOKIE if is_https else PLAIN_COOKIE
+
     def _cookie_token(self, environ: WSGIEnvironment, cookie: str) -> str | None:
-        token = cookie_value(cookie, self._cookie_name(environ))
+        token = cookie_value(cookie, self.cookie_name(environ))
         if token is None or environ["REQUEST_METHOD"] in SAFE_METHODS:
             return token
         return token if is_same_origin(environ, self._trusted_origins) else None
 
     def _set_cookie(self, environ: WSGIEnvironment, value: str, max_age: int) -> tuple[str, str]:
-        name = self._cookie_name(environ)
+        name = self.cookie_name(environ)
         secure = "; Secure" if name == SECURE_COOKIE else ""
         return (
             "Set-Cookie",
             f"{name}={value}; Max-Age={max_age}; Path=/; HttpOnly; SameSite=Lax{secure}",
         )
-
-    def _cookie_name(self, environ: WSGIEnvironment) -> str:
-        is_https = self._always_secure or environ["wsgi.url_scheme"] == "https"
-        return SECURE_COOKIE if is_https else PLAIN_COOKIE
 
 
 def bearer_token(authorization: str) -> str | None:

@@ -10,14 +10,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from playhouse.pool import PooledDatabase
+
 from wsgiauth import storage
 from wsgiauth.app import AuthApp
+from wsgiauth.challenges import ChallengingApp
 from wsgiauth.connections import FAILURES
+from wsgiauth.context import enter, last_used, leave, use
 from wsgiauth.databases import file_risks
 from wsgiauth.endpoints import Auth
-from wsgiauth.events import Subscriber, client_address, subscribe
+from wsgiauth.events import Subscriber, subscribe
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.identity import NOBODY
+from wsgiauth.identity import NOBODY, Identity
 from wsgiauth.responses import unavailable
 from wsgiauth.settings import Settings
 
@@ -38,7 +42,8 @@ class AuthMiddleware:
       accepted, otherwise None.
     - `wsgiauth.root`, `wsgiauth.pages`: what the guards need to answer.
     - `REMOTE_USER` and `AUTH_TYPE`: the username and `Bearer`; absent for nobody.
-    - `webob.adhoc_attrs`: makes `webob.Request(environ).user` the same user.
+    - `webob.adhoc_attrs`, `bottle.request.ext.user`: make `request.user` the same user where
+      requests are WebOb's or Bottle's.
 
     When the database is away, requests with credentials are answered 503; those without reach
     `app` as always.
@@ -47,9 +52,15 @@ class AuthMiddleware:
         app: The application to wrap.
         settings: `Settings`, a mapping of the same names, or None for the process environment.
         mount: The path below which wsgiauth answers.
+        challenge: Whether a 401 of `app` itself becomes the challenge, or for a browser the
+            redirect to the login page: see `challenges.ChallengingApp`.
         on_event: Called with each `events.Event` of this site's accounts, in the thread in which
             it happens; one that raises is logged and changes nothing. It should be quick: a login
             waits for it, and those behind it.
+
+    Attributes:
+        auth: What the settings made: see `endpoints.Auth`.
+        database: The account database, as Peewee knows it.
 
     Raises:
         ConfigurationError: A setting is missing or wrong, or the database cannot be used. The
@@ -62,6 +73,7 @@ class AuthMiddleware:
         settings: Settings | Mapping[str, Any] | None = None,
         *,
         mount: str = "/auth",
+        challenge: bool = False,
         on_event: Subscriber | Iterable[Subscriber] = (),
     ) -> None:
         if not callable(app):
@@ -70,39 +82,44 @@ class AuthMiddleware:
             raise ConfigurationError('mount must be a path such as "/auth".')
         subscribers = _callables(on_event)
         settings = _settings(settings)
-        auth = Auth.from_settings(settings, mount)
-        self._app = app
+        self.auth = Auth.from_settings(settings, mount)
+        self._app = ChallengingApp(app, f"{mount}/login") if challenge else app
         self._mount = mount
-        self._identifier = auth.identifier
-        self._pages = auth.pages
-        self._auth_app = AuthApp(auth)
-        self._database = storage.open_database(settings.DATABASE_URL)
-        subscribe(self._database, subscribers)
-        for risk in settings.risks() + file_risks(self._database):
+        self._identify = self.auth.identifier.identify
+        self._pages = self.auth.pages
+        self._auth_app = AuthApp(self.auth)
+        self.database = storage.open_database(settings.DATABASE_URL)
+        self._is_pooled = isinstance(self.database, PooledDatabase)
+        subscribe(self.database, subscribers)
+        for risk in settings.risks() + file_risks(self.database):
             logger.warning("%s", risk)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request, or pass it on (PEP 3333)."""
-        database_before = storage.enter(self._database)
-        address_before = client_address.set(environ.get("REMOTE_ADDR"))
+        entered = enter((self.database, environ))
         try:
-            return self._respond(environ, start_response)
+            environ["wsgiauth.root"] = environ.get("SCRIPT_NAME", "")
+            environ["wsgiauth.pages"] = self._pages
+            path = environ.get("PATH_INFO", "")
+            if path.startswith(self._mount) and path[len(self._mount) :][:1] in ("", "/"):
+                return self._auth_app(self._below_mount(environ), start_response)
+            identity = NOBODY
+            if "HTTP_AUTHORIZATION" in environ or "HTTP_COOKIE" in environ:
+                try:
+                    identity = self._identify(environ)
+                except FAILURES as error:
+                    storage.report_failure(error)
+                    return unavailable(environ)(environ, start_response)
+                if self._is_pooled:
+                    storage.release_connection(self.database)
+            _tell(environ, identity)
+            return self._app(environ, start_response)
         finally:
-            client_address.reset(address_before)
-            storage.leave(self._database, database_before)
-
-    def _respond(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        environ["wsgiauth.root"] = environ.get("SCRIPT_NAME", "")
-        environ["wsgiauth.pages"] = self._pages
-        path = environ.get("PATH_INFO", "")
-        if path.startswith(self._mount) and path[len(self._mount) :][:1] in ("", "/"):
-            return self._auth_app(self._below_mount(environ), start_response)
-        try:
-            self._identify(environ)
-        except FAILURES as error:
-            storage.report_failure(error)
-            return unavailable(environ)(environ, start_response)
-        return self._app(environ, start_response)
+            leave(entered)
+            if last_used() is not self.database:
+                use(self.database)  # for an answer that is only now being streamed
+            if self._is_pooled:
+                storage.release_connection(self.database)
 
     def _below_mount(self, environ: WSGIEnvironment) -> WSGIEnvironment:
         return {
@@ -111,27 +128,25 @@ class AuthMiddleware:
             "PATH_INFO": environ["PATH_INFO"][len(self._mount) :],
         }
 
-    def _identify(self, environ: WSGIEnvironment) -> None:
-        """Write into `environ` who is calling."""
-        identity = self._identifier.identify(environ)
-        if identity is not NOBODY:
-            storage.release_connection()
-        environ["wsgiauth.user"] = user = identity.user
-        environ["wsgiauth.session"] = identity.session_id
-        environ["wsgiauth.error"] = identity.error
-        # A new dictionary each time: copies of a request share theirs.
-        others = environ.get("webob.adhoc_attrs")
-        environ["webob.adhoc_attrs"] = {
-            **(others if isinstance(others, dict) else {}),
-            "user": user,
-        }
-        if user is None:
-            environ.pop("REMOTE_USER", None)
-            environ.pop("AUTH_TYPE", None)
-            return
+
+def _tell(environ: WSGIEnvironment, identity: Identity) -> None:
+    """Write into `environ` who is calling."""
+    user, environ["wsgiauth.session"], environ["wsgiauth.error"] = identity
+    environ["wsgiauth.user"] = environ["bottle.request.ext.user"] = user
+    # A new dictionary each time: copies of a request share theirs.
+    others = environ.get("webob.adhoc_attrs")
+    environ["webob.adhoc_attrs"] = (
+        {**others, "user": user} if isinstance(others, dict) else {"user": user}
+    )
+    if user is not None:
         # PEP 3333: text in the environ is bytes, disguised as Latin-1.
         environ["REMOTE_USER"] = user.username.encode().decode("latin-1")
         environ["AUTH_TYPE"] = "Bearer"
+        return
+    if "REMOTE_USER" in environ:
+        del environ["REMOTE_USER"]
+    if "AUTH_TYPE" in environ:
+        del environ["AUTH_TYPE"]
 
 
 def _callables(on_event: Subscriber | Iterable[Subscriber]) -> list[Subscriber]:

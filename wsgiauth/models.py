@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import peewee
 
-from wsgiauth import events, names, storage
+from wsgiauth import context, events, names, storage
 from wsgiauth.exceptions import TakenError, ValidationError
-from wsgiauth.fields import BcryptHashField, UTCDateTimeField, utc_now
+from wsgiauth.fields import BcryptHashField, UTCDateTimeField, as_utc, utc_now
 from wsgiauth.objects import UserObjects
 from wsgiauth.storage import Statement, database
 
@@ -57,14 +57,14 @@ class User(_Model):
 
     # The database that the user was read from. Wherever the object is carried, into a thread or
     # into the request of another site in the same process, it speaks to that one.
-    _origin: peewee.Database | None = None
+    origin: peewee.Database | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._origin = storage.bound()
+        self.origin = context.database()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_origin"}
+        return {name: value for name, value in vars(self).items() if name != "origin"}
 
     def __repr__(self) -> str:
         return f"<User {self.id} {self.username!r}>"
@@ -72,11 +72,16 @@ class User(_Model):
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> "User":
         """Return the user that a row of `User.select()` holds, without Peewee's detours."""
-        user = cls(__no_default__=True)
+        user: Any = cls.__new__(cls)
         user.__data__ = data = dict(zip(_USER_COLUMNS, row, strict=True))
-        for name, python_value in _CONVERTED_COLUMNS:
-            data[name] = python_value(data[name])  # type: ignore[no-untyped-call]
-        return user
+        for name in _FLAGS:  # for which SQLite has no type
+            data[name] = bool(data[name])
+        data["created_at"] = as_utc(data["created_at"])
+        user.__rel__ = {}
+        user._dirty = set()
+        user.origin = context.database()
+        made: User = user
+        return made
 
     def save(self, force_insert: bool = False, only: Any = None) -> int | bool:
         """Write what was changed; one transaction, with the sessions that the change ends.
@@ -179,7 +184,7 @@ class User(_Model):
 
     def _at_home(self) -> AbstractContextManager[None]:
         # Named in every case: in a thread that has no context, events would find no subscribers.
-        return storage.using(self._origin or storage.current())
+        return context.using(self.origin or storage.current())
 
     def _check_names(self, changed: set[str]) -> None:
         written: dict[str, str] = {
@@ -240,11 +245,7 @@ User.objects = UserObjects(User)
 
 _KEY_OF = {"username": User.username_key, "email": User.email_key}
 _USER_COLUMNS = [field.name for field in User._meta.sorted_fields]
-_CONVERTED_COLUMNS = [  # those that SQLite has no type for
-    (field.name, field.python_value)
-    for field in User._meta.sorted_fields
-    if isinstance(field, peewee.BooleanField | peewee.DateTimeField)
-]
+_FLAGS = [field.name for field in User._meta.sorted_fields if field.field_type == "BOOL"]
 _PERMISSIONS_OF = Statement(lambda: Permission.select(Permission.name).where(Permission.user == 0))
 
 

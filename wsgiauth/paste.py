@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from wsgiref.types import WSGIApplication
 
 from wsgiauth.middleware import AuthMiddleware
+from wsgiauth.settings import switch
 
 
 def filter_app_factory(
@@ -18,10 +19,11 @@ def filter_app_factory(
     Args:
         app: What the filter stands in front of.
         global_config: The ini file's `[DEFAULT]` section; not used.
-        settings: `Settings` by their names, and `mount`.
+        settings: `Settings` by their names, `mount`, and `challenge` (`on` or `off`).
 
     Raises:
         ConfigurationError: See `AuthMiddleware`.
     """
     mount = settings.pop("mount", "/auth")
-    return AuthMiddleware(app, {**os.environ, **settings}, mount=mount)
+    challenge = switch("challenge", settings.pop("challenge", "off"))
+    return AuthMiddleware(app, {**os.environ, **settings}, mount=mount, challenge=challenge)

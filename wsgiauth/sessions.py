@@ -87,10 +87,9 @@ def find(token: str, tokens: Tokens) -> Login | None:
     row = _FIND.fetchone(claims.session_id, int(tokens.now()))
     if row is None:
         return None
-    user = User.from_row(row)
-    if str(user.id) != claims.subject:
+    if str(row[0]) != claims.subject:
         return None
-    return Login(user, claims.session_id)
+    return Login(User.from_row(row), claims.session_id)
 
 
 def end(session_id: str, user: User) -> None:

@@ -7,19 +7,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
+from wsgiauth import secret_keys
 from wsgiauth.exceptions import ConfigurationError
-
-# RFC 7518 section 3.2: a key at least as long as the hash's output, in bytes.
-MINIMUM_KEY_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}
 
 # OWASP Password Storage Cheat Sheet: a bcrypt work factor of 10 at the least.
 MINIMUM_SAFE_ROUNDS = 10
 
-_PLACEHOLDER = re.compile(
-    r"change[-_ ]?(?:me|this|it)|placeholder|insecure|example|secret[-_ ]?key|^<.*>$"
-    r"|(?:your|my)[-_ ](?:\w+[-_ ])*(?:secret|key)",
-    re.IGNORECASE,
-)
 # As browsers write them (the URL standard, "serialization of an origin"); compared exactly.
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?")
 _DEFAULT_PORT = re.compile(r"http:.*:80|https:.*:443")
@@ -57,6 +50,8 @@ class Settings:
     Attributes:
         SECRET_KEY: Signs tokens (HMAC, RFC 7518 section 3.2), used exactly as written. Needed
             wherever tokens are issued or verified; managing users works without it.
+        SECRET_KEY_FALLBACKS: Keys that have signed before; they still verify, until their last
+            token has expired.
         JWT_ALGORITHM: `HS256`, `HS384` or `HS512`.
         JWT_EXPIRY_MINUTES: How long a login lasts, in whole minutes.
         JWT_ISSUER: The `iss` claim, set and demanded when given.
@@ -89,6 +84,7 @@ class Settings:
     """
 
     SECRET_KEY: str | None = field(default=None, repr=False)
+    SECRET_KEY_FALLBACKS: tuple[str, ...] = field(default=(), repr=False)
     JWT_ALGORITHM: str = "HS256"
     JWT_EXPIRY_MINUTES: int = 60
     JWT_ISSUER: str | None = None
@@ -138,7 +134,10 @@ class Settings:
         return cls.from_mapping(os.environ)
 
     def __post_init__(self) -> None:
-        if self.JWT_ALGORITHM not in tuple(MINIMUM_KEY_BYTES):
+        for name in ("SECRET_KEY_FALLBACKS", "TRUSTED_ORIGINS"):
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.JWT_ALGORITHM not in tuple(secret_keys.MINIMUM_BYTES):
             raise _wrong("JWT_ALGORITHM", "one of HS256, HS384, HS512")
         for name, (lowest, highest) in _RANGES.items():
             _check_whole_number(self, name, lowest, highest)
@@ -155,7 +154,18 @@ class Settings:
         if self.TEMPLATES is not None and not _is_folder(self.TEMPLATES):
             raise _wrong("TEMPLATES", "a folder that exists")
         self._check_trusted_origins()
-        self._check_secret_key()
+        self._check_secret_keys()
+
+    def secret_keys(self) -> list[tuple[str, str]]:
+        """Return the keys that verify, each after the name of its setting; the first one signs.
+
+        Raises:
+            ConfigurationError: There is no SECRET_KEY.
+        """
+        return [
+            ("SECRET_KEY", self.require_secret_key()),
+            *(("SECRET_KEY_FALLBACKS", key) for key in self.SECRET_KEY_FALLBACKS),
+        ]
 
     def require_secret_key(self) -> str:
         """Return SECRET_KEY.
@@ -193,24 +203,34 @@ class Settings:
             and not _DEFAULT_PORT.fullmatch(origin)
             for origin in self.TRUSTED_ORIGINS
         ):
-            expected = "a tuple of origins as browsers write them, such as https://app.example.org"
+            expected = "several origins as browsers write them, such as https://app.example.org"
             raise _wrong("TRUSTED_ORIGINS", expected)
 
-    def _check_secret_key(self) -> None:
-        if self.SECRET_KEY is None:
-            return
-        hint = "`python -m wsgiauth secret` prints a good one"
-        if not isinstance(self.SECRET_KEY, str):
-            raise _wrong("SECRET_KEY", f"a text; {hint}")
-        length = _utf8_length(self.SECRET_KEY)
-        if length is None:
-            raise _wrong("SECRET_KEY", f"text that UTF-8 can encode; {hint}")
-        minimum = MINIMUM_KEY_BYTES[self.JWT_ALGORITHM]
-        if length < minimum:
-            raise _wrong("SECRET_KEY", f"at least {minimum} bytes for {self.JWT_ALGORITHM}; {hint}")
-        # A random key of this length with fewer than eight different characters does not happen.
-        if _PLACEHOLDER.search(self.SECRET_KEY) or len(set(self.SECRET_KEY)) < 8:
-            raise _wrong("SECRET_KEY", f"random, not a placeholder; {hint}")
+    def _check_secret_keys(self) -> None:
+        if not isinstance(self.SECRET_KEY_FALLBACKS, tuple):
+            raise _wrong("SECRET_KEY_FALLBACKS", "several keys: a list or tuple of texts")
+        if self.SECRET_KEY is not None:
+            self._check_key("SECRET_KEY", self.SECRET_KEY)
+        for key in self.SECRET_KEY_FALLBACKS:
+            self._check_key("SECRET_KEY_FALLBACKS", key)
+
+    def _check_key(self, name: str, key: object) -> None:
+        demand = secret_keys.unmet_demand(key, self.JWT_ALGORITHM)
+        if demand is not None:
+            raise _wrong(name, f"{demand}; `python -m wsgiauth secret` prints a good one")
+
+
+def switch(name: str, value: Any) -> Any:
+    """Return a setting that may be written as text, as True or False; what is no text, as it is.
+
+    Raises:
+        ConfigurationError: The text is neither on nor off.
+    """
+    if not isinstance(value, str):
+        return value
+    if value.strip().lower() not in _WORDS:
+        raise _wrong(name, "on or off")
+    return _WORDS[value.strip().lower()]
 
 
 def _wrong(name: str, expected: str) -> ConfigurationError:
@@ -226,13 +246,6 @@ def _check_whole_number(settings: Settings, name: str, lowest: int, highest: int
     value = getattr(settings, name)
     if type(value) is not int or not lowest <= value <= highest:  # bool is an int to isinstance
         raise _out_of_range(name)
-
-
-def _utf8_length(text: str) -> int | None:
-    try:
-        return len(text.encode())
-    except UnicodeEncodeError:  # never the context of another error, for it holds the text
-        return None
 
 
 def _is_folder(name: str) -> bool:
@@ -254,29 +267,28 @@ def _whole_number(name: str, value: Any) -> Any:
     return int(value)
 
 
-def _switch(name: str, value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    if value.strip().lower() not in _WORDS:
-        raise _wrong(name, "on or off")
-    return _WORDS[value.strip().lower()]
-
-
 def _auto_or_on(_name: str, value: Any) -> Any:
     if value is True or (isinstance(value, str) and _WORDS.get(value.strip().lower())):
         return "on"
     return value.strip().lower() if isinstance(value, str) else value
 
 
+def _keys(_name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return tuple(value.split())
+    return value
+
+
 def _origins(_name: str, value: Any) -> Any:
     if isinstance(value, str):
         return tuple(value.replace(",", " ").split())
-    return tuple(value) if isinstance(value, list) else value
+    return value
 
 
 _READERS: dict[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(_RANGES, _whole_number),
-    "REGISTRATION": _switch,
+    "REGISTRATION": switch,
     "COOKIE_SECURE": _auto_or_on,
     "TRUSTED_ORIGINS": _origins,
+    "SECRET_KEY_FALLBACKS": _keys,
 }

@@ -8,13 +8,12 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar, Token
 from typing import Any
 
 import peewee
 from playhouse.pool import PooledDatabase
 
-from wsgiauth import forking, schema
+from wsgiauth import context, forking, schema
 from wsgiauth.connections import FAILURES, discard_connection
 from wsgiauth.databases import database_of
 from wsgiauth.exceptions import ConfigurationError
@@ -22,11 +21,6 @@ from wsgiauth.settings import Settings
 
 logger = logging.getLogger("wsgiauth")
 
-_Token = Token[peewee.Database | None]
-
-# While a request is answered, and what is left behind afterwards for an answer that is streamed.
-_serving: ContextVar[peewee.Database | None] = ContextVar("wsgiauth.serving", default=None)
-_in_context: ContextVar[peewee.Database | None] = ContextVar("wsgiauth.database", default=None)
 _opened_last: peewee.Database | None = None
 
 
@@ -54,7 +48,7 @@ def current() -> peewee.Database:
     Raises:
         ConfigurationError: See `open_database`.
     """
-    chosen = bound()
+    chosen = context.database()
     if chosen is not None:
         return chosen
     if _opened_last is not None:
@@ -62,42 +56,6 @@ def current() -> peewee.Database:
     url = os.environ.get("DATABASE_URL")
     settings = Settings(DATABASE_URL=url) if url else Settings()
     return open_database(settings.DATABASE_URL)
-
-
-def bound() -> peewee.Database | None:
-    """Return the database of this context, or None where it has none."""
-    return _serving.get() or _in_context.get()
-
-
-def use(chosen: peewee.Database) -> None:
-    """Make `chosen` the current database of this context, until another is."""
-    _in_context.set(chosen)
-
-
-@contextmanager
-def using(chosen: peewee.Database | None) -> Iterator[None]:
-    """Make `chosen` the current database for a while; None leaves it as it is."""
-    token = _serving.set(chosen or _serving.get())
-    try:
-        yield
-    finally:
-        _serving.reset(token)
-
-
-def enter(chosen: peewee.Database) -> _Token:
-    """Begin to answer a request from `chosen`; returns what `leave` wants to know."""
-    return _serving.set(chosen)
-
-
-def leave(chosen: peewee.Database, token: _Token) -> None:
-    """End what `enter` began: give a pooled connection back, and the context with it.
-
-    A request that was answered within another one, as a view may do, leaves the other's database
-    behind. Otherwise `chosen` stays, for an answer that is only now being streamed.
-    """
-    _serving.reset(token)
-    _in_context.set(chosen)
-    _release(chosen)
 
 
 def open_database(
@@ -138,13 +96,16 @@ def open_database(
         raise ConfigurationError(message) from error
     _opened_last = opened
     forking.watch(opened)
-    use(opened)
+    context.use(opened)
     return opened
 
 
-def release_connection() -> None:
+def release_connection(opened: peewee.Database) -> None:
     """Give a pooled connection back; one that belongs to the thread stays open."""
-    _release(current())
+    if not isinstance(opened, PooledDatabase) or opened.is_closed():
+        return
+    if not opened.in_transaction():  # whoever began one still needs the connection
+        opened.close()
 
 
 def report_failure(error: Exception) -> None:
@@ -171,22 +132,21 @@ class Statement:
 
     def fetchone(self, *parameters: object) -> tuple[Any, ...] | None:
         """Execute and return the first row, or None."""
-        cursor = self._execute(parameters)
-        row: tuple[Any, ...] | None = cursor.fetchone()
-        cursor.close()  # an SQLite statement left half read would hold its snapshot
+        opened: Any = current()
+        row: tuple[Any, ...] | None = opened.fetchone(self._sql_for(opened), parameters)
         return row
 
     def fetchall(self, *parameters: object) -> list[tuple[Any, ...]]:
         """Execute and return every row."""
-        return list(self._execute(parameters).fetchall())
-
-    def _execute(self, parameters: tuple[object, ...]) -> Any:
         opened = current()
+        return list(opened.execute_sql(self._sql_for(opened), parameters).fetchall())
+
+    def _sql_for(self, opened: peewee.Database) -> str:
         sql = self._sql.get(type(opened))
         if sql is None:
             sql, _ = opened.get_sql_context().sql(self._query()).query()
             self._sql[type(opened)] = sql
-        return opened.execute_sql(sql, parameters)
+        return sql
 
 
 @contextmanager
@@ -202,13 +162,6 @@ def _unhurried(opened: peewee.Database) -> Iterator[None]:
         yield
     finally:
         server.lock_timeout, server.read_timeout = usual
-
-
-def _release(opened: peewee.Database) -> None:
-    if not isinstance(opened, PooledDatabase) or opened.is_closed():
-        return
-    if not opened.in_transaction():  # whoever began one still needs the connection
-        opened.close()
 
 
 database = _CurrentDatabase()

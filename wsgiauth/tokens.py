@@ -3,6 +3,7 @@
 A token alone identifies nobody; `sessions` asks the database whether its login still stands.
 """
 
+import hmac
 import json
 import re
 import time
@@ -12,13 +13,14 @@ from typing import Any, NamedTuple
 
 import jwt
 from jwt.algorithms import HMACAlgorithm
+from jwt.utils import base64url_decode, base64url_encode
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
 
 TYPE = "at+jwt"  # RFC 9068 section 2.1
 MAX_LENGTH = 4096  # characters
-CACHE_SIZE = 4096  # tokens, of about 600 bytes each with their claims
+CACHE_SIZE = 16_384  # tokens, of about 600 bytes each with their claims
 
 # Checked before anything is decoded. PyJWT would accept padding, of which tokens have none
 # (RFC 7515 section 2), and so more than one spelling of the same token.
@@ -51,49 +53,39 @@ class _InvalidTokenError(Exception):
     """Raised rather than returned, so that the cache keeps no garbage."""
 
 
-class _PreparedHMAC(HMACAlgorithm):
-    """HMAC with its one key prepared; PyJWT would look into the key anew for each token."""
-
-    def __init__(self, algorithm: str, key: str) -> None:
-        super().__init__(_HASHES[algorithm])
-        self._prepared_key = super().prepare_key(key)
-
-    def prepare_key(self, key: Any) -> bytes:
-        return self._prepared_key
-
-
 class Tokens:
-    """Issues and verifies access tokens (RFC 7519, RFC 9068) under one key and algorithm.
+    """Issues and verifies access tokens (RFC 7519, RFC 9068) under one algorithm.
+
+    SECRET_KEY signs; it and SECRET_KEY_FALLBACKS verify. The header's `kid` tells other services
+    which key it was; here it is not looked at, for no header ever chooses a key (RFC 8725
+    section 3.1).
 
     Args:
-        settings: `SECRET_KEY`, `JWT_ALGORITHM`, `JWT_EXPIRY_MINUTES`, `JWT_ISSUER`,
-            `JWT_AUDIENCE`.
+        settings: `SECRET_KEY`, `SECRET_KEY_FALLBACKS`, `JWT_ALGORITHM`, `JWT_EXPIRY_MINUTES`,
+            `JWT_ISSUER`, `JWT_AUDIENCE`.
         clock: Returns the time in seconds since the epoch.
 
     Raises:
-        ConfigurationError: SECRET_KEY is missing, or is an asymmetric key or a JWK.
+        ConfigurationError: SECRET_KEY is missing, or a key is an asymmetric key or a JWK.
     """
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
         self.lifetime = settings.JWT_EXPIRY_MINUTES * 60  # seconds
         self.now = clock
         self._algorithm = settings.JWT_ALGORITHM
+        self._hmac = HMACAlgorithm(_HASHES[settings.JWT_ALGORITHM])
+        self._keys = [self._prepared(name, key) for name, key in settings.secret_keys()]
+        self._header = {"typ": TYPE, "kid": key_id(self._keys[0])}
         self._registered = {
             name: value
             for name, value in (("iss", settings.JWT_ISSUER), ("aud", settings.JWT_AUDIENCE))
             if value is not None
         }
-        # Only the configured algorithm is known at all, so that no header can choose another.
-        self._jws = jwt.PyJWS(algorithms=[])
-        try:
-            prepared = _PreparedHMAC(self._algorithm, settings.require_secret_key())
-        except jwt.InvalidKeyError:
-            message = "SECRET_KEY must be a secret text, not an asymmetric key or a JWK."
-            raise ConfigurationError(message) from None
-        self._jws.register_algorithm(self._algorithm, prepared)
         # A signature once verified stays verified, and so do claims that never change; what
         # changes, the time and the login's row, is asked on every request.
         self._claims_of = lru_cache(maxsize=CACHE_SIZE)(self._decode)
+        # Asked of signed tokens only, so that there are as many as there are keys.
+        self._is_ours = lru_cache(maxsize=16)(self._check_header)
 
     def issue(self, user_id: int, session_id: str, expires_at: int) -> str:
         """Return the signed token of a login.
@@ -110,11 +102,11 @@ class Tokens:
             "exp": expires_at,
             **self._registered,
         }
-        return self._jws.encode(
+        return jwt.api_jws.encode(
             json.dumps(payload, separators=(",", ":")).encode(),
-            "",
+            self._keys[0],
             self._algorithm,
-            headers={"typ": TYPE},
+            headers=self._header,
         )
 
     def verify(self, token: str) -> Claims | None:
@@ -129,19 +121,45 @@ class Tokens:
         return claims if claims.expires_at > self.now() else None
 
     def _decode(self, token: str) -> Claims:
+        """Return the claims of a signed token. Nothing is decoded before its signature is right.
+
+        Therefore the segments are taken apart here, while PyJWT computes and compares.
+        """
         if len(token) > MAX_LENGTH or not _TOKEN.fullmatch(token):
             raise _InvalidTokenError
+        signed, _, signature = token.rpartition(".")
+        header, _, payload = signed.partition(".")
         try:
-            verified = self._jws.decode_complete(token, "", algorithms=[self._algorithm])
-            payload = json.loads(verified["payload"].decode())
-        except (jwt.PyJWTError, ValueError, RecursionError):
+            if self._is_signed(signed.encode(), base64url_decode(signature)) and self._is_ours(
+                header
+            ):
+                return self._checked(json.loads(base64url_decode(payload).decode()))
+        except (ValueError, RecursionError):  # neither base64, UTF-8 nor JSON
             raise _InvalidTokenError from None
-        header = verified["header"]
-        if header.get("typ") != TYPE or "crit" in header or not isinstance(payload, dict):
-            raise _InvalidTokenError
-        return self._checked(payload)
+        raise _InvalidTokenError
 
-    def _checked(self, payload: dict[str, Any]) -> Claims:
+    def _is_signed(self, signed: bytes, signature: bytes) -> bool:
+        return any(self._hmac.verify(signed, key, signature) for key in self._keys)
+
+    def _check_header(self, segment: str) -> bool:
+        header = json.loads(base64url_decode(segment).decode())
+        return (
+            isinstance(header, dict)
+            and header.get("alg") == self._algorithm
+            and header.get("typ") == TYPE
+            and "crit" not in header
+        )
+
+    def _prepared(self, name: str, key: str) -> bytes:
+        try:
+            return self._hmac.prepare_key(key)
+        except jwt.InvalidKeyError:
+            message = f"{name} must be a secret text, not an asymmetric key or a JWK."
+            raise ConfigurationError(message) from None
+
+    def _checked(self, payload: Any) -> Claims:
+        if not isinstance(payload, dict):
+            raise _InvalidTokenError
         subject, session_id = payload.get("sub"), payload.get("jti")
         issued_at, expires_at = payload.get("iat"), payload.get("exp")
         if (
@@ -156,3 +174,8 @@ class Tokens:
         ):
             return Claims(subject, session_id, expires_at)
         raise _InvalidTokenError
+
+
+def key_id(key: bytes) -> str:
+    """Return the `kid` of a key (RFC 7515 section 4.1.4), which tells nothing about it."""
+    return base64url_encode(hmac.digest(key, b"wsgiauth key id", "sha256")[:6]).decode()

@@ -1,0 +1,752 @@
+"""`AuthMiddleware(challenge=True)`: a 401 of the application, answered as a guard would."""
+
+import io
+import sys
+from types import SimpleNamespace
+from urllib.request import urlopen
+from wsgiref.util import FileWrapper
+from wsgiref.validate import validator
+
+import pytest
+from webob import Request, exc
+from webob.dec import wsgify
+from webtest import TestApp
+
+from tests.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo, serving
+from wsgiauth import AuthMiddleware, login_required, storage
+
+CHALLENGE = 'Bearer realm="wsgiauth"'
+INVALID_TOKEN = 'Bearer realm="wsgiauth", error="invalid_token"'
+
+PLAIN = ("Content-Type", "text/plain")
+COOKIE = ("Set-Cookie", "theme=dark; Path=/")
+UNAUTHORIZED = ("401 Unauthorized", [PLAIN, COOKIE, ("X-Powered-By", "an application")])
+FINE = ("200 OK", [PLAIN])
+FAILED = ("500 Internal Server Error", [PLAIN])
+BODY = b"not for you"
+
+ADDRESS = "/reports?page=2"
+LOGIN_AND_BACK = "/auth/login?next=%2Freports%3Fpage%3D2"
+
+
+@pytest.fixture
+def stage():
+    """Return an application that shows whichever view a test puts on it."""
+    return SimpleNamespace(view=echo)
+
+
+@pytest.fixture
+def application(stage):
+    return lambda environ, start_response: stage.view(environ, start_response)
+
+
+@pytest.fixture
+def site(settings, application):
+    middleware = AuthMiddleware(application, settings, challenge=True)
+    yield middleware
+    storage.discard_connection(storage.current())
+
+
+class Server:
+    """What a server does with the answer to one request, a step at a time (PEP 3333)."""
+
+    def __init__(self, site, headers=BROWSER, **environ):
+        self.environ = {**Request.blank(ADDRESS, headers=headers).environ, **environ}
+        self.status = self.headers = None
+        self.sent = []
+        self.app_iter = site(self.environ, self.start_response)
+
+    def start_response(self, status, headers, exc_info=None):
+        if exc_info is not None and self.sent:
+            raise exc_info[1].with_traceback(exc_info[2])
+        assert exc_info is not None or self.status is None, "an answer begins once"
+        self.status, self.headers = status, dict(headers)
+        return self.sent.append
+
+    def send(self):
+        for chunk in self.app_iter:
+            assert self.status is not None, "an answer begins before its first chunk"
+            self.sent.append(chunk)
+        return self
+
+    def close(self):
+        if hasattr(self.app_iter, "close"):
+            self.app_iter.close()
+        return self
+
+
+class Body:
+    """The chunks of an answer, begun with the first of them; it notes what is done with it."""
+
+    def __init__(self, *chunks, begin=lambda: None):
+        self.done = []
+        self._begin = begin
+        self._chunks = iter(chunks)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if "read" not in self.done:
+            self._begin()
+        self.done.append("read")
+        return next(self._chunks)
+
+    def close(self):
+        self.done.append("closed")
+
+
+def failure():
+    """Return the `exc_info` of an exception that is being handled."""
+    try:
+        raise LookupError("of the application")
+    except LookupError:
+        return sys.exc_info()
+
+
+# Every way in which an application can answer 401.
+
+
+def a_list(environ, start_response):
+    start_response(*UNAUTHORIZED)
+    return [BODY]
+
+
+def an_empty_list(environ, start_response):
+    start_response(*UNAUTHORIZED)
+    return []
+
+
+def an_empty_chunk(environ, start_response):
+    start_response(*UNAUTHORIZED)
+    return [b""]
+
+
+def an_iterator(environ, start_response):
+    start_response(*UNAUTHORIZED)
+    return Body(BODY, BODY)
+
+
+def written(environ, start_response):
+    write = start_response(*UNAUTHORIZED)
+    write(BODY)
+    return []
+
+
+def a_generator(environ, start_response):
+    start_response(*UNAUTHORIZED)
+    yield BODY
+    pytest.fail("the body was read on")
+
+
+def a_generator_of_an_empty_chunk(environ, start_response):
+    start_response(*UNAUTHORIZED)
+    yield b""
+    pytest.fail("the body was read on")
+
+
+def a_generator_without_a_chunk(environ, start_response):
+    start_response(*UNAUTHORIZED)
+    yield from ()
+
+
+def a_generator_that_writes(environ, start_response):
+    start_response(*UNAUTHORIZED)(BODY)
+    yield from ()
+
+
+def a_late_iterator(environ, start_response):
+    return Body(BODY, begin=lambda: start_response(*UNAUTHORIZED))
+
+
+class AClass:
+    def __init__(self, environ, start_response):
+        self._start_response = start_response
+
+    def __iter__(self):
+        self._start_response(*UNAUTHORIZED)
+        yield BODY
+
+
+def a_change_of_mind(environ, start_response):
+    start_response(*FINE)
+    start_response(*UNAUTHORIZED, failure())
+    return [BODY]
+
+
+def a_generators_change_of_mind(environ, start_response):
+    start_response(*FINE)
+    start_response(*UNAUTHORIZED, failure())
+    yield BODY
+
+
+def a_second_401(environ, start_response):
+    start_response("401 Unauthorized", [PLAIN, ("Set-Cookie", "first=1")])
+    start_response(*UNAUTHORIZED, failure())
+    return [BODY]
+
+
+def a_status_without_a_reason(environ, start_response):
+    start_response("401 ", UNAUTHORIZED[1])
+    return [BODY]
+
+
+@wsgify
+def a_webob_response(request):
+    response = request.ResponseClass(BODY, status=401)
+    response.set_cookie("theme", "dark")
+    return response
+
+
+@wsgify
+def a_webob_exception(request):
+    raise exc.HTTPUnauthorized(headers=[COOKIE])
+
+
+@wsgify.middleware
+def a_cookie_setter(request, app):
+    response = request.get_response(app)
+    response.set_cookie("theme", "dark")
+    return response
+
+
+a_guarded_view = a_cookie_setter(login_required(echo))
+
+ANSWERS = pytest.mark.parametrize(
+    "view",
+    [
+        pytest.param(a_list, id="list"),
+        pytest.param(an_empty_list, id="empty list"),
+        pytest.param(an_empty_chunk, id="empty chunk"),
+        pytest.param(an_iterator, id="iterator"),
+        pytest.param(written, id="write"),
+        pytest.param(a_generator, id="generator"),
+        pytest.param(a_generator_of_an_empty_chunk, id="generator of an empty chunk"),
+        pytest.param(a_generator_without_a_chunk, id="generator without a chunk"),
+        pytest.param(a_generator_that_writes, id="generator that writes"),
+        pytest.param(a_late_iterator, id="late iterator"),
+        pytest.param(AClass, id="class"),
+        pytest.param(a_change_of_mind, id="401 after 200"),
+        pytest.param(a_generators_change_of_mind, id="generator's 401 after 200"),
+        pytest.param(a_second_401, id="401 after 401"),
+        pytest.param(a_status_without_a_reason, id="no reason phrase"),
+        pytest.param(a_webob_response, id="wsgify's response"),
+        pytest.param(a_webob_exception, id="wsgify's exception"),
+        pytest.param(a_guarded_view, id="login_required"),
+    ],
+)
+
+
+# What becomes of it.
+
+PREFIX = {"SCRIPT_NAME": "/shop"}
+
+
+@pytest.mark.promise(21)
+@ANSWERS
+@pytest.mark.parametrize(
+    ("method", "headers", "prefix", "location"),
+    [
+        pytest.param("GET", BROWSER, {}, LOGIN_AND_BACK, id="a browser"),
+        pytest.param("HEAD", BROWSER, {}, LOGIN_AND_BACK, id="its HEAD"),
+        pytest.param("POST", SAME_ORIGIN, {}, "/auth/login", id="its POST"),
+        pytest.param(
+            "GET", {**BROWSER, "Cookie": "wsgiauth=x.y.z"}, {}, LOGIN_AND_BACK, id="a stale cookie"
+        ),
+        pytest.param(
+            *("GET", BROWSER, PREFIX, "/shop/auth/login?next=%2Fshop%2Freports%3Fpage%3D2"),
+            id="below a prefix",
+        ),
+    ],
+)
+def test_a_browser_is_sent_to_the_login_page(site, stage, view, method, headers, prefix, location):
+    stage.view = validator(view)
+    client = TestApp(validator(site))
+    answer = client.request(ADDRESS, environ=prefix, method=method, headers=headers, status=302)
+    assert answer.headers["Location"] == location
+    assert answer.headers["Set-Cookie"].startswith("theme=dark")
+    assert (answer.body, answer.headers["Content-Length"]) == (b"", "0")
+
+
+@pytest.mark.promise(21)
+@ANSWERS
+@pytest.mark.parametrize(
+    ("headers", "code", "challenge"),
+    [
+        pytest.param({}, "unauthenticated", CHALLENGE, id="a program"),
+        pytest.param(
+            {"Authorization": "Basic eDp5"}, "unauthenticated", CHALLENGE, id="another scheme"
+        ),
+        pytest.param(
+            {"Authorization": "Bearer x.y.z"}, "invalid_token", INVALID_TOKEN, id="a bad token"
+        ),
+    ],
+)
+def test_a_program_is_challenged(site, stage, view, headers, code, challenge):
+    stage.view = validator(view)
+    answer = TestApp(validator(site)).get(ADDRESS, headers=headers, status=401)
+    assert answer.headers.getall("WWW-Authenticate") == [challenge]
+    assert answer.content_type == "application/problem+json"
+    assert answer.json == {
+        "type": "about:blank",
+        "title": "Unauthorized",
+        "status": 401,
+        "detail": "Log in to open this page.",
+        "code": code,
+    }
+    assert answer.headers["Set-Cookie"].startswith("theme=dark")
+
+
+@ANSWERS
+def test_a_programs_head_gets_the_headers_alone(site, stage, view):
+    stage.view = validator(view)
+    client = TestApp(validator(site))
+    answer, whole = client.head(ADDRESS, status=401), client.get(ADDRESS, status=401)
+    assert answer.body == b""
+    assert sorted(answer.headerlist) == sorted(whole.headerlist)
+
+
+def test_a_browser_with_a_bad_token_gets_the_page_of_the_challenge(client, stage):
+    stage.view = a_list
+    headers = {**BROWSER, "Authorization": "Bearer x.y.z"}
+    refused = client.get(ADDRESS, headers=headers, status=401)
+    assert refused.headers["WWW-Authenticate"] == INVALID_TOKEN
+    refused.mustcontain("Log in to open this page.", f'href="{LOGIN_AND_BACK}"')
+
+
+def test_below_another_mount_the_login_page_is_there(settings):
+    client = TestApp(AuthMiddleware(a_list, settings, mount="/my/account", challenge=True))
+    answer = client.get(ADDRESS, headers=BROWSER, status=302)
+    assert answer.headers["Location"] == "/my/account/login?next=%2Freports%3Fpage%3D2"
+    answer.follow(headers=BROWSER, status=200)
+
+
+def test_the_redirect_leads_through_the_login_page_back_to_the_page(client, stage, ada):
+    stage.view = login_required(echo)
+    form = client.get(ADDRESS, headers=BROWSER).follow(headers=BROWSER).form
+    form["username"], form["password"] = USERNAME, PASSWORD
+    page = form.submit(headers=SAME_ORIGIN).follow(headers=BROWSER)
+    assert (page.request.path_qs, page.json["user"]) == (ADDRESS, USERNAME)
+
+
+@pytest.mark.parametrize("begin", [a_list, a_generator], ids=["at once", "late"])
+@pytest.mark.parametrize("headers", [BROWSER, {}], ids=["a browser", "a program"])
+def test_all_cookies_of_the_application_are_kept_and_none_of_its_other_headers(
+    client, stage, begin, headers
+):
+    cookies = [("Set-Cookie", "theme=dark"), ("set-cookie", "theme=; Max-Age=0; Path=/old")]
+    others = [PLAIN, ("Content-Length", str(len(BODY))), ("ETag", '"x"'), ("Location", "/x")]
+
+    def with_cookies(environ, start_response):
+        return begin(environ, lambda status, _: start_response(status, [*cookies, *others]))
+
+    stage.view = with_cookies
+    answer = client.get(ADDRESS, headers=headers, status="*")
+    assert answer.headers.getall("Set-Cookie") == [value for _, value in cookies]
+    assert "ETag" not in answer.headers
+    assert answer.headers.getall("Content-Length") == [str(len(answer.body))]
+    assert answer.headers.getall("Location") == [LOGIN_AND_BACK] * (headers is BROWSER)
+
+
+@pytest.mark.parametrize(
+    "scheme", ["Bearer", 'bearer realm="api"', 'BEARER error="x"', None], ids=str
+)
+def test_a_bearer_challenge_of_the_application_becomes_ours(client, stage, scheme):
+    def refuse(environ, start_response):
+        challenge = [("www-authenticate", scheme)] if scheme else []
+        start_response("401 Unauthorized", [PLAIN, *challenge])
+        return [BODY]
+
+    stage.view = refuse
+    answer = client.get(ADDRESS, status=401)
+    assert answer.headers.getall("WWW-Authenticate") == [CHALLENGE]
+    client.get(ADDRESS, headers=BROWSER, status=302)
+
+
+# The application's own request.
+
+
+def shift(environ):
+    environ["SCRIPT_NAME"] += environ["PATH_INFO"]
+    environ["PATH_INFO"] = environ["QUERY_STRING"] = ""
+
+
+def take_another_method(environ):
+    environ["REQUEST_METHOD"] = "POST"
+
+
+def delete(environ):
+    for name in [*environ]:
+        if name.startswith("wsgiauth.") or name in ("HTTP_ACCEPT", "PATH_INFO", "SCRIPT_NAME"):
+            del environ[name]
+
+
+@pytest.mark.parametrize("change", [shift, take_another_method, delete, dict.clear])
+@pytest.mark.parametrize("begin", [a_list, a_generator], ids=["at once", "late"])
+def test_what_the_application_does_to_its_environ_changes_no_redirect(site, stage, begin, change):
+    def change_and_begin(environ, start_response):
+        change(environ)
+        return begin(environ, start_response)
+
+    stage.view = change_and_begin
+    server = Server(site).send().close()
+    assert (server.status, server.headers["Location"]) == ("302 Found", LOGIN_AND_BACK)
+
+
+def test_the_application_gets_the_servers_environ_itself(site, stage):
+    seen = []
+
+    def look(environ, start_response):
+        seen.append(environ)
+        return a_list(environ, start_response)
+
+    stage.view = look
+    server = Server(site)
+    assert seen[0] is server.environ
+
+
+# The application's body.
+
+
+@pytest.mark.promise(21)
+def test_the_body_of_a_401_is_closed_and_never_read(site, stage):
+    body = Body(BODY)
+
+    def refuse(environ, start_response):
+        start_response(*UNAUTHORIZED)
+        return body
+
+    stage.view = refuse
+    Server(site).send().close()
+    assert body.done == ["closed"]
+
+
+@pytest.mark.promise(21)
+def test_the_body_of_a_late_401_is_read_no_further_and_closed(site, stage):
+    bodies = []
+
+    def refuse(environ, start_response):
+        bodies.append(Body(BODY, BODY, begin=lambda: start_response(*UNAUTHORIZED)))
+        return bodies[0]
+
+    stage.view = refuse
+    server = Server(site).send()
+    assert (server.status, bodies[0].done) == ("302 Found", ["read"])
+    server.close()
+    assert bodies[0].done == ["read", "closed"]
+
+
+@pytest.mark.promise(21)
+@pytest.mark.parametrize("chunks_taken", [0, 1, 2], ids=["before", "after one chunk", "after two"])
+def test_an_answer_that_begins_late_is_closed_once_when_the_client_leaves(
+    site, stage, chunks_taken
+):
+    bodies = []
+
+    def answer(environ, start_response):
+        bodies.append(Body(b"one", b"two", begin=lambda: start_response(*FINE)))
+        return bodies[0]
+
+    stage.view = answer
+    server = Server(site)
+    chunks = iter(server.app_iter)
+    taken = [next(chunks) for _ in range(chunks_taken)]
+    assert taken == [b"one", b"two"][:chunks_taken]
+    server.close()
+    assert bodies[0].done == ["read"] * chunks_taken + ["closed"]
+    assert server.status == ("200 OK" if chunks_taken else None)
+
+
+@pytest.mark.promise(21)
+def test_an_answer_that_begins_late_is_passed_on_chunk_by_chunk(site, stage):
+    bodies = []
+
+    def answer(environ, start_response):
+        bodies.append(Body(b"one", b"", b"two", begin=lambda: start_response(*FINE)))
+        return bodies[0]
+
+    stage.view = answer
+    server = Server(site)
+    assert server.status is None
+    server.send().close()
+    assert (server.status, server.sent) == ("200 OK", [b"one", b"", b"two"])
+    assert bodies[0].done == ["read"] * 4 + ["closed"]
+
+
+def test_an_answer_that_begins_late_need_not_have_anything_to_close(site, stage):
+    class Answer:
+        def __init__(self, environ, start_response):
+            self._start_response = start_response
+
+        def __iter__(self):
+            self._start_response(*FINE)
+            return iter([b"one"])
+
+    stage.view = Answer
+    server = Server(site).send().close()
+    assert (server.status, server.sent) == ("200 OK", [b"one"])
+
+
+# What is left as it is.
+
+
+@pytest.mark.promise(21)
+@pytest.mark.parametrize(
+    "status",
+    [
+        "200 OK",
+        "204 No Content",
+        "302 Found",
+        "400 Bad Request",
+        "403 Forbidden",
+        "407 Proxy",
+        "500 X",
+    ],
+)
+def test_an_answer_of_another_status_is_the_applications_own_iterable(site, stage, status):
+    body = Body(BODY)
+
+    def answer(environ, start_response):
+        start_response(status, [PLAIN, COOKIE])
+        return body
+
+    stage.view = answer
+    server = Server(site)
+    assert server.app_iter is body
+    assert (server.status, server.headers) == (status, dict([PLAIN, COOKIE]))
+    server.close()
+    assert body.done == ["closed"]
+
+
+@pytest.mark.promise(21)
+def test_the_application_gets_what_the_servers_start_response_returns(site, stage):
+    def write(environ, start_response):
+        start_response(*FINE)(b"one")
+        return [b"two"]
+
+    stage.view = write
+    assert Server(site).send().close().sent == [b"one", b"two"]
+
+
+@pytest.mark.promise(21)
+def test_a_file_is_left_to_the_servers_file_wrapper(site, stage):
+    def send_file(environ, start_response):
+        start_response(*FINE)
+        return environ["wsgi.file_wrapper"](io.BytesIO(BODY))
+
+    stage.view = send_file
+    server = Server(site, **{"wsgi.file_wrapper": FileWrapper})
+    assert type(server.app_iter) is FileWrapper
+    with serving(site) as address, urlopen(address) as answer:
+        # Waitress counts what it recognises as its own.
+        assert (answer.headers["Content-Length"], answer.read()) == (str(len(BODY)), BODY)
+
+
+def test_a_server_that_knows_no_exc_info_is_not_given_any(site, stage):
+    began = []
+    stage.view = echo
+    site(Request.blank("/").environ, lambda status, headers: began.append(status))
+    assert began == ["200 OK"]
+
+
+@pytest.mark.parametrize(
+    "schemes",
+    [
+        pytest.param(['Basic realm="x"'], id="Basic"),
+        pytest.param(["Negotiate"], id="Negotiate"),
+        pytest.param(["Bearer", 'Basic realm="x"'], id="Bearer and Basic"),
+        pytest.param(['Basic realm="x"', "Bearer"], id="Basic and Bearer"),
+        pytest.param(['Bearer realm="x", Basic realm="x"'], id="both in one line"),
+    ],
+)
+@pytest.mark.parametrize("headers", [BROWSER, {}], ids=["a browser", "a program"])
+def test_a_401_that_asks_for_another_scheme_is_left_to_the_application(
+    client, stage, schemes, headers
+):
+    def ask(environ, start_response):
+        challenges = [("Www-Authenticate", scheme) for scheme in schemes]
+        start_response("401 Unauthorized", [PLAIN, *challenges])
+        return [BODY]
+
+    stage.view = ask
+    answer = client.get(ADDRESS, headers=headers, status=401)
+    assert (answer.body, answer.headers.getall("WWW-Authenticate")) == (BODY, schemes)
+
+
+@pytest.mark.promise(21)
+@pytest.mark.parametrize("view", [a_list, a_late_iterator], ids=["at once", "late"])
+def test_a_401_to_a_user_is_left_to_the_application(site, stage, ada, bearer, view):
+    made = []
+
+    def refuse(environ, start_response):
+        made.append(view(environ, start_response))
+        return made[0]
+
+    stage.view = refuse
+    server = Server(site, {**BROWSER, **bearer(ada)})
+    assert server.app_iter is made[0]
+    server.send().close()
+    assert (server.status, server.headers, server.sent) == (
+        UNAUTHORIZED[0],
+        dict(UNAUTHORIZED[1]),
+        [BODY],
+    )
+
+
+def a_500_after_all(environ, start_response):
+    start_response(*UNAUTHORIZED)
+    start_response(*FAILED, failure())
+    return [b"sorry"]
+
+
+def a_generators_500_after_all(environ, start_response):
+    start_response(*UNAUTHORIZED)
+    start_response(*FAILED, failure())
+    yield b"sorry"
+
+
+@pytest.mark.parametrize(
+    "view", [a_500_after_all, a_generators_500_after_all], ids=["at once", "late"]
+)
+def test_a_401_that_becomes_another_failure_is_that_failure(site, stage, view):
+    stage.view = view
+    server = Server(site).send().close()
+    assert (server.status, server.headers) == (FAILED[0], dict(FAILED[1]))
+    assert server.sent == [b"sorry"]
+
+
+def test_a_401_that_comes_with_the_first_chunk_of_an_answer_that_has_begun_is_left(site, stage):
+    def answer(environ, start_response):
+        start_response(*FINE)
+
+        def chunks():
+            start_response(*UNAUTHORIZED, failure())
+            yield BODY
+
+        return chunks()
+
+    stage.view = answer
+    server = Server(site).send().close()
+    assert (server.status, server.sent) == (UNAUTHORIZED[0], [BODY])
+
+
+def a_401_after_a_chunk(environ, start_response):
+    start_response(*FINE)
+    yield b"one"
+    start_response(*UNAUTHORIZED, failure())
+    pytest.fail("the application was not stopped")
+
+
+def a_401_after_a_chunk_of_a_list(environ, start_response):
+    start_response(*FINE)
+
+    def chunks():
+        yield b"one"
+        start_response(*UNAUTHORIZED, failure())
+        pytest.fail("the application was not stopped")
+
+    return chunks()
+
+
+def a_401_after_a_write(environ, start_response):
+    start_response(*FINE)(b"one")
+    start_response(*UNAUTHORIZED, failure())
+    pytest.fail("the application was not stopped")
+
+
+def a_generators_401_after_a_write(environ, start_response):
+    start_response(*FINE)(b"one")
+    start_response(*UNAUTHORIZED, failure())
+    pytest.fail("the application was not stopped")
+    yield BODY
+
+
+@pytest.mark.promise(21)
+@pytest.mark.parametrize(
+    "view",
+    [
+        pytest.param(a_401_after_a_chunk, id="generator"),
+        pytest.param(a_401_after_a_chunk_of_a_list, id="begun at once"),
+        pytest.param(a_401_after_a_write, id="write"),
+        pytest.param(a_generators_401_after_a_write, id="generator that writes"),
+    ],
+)
+def test_a_401_after_the_headers_have_gone_out_stops_the_application(site, stage, view):
+    seen = []
+
+    def watch(environ, start_response):
+        def note(*arguments):
+            server = start_response(*arguments)
+            seen.append(arguments[0])
+            return server
+
+        return view(environ, note)
+
+    stage.view = watch
+    with pytest.raises(LookupError, match="of the application"):
+        Server(site).send()
+    assert seen == ["200 OK"]
+
+
+# Failures of the application.
+
+
+def fails_at_once(environ, start_response):
+    raise LookupError
+
+
+def fails_after_its_401(environ, start_response):
+    start_response(*UNAUTHORIZED)
+    raise LookupError
+
+
+def fails_late(environ, start_response):
+    raise LookupError
+    yield BODY
+
+
+def fails_late_after_its_401(environ, start_response):
+    start_response(*UNAUTHORIZED)
+    raise LookupError
+    yield BODY
+
+
+@pytest.mark.promise(21)
+@pytest.mark.parametrize(
+    "view",
+    [fails_at_once, fails_after_its_401, fails_late, fails_late_after_its_401],
+    ids=lambda view: view.__name__,
+)
+def test_an_exception_of_the_application_reaches_the_server(site, stage, view):
+    began = []
+
+    def begin(*arguments):
+        began.append(arguments)
+
+    stage.view = view
+    with pytest.raises(LookupError):
+        list(site(Request.blank("/").environ, begin))
+    assert began == []
+
+
+# Without it.
+
+
+@pytest.mark.parametrize("options", [{}, {"challenge": False}], ids=["unasked", "off"])
+@pytest.mark.parametrize("headers", [BROWSER, {}], ids=["a browser", "a program"])
+def test_unless_asked_for_a_401_is_the_applications(settings, options, headers):
+    body = Body(BODY)
+
+    def refuse(environ, start_response):
+        start_response(*UNAUTHORIZED)
+        return body
+
+    server = Server(AuthMiddleware(refuse, settings, **options), headers)
+    assert server.app_iter is body
+    assert (server.status, server.headers) == (UNAUTHORIZED[0], dict(UNAUTHORIZED[1]))
+
+
+def test_the_answers_below_the_mount_are_no_applications_401(client):
+    wrong = {"username": USERNAME, "password": "x"}
+    assert client.post_json("/auth/login", wrong, status=401).json["code"] != "unauthenticated"
+    client.post("/auth/login", wrong, headers=SAME_ORIGIN, status=401).mustcontain("<form")

@@ -1,0 +1,127 @@
+"""The wrapped application's own 401s, answered as a guard would: `AuthMiddleware(challenge=True)`.
+
+On the way of a request this stands between `middleware` and the application, when asked for.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+from wsgiauth.guards import ask_to_log_in
+from wsgiauth.responses import Header
+
+_Write = Callable[[bytes], object]
+
+_BEARER_ALONE = re.compile(r"bearer\b(?!.*,\s*[\w-]+\s)", re.IGNORECASE)  # no scheme after it
+
+
+class ChallengingApp:
+    """Turns the 401 that an application gives an unknown caller into the challenge.
+
+    A browser is sent to the login page instead, and comes back; every other client gets the 401
+    of `login_required`, whose challenge is RFC 6750's. The application's cookies are kept, its
+    body is dropped unread and closed.
+
+    Left as they are: every other status; the 401 to a caller who is known, whom another login
+    would not help; a 401 that asks for another scheme (`WWW-Authenticate: Basic`), for its
+    application has an authentication of its own; and a 401 that comes when an answer has begun.
+
+    Args:
+        app: The application.
+        login_url: The path of the login page, below where `AuthMiddleware` is mounted.
+    """
+
+    def __init__(self, app: WSGIApplication, login_url: str) -> None:
+        self._app = app
+        self._login_url = login_url
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Pass one request on (PEP 3333)."""
+        if environ["wsgiauth.user"] is not None:
+            return self._app(environ, start_response)
+        asked = environ.copy()  # the application may change its own
+        start = _Start(start_response)
+        app_iter = self._app(environ, start)
+        if start.is_held:
+            _close(app_iter)
+            return self._challenge(asked, start)
+        if start.has_begun:
+            start.is_final = True
+            return app_iter
+        return _LateAnswer(app_iter, start, lambda: self._challenge(asked, start))
+
+    def _challenge(self, asked: WSGIEnvironment, start: "_Start") -> Iterable[bytes]:
+        return ask_to_log_in(asked, self._login_url)(asked, start.instead)
+
+
+class _Start:
+    """The `start_response` that the application is given; it holds a 401 back."""
+
+    def __init__(self, start_response: StartResponse) -> None:
+        self._start_response = start_response
+        self._cookies: list[Header] = []
+        self._exc_info: Any = None
+        self.has_begun = False
+        self.is_held = False
+        self.is_final = False
+
+    def __call__(self, status: str, headers: list[Header], exc_info: Any = None, /) -> _Write:
+        self.has_begun = True
+        self.is_held = not self.is_final and status.startswith("401") and _is_ours(headers)
+        if not self.is_held:
+            return self._forward(status, headers, exc_info)
+        self._cookies = [each for each in headers if each[0].lower() == "set-cookie"]
+        self._exc_info = exc_info
+        return len  # takes what is written, and does nothing with it
+
+    def instead(self, status: str, headers: list[Header], exc_info: Any = None, /) -> _Write:
+        """Begin the challenge where the application's 401 was held back."""
+        return self._forward(status, [*headers, *self._cookies], self._exc_info)
+
+    def _forward(self, status: str, headers: list[Header], exc_info: Any) -> _Write:
+        rest = () if exc_info is None else (exc_info,)
+        write = self._start_response(status, headers, *rest)
+
+        def noted_write(data: bytes) -> object:
+            self.is_final = True
+            return write(data)
+
+        return noted_write
+
+
+class _LateAnswer:
+    """An answer that begins as late as with its first bytes, as a generator's does."""
+
+    def __init__(
+        self, app_iter: Iterable[bytes], start: _Start, challenge: Callable[[], Iterable[bytes]]
+    ) -> None:
+        self._app_iter = app_iter
+        self._chunks = self._choose(start, challenge)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._chunks
+
+    def close(self) -> None:
+        """Close the application's answer, as the server would have."""
+        _close(self._app_iter)
+
+    def _choose(self, start: _Start, challenge: Callable[[], Iterable[bytes]]) -> Iterator[bytes]:
+        for chunk in self._app_iter:
+            if start.is_held:
+                break
+            start.is_final = start.has_begun
+            yield chunk
+        if start.is_held:
+            yield from challenge()
+
+
+def _close(app_iter: Iterable[bytes]) -> None:
+    close = getattr(app_iter, "close", None)
+    if close is not None:
+        close()
+
+
+def _is_ours(headers: list[Header]) -> bool:
+    challenges = [value for name, value in headers if name.lower() == "www-authenticate"]
+    return all(map(_BEARER_ALONE.match, challenges))

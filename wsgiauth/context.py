@@ -1,0 +1,52 @@
+"""What is being served in this context (thread, greenlet): from which database, for which client.
+
+Set by `middleware` on every request, and by whoever works outside one.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from wsgiref.types import WSGIEnvironment
+
+import peewee
+
+_Serving = tuple[peewee.Database | None, WSGIEnvironment | None]
+
+# While a request is answered: the site's database, and the request.
+_serving: ContextVar[_Serving] = ContextVar("wsgiauth.serving", default=(None, None))
+# Afterwards, for an answer that is only now being streamed.
+_left_behind: ContextVar[peewee.Database | None] = ContextVar("wsgiauth.left_behind", default=None)
+
+# To answer a request from a database, and what that returned, to end it. A request that was
+# answered within another one, as a view may do, leaves the other's database behind.
+enter = _serving.set
+leave = _serving.reset
+
+last_used = _left_behind.get  # the database
+
+
+def use(database: peewee.Database) -> None:
+    """Make `database` the one of this context, until another is."""
+    _left_behind.set(database)
+
+
+@contextmanager
+def using(database: peewee.Database | None) -> Iterator[None]:
+    """Make `database` the one of this context for a while; None leaves it as it is."""
+    before, environ = _serving.get()
+    token = _serving.set((database or before, environ))
+    try:
+        yield
+    finally:
+        _serving.reset(token)
+
+
+def database() -> peewee.Database | None:
+    """Return the database of this context, or None where it has none."""
+    return _serving.get()[0] or _left_behind.get()
+
+
+def client_address() -> str | None:
+    """Return the REMOTE_ADDR of the request at work in this context; None outside any."""
+    _, environ = _serving.get()
+    return None if environ is None else environ.get("REMOTE_ADDR")
