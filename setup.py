@@ -11,6 +11,16 @@ VERSION = re.search(
 )[1]
 
 DRIVERS = {"postgres": ["psycopg[binary]>=3.2"], "mysql": ["PyMySQL>=1.1.1"]}
+FRAMEWORKS = [
+    "bottle>=0.13",
+    "CherryPy>=18.10",
+    "Django>=5.1,<6",
+    "falcon>=4",
+    "Flask>=3",
+    "pyramid>=2",
+    "setuptools<82",  # whose pkg_resources Pyramid still imports
+]
+SERVERS = ["cheroot>=10", "gunicorn>=23"]
 TEST = [
     "pytest>=8",
     "pytest-randomly",
@@ -25,6 +35,15 @@ TEST = [
     "selenium>=4.20",
     *DRIVERS["postgres"],
     *DRIVERS["mysql"],
+    *FRAMEWORKS,
+    *SERVERS,
+]
+BENCH = [  # what wsgiauth is timed beside
+    "djangorestframework>=3.16",
+    "djangorestframework-simplejwt>=5.5",
+    "Flask-JWT-Extended>=4.7",
+    "pyramid_jwt>=1.6.1",
+    "SQLAlchemy>=2",
 ]
 
 setup(
@@ -62,10 +81,12 @@ setup(
     extras_require={
         **DRIVERS,
         "test": TEST,
+        "bench": [*TEST, *BENCH],
         "dev": [*TEST, "mypy>=1.15", "ruff", "types-peewee", "types-WebOb", "types-PyMySQL"],
     },
     entry_points={
         "console_scripts": ["wsgiauth = wsgiauth.cli:main"],
+        "pytest11": ["wsgiauth = wsgiauth.pytest_plugin"],
         "paste.filter_app_factory": ["main = wsgiauth.paste:filter_app_factory"],
         "paste.app_factory": ["main = sample_wsgi:app_factory"],
     },
