@@ -65,14 +65,14 @@ def running(command, **options):
         port = listener.getsockname()[1]
     server = subprocess.Popen(command.replace("8080", str(port)).split(), **options)
     try:
-        _wait_for(server, port)
+        wait_for(server, port)
         yield port
     finally:
         server.terminate()
         server.wait()
 
 
-def _wait_for(server, port):
+def wait_for(server, port):
     while server.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port)).close()

@@ -1,0 +1,102 @@
+"""The README's recipes, imported as they stand, and people who use the sites that they make."""
+
+import importlib
+import re
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from webtest import TestApp
+
+from tests.conftest import skip_or_fail
+from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME
+from wsgiauth import Settings, storage
+from wsgiauth.accounts import create_user
+
+RECIPES = Path(__file__).parents[2] / "docs/frameworks.md"
+PACKAGES = ["flask", "django", "pyramid", "bottle", "falcon", "cherrypy"]
+
+_SITE = re.compile(r"^```python\n(# (\w+)_site\.py\n.*?)^```$", re.MULTILINE | re.DOTALL)
+SOURCES = {name: code for code, name in _SITE.findall(RECIPES.read_text(encoding="utf-8"))}
+_WARNINGS = {
+    # Pyramid 2.1 still imports it, and with it PasteDeploy's namespace, of which setuptools warns.
+    "pyramid": [
+        "ignore:pkg_resources is deprecated:UserWarning",
+        "ignore:Deprecated call to `pkg_resources:DeprecationWarning",
+    ],
+}
+
+
+def each_of(names):
+    """Return parameters for the frameworks of these names, each with the warnings it is allowed."""
+    return [
+        pytest.param(name, marks=[*map(pytest.mark.filterwarnings, _WARNINGS.get(name, []))])
+        for name in names
+    ]
+
+
+def require(name):
+    """Skip or fail unless the package of this name is installed; a plain callable needs none."""
+    if name != "plain" and find_spec(name) is None:
+        skip_or_fail(f"{name} is not installed")
+
+
+@pytest.fixture(scope="session")
+def recipe(tmp_path_factory, empty_file):
+    """Return a function that imports a recipe; once, since Django can be set up only once."""
+    folder = tmp_path_factory.mktemp("recipes")
+    imported = {}
+
+    def import_recipe(name):
+        require(name)
+        if name not in imported:
+            imported[name] = _import(name, folder, empty_file)
+        return imported[name]
+
+    yield import_recipe
+    for module in imported.values():
+        storage.discard_connection(module.database)
+
+
+def _import(name, folder, empty_file):
+    module = f"{name}_site"
+    (folder / f"{module}.py").write_text(SOURCES[name], encoding="utf-8")
+    url = f"sqlite:///{shutil.copy(empty_file, folder / f'{name}.db')}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.syspath_prepend(folder)
+        patch.setenv("SECRET_KEY", SECRET_KEY)
+        patch.setenv("DATABASE_URL", url)
+        patch.setenv("BCRYPT_ROUNDS", "4")
+        recipe = importlib.import_module(module)
+        if name == "django":
+            recipe.settings.DATABASES["default"]["NAME"] = folder / "django.db"
+            _migrate()
+    settings = Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=url)
+    create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    recipe.database = storage.current()
+    return recipe
+
+
+def _migrate():
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+
+
+class Visitor(TestApp):
+    """A person's browser, or a program, that checks both sides against PEP 3333."""
+
+    def log_in(self, page, username=USERNAME):
+        """Ask for `page`, log in where that leads, and return where that leads."""
+        form = self.get(page, headers=BROWSER, status=302).follow(headers=BROWSER).form
+        form["username"], form["password"] = username, PASSWORD
+        return form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+
+    def bearer(self, username=USERNAME):
+        """Log in as a program does and return the header with the token."""
+        account = {"username": username, "password": PASSWORD}
+        return {
+            "Authorization": f"Bearer {self.post_json('/auth/login', account).json['access_token']}"
+        }

@@ -1,0 +1,142 @@
+"""Behind nginx, which speaks https to the client and gives the site a prefix."""
+
+import http.client
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+from contextlib import contextmanager
+
+import pytest
+
+from tests.conftest import skip_or_fail
+from tests.frameworks.clients import PATIENCE, Client, cookie, settings_of
+from tests.sites import BROWSER, SAME_ORIGIN, USERNAME, serving, wait_for
+from wsgiauth import AuthMiddleware
+
+CONFIGURATION = """
+daemon off;
+master_process off;
+pid nginx.pid;
+error_log error.log;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path body;
+    proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    server {{
+        listen 127.0.0.1:{port} ssl;
+        ssl_certificate certificate.pem;
+        ssl_certificate_key key.pem;
+        location /site/ {{
+            proxy_pass {address};
+            proxy_set_header Host $http_host;
+            proxy_set_header X-Forwarded-For $remote_addr;
+            proxy_set_header X-Forwarded-Proto $scheme;
+        }}
+    }}
+}}
+"""
+CERTIFICATE = (
+    "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=site"
+    " -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out certificate.pem"
+)
+CLIENT = "127.0.0.2"  # not the address of nginx
+
+
+def who(environ, start_response):
+    """Answer with what the site knows of its caller, or at /account with a 401."""
+    user = environ["wsgiauth.user"]
+    is_refused = environ["PATH_INFO"] == "/account" and user is None
+    status = "401 Unauthorized" if is_refused else "200 OK"
+    start_response(status, [("Content-Type", "application/json")])
+    seen = {name: environ[name] for name in ("SCRIPT_NAME", "REMOTE_ADDR", "wsgi.url_scheme")}
+    return [json.dumps({**seen, "user": user and user.username}).encode()]
+
+
+@contextmanager
+def fronting(address, folder):
+    """Run nginx in front of a server; yields its port."""
+    # Debian has it where only root looks.
+    nginx = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if nginx is None or shutil.which("openssl") is None:
+        skip_or_fail("nginx and openssl are not installed")
+    subprocess.run(CERTIFICATE.split(), cwd=folder, check=True, capture_output=True)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    configuration = CONFIGURATION.format(port=port, address=address)
+    (folder / "nginx.conf").write_text(configuration, encoding="utf-8")
+    command = [nginx, "-p", f"{folder}/", "-c", "nginx.conf", "-e", "error.log"]
+    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(server, port)
+        yield port
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture(scope="module")
+def https(tmp_path_factory):
+    """Return a client of a site behind nginx."""
+    try:
+        socket.create_server((CLIENT, 0)).close()
+    except OSError:
+        skip_or_fail(f"{CLIENT} is not an address of this machine")
+    folder = tmp_path_factory.mktemp("nginx")
+    site = AuthMiddleware(who, settings_of(folder), challenge=True)
+    headers = "x-forwarded-for x-forwarded-proto"
+    options = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": headers}
+    with (
+        serving(site, threads=4, url_prefix="/site", **options) as address,
+        fronting(address, folder) as port,
+    ):
+        context = ssl.create_default_context(cafile=folder / "certificate.pem")
+        yield Client(
+            lambda: http.client.HTTPSConnection(
+                "127.0.0.1", port, timeout=PATIENCE, source_address=(CLIENT, 0), context=context
+            )
+        )
+
+
+def test_the_site_knows_its_prefix_its_scheme_and_its_client(https):
+    seen = {"SCRIPT_NAME": "/site", "REMOTE_ADDR": CLIENT, "wsgi.url_scheme": "https"}
+    assert https.ask("GET", "/site/").json == {**seen, "user": None}
+
+
+def test_no_client_says_otherwise(https):
+    lies = {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "http", "Forwarded": "for=_x"}
+    answer = https.ask("GET", "/site/", headers=lies).json
+    assert (answer["REMOTE_ADDR"], answer["wsgi.url_scheme"]) == (CLIENT, "https")
+
+
+def test_the_redirects_carry_the_prefix(https):
+    sent = https.ask("GET", "/site/account", headers=BROWSER)
+    assert sent.headers["Location"] == "/site/auth/login?next=%2Fsite%2Faccount"
+    assert https.log_in("/site", next="/site/account").headers["Location"] == "/site/account"
+    assert https.log_in("/site").headers["Location"] == "/site/"
+    left = https.ask("POST", "/site/auth/logout", headers=SAME_ORIGIN)
+    assert left.headers["Location"] == "/site/auth/login"
+
+
+def test_the_cookie_is_for_https_and_this_host_only(https):
+    name, _, attributes = https.log_in("/site").headers["Set-Cookie"].partition("=")
+    assert name == "__Host-wsgiauth"
+    assert {"Path=/", "HttpOnly", "SameSite=Lax", "Secure"} <= set(attributes.split("; "))
+
+
+def test_a_browser_logs_in_and_out(https):
+    browser = {**SAME_ORIGIN, **cookie(https.log_in("/site"))}
+    assert https.ask("GET", "/site/account", headers=browser).json["user"] == USERNAME
+    assert https.ask("POST", "/site/auth/logout", headers=browser).status == 303
+    assert https.ask("GET", "/site/account", headers=browser).status == 302
+
+
+def test_a_program_logs_in(https):
+    assert https.ask("GET", "/site/account", headers=https.bearer("/site")).json["user"] == USERNAME
+    assert https.ask("GET", "/site/account").json["code"] == "unauthenticated"

@@ -1,0 +1,108 @@
+"""The same small site under other servers than waitress."""
+
+import http.client
+import os
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from tests.frameworks.clients import PATIENCE, Client, cookie, settings_of
+from tests.frameworks.conftest import SOURCES, require
+from tests.sites import BROWSER, SAME_ORIGIN, SECRET_KEY, USERNAME, running
+
+# The plain recipe, and which process answers.
+SERVED = """
+import os
+from plain_site import application as site
+
+
+def application(environ, start_response):
+    def start(status, headers, exc_info=None):
+        return start_response(status, [*headers, ("X-Process", str(os.getpid()))])
+
+    return site(environ, start)
+"""
+SERVERS = {
+    "waitress": "waitress --threads=4 --listen=127.0.0.1:8080",
+    "gunicorn": "gunicorn --bind=127.0.0.1:8080",
+    "gunicorn with threads": "gunicorn --bind=127.0.0.1:8080 --worker-class=gthread --threads=4",
+    "gunicorn that forks": "gunicorn --bind=127.0.0.1:8080 --preload --workers=2",
+    "cheroot": "cheroot --bind=127.0.0.1:8080",
+}
+
+
+@contextmanager
+def served(name, folder):
+    """Run a server of `SERVERS` in a folder; yields a client of it."""
+    command = SERVERS[name]
+    require(command.partition(" ")[0])
+    for module, code in {"plain_site": SOURCES["plain"], "served": SERVED}.items():
+        (folder / f"{module}.py").write_text(code, encoding="utf-8")
+    settings = settings_of(folder)
+    environ = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(folder),
+        "SECRET_KEY": SECRET_KEY,
+        "BCRYPT_ROUNDS": "4",
+        "DATABASE_URL": settings.DATABASE_URL,
+    }
+    command = f"{sys.executable} -m {command} served:application"
+    with (
+        (folder / "log").open("wb") as log,
+        running(command, cwd=folder, env=environ, stdout=log, stderr=log) as port,
+    ):
+        yield Client(lambda: http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE))
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def client(request, tmp_path_factory):
+    """Return a client of each server in turn."""
+    with served(request.param, tmp_path_factory.mktemp("served")) as client:
+        yield client
+
+
+def test_a_program_logs_in_and_out(client):
+    assert client.ask("GET", "/").json == {"user": None}
+    bearer = client.bearer()
+    assert client.ask("GET", "/", headers=bearer).json == {"user": USERNAME}
+    assert client.ask("POST", "/auth/logout", headers=bearer).status == 200
+    assert client.ask("GET", "/", headers=bearer).json == {"user": None}
+
+
+def test_a_browser_logs_in_and_out(client):
+    sent = client.ask("GET", "/account", headers=BROWSER)
+    assert (sent.status, sent.headers["Location"]) == (302, "/auth/login?next=%2Faccount")
+    answer = client.log_in(next="/account")
+    assert (answer.status, answer.headers["Location"]) == (303, "/account")
+    browser = {**SAME_ORIGIN, **cookie(answer)}
+    assert client.ask("GET", "/account", headers=browser).json == {"user": USERNAME}
+    assert client.ask("POST", "/auth/logout", headers=browser).status == 303
+    assert client.ask("GET", "/account", headers=browser).status == 302
+
+
+def test_a_program_without_a_login_is_challenged(client):
+    answer = client.ask("GET", "/members/news")
+    assert (answer.status, answer.json["code"]) == (401, "unauthenticated")
+    assert answer.headers["WWW-Authenticate"] == 'Bearer realm="wsgiauth"'
+
+
+def test_a_login_and_a_logout_are_known_to_every_worker(tmp_path):
+    with served("gunicorn that forks", tmp_path) as client:
+        bearer = client.bearer()
+        for user in (USERNAME, None):
+            # A worker that waits for the end of a request leaves the next one to the other.
+            held = client.connect()
+            held.connect()
+            held.sock.sendall(
+                f"GET / HTTP/1.0\r\nAuthorization: {bearer['Authorization']}".encode()
+            )
+            answers = [client.ask("GET", "/", headers=bearer)]
+            held.sock.sendall(b"\r\n\r\n")
+            response = http.client.HTTPResponse(held.sock)
+            response.begin()
+            answers.append(client.read(response))
+            held.close()
+            assert [answer.json for answer in answers] == [{"user": user}] * 2
+            assert len({answer.headers["X-Process"] for answer in answers}) == 2
+            client.ask("POST", "/auth/logout", headers=bearer)
