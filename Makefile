@@ -19,6 +19,10 @@ help: ## show this help
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
+.venv/bench: .venv/dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	@touch $@
+
 install: .venv/dev ## create .venv with everything that development needs
 
 run: .venv/sample ## serve the sample on http://127.0.0.1:8080 (PORT=… for another port)
@@ -38,7 +42,7 @@ check: .venv/dev ## what CI runs: lint, types, tests with branch coverage
 format: .venv/dev ## format the code and mend what lint can mend
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-bench: .venv/dev ## time what identifying a caller costs, beside its floor
+bench: .venv/bench ## time requests and logins, beside their floor and what one would take instead
 	$(BIN)/python -m tests.bench
 
 flood: .venv/dev ## show what a flood of logins does to everybody else, in a minute or two

@@ -20,16 +20,20 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode
+from wsgiref.util import setup_testing_defaults
+
+from peewee import chunked
 
 from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, echo, serving
-from wsgiauth import AuthMiddleware, Settings, login_required
-from wsgiauth.accounts import create_user
+from wsgiauth import AuthMiddleware, Settings, User, hash_password, login_required
+from wsgiauth.tokens import CACHE_SIZE, Tokens
 
 DURATION = 600  # seconds
 WARM_AFTER = 1 / 5  # of the duration
 MEASUREMENTS = 20
 CLIENTS = 6
-PEOPLE = 40
+PEOPLE = 10_000  # more than SQLite's caches hold, so that these are soon as large as they get
+REGULARS = range(0, PEOPLE, 10)  # those who log in
 MEMORY_TOLERANCE = 1.05
 OTHERS_TOLERANCE = 1.25
 TABLES = ("wsgiauth_user", "wsgiauth_session", "wsgiauth_permission", "wsgiauth_attempt_count")
@@ -54,11 +58,33 @@ def serve(url, pipe):
     logger.propagate = False
     logger.addHandler(logging.FileHandler(os.devnull))  # written, but not kept
     site = AuthMiddleware(login_required(echo), settings)
-    for number in range(PEOPLE):
-        create_user(f"person{number}", f"{number}{EMAIL}", PASSWORD, settings=settings)
+    fill_tables()
+    fill_cache(site, settings)
     with serving(site, threads=4) as address:  # waitress's default
         pipe.send(address.removeprefix("http://"))
         pipe.recv()
+
+
+def fill_tables():
+    """Give accounts to people, who all have the same password."""
+    hashed = hash_password(PASSWORD, rounds=4)
+    names = [(f"person{number}", f"{number}{EMAIL}") for number in range(PEOPLE)]
+    fields = [User.username, User.username_key, User.email, User.email_key, User.hashed_password]
+    rows = [(username, username, email, email, hashed) for username, email in names]
+    for batch in chunked(rows, 1000):
+        User.insert_many(batch, fields=fields).execute()
+
+
+def fill_cache(site, settings):
+    """Show the site more tokens than it remembers, as one has seen that has run for a day."""
+    tokens = Tokens(settings)
+    expires_at = int(tokens.now()) + tokens.lifetime
+    for number in range(2 * CACHE_SIZE):
+        token = tokens.issue(PEOPLE - number % 5000, f"{number:022}", expires_at)
+        environ = {"HTTP_AUTHORIZATION": f"Bearer {token}"}
+        setup_testing_defaults(environ)
+        for _ in site(environ, lambda *_: None):
+            pass
 
 
 class Visitor:
@@ -84,7 +110,7 @@ class Visitor:
 
     def log_in(self):
         """Log in, as a program or in a browser."""
-        account = {"username": f"person{self.random.randrange(PEOPLE)}", "password": PASSWORD}
+        account = {"username": f"person{self.random.choice(REGULARS)}", "password": PASSWORD}
         if self.random.random() < 0.5:
             self._ask("POST", "/auth/login", urlencode(account), AS_FORM)
             return
@@ -93,8 +119,8 @@ class Visitor:
 
     def fail(self):
         """Fail to log in, with a name of somebody or nobody."""
-        number = self.random.randrange(PEOPLE)
-        name = self.random.choice([f"stranger{number}", f"person{number % 4}"])
+        number = self.random.randrange(40)
+        name = self.random.choice([f"stranger{number}", f"person{number % 4 + 1}"])
         self._ask("POST", "/auth/login", json.dumps({"username": name, "password": "x"}), AS_JSON)
 
     def register(self):

@@ -1,0 +1,91 @@
+"""What a request costs over HTTP: waitress, asked by wrk over one connection and over many."""
+
+import logging
+import multiprocessing
+import re
+import shutil
+import statistics
+import subprocess
+from contextlib import contextmanager
+
+from tests.bench import print_table
+from tests.bench.sites import Site
+from tests.sites import serving
+
+CONNECTIONS = (1, 64)
+ROUNDS, SECONDS = 5, 2
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def page(environ, start_response):
+    """Answer with a page as small as can be."""
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "5")])
+    return [b"Hello"]
+
+
+def serve(path, pipe):
+    """Serve the page twice, with the middleware and without, until told otherwise."""
+    logging.disable()  # waitress warns of each request that has to wait
+    site = Site(path, page, 1000)
+    with serving(page) as bare, serving(site.app) as wrapped:
+        pipe.send((bare, wrapped, site.tokens(1)[0]))
+        pipe.recv()
+
+
+@contextmanager
+def server(path):
+    """Run the servers in a process of their own; yields their addresses, and a token."""
+    pipe, its_end = SPAWN.Pipe()
+    process = SPAWN.Process(target=serve, args=(path, its_end))
+    process.start()
+    try:
+        yield pipe.recv()
+    finally:
+        pipe.send("stop")
+        process.join()
+
+
+def requests_per_second(address, connections, *headers):
+    """Return what wrk counts; raises if an answer was an error."""
+    options = [option for header in headers for option in ("-H", header)]
+    run = subprocess.run(
+        ["wrk", "-t1", f"-c{connections}", f"-d{SECONDS}", *options, address],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Non-2xx" not in run.stdout, run.stdout
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", run.stdout)[1])
+
+
+def report(folder):
+    """Print the table."""
+    if shutil.which("wrk") is None:
+        print("\nwrk is not installed: requests over HTTP are left out")
+        return
+    print("\nRequests a second over HTTP, waitress with 8 threads, and of those without wsgiauth")
+    counted = {}
+    with server(folder / "served.db") as (bare, wrapped, token):
+        cases = {
+            "no middleware": (bare,),
+            "anonymous": (wrapped,),
+            "bearer": (wrapped, f"Authorization: Bearer {token}"),
+        }
+        for _ in range(ROUNDS):
+            for connections in CONNECTIONS:
+                for name, (address, *headers) in cases.items():
+                    rate = requests_per_second(address, connections, *headers)
+                    counted.setdefault((name, connections), []).append(rate)
+    rates = {case: statistics.median(each) for case, each in counted.items()}
+    one, many = CONNECTIONS
+    print_table(
+        ("caller", "1 connection", "of bare", f"{many} connections", "of bare"),
+        *(
+            (
+                name,
+                *(rates[name, one], rates[name, one] / rates["no middleware", one]),
+                *(rates[name, many], rates[name, many] / rates["no middleware", many]),
+            )
+            for name in cases
+        ),
+    )
