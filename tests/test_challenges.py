@@ -297,6 +297,16 @@ def test_a_program_is_challenged(site, stage, view, headers, code, challenge):
     assert answer.headers["Set-Cookie"].startswith("theme=dark")
 
 
+@pytest.mark.promise(21)
+@pytest.mark.parametrize(
+    "view", [a_change_of_mind, a_generators_change_of_mind], ids=["at once", "late"]
+)
+def test_a_challenge_in_the_place_of_another_answer_tells_the_server_so(site, stage, view):
+    stage.view = view
+    server = Server(site).send().close()  # which knows by the `exc_info`
+    assert (server.status, server.headers["Location"]) == ("302 Found", LOGIN_AND_BACK)
+
+
 @ANSWERS
 def test_a_programs_head_gets_the_headers_alone(site, stage, view):
     stage.view = validator(view)
@@ -349,7 +359,17 @@ def test_all_cookies_of_the_application_are_kept_and_none_of_its_other_headers(
 
 
 @pytest.mark.parametrize(
-    "scheme", ["Bearer", 'bearer realm="api"', 'BEARER error="x"', None], ids=str
+    "scheme",
+    [
+        pytest.param(None, id="none"),
+        pytest.param("Bearer", id="bare"),
+        pytest.param('bearer realm="api"', id="realm"),
+        pytest.param('BEARER error="x",error_uri="/x", scope="a b"', id="parameters"),
+        pytest.param(
+            'Bearer error="invalid_token", error_description="It has expired, log in again"',
+            id="comma in a text",
+        ),
+    ],
 )
 def test_a_bearer_challenge_of_the_application_becomes_ours(client, stage, scheme):
     def refuse(environ, start_response):
@@ -557,6 +577,8 @@ def test_a_server_that_knows_no_exc_info_is_not_given_any(site, stage):
         pytest.param(["Bearer", 'Basic realm="x"'], id="Bearer and Basic"),
         pytest.param(['Basic realm="x"', "Bearer"], id="Basic and Bearer"),
         pytest.param(['Bearer realm="x", Basic realm="x"'], id="both in one line"),
+        pytest.param(["Bearer, Negotiate"], id="both without parameters"),
+        pytest.param(["Negotiate, Bearer"], id="Bearer last"),
     ],
 )
 @pytest.mark.parametrize("headers", [BROWSER, {}], ids=["a browser", "a program"])

@@ -13,7 +13,8 @@ from wsgiauth.responses import Header
 
 _Write = Callable[[bytes], object]
 
-_BEARER_ALONE = re.compile(r"bearer\b(?!.*,\s*[\w-]+\s)", re.IGNORECASE)  # no scheme after it
+_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')
+_PARAMETER = re.compile(r"\s*[\w-]+\s*=.*")
 
 
 class ChallengingApp:
@@ -124,4 +125,10 @@ def _close(app_iter: Iterable[bytes]) -> None:
 
 def _is_ours(headers: list[Header]) -> bool:
     challenges = [value for name, value in headers if name.lower() == "www-authenticate"]
-    return all(map(_BEARER_ALONE.match, challenges))
+    return all(map(_asks_for_bearer_alone, challenges))
+
+
+def _asks_for_bearer_alone(challenge: str) -> bool:
+    # RFC 9110 section 11.6.1: after a comma stands a parameter, or another challenge.
+    first, *others = _QUOTED.sub('""', challenge).split(",")
+    return first.lower().split()[:1] == ["bearer"] and all(map(_PARAMETER.fullmatch, others))
