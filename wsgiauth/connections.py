@@ -28,9 +28,9 @@ SQLITE: dict[str, Any] = {
     # Every commit here either follows a bcrypt hash, a thousand times dearer than an fsync, or
     # takes a right away. synchronous=NORMAL would save the fsync and could bring a revoked session
     # back to life after a power cut; FULL cannot.
-    # Each thread has a connection, and each connection a cache: 1,000 KiB are as good as SQLite's
-    # 2,000 here, where another connection's write empties them.
-    "pragmas": {"foreign_keys": 1, "synchronous": "full", "cache_size": -1000},
+    # KiB a connection, and so a thread. SQLite's usual 2,000 would find a caller a twentieth
+    # faster among ten thousand and no faster among more, and would slowly fill the memory.
+    "pragmas": {"foreign_keys": 1, "synchronous": "full", "cache_size": -500},
     # IMMEDIATE takes the write lock at BEGIN: a transaction that first reads and then writes would
     # otherwise fail at once, without waiting, when another has written in between.
     "lock_type": "IMMEDIATE",

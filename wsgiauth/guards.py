@@ -111,7 +111,8 @@ class _Guarded:
         refusal = self.__check(environ)
         if refusal is not None:
             return refusal(environ, start_response)
-        return cast("Iterable[bytes]", self.__app(*arguments))
+        app_iter: Iterable[bytes] = self.__app(*arguments)
+        return app_iter
 
     def __get__(self, instance: object, owner: type | None = None) -> "_Guarded":
         """Bind as the wrapped callable would, so that methods can be guarded in their class."""

@@ -71,7 +71,7 @@ class Identifier:
         if token is None:
             return NOBODY
         login = sessions.find(token, self._tokens)
-        return _REJECTED if login is None else Identity(login.user, login.session_id)
+        return _REJECTED if login is None else Identity(*login)
 
     def remember(self, environ: WSGIEnvironment, token: str) -> tuple[str, str]:
         """Return the header that makes the browser keep `token` as long as it is valid."""

@@ -4,7 +4,6 @@ On the way of a request this is the one question to the database: does this toke
 """
 
 import secrets
-from typing import NamedTuple
 
 import peewee
 
@@ -15,18 +14,6 @@ from wsgiauth.storage import Statement, database
 from wsgiauth.tokens import Tokens
 
 PURGE_LIMIT = 100  # expired rows that one login clears away
-
-
-class Login(NamedTuple):
-    """A login that stands.
-
-    Attributes:
-        user: Who is logged in, as the database knows them now.
-        session_id: The login's id; the token's `jti`.
-    """
-
-    user: User
-    session_id: str
 
 
 # A session's user, if the session stands: its row is there, its time is not over, and its user is
@@ -73,8 +60,8 @@ def start(user: User, tokens: Tokens) -> str | None:
     return tokens.issue(user.id, session_id, expires_at)
 
 
-def find(token: str, tokens: Tokens) -> Login | None:
-    """Return the login that `token` belongs to, if it stands, or None.
+def find(token: str, tokens: Tokens) -> tuple[User, str] | None:
+    """Return whose login `token` belongs to, and the login's id, if it stands; or None.
 
     Costs one SELECT; none when the token itself is not valid.
 
@@ -89,7 +76,7 @@ def find(token: str, tokens: Tokens) -> Login | None:
         return None
     if str(row[0]) != claims.subject:
         return None
-    return Login(User.from_row(row), claims.session_id)
+    return User.from_row(row), claims.session_id
 
 
 def end(session_id: str, user: User) -> None:
