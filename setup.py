@@ -82,7 +82,15 @@ setup(
         **DRIVERS,
         "test": TEST,
         "bench": [*TEST, *BENCH],
-        "dev": [*TEST, "mypy>=1.15", "ruff", "types-peewee", "types-WebOb", "types-PyMySQL"],
+        "dev": [
+            *TEST,
+            "basedpyright",
+            "mypy>=1.15",
+            "ruff",
+            "types-peewee",
+            "types-WebOb",
+            "types-PyMySQL",
+        ],
     },
     entry_points={
         "console_scripts": ["wsgiauth = wsgiauth.cli:main"],

@@ -14,6 +14,7 @@ from tests.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, context, login_required, permission_required, storage
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
 from wsgiauth.models import User
+from wsgiauth.settings import PER_ADDRESS
 from wsgiauth.testing import bearer, logged_in, make_settings, make_user
 
 FIXTURES = [
@@ -108,6 +109,11 @@ def test_a_password_is_hashed_at_bcrypts_least_cost(site, hashings):
     TestApp(site).post_json("/auth/register", account, status=201)
     TestApp(site).post_json("/auth/login", account, status=200)
     assert set(hashings) == {4}
+
+
+def test_settings_for_tests_limit_no_address():
+    settings = make_settings()
+    assert {getattr(settings, name) for name in PER_ADDRESS} == {0}
 
 
 def test_all_tests_may_come_from_the_same_address(make_site):
