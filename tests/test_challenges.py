@@ -341,18 +341,23 @@ def test_the_redirect_leads_through_the_login_page_back_to_the_page(client, stag
 
 @pytest.mark.parametrize("begin", [a_list, a_generator], ids=["at once", "late"])
 @pytest.mark.parametrize("headers", [BROWSER, {}], ids=["a browser", "a program"])
-def test_all_cookies_of_the_application_are_kept_and_none_of_its_other_headers(
+def test_cookies_and_what_other_origins_are_told_are_kept_and_no_other_headers(
     client, stage, begin, headers
 ):
     cookies = [("Set-Cookie", "theme=dark"), ("set-cookie", "theme=; Max-Age=0; Path=/old")]
-    others = [PLAIN, ("Content-Length", str(len(BODY))), ("ETag", '"x"'), ("Location", "/x")]
+    origins = [("Access-Control-Allow-Origin", "https://b.example"), ("Vary", "Origin")]
+    others = [*origins, PLAIN, ("Content-Length", str(len(BODY))), ("ETag", '"x"')]
+    others.append(("Location", "/x"))
 
     def with_cookies(environ, start_response):
-        return begin(environ, lambda status, _: start_response(status, [*cookies, *others]))
+        return begin(
+            environ, lambda status, _: start_response(status, [*cookies, *origins, *others])
+        )
 
     stage.view = with_cookies
     answer = client.get(ADDRESS, headers=headers, status="*")
     assert answer.headers.getall("Set-Cookie") == [value for _, value in cookies]
+    assert [(name, answer.headers.get(name)) for name, _ in origins] == origins
     assert "ETag" not in answer.headers
     assert answer.headers.getall("Content-Length") == [str(len(answer.body))]
     assert answer.headers.getall("Location") == [LOGIN_AND_BACK] * (headers is BROWSER)

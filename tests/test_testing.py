@@ -504,3 +504,9 @@ def test_a_suite_that_asks_for_nothing_is_shown_no_warning_of_ours(idle_run):
     _, output = idle_run
     assert "1 passed in" in output
     assert "Warning" not in output
+
+
+@pytest.mark.parametrize("log_in", [bearer, logged_in])
+def test_a_name_is_no_user(site, log_in):
+    with pytest.raises(TypeError, match="make_user"):
+        log_in(site, "ada")

@@ -14,6 +14,7 @@ from wsgiauth.responses import Header
 _Write = Callable[[bytes], object]
 
 _QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')
+_KEPT = re.compile(r"set-cookie|vary|access-control-.*")  # else a page elsewhere sees no 401
 _PARAMETER = re.compile(r"\s*[\w-]+\s*=.*")
 
 
@@ -21,8 +22,8 @@ class ChallengingApp:
     """Turns the 401 that an application gives an unknown caller into the challenge.
 
     A browser is sent to the login page instead, and comes back; every other client gets the 401
-    of `login_required`, whose challenge is RFC 6750's. The application's cookies are kept, its
-    body is dropped unread and closed.
+    of `login_required`, whose challenge is RFC 6750's. The application's cookies and what it says
+    to other origins are kept; its body is dropped unread and closed.
 
     Left as they are: every other status; the 401 to a caller who is known, whom another login
     would not help; a 401 that asks for another scheme (`WWW-Authenticate: Basic`), for its
@@ -61,24 +62,24 @@ class _Start:
 
     def __init__(self, start_response: StartResponse) -> None:
         self._start_response = start_response
-        self._cookies: list[Header] = []
+        self._kept: list[Header] = []
         self._exc_info: Any = None
         self.has_begun = False
         self.is_held = False
         self.is_final = False
 
-    def __call__(self, status: str, headers: list[Header], exc_info: Any = None, /) -> _Write:
+    def __call__(self, status: str, headers: list[Header], exc_info: Any = None) -> _Write:
         self.has_begun = True
         self.is_held = not self.is_final and status.startswith("401") and _is_ours(headers)
         if not self.is_held:
             return self._forward(status, headers, exc_info)
-        self._cookies = [each for each in headers if each[0].lower() == "set-cookie"]
+        self._kept = [each for each in headers if _KEPT.fullmatch(each[0].lower())]
         self._exc_info = exc_info
         return len  # takes what is written, and does nothing with it
 
-    def instead(self, status: str, headers: list[Header], exc_info: Any = None, /) -> _Write:
+    def instead(self, status: str, headers: list[Header], exc_info: Any = None) -> _Write:
         """Begin the challenge where the application's 401 was held back."""
-        return self._forward(status, [*headers, *self._cookies], self._exc_info)
+        return self._forward(status, [*headers, *self._kept], self._exc_info)
 
     def _forward(self, status: str, headers: list[Header], exc_info: Any) -> _Write:
         rest = () if exc_info is None else (exc_info,)

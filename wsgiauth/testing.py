@@ -26,8 +26,8 @@ _UNKNOWN_PASSWORD = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYq
 def make_settings(**changes: Any) -> Settings:
     """Return settings for tests: a random key, cheap hashes, and a database of its own in memory.
 
-    Each `AuthMiddleware` that is given them has an empty database. Limits are off, for every test
-    has the same address.
+    Each `AuthMiddleware` that is given them has an empty database. Limits by address are off, for
+    every test has the same.
 
     Args:
         changes: Settings by name, instead of these.
@@ -87,7 +87,7 @@ def bearer(application: AuthMiddleware, user: User | None = None) -> dict[str, s
         user: Who logs in; None for a new user called `ada`.
 
     Raises:
-        TypeError: `application` is not an `AuthMiddleware`.
+        TypeError: `application` is not an `AuthMiddleware`, or `user` no `User`.
         ValueError: The user is not active, is gone, or is another application's.
     """
     return {"Authorization": f"Bearer {_token(application, user)}"}
@@ -102,7 +102,7 @@ def logged_in(application: AuthMiddleware, user: User | None = None) -> "TestApp
 
     Raises:
         ImportError: WebTest is not installed.
-        TypeError: `application` is not an `AuthMiddleware`.
+        TypeError: `application` is not an `AuthMiddleware`, or `user` no `User`.
         ValueError: The user is not active, is gone, or is another application's.
     """
     from webtest import TestApp
@@ -116,6 +116,8 @@ def logged_in(application: AuthMiddleware, user: User | None = None) -> "TestApp
 def _token(application: AuthMiddleware, user: User | None) -> str:
     database = _middleware(application).database
     user = user or make_user(application)
+    if not isinstance(user, User):
+        raise TypeError(f"a User logs in, as `make_user` returns one; not {user!r}")
     if user.origin not in (None, database):  # where somebody else may have the same id
         raise ValueError(f"{user!r} is a user of another application.")
     with context.using(database):
