@@ -3,7 +3,8 @@
 import pytest
 
 from wsgiauth import attempts
-from wsgiauth.attempts import PURGE_LIMIT, AttemptCount, Counter, Limit
+from wsgiauth.attempts import AttemptCount, Counter, Limit
+from wsgiauth.purge import SOME
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(12)]
 
@@ -176,7 +177,7 @@ def test_what_is_remembered_while_another_remembers_it_is_remembered_once(monkey
 
 
 def test_a_new_row_clears_away_some_that_have_expired():
-    keep(*range(NOW - PURGE_LIMIT, NOW + 2))
+    keep(*range(NOW - SOME, NOW + 2))
     COUNTER.add(NOW)
     assert kept().keys() == {str(NOW), str(NOW + 1), "one"}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from wsgiauth.attempts import AttemptCount
-from wsgiauth.purge import purge_expired, purge_some
+from wsgiauth.purge import SOME, purge_expired, purge_some
 
 NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
 
@@ -28,21 +28,30 @@ def test_all_that_has_expired_is_deleted_in_batches_of_any_size(database, limit)
 
 @pytest.mark.every_database
 def test_some_are_the_oldest(database):
-    keep(*reversed(range(NOW - 3, NOW + 2)))
-    purge_some(AttemptCount, NOW, limit=2)
+    keep(*reversed(range(NOW - SOME - 1, NOW + 2)))
+    purge_some(AttemptCount, NOW)
     assert expirations() == [NOW - 1, NOW, NOW + 1]
+
+
+def test_a_few_rows_are_deleted_by_the_same_statement_as_many(database):
+    statements = []
+    database.query_hooks.append(lambda event: statements.append(event.sql))
+    for several in (1, 2, SOME):
+        keep(*range(NOW - several, NOW))
+        purge_some(AttemptCount, NOW)
+    assert len({sql for sql in statements if sql.startswith("DELETE")}) == 1
 
 
 def test_nothing_to_delete_is_no_error(database):
     keep(NOW + 1)
-    purge_some(AttemptCount, NOW, limit=2)
+    purge_some(AttemptCount, NOW)
     assert purge_expired(AttemptCount, NOW) == 0
     assert expirations() == [NOW + 1]
 
 
 def test_what_cannot_be_deleted_by_the_way_is_logged_in_one_line(database, caplog):
     database.execute_sql("DROP TABLE wsgiauth_attempt_count")
-    purge_some(AttemptCount, NOW, limit=2)
+    purge_some(AttemptCount, NOW)
     (record,) = caplog.records
     expected = "expired rows of wsgiauth_attempt_count stay for now: OperationalError"
     assert (record.levelname, record.getMessage()) == ("WARNING", expected)

@@ -8,8 +8,6 @@ import peewee
 from wsgiauth.purge import purge_expired, purge_some
 from wsgiauth.storage import Statement, database
 
-PURGE_LIMIT = 10  # expired rows that a new row clears away
-
 
 class AttemptCount(peewee.Model):
     """How often one thing was attempted, and when it may be attempted again.
@@ -124,7 +122,7 @@ class Counter(NamedTuple):
         ).on_conflict_ignore()
         is_first = bool(inserted.as_rowcount().execute())
         if is_first:
-            purge_some(AttemptCount, now, limit=PURGE_LIMIT)
+            purge_some(AttemptCount, now)
         return is_first
 
 

@@ -28,9 +28,7 @@ SQLITE: dict[str, Any] = {
     # Every commit here either follows a bcrypt hash, a thousand times dearer than an fsync, or
     # takes a right away. synchronous=NORMAL would save the fsync and could bring a revoked session
     # back to life after a power cut; FULL cannot.
-    # KiB a connection, and so a thread. SQLite's usual 2,000 would find a caller a twentieth
-    # faster among ten thousand and no faster among more, and would slowly fill the memory.
-    "pragmas": {"foreign_keys": 1, "synchronous": "full", "cache_size": -500},
+    "pragmas": {"foreign_keys": 1, "synchronous": "full"},
     # IMMEDIATE takes the write lock at BEGIN: a transaction that first reads and then writes would
     # otherwise fail at once, without waiting, when another has written in between.
     "lock_type": "IMMEDIATE",

@@ -9,6 +9,8 @@ from typing import Any
 from wsgiauth.connections import FAILURES
 from wsgiauth.storage import database
 
+SOME = 10  # rows that a new one clears away
+
 logger = logging.getLogger("wsgiauth")
 
 
@@ -31,10 +33,10 @@ def purge_expired(model: Any, now: float, *, limit: int = 1000) -> int:
             return deleted
 
 
-def purge_some(model: Any, now: float, *, limit: int) -> None:
-    """Delete up to `limit` such rows, by the way; what stays behind, the next call deletes."""
+def purge_some(model: Any, now: float) -> None:
+    """Delete up to `SOME` such rows, by the way; what stays behind, the next call deletes."""
     try:
-        _purge_batch(model, int(now), limit)
+        _purge_batch(model, int(now), SOME)
     except FAILURES as error:
         # Whatever the caller came for is safe in the database.
         table = model._meta.table_name
@@ -47,7 +49,10 @@ def _purge_batch(model: Any, now: int, limit: int) -> int:
     ids = [each.id for each in expired.order_by(model.expires_at).limit(limit)]
     if not ids:
         return 0
+    # As many each time, the last one over again: a connection keeps the statements that it has
+    # prepared, and would soon keep one of every length.
+    as_many = ids + ids[-1:] * (limit - len(ids))
     with database.atomic():
         # Once more by time: a count may have begun anew meanwhile.
-        model.delete().where(model.id.in_(ids), model.expires_at <= now).execute()
+        model.delete().where(model.id.in_(as_many), model.expires_at <= now).execute()
     return len(ids)

@@ -13,9 +13,6 @@ from wsgiauth.purge import purge_expired, purge_some
 from wsgiauth.storage import Statement, database
 from wsgiauth.tokens import Tokens
 
-PURGE_LIMIT = 100  # expired rows that one login clears away
-
-
 # A session's user, if the session stands: its row is there, its time is not over, and its user is
 # active. One row by primary key, joined to one row by primary key.
 _FIND = Statement(
@@ -55,7 +52,7 @@ def start(user: User, tokens: Tokens) -> str | None:
         if still_the_same.first() is None:
             return None
         Session.insert(id=session_id, user=user.id, expires_at=expires_at).execute()
-    purge_some(Session, tokens.now(), limit=PURGE_LIMIT)
+    purge_some(Session, tokens.now())
     events.emit("login", user_id=user.id)
     return tokens.issue(user.id, session_id, expires_at)
 
