@@ -59,7 +59,11 @@ def shape(database):
     return {
         table: (
             database.get_columns(table),
-            sorted((index.columns, index.unique) for index in database.get_indexes(table)),
+            sorted(
+                (index.columns, index.unique)
+                for index in database.get_indexes(table)
+                if index.columns != database.get_primary_keys(table)  # a table may be in its order
+            ),
             database.get_primary_keys(table),
             sorted(key[:3] for key in database.get_foreign_keys(table)),
         )

@@ -80,6 +80,16 @@ def test_what_is_no_token_costs_no_query(ada, tokens, queries, token):
     assert sessions.find(token, tokens) is None
 
 
+def test_who_is_found_is_as_peewee_would_have_read_them(ada, tokens):
+    user, _ = sessions.find(sessions.start(ada, tokens), tokens)
+    read = User.get_by_id(ada.id)
+    assert user == read
+    unread = {"username_key", "email_key"}
+    assert {
+        name: repr(getattr(read, name)) for name in User._meta.fields if name not in unread
+    } == {name: repr(value) for name, value in user.__data__.items()}
+
+
 def test_a_signed_token_without_a_login_finds_nobody(ada, tokens):
     assert sessions.find(tokens.issue(ada.id, "invented", START + LIFETIME), tokens) is None
 

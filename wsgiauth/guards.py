@@ -136,9 +136,7 @@ def _decorator(permission: str | None, redirect_url: str | None) -> Callable[[_A
         if not callable(app):
             raise TypeError(f"a guard wraps a WSGI callable; {app!r} cannot be called")
 
-        def check(environ: WSGIEnvironment) -> Response | None:
-            return _refusal(environ, app, permission, redirect_url)
-
+        check = functools.partial(_refusal, app, permission, redirect_url)
         if isinstance(app, type) and any("__call__" in vars(each) for each in app.__mro__):
             # Its instances are the WSGI callables, so they are what is guarded.
             setattr(app, "__call__", _Guarded(app.__call__, check))  # noqa: B010 - to mypy a method
@@ -149,7 +147,7 @@ def _decorator(permission: str | None, redirect_url: str | None) -> Callable[[_A
 
 
 def _refusal(
-    environ: WSGIEnvironment, app: object, permission: str | None, redirect_url: str | None
+    app: object, permission: str | None, redirect_url: str | None, environ: WSGIEnvironment
 ) -> Response | None:
     """Return the answer to a caller who may not enter, or None for one who may."""
     try:

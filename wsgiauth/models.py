@@ -71,12 +71,19 @@ class User(_Model):
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> "User":
-        """Return the user that a row of `User.select()` holds, without Peewee's detours."""
+        """Return the user of a row of `User.select(*CALLER)`, without Peewee's detours."""
         user: Any = cls.__new__(cls)
-        user.__data__ = data = dict(zip(_USER_COLUMNS, row, strict=True))
-        for name in _FLAGS:  # for which SQLite has no type
-            data[name] = bool(data[name])
-        data["created_at"] = as_utc(data["created_at"])
+        number, username, email, hashed, is_active, is_staff, is_superuser, created_at = row
+        user.__data__ = {
+            "id": number,
+            "username": username,
+            "email": email,
+            "hashed_password": hashed,
+            "is_active": bool(is_active),  # SQLite has numbers only
+            "is_staff": bool(is_staff),
+            "is_superuser": bool(is_superuser),
+            "created_at": as_utc(created_at),
+        }
         user.__rel__ = {}
         user._dirty = set()
         user.origin = context.database()
@@ -243,9 +250,19 @@ class Permission(_Model):
 
 User.objects = UserObjects(User)
 
+# What a request wants to know of its caller: all but the keys, by which users are looked up.
+CALLER = (
+    User.id,
+    User.username,
+    User.email,
+    User.hashed_password,
+    User.is_active,
+    User.is_staff,
+    User.is_superuser,
+    User.created_at,
+)
+
 _KEY_OF = {"username": User.username_key, "email": User.email_key}
-_USER_COLUMNS = [field.name for field in User._meta.sorted_fields]
-_FLAGS = [field.name for field in User._meta.sorted_fields if field.field_type == "BOOL"]
 _PERMISSIONS_OF = Statement(lambda: Permission.select(Permission.name).where(Permission.user == 0))
 
 

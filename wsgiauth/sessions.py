@@ -8,7 +8,7 @@ import secrets
 import peewee
 
 from wsgiauth import events
-from wsgiauth.models import Session, User
+from wsgiauth.models import CALLER, Session, User
 from wsgiauth.purge import purge_expired, purge_some
 from wsgiauth.storage import Statement, database
 from wsgiauth.tokens import Tokens
@@ -17,7 +17,7 @@ from wsgiauth.tokens import Tokens
 # active. One row by primary key, joined to one row by primary key.
 _FIND = Statement(
     lambda: (
-        User.select()
+        User.select(*CALLER)
         .join(Session, on=(Session.user == User.id))
         .where(Session.id == "", Session.expires_at > 0, User.is_active)
     )

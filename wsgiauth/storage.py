@@ -133,19 +133,20 @@ class Statement:
     def fetchone(self, *parameters: object) -> tuple[Any, ...] | None:
         """Execute and return the first row, or None."""
         opened: Any = current()
-        row: tuple[Any, ...] | None = opened.fetchone(self._sql_for(opened), parameters)
+        sql = self._sql.get(type(opened)) or self._write_for(opened)
+        row: tuple[Any, ...] | None = opened.fetchone(sql, parameters)
         return row
 
     def fetchall(self, *parameters: object) -> list[tuple[Any, ...]]:
         """Execute and return every row."""
         opened = current()
-        return list(opened.execute_sql(self._sql_for(opened), parameters).fetchall())
+        sql = self._sql.get(type(opened)) or self._write_for(opened)
+        return list(opened.execute_sql(sql, parameters).fetchall())
 
-    def _sql_for(self, opened: peewee.Database) -> str:
-        sql = self._sql.get(type(opened))
-        if sql is None:
-            sql, _ = opened.get_sql_context().sql(self._query()).query()
-            self._sql[type(opened)] = sql
+    def _write_for(self, opened: peewee.Database) -> str:
+        sql: str
+        sql, _ = opened.get_sql_context().sql(self._query()).query()
+        self._sql[type(opened)] = sql
         return sql
 
 

@@ -13,7 +13,8 @@ MYSQL_TABLE = ["ENGINE=InnoDB", "DEFAULT CHARSET=utf8mb4", "COLLATE=utf8mb4_bin"
 
 def up(migrator, db):
     # SQLite would give a deleted user's number to the next; whoever kept it would not know.
-    number = AutoIncrementField if isinstance(db, peewee.SqliteDatabase) else peewee.BigAutoField
+    is_sqlite = isinstance(db, peewee.SqliteDatabase)
+    number = AutoIncrementField if is_sqlite else peewee.BigAutoField
 
     class Table(peewee.Model):
         class Meta:
@@ -43,6 +44,7 @@ def up(migrator, db):
 
         class Meta:
             table_name = "wsgiauth_session"
+            without_rowid = is_sqlite  # found in one step by its id; servers have no such thing
 
     class Permission(Table):
         user = peewee.ForeignKeyField(User, on_delete="CASCADE")
