@@ -21,6 +21,7 @@ FRAMEWORKS = [
     "setuptools<82",  # whose pkg_resources Pyramid still imports
 ]
 SERVERS = ["cheroot>=10", "gunicorn>=23"]
+FORMER = ["Flask-Bcrypt>=1", "Flask-JWT-Extended>=4.7", "SQLAlchemy>=2"]  # what people come from
 TEST = [
     "pytest>=8",
     "pytest-randomly",
@@ -37,13 +38,12 @@ TEST = [
     *DRIVERS["mysql"],
     *FRAMEWORKS,
     *SERVERS,
+    *FORMER,
 ]
-BENCH = [  # what wsgiauth is timed beside
+BENCH = [  # what wsgiauth is timed beside, besides FORMER
     "djangorestframework>=3.16",
     "djangorestframework-simplejwt>=5.5",
-    "Flask-JWT-Extended>=4.7",
     "pyramid_jwt>=1.6.1",
-    "SQLAlchemy>=2",
 ]
 
 setup(

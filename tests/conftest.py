@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 import peewee
@@ -51,6 +52,13 @@ def skip_or_fail(reason):
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+def require(*packages):
+    """Skip or fail unless these packages are installed."""
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        skip_or_fail(f"{', '.join(missing)} is not installed")
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests.docs.pages import PAGES, ROOT, code, commands, section
 from tests.sites import PASSWORD, running
-from tests.test_readme import ROOT, code, commands, section
 
 PACKAGE_DATA = {
     "wsgiauth/py.typed",
@@ -113,7 +113,7 @@ def test_the_installed_wheel_does_the_whole_job(installed, tmp_path):
 
 
 def test_each_way_to_install_works(checkout, installed):
-    (block,) = code(section("Install it"), "console")
+    (block,) = code(section(PAGES["README.md"], "Install it"), "console")
     for command, _ in commands(block):
         subprocess.run(
             ["bash", "-c", command],

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.conftest import require
 from tests.frameworks.clients import PATIENCE, Client, cookie, settings_of
-from tests.frameworks.conftest import SOURCES, require
+from tests.frameworks.conftest import SOURCES
 from tests.sites import BROWSER, SAME_ORIGIN, SECRET_KEY, USERNAME, running
 
 # The plain recipe, and which process answers.

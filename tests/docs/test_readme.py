@@ -11,37 +11,19 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import skip_or_fail
+from tests.docs.pages import PAGES, ROOT, code, commands, save_programs, section
 from tests.sites import running
 from wsgiauth import Settings
 from wsgiauth.app import ROUTES
 from wsgiauth.events import LEVELS
 
-ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-
-
-def section(title):
-    return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)[1]
-
-
-def code(text, kind):
-    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-
-
-def commands(block):
-    """Return the commands of a console block, each with the output that it shows."""
-    parts = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
-    return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts]
+README = PAGES["README.md"]
 
 
 @pytest.fixture
 def shell(tmp_path):
     """Return a function that runs a script as a reader would, beside the README's files."""
-    for kind in ("python", "ini"):
-        for block in code(README, kind):
-            name = block.partition("\n")[0].removeprefix("# ")
-            (tmp_path / name).write_text(block, encoding="utf-8")
+    save_programs(README, tmp_path)
     environ = {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(tmp_path),
@@ -66,12 +48,12 @@ def shell(tmp_path):
 
 @pytest.fixture
 def secret_key(shell):
-    (export, _), *_ = commands(code(section("A whole program"), "console")[0])
+    (export, _), *_ = commands(code(section(README, "A whole program"), "console")[0])
     return shell(f"{export}; printf %s $SECRET_KEY")
 
 
 def test_the_set_up_commands_are_targets_of_the_makefile():
-    block = code(section("Try it"), "console")[0]
+    block = code(section(README, "Try it"), "console")[0]
     for command, _ in commands(block):
         subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
 
@@ -79,7 +61,7 @@ def test_the_set_up_commands_are_targets_of_the_makefile():
 def test_the_whole_program_serves_people_and_programs(shell, secret_key):
     if shutil.which("curl") is None:
         skip_or_fail("curl is not installed")
-    setup, use = (commands(block) for block in code(section("A whole program"), "console"))
+    setup, use = (commands(block) for block in code(section(README, "A whole program"), "console"))
     environ = {"SECRET_KEY": secret_key}
     (_, _), (create, created), (serve, _) = setup
     assert shell(create, env=environ) == created
@@ -113,20 +95,20 @@ def test_events_are_logged_and_heard(shell, secret_key):
 
 
 def test_users_are_made_in_code(shell):
-    (_, _), (create, _), _ = commands(code(section("A whole program"), "console")[0])
+    (_, _), (create, _), _ = commands(code(section(README, "A whole program"), "console")[0])
     shell(f"{create}; python people.py")  # beside the administrator made before
 
 
 def test_the_commands_print_what_is_shown(shell, secret_key):
     shell("echo 'four unrelated words' | wsgiauth createuser --username ada"
           " --email ada@example.org --password-stdin")  # fmt: skip
-    for command, shown in commands(code(section("The command line"), "console")[0]):
+    for command, shown in commands(code(section(README, "The command line"), "console")[0]):
         printed = shell(command, env={"SECRET_KEY": secret_key})
         assert not shown or printed == shown
 
 
 def test_every_command_is_listed():
-    listed = re.findall(r"`(\w+)`", section("The command line").partition("Each has")[0])
+    listed = re.findall(r"`(\w+)`", section(README, "The command line").partition("Each has")[0])
     usage = subprocess.run(
         [sys.executable, "-m", "wsgiauth", "--help"], capture_output=True, text=True, check=True
     ).stdout
@@ -158,7 +140,7 @@ def test_the_sample_is_an_application_of_pastedeploy(shell):
 
 
 def test_the_settings_table_is_that_of_settings():
-    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", section("Settings"), re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", section(README, "Settings"), re.MULTILINE)
     words = {"None": "none", "()": "none", "True": "`on`", repr(MISSING): "the processors"}
     expected = [
         (each.name, words.get(repr(each.default), f"`{each.default}`")) for each in fields(Settings)
@@ -168,7 +150,7 @@ def test_the_settings_table_is_that_of_settings():
 
 
 def test_the_endpoint_table_is_that_of_the_routes():
-    rows = re.findall(r"^\| (`.*?) \|", section("Endpoints"), re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?) \|", section(README, "Endpoints"), re.MULTILINE)
     listed = {
         (method, path)
         for row in rows
@@ -179,9 +161,10 @@ def test_the_endpoint_table_is_that_of_the_routes():
 
 
 def test_the_event_table_is_that_of_the_events():
-    rows = re.findall(r"^\| (`.*?) \|", section("Events"), re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?) \|", section(README, "Events"), re.MULTILINE)
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == LEVELS.keys()
 
 
 def test_every_block_is_of_a_kind_that_is_executed():
-    assert {kind for kind, _ in BLOCKS} == {"console", "python", "ini"}
+    kinds = re.findall(r"^```(\w+)\n", README, re.MULTILINE)
+    assert set(kinds) == {"console", "python", "ini"}

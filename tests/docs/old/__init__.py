@@ -1,0 +1,1 @@
+"""What people come from: programs that make the databases of old sites."""

@@ -1,0 +1,214 @@
+"""docs/deployment.md: its commands are run, on the servers that they are about."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import urllib.request
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import peewee
+import pytest
+from playhouse import db_url
+from webtest import TestApp
+
+from tests.conftest import NAME, SERVERS, require, skip_or_fail
+from tests.docs.accounts import bearer, settings_of
+from tests.docs.pages import PAGES, code, commands, section, shown
+from tests.frameworks.test_nginx import CERTIFICATE
+from tests.sites import PASSWORD, USERNAME, wait_for
+from wsgiauth import AuthMiddleware, storage
+
+DEPLOYMENT = PAGES["docs/deployment.md"]
+
+
+def ask(url, headers=None, body=None, context=None):
+    """Return the status of a request and what it answers."""
+    request = urllib.request.Request(url, body, headers or {})
+    try:
+        with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def token_of(address, **options):
+    body = json.dumps({"username": USERNAME, "password": PASSWORD}).encode()
+    status, answer = ask(
+        f"{address}/auth/login", {"Content-Type": "application/json"}, body, **options
+    )
+    assert status == 200, answer
+    return {"Authorization": f"Bearer {json.loads(answer)['access_token']}"}
+
+
+def test_every_program_of_the_deployment_page_is_run():
+    kinds = re.findall(r"^```(\w+)\n", DEPLOYMENT, re.MULTILINE)
+    assert set(kinds) == {"console", "python", "nginx"}
+    assert (kinds.count("python"), kinds.count("nginx")) == (1, 1)
+
+
+def test_the_upkeep_runs(run, ada, environ):
+    environ["BCRYPT_ROUNDS"] = "12"  # or there would be a warning
+    for command, output in shown(DEPLOYMENT, "What to watch"):
+        assert run(command).startswith(output)
+
+
+def test_the_check_that_fails_on_warnings_fails_on_one(run):
+    *_, (command, _) = shown(DEPLOYMENT, "What to watch")
+    with pytest.raises(AssertionError):
+        run(command)  # there is no superuser
+
+
+def test_a_server_is_made_ready(run, environ):
+    server = SERVERS["postgresql"]
+    name = f"{NAME}_docs"
+    try:
+        database = db_url.connect(server)
+        database.execute_sql(f"CREATE DATABASE {name}")
+    except (peewee.OperationalError, peewee.ImproperlyConfigured) as error:
+        skip_or_fail(f"no database server at {server}: {error}")
+    try:
+        _, (export, _), (migrate, applied), (check, _) = shown(DEPLOYMENT, "Several hosts")[:4]
+        url = re.search("'(.*)'", export)[1]
+        parts = urlsplit(server)
+        environ["DATABASE_URL"] = (
+            urlsplit(url)._replace(netloc=parts.netloc, path=f"/{name}").geturl()
+        )
+        assert environ["DATABASE_URL"].startswith("postgresql+pool://")
+        with pytest.raises(AssertionError, match="schema is behind"):
+            run(check)
+        assert run(migrate) == applied
+        run(check)
+    finally:
+        database.execute_sql(f"DROP DATABASE {name}")
+        database.close()
+
+
+def test_a_restored_session_lives_until_all_are_ended(run, accounts, ada, folder):
+    if shutil.which("sqlite3") is None:
+        skip_or_fail("sqlite3 is not installed")
+    programs = [command for command, _ in shown(DEPLOYMENT, "Backups")]
+    umask, backup, *_, end_all = programs
+    assert umask.startswith("umask")
+    assert backup.startswith("sqlite3")
+    token = bearer(accounts, USERNAME, PASSWORD)
+    run(f"{umask}\n{backup}")
+    copy = folder / "copy.db"
+    assert copy.stat().st_mode & 0o077 == 0
+    run(f"python -m wsgiauth logout {USERNAME}")
+    accounts.get("/auth/me", headers=token, status=401)
+    storage.discard_connection(storage.current())
+    for end in ("-wal", "-shm"):
+        (folder / f"wsgiauth.db{end}").unlink(missing_ok=True)
+    copy.replace(folder / "wsgiauth.db")
+    accounts.get("/auth/me", headers=token, status=200)
+    assert run(end_all) == "1\n"
+    accounts.get("/auth/me", headers=token, status=401)
+
+
+def test_a_rotation_logs_nobody_out(run, serve, ada):
+    text = section(DEPLOYMENT, "Key rotation")
+    first, *steps = map(commands, code(text, "console"))
+    (old, _), (new, _) = first
+    new = f"new={run(f'{new}; echo $new')}"
+    tokens, answers = [], []
+    for (export, _), (command, _) in steps:
+        with serve(command, old, new, export) as port:
+            site = f"http://127.0.0.1:{port}"
+            answers.append([ask(f"{site}/auth/me", token)[0] for token in tokens])
+            tokens.append(token_of(site))
+    # The last step comes when the first token has expired, so that it does not matter.
+    assert answers == [[], [200], [401, 200]]
+
+
+def test_a_process_has_to_know_the_new_key_before_the_swap(accounts, ada, folder):
+    new = "n3wJ8qWz1mT6yBn4cXf9sLp2dHg7aUe5oViQwMtYrZxN0bCjKlEuPGhSDAFOIk3"
+    swapped, prepared = (
+        AuthMiddleware(lambda environ, start_response: [], replace(settings_of(folder), **keys))
+        for keys in ({"SECRET_KEY": new}, {"SECRET_KEY_FALLBACKS": (new,)})
+    )
+    token = bearer(TestApp(swapped), USERNAME, PASSWORD)
+    TestApp(prepared).get("/auth/me", headers=token, status=200)
+    accounts.get("/auth/me", headers=token, status=401)
+    for site in (swapped, prepared):
+        storage.discard_connection(site.database)
+
+
+@contextmanager
+def fronting(folder, ports):
+    """Run nginx with the page's configuration in front of two processes; yields its port."""
+    nginx = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if nginx is None or shutil.which("openssl") is None:
+        skip_or_fail("nginx and openssl are not installed")
+    subprocess.run(CERTIFICATE.split(), cwd=folder, check=True, capture_output=True)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    (block,) = code(DEPLOYMENT, "nginx")
+    for written, here in {
+        "127.0.0.1:8081": f"127.0.0.1:{ports[0]}",
+        "127.0.0.1:8082": f"127.0.0.1:{ports[1]}",
+        "listen 443": f"listen 127.0.0.1:{port}",
+        "/etc/ssl/site/": "",
+    }.items():
+        assert written in block
+        block = block.replace(written, here)
+    folders = "".join(
+        f"{kind}_temp_path {kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (folder / "nginx.conf").write_text(
+        "daemon off; master_process off; pid nginx.pid; events {}"
+        f"http {{ access_log off; {folders} {block} }}",
+        encoding="utf-8",
+    )
+    command = [nginx, "-p", f"{folder}/", "-c", "nginx.conf", "-e", "error.log"]
+    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(server, port)
+        yield port
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def test_two_processes_behind_nginx_are_one_site(serve, ada, folder):
+    with ExitStack() as stack:
+        (export, _), *servers = [
+            each for each in shown(DEPLOYMENT, "One host") if "gunicorn" not in each[0]
+        ]
+        ports = [stack.enter_context(serve(command, export)) for command, _ in servers]
+        port = stack.enter_context(fronting(folder, ports))
+        context = ssl.create_default_context(cafile=folder / "certificate.pem")
+        site = f"https://127.0.0.1:{port}"
+        token = token_of(site, context=context)
+        for _ in ports:  # nginx takes them in turn
+            assert ask(f"{site}/", token, context=context) == (200, f"Hello, {USERNAME}!")
+        form = f"username={USERNAME}&password={PASSWORD}".replace(" ", "+").encode()
+        headers = {"Origin": site, "Accept": "text/html"}
+        opener = urllib.request.build_opener(
+            urllib.request.HTTPSHandler(context=context), urllib.request.HTTPCookieProcessor()
+        )
+        request = urllib.request.Request(f"{site}/auth/login", form, headers)
+        with opener.open(request, timeout=10) as answer:
+            assert answer.read().decode() == f"Hello, {USERNAME}!"
+        (jar,) = [each.cookiejar for each in opener.handlers if hasattr(each, "cookiejar")]
+        assert [cookie.name for cookie in jar] == ["__Host-wsgiauth"]
+
+
+@pytest.mark.parametrize("title", ["One host", "Behind a proxy"])
+def test_gunicorn_takes_the_client_and_the_scheme_from_the_proxy(title, serve, ada, folder):
+    require("gunicorn", "werkzeug")
+    (command,) = [each for each, _ in shown(DEPLOYMENT, title) if "gunicorn" in each]
+    prefix = "/site" if "SCRIPT_NAME" in command else ""
+    with serve(command) as port:
+        forwarded = {"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Proto": "https"}
+        body = f"username={USERNAME}&password=wrong".encode()
+        status, page = ask(f"http://127.0.0.1:{port}{prefix}/auth/login", forwarded, body)
+        assert status == 401
+        assert f'action="{prefix}/auth/login"' in page
+    assert "address=192.0.2.7" in (folder / "log").read_text()

@@ -1,0 +1,237 @@
+"""docs/migration.md: its programs import accounts from databases that the old sites made."""
+
+import importlib.util
+import re
+import shutil
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from webtest import TestApp
+
+from tests.conftest import require
+from tests.docs.accounts import ROUNDS, bearer, settings_of
+from tests.docs.old.passwords import PASSWORDS
+from tests.docs.pages import PAGES, code, shown
+from tests.sites import PASSWORD, SECRET_KEY
+from wsgiauth import AuthMiddleware, User, hash_password, storage
+from wsgiauth.models import Session
+
+OLD = Path(__file__).parent / "old"
+MIGRATION = PAGES["docs/migration.md"]
+
+
+def test_every_program_of_the_migration_page_is_run():
+    names = [program.partition("\n")[0] for program in code(MIGRATION, "python")]
+    assert names == [
+        "# importing.py",
+        "# from_flask_login.py",
+        "# both_tokens.py",
+        "# from_django.py",
+        "# carrying_over.py",
+    ]
+
+
+def load(folder, name, monkeypatch, **environ):
+    """Import a program of the page, under no name that another test could find."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("wsgiauth.hash_password", partial(hash_password, rounds=ROUNDS))
+    for key, value in {"SECRET_KEY": SECRET_KEY, "BCRYPT_ROUNDS": str(ROUNDS), **environ}.items():
+        monkeypatch.setenv(key, value)
+    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def import_accounts(folder, accounts, monkeypatch):
+    """Return the loop, at work on the accounts of the site."""
+    return load(folder, "importing", monkeypatch).import_accounts
+
+
+def account(name, hashed=None, **others):
+    """Return an account as the loop is given it."""
+    password = PASSWORDS.get(name.lower(), "")
+    hashed = hashed or hash_password(password, rounds=ROUNDS)
+    email = f"{name}@example.org"
+    return {"username": name, "email": email, "hashed_password": hashed, **others}
+
+
+@pytest.mark.parametrize("prefix", ["2a", "2b", "2y"])
+def test_every_bcrypt_is_taken(prefix, import_accounts, accounts):
+    ada = account("ada")
+    ada["hashed_password"] = ada["hashed_password"].replace("$2b$", f"${prefix}$")
+    import_accounts([ada])
+    assert bearer(accounts, "ada", PASSWORDS["ada"])
+
+
+def test_a_lower_cost_is_replaced_at_the_next_login(import_accounts, folder):
+    import_accounts([account("ada")])
+    settings = replace(settings_of(folder), BCRYPT_ROUNDS=ROUNDS + 1)
+    site = AuthMiddleware(lambda environ, start_response: [], settings)
+    assert bearer(TestApp(site), "ada", PASSWORDS["ada"])
+    assert User.objects.get(username="ada").hashed_password.startswith("$2b$05$")
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.parametrize(
+    ("refused", "why"),
+    [
+        (account("Ada"), "This username is taken."),
+        (account("ADA", email="other@example.org"), "This username is taken."),
+        (account("grace", email="ADA@example.org"), "This e-mail address is taken."),
+        (account("grace", email=""), "Enter an e-mail address."),
+        (account("grace", email=None), "Enter an e-mail address."),
+        (account("grace hopper"), "cannot contain spaces"),
+        (account("grace@example.org"), "cannot contain @"),
+        (account("g" * 151), "at most 150 characters"),
+        (account("grace", permissions=["polls.add choice"]), "a permission is written"),
+    ],
+)
+def test_who_cannot_come_is_named_and_the_others_come(refused, why, import_accounts, capsys):
+    import_accounts([account("ada"), refused, account("linus")])
+    printed = capsys.readouterr().out
+    assert re.match(rf"'{refused['username']}' was left out: .*{why}", printed)
+    assert printed.endswith("Created 2; there already: 0.\n")
+    assert [user.username for user in User.objects.all()] == ["ada", "linus"]
+
+
+def test_who_is_there_is_left_alone(import_accounts, accounts, capsys):
+    import_accounts([account("ada")])
+    ada = User.objects.get(username="ada")
+    ada.is_staff = True
+    ada.save()
+    import_accounts([account("ada", permissions=["polls.add_choice"]), account("grace")])
+    assert capsys.readouterr().out.endswith("Created 1; there already: 1.\n")
+    ada = User.objects.get(username="ada")
+    assert (ada.is_staff, ada.permissions) == (True, frozenset())
+
+
+@pytest.mark.parametrize(
+    "hashed", ["scrypt:32768:8:1$a$b", "bcrypt_sha256$$2b$12$x", "", "!", None]
+)
+def test_what_is_no_bcrypt_logs_nobody_in(hashed, import_accounts, accounts, capsys):
+    import_accounts([account("ada") | {"hashed_password": hashed}])
+    assert capsys.readouterr().out.startswith("'ada' needs a new password.\n")
+    assert bearer(accounts, "ada", PASSWORDS["ada"]) is None
+
+
+@pytest.fixture
+def old(folder, run):
+    """Return a function that makes the old application's database."""
+    for path in OLD.glob("*.py"):
+        shutil.copy(path, folder)
+
+    def make(program):
+        run(f"DJANGO_SETTINGS_MODULE=old_settings python {program}")
+
+    return make
+
+
+def again(output):
+    """Return what the second run of an import prints, after the first has printed `output`."""
+    *lines, last = output.splitlines()
+    created = re.fullmatch(r"Created (\d+); there already: 0\.", last)[1]
+    left_out = [line for line in lines if "was left out" in line]
+    return "\n".join([*left_out, f"Created 0; there already: {created}.", ""])
+
+
+def test_users_of_flask_login_come_with_their_passwords(old, run, accounts):
+    require("flask_bcrypt", "sqlalchemy", "werkzeug")
+    old("flask_users.py")
+    (export, _), (command, output) = shown(MIGRATION, "From Flask-Login")
+    assert run(f"{export}\n{command}") == output
+    assert run(f"{export}\n{command}") == again(output)
+    assert (
+        accounts.get("/auth/me", headers=bearer(accounts, "ada", PASSWORDS["ada"])).json.items()
+        >= {"username": "ada", "created_at": "2020-02-29T12:30:00Z"}.items()
+    )
+    assert bearer(accounts, "barbara", PASSWORDS["barbara"]) is None
+    assert bearer(accounts, "grace", PASSWORDS["grace"]) is None  # who is not active
+    grace = User.objects.get(username="grace")
+    grace.is_active = True
+    grace.save()
+    assert bearer(accounts, "grace", PASSWORDS["grace"])
+
+
+def test_users_of_django_come_with_their_passwords_and_permissions(old, run, accounts):
+    require("django")
+    old("django_users.py")
+    (export, _), (command, output) = shown(MIGRATION, "From Django's users")
+    assert run(f"{export}\n{command}") == output
+    profiles = {
+        name: accounts.get("/auth/me", headers=bearer(accounts, name, PASSWORDS[name])).json
+        for name in ("ada", "grace")
+    }
+    assert profiles["ada"]["is_staff"]
+    assert profiles["ada"]["is_superuser"]
+    assert profiles["ada"]["created_at"] == "2020-02-29T12:30:00Z"
+    assert profiles["grace"]["permissions"] == [
+        "auth.add_user",
+        "auth.view_group",
+        "auth.view_user",
+    ]
+    dorothy = User.objects.get(username="dorothy")
+    assert not dorothy.is_active
+    assert dorothy.permissions == {"auth.add_user", "auth.view_group"}
+    assert bearer(accounts, "barbara", PASSWORDS["barbara"]) is None
+
+
+def test_old_tokens_and_new_ones_are_taken_side_by_side(
+    import_accounts, accounts, folder, monkeypatch
+):
+    require("flask", "flask_jwt_extended")
+    import_accounts([account("ada"), account("grace")])
+    old_key = SECRET_KEY[::-1]
+    program = load(folder, "both_tokens", monkeypatch, OLD_JWT_SECRET_KEY=old_key)
+    from flask_jwt_extended import create_access_token
+
+    with program.app.app_context():
+        old_tokens = {name: create_access_token(identity=name) for name in ("ada", "grace", "bob")}
+    client = TestApp(program.application)
+    new = bearer(client, "ada", PASSWORDS["ada"])
+    old = {name: {"Authorization": f"Bearer {token}"} for name, token in old_tokens.items()}
+    assert client.get("/account", headers=new).json == {"user": "ada"}
+    assert client.get("/account", headers=old["ada"]).json == {"user": "ada"}
+    grace = User.objects.get(username="grace")
+    grace.is_active = False
+    grace.save()
+    for headers in (None, old["grace"], old["bob"], {"Authorization": "Bearer garbage"}):
+        client.get("/account", headers=headers, status=401)
+    client.post("/auth/logout", headers=new)
+    client.get("/account", headers=new, status=401)
+
+
+def test_the_old_login_carries_passwords_over(
+    import_accounts, accounts, folder, monkeypatch, caplog
+):
+    carry_over = load(folder, "carrying_over", monkeypatch).carry_over
+    import_accounts([account("barbara", "pbkdf2_sha256$1$a$b")])
+    for name in ("barbara", "ada"):  # who was imported, and who was not
+        carry_over(name, f"{name}@example.org", PASSWORDS[name])
+        assert bearer(accounts, name, PASSWORDS[name])
+    sessions = Session.select().count()
+    carry_over("ada", "ada@example.org", PASSWORDS["ada"])  # nothing new: nobody is logged out
+    assert Session.select().count() == sessions
+    carry_over("ada", "ada@example.org", "what ada types now")
+    assert bearer(accounts, "ada", "what ada types now")
+    # In the old application these were others, who must not get ada's account.
+    carry_over("ADA", "other@example.org", "what the other types")
+    carry_over("grace", "ada@example.org", "what the other types")
+    carry_over("dorothy", "dorothy@example.org", 73 * "x")
+    assert [record.getMessage().partition(":")[0] for record in caplog.records[-3:]] == [
+        "'ADA' has the name of another",
+        "'grace' was not carried over",
+        "'dorothy' was not carried over",
+    ]
+    assert bearer(accounts, "ada", "what ada types now")
+    assert User.objects.count() == 2
+
+
+def test_an_administrator_gives_a_new_password(import_accounts, run, accounts):
+    import_accounts([account("barbara", "scrypt:32768:8:1$a$b")])
+    ((command, _),) = shown(MIGRATION, "Passwords that cannot be imported")
+    run(f"echo '{PASSWORD}' | {command} --password-stdin")
+    assert bearer(accounts, "barbara", PASSWORD)

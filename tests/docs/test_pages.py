@@ -1,0 +1,44 @@
+"""Every page: its links lead somewhere, and the settings that it names exist."""
+
+import re
+from dataclasses import fields
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT
+from wsgiauth import Settings
+
+# Names that look like settings of ours, and are not.
+OTHERS = {
+    "BCRYPT_HANDLE_LONG_PASSWORDS",
+    "BCRYPT_HASH",
+    "JWT_ACCESS_TOKEN_EXPIRES",
+    "JWT_SECRET_KEY",
+    "LOGIN_URL",
+}
+FAMILIES = {each.name.partition("_")[0] for each in fields(Settings)} - {"TEMPLATES"}
+
+
+def slug(heading):
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_links_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, anchor = target.partition("#")
+        if urlsplit(target).scheme:
+            continue
+        found = (ROOT / page).parent / path if path else ROOT / page
+        assert found.exists(), target
+        headings = re.findall(r"^#+ (.*)", found.read_text("utf-8"), re.MULTILINE) if anchor else ()
+        assert not anchor or anchor in map(slug, headings), target
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_settings_that_are_named_exist(page):
+    text = PAGES[page]
+    named = set(re.findall(rf"(?<![\w$])(?:{'|'.join(FAMILIES)})_[A-Z_]+\b", text))
+    assert named - OTHERS <= {each.name for each in fields(Settings)}
