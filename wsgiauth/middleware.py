@@ -133,11 +133,11 @@ def _tell(environ: WSGIEnvironment, identity: Identity) -> None:
     """Write into `environ` who is calling."""
     user, environ["wsgiauth.session"], environ["wsgiauth.error"] = identity
     environ["wsgiauth.user"] = environ["bottle.request.ext.user"] = user
-    # A new dictionary each time: copies of a request share theirs.
-    others = environ.get("webob.adhoc_attrs")
-    environ["webob.adhoc_attrs"] = (
-        {**others, "user": user} if isinstance(others, dict) else {"user": user}
-    )
+    attributes = {"user": user}
+    if "webob.adhoc_attrs" in environ and isinstance(environ["webob.adhoc_attrs"], dict):
+        # Into a new dictionary, for copies of a request share theirs.
+        attributes = {**environ["webob.adhoc_attrs"], **attributes}
+    environ["webob.adhoc_attrs"] = attributes
     if user is not None:
         # PEP 3333: text in the environ is bytes, disguised as Latin-1.
         environ["REMOTE_USER"] = user.username.encode().decode("latin-1")

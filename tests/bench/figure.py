@@ -4,7 +4,7 @@ from html import escape
 from pathlib import Path
 
 FIGURE = Path(__file__).parents[2] / "docs" / "bench.svg"
-WIDTH, LEFT, RIGHT, ROW, TOP = 760, 210, 90, 34, 64
+WIDTH, LEFT, RIGHT, ROW, TOP = 780, 230, 90, 34, 64
 
 STYLE = """
     text { font: 14px system-ui, sans-serif; fill: #1f2328 }

@@ -35,6 +35,8 @@ ENVIRON = {  # as waitress fills it for a browser
 }
 setup_testing_defaults(ENVIRON)
 
+FLOOR = "floor: HMAC, json.loads, SELECT"
+
 # What is asked of the database on every request.
 SELECT = """
     SELECT u.* FROM wsgiauth_user u JOIN wsgiauth_session s ON s.user_id = u.id
@@ -100,7 +102,7 @@ def identifying(site):
         "cookie, seen before": lambda: request(site.app, HTTP_COOKIE=f"wsgiauth={next(cookies)}"),
         "garbage token": lambda: bearer(next(garbage)),
         "/auth/me": lambda: bearer(next(profiles), "/auth/me"),
-        "floor: HMAC, json.loads, SELECT": lambda: find(next(verified)),
+        FLOOR: lambda: find(next(verified)),
         "jwt.decode": lambda: jwt.decode(next(decoded), SECRET_KEY, algorithms=["HS256"]),
     }
     return measure(actions, rounds=41, calls=200)
@@ -139,7 +141,7 @@ def beside_peers(folder):
 def report(folder):
     """Print both tables; return the rows for the figure."""
     costs = identifying(Site(folder / "identify.db", nothing, PEOPLE))
-    base = costs["floor: HMAC, json.loads, SELECT"]
+    base = costs[FLOOR]
     print(f"\nA request, in µs, on SQLite with {PEOPLE} users and sessions")
     print_table(
         ("caller", "µs", "of the floor"),

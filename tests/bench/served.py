@@ -14,7 +14,7 @@ import threading
 from contextlib import contextmanager
 
 from tests.bench import print_table
-from tests.bench.requests import floor
+from tests.bench.requests import FLOOR, floor
 from tests.bench.sites import Site
 from tests.sites import serving
 
@@ -89,7 +89,7 @@ def report(folder):
             "no middleware": (bare,),
             "anonymous": (wrapped,),
             "bearer": (wrapped, f"Authorization: Bearer {token}"),
-            "floor: HMAC, json.loads, SELECT": (floored, f"Authorization: Bearer {token}"),
+            FLOOR: (floored, f"Authorization: Bearer {token}"),
         }
         for _ in range(ROUNDS):
             for connections in CONNECTIONS:
