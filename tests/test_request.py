@@ -163,6 +163,7 @@ def test_the_second_of_two_charsets_counts_too():
         pytest.param({"username": "Zoë 👩 \u0000"}, id="any character"),
         pytest.param({}, id="empty"),
         pytest.param({"more": [1, 2.5, True, None, {"deep": []}]}, id="any value"),
+        pytest.param({"username": "{" * 150, "password": "[" * 72}, id="brackets in texts"),
     ],
 )
 @pytest.mark.parametrize("ensure_ascii", [True, False], ids=["escaped", "as it is"])
@@ -195,6 +196,7 @@ def test_json_is_read(document, ensure_ascii):
         pytest.param("[" * 8000 + "]" * 8000, id="deep lists"),
         pytest.param('{"a":' * 2500 + "1" + "}" * 2500, id="deep objects"),
         pytest.param('{"a":' + "[" * 5000, id="deep and cut off"),
+        pytest.param('{"a": [' + "[], " * 500 + "1]}", id="many lists"),
         pytest.param('{"username": "\\ud800"}', id="high surrogate"),
         pytest.param('{"username": "\\udc00\\ud800"}', id="surrogates in the wrong order"),
         pytest.param('{"\\udfff": "Ada"}', id="surrogate in a name"),

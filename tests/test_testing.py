@@ -411,7 +411,8 @@ def test_pytest_finds_the_fixtures_by_an_entry_point():
 def test_a_suite_with_the_fixtures_passes(pytester):
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(SUITE)
-    pytester.runpytest_inprocess("-p", "no:randomly", "-W", "error").assert_outcomes(passed=5)
+    strictly = ["-W", "error", "-W", "ignore:'cgi' is deprecated"]  # which WebOb imports
+    pytester.runpytest_subprocess("-p", "no:randomly", *strictly).assert_outcomes(passed=5)
 
 
 def test_a_suite_may_replace_the_settings(pytester):

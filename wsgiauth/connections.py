@@ -7,7 +7,7 @@ import itertools
 import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from time import monotonic
 from typing import Any
@@ -32,6 +32,8 @@ SQLITE: dict[str, Any] = {
     # IMMEDIATE takes the write lock at BEGIN: a transaction that first reads and then writes would
     # otherwise fail at once, without waiting, when another has written in between.
     "lock_type": "IMMEDIATE",
+    # Only one thread at a time has a connection; but another may be the one that closes it.
+    "check_same_thread": False,
 }
 
 _memory_names = (f"file:/wsgiauth-{number}?vfs=memdb" for number in itertools.count(1))
@@ -158,7 +160,15 @@ def _psycopg_connection(read_timeout: float | None) -> Any:
     return Connection
 
 
-class FileConnection(sqlite3.Connection):
+class Connection(sqlite3.Connection):
+    """A connection to SQLite, which is closed when nothing refers to it: its thread has ended."""
+
+    def __del__(self) -> None:
+        with suppress(sqlite3.ProgrammingError):  # it was never opened
+            self.close()
+
+
+class FileConnection(Connection):
     """A connection to an SQLite file.
 
     Attributes:
@@ -225,9 +235,9 @@ class Memory(peewee.SqliteDatabase):
 
     def __init__(self) -> None:
         name = next(_memory_names)
-        super().__init__(name, uri=True, **SQLITE)
+        super().__init__(name, uri=True, factory=Connection, **SQLITE)
         # SQLite drops such a database with its last connection.
-        self.anchor = sqlite3.connect(name, uri=True, check_same_thread=False)
+        self.anchor = sqlite3.connect(name, uri=True, factory=Connection, check_same_thread=False)
 
     def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
         """Return the first row of a SELECT, or None."""

@@ -117,8 +117,6 @@ def _sqlite(driver: Any, parameters: dict[str, Any]) -> peewee.Database:
     _make_private_file(path)
     parameters |= {"database": str(path), "factory": FileConnection}
     parameters.setdefault("timeout", BUSY_TIMEOUT)
-    if issubclass(driver, pool.PooledDatabase):
-        parameters["check_same_thread"] = False  # a pool exists to hand connections around
     opened: peewee.Database = driver(**SQLITE, **parameters)
     return opened
 

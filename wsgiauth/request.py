@@ -14,6 +14,7 @@ from webob.acceptparse import create_accept_header
 from wsgiauth.exceptions import RequestError
 
 MAX_BODY = 16 * 1024  # bytes
+MAX_BRACKETS = 500  # in JSON: more than names and a password hold, less than Python's stack
 MAX_QUERY = 4096  # characters
 MAX_ACCEPT = 4096  # characters
 
@@ -62,8 +63,11 @@ def read_json(environ: WSGIEnvironment) -> dict[str, Any]:
         RequestError: 400 for what is not one well-formed object, 411 and 413 for its length.
     """
     try:
+        text = _read_body(environ).decode()
+        if text.count("[") + text.count("{") > MAX_BRACKETS:
+            raise ValueError("nested too deeply")
         document = json.loads(
-            _read_body(environ).decode(),
+            text,
             parse_constant=_refuse,  # NaN and Infinity, which are not JSON
             parse_int=_bounded_number,
             parse_float=_bounded_number,
