@@ -128,7 +128,9 @@ PAGE = """<!doctype html>
 
 def app_factory(global_config, **settings):
     """Make the sample for PasteDeploy (`use = egg:wsgiauth` in an `[app:…]` section)."""
-    return AuthMiddleware(site, {**os.environ, **settings}) if settings else app
+    if not settings:
+        return app
+    return AuthMiddleware(site, {**os.environ, "SECRET_KEY": SECRET_KEY, **settings})
 
 
 logging.basicConfig(level=logging.INFO)  # shows who logs in, who fails to, and why

@@ -289,8 +289,9 @@ def test_wrong_usage_exits_with_2(wsgiauth, argv, capsys):
     assert "usage: wsgiauth" in capsys.readouterr().err
 
 
-def test_a_bad_secret_key_does_not_hinder_managing_users(wsgiauth, monkeypatch):
-    monkeypatch.setenv("SECRET_KEY", "short")
+@pytest.mark.parametrize("name", ["SECRET_KEY", "SECRET_KEY_FALLBACKS"])
+def test_a_bad_key_does_not_hinder_managing_users(name, wsgiauth, monkeypatch):
+    monkeypatch.setenv(name, "short")
     assert wsgiauth("users")[0] == 0
 
 

@@ -399,7 +399,7 @@ def test_a_program_is_told_that_the_site_is_busy(app_with):
             "type": "about:blank",
             "title": "Service Unavailable",
             "status": 503,
-            "detail": ("There are too many logins at this moment. Try again in a few seconds."),
+            "detail": "Too many people are logging in or registering. Try again in a few seconds.",
             "code": "busy",
         }
     client.post_json("/register", ACCOUNT, status=201)

@@ -325,6 +325,12 @@ def test_where_it_is_not_mounted_it_does_not_answer(client):
     assert client.get("/auth/me").json["path_info"] == "/auth/me"
 
 
+@pytest.mark.parametrize("challenge", ["off", "on", None, 1])
+def test_a_challenge_that_is_neither_true_nor_false_is_refused(settings, challenge):
+    with pytest.raises(ConfigurationError, match="challenge must be True or False"):
+        AuthMiddleware(echo, settings, challenge=challenge)
+
+
 @pytest.mark.parametrize(
     "mount", ["", "/", "auth", "/auth/", "//auth", "/a//b", "/\xe4", "/a b", "/%61", "/auth\n"]
 )

@@ -24,6 +24,12 @@ def test_a_wrong_option_is_named():
         filter_app_factory(echo, {}, SECRET_KEY=SECRET_KEY, JWT_ALGORITHM="none")
 
 
+@pytest.mark.parametrize("option", ["registration", "REGISTRATON", "use_"])
+def test_an_option_that_is_none_is_refused_by_name(option):
+    with pytest.raises(ConfigurationError, match=f"^{option}: there is no such setting"):
+        filter_app_factory(echo, {}, SECRET_KEY=SECRET_KEY, **{option: "off"})
+
+
 CHALLENGE = [
     *(pytest.param(word, 302, id=word) for word in ("on", "true", " Yes ", "1")),
     *(pytest.param(word, 401, id=word) for word in ("off", "False", "no", "0")),

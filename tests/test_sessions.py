@@ -131,6 +131,12 @@ def test_a_login_that_is_ended_is_not_found(ada, tokens):
     assert sessions.find(other, tokens) is not None
 
 
+def test_a_login_is_ended_by_its_user_alone(ada, grace, tokens):
+    session_id = tokens.verify(sessions.start(ada, tokens)).session_id
+    sessions.end(session_id, grace)
+    assert len(expirations()) == 1
+
+
 def test_a_login_can_be_ended_twice(ada, tokens):
     session_id = tokens.verify(sessions.start(ada, tokens)).session_id
     sessions.end(session_id, ada)

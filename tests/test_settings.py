@@ -75,6 +75,10 @@ def test_a_value_in_range_is_kept(name, value):
     assert getattr(Settings(**{name: value}), name) == value
 
 
+def test_a_folder_may_be_given_as_a_path(tmp_path):
+    assert str(tmp_path) == Settings(TEMPLATES=tmp_path).TEMPLATES
+
+
 WRONG = {
     "JWT_ALGORITHM": ["none", "hs256", "HS256 ", "RS256", "ES256", "", None, 256, ["HS256"]],
     "JWT_EXPIRY_MINUTES": [0, -1, 5_256_001, 60.0, float("nan"), True, "60", None],

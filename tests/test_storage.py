@@ -153,6 +153,14 @@ def test_a_url_that_cannot_be_used_is_refused_by_name(url, tmp_path, monkeypatch
     assert "canary" not in "".join(traceback.format_exception(refused.value))
 
 
+def test_a_mistake_in_a_migration_is_not_taken_for_one_in_the_url(tmp_path):
+    def migrate(database):
+        raise LookupError("no such column")
+
+    with pytest.raises(LookupError, match="no such column"):
+        storage.open_database(f"sqlite:///{tmp_path}/accounts.db", prepare=migrate)
+
+
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_database_that_is_not_on_its_server_is_refused(kind):
     nowhere = f"{SERVERS[kind].rpartition('/')[0]}/wsgiauth_nowhere"

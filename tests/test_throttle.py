@@ -12,7 +12,7 @@ import pytest
 from webtest import TestApp
 
 from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME
-from wsgiauth import Settings, names, storage
+from wsgiauth import Settings, names, sessions, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.app import AuthApp
 from wsgiauth.attempts import AttemptCount
@@ -568,6 +568,14 @@ def test_the_owner_at_a_new_address_waits_with_the_others(client, throttle, cloc
     fail_for_long(throttle, clock, USERNAME)
     refused = log_in(client, RIGHT)
     assert (refused.status_int, refused.headers["Retry-After"]) == (429, "900")
+
+
+def test_who_was_read_for_a_request_is_recognised_as_well(throttle, ada, tokens):
+    caller, _ = sessions.find(sessions.start(ada, tokens), tokens)
+    throttle.recognise(caller, HOME)
+    fail(throttle, "ada", THERE, times=FREE)
+    for name in (USERNAME, EMAIL):
+        assert wait_for(throttle, name, HOME) == 0
 
 
 def test_all_strangers_share_one_count(throttle, ada):

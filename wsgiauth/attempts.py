@@ -39,7 +39,8 @@ class Limit:
         free: Attempts without a wait; 0 for no limit.
         waits: Seconds to wait after the last free attempt, after the next one, and so on; the last
             is for all that follow.
-        window: Seconds after its first attempt when a count begins anew.
+        window: Seconds after its first attempt when a count begins anew. One that is remembered
+            lasts for as long as it is remembered.
     """
 
     reason: str

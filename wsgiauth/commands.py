@@ -182,8 +182,9 @@ def _environment(arguments: Arguments) -> dict[str, str]:
 
 
 def _settings(arguments: Arguments) -> Settings:
-    # A missing or bad SECRET_KEY is the server's trouble; managing users signs nothing.
-    return Settings.from_mapping({**_environment(arguments), "SECRET_KEY": ""})
+    # Missing or bad keys are the server's trouble; managing users signs nothing.
+    keys = {"SECRET_KEY": "", "SECRET_KEY_FALLBACKS": ""}
+    return Settings.from_mapping({**_environment(arguments), **keys})
 
 
 def _open(arguments: Arguments) -> Settings:

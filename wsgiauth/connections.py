@@ -252,12 +252,27 @@ def _inode(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-_POOLED = {"_is_closed": staticmethod(_is_lost)}  # to ask the server would hold all threads up
+class PooledFile(pool.PooledSqliteDatabase, File):  # type: ignore[misc]
+    """An SQLite file whose connections are handed around."""
+
+
+class PooledPostgreSQL(pool.PooledPostgresqlDatabase, PostgreSQL):  # type: ignore[misc]
+    """PostgreSQL whose connections are handed around."""
+
+    _is_closed = staticmethod(_is_lost)  # to ask the server would hold all threads up
+
+
+class PooledMariaDB(pool.PooledMySQLDatabase, MariaDB):  # type: ignore[misc]
+    """MariaDB or MySQL whose connections are handed around."""
+
+    _is_closed = staticmethod(_is_lost)
+
+
 DRIVERS: dict[str, Any] = {
     "sqlite": File,
-    "sqlite+pool": type("PooledFile", (pool.PooledSqliteDatabase, File), {}),
+    "sqlite+pool": PooledFile,
     "postgres": PostgreSQL,
-    "postgres+pool": type("PooledPostgres", (pool.PooledPostgresqlDatabase, PostgreSQL), _POOLED),
+    "postgres+pool": PooledPostgreSQL,
     "mysql": MariaDB,
-    "mysql+pool": type("PooledMariaDB", (pool.PooledMySQLDatabase, MariaDB), _POOLED),
+    "mysql+pool": PooledMariaDB,
 }

@@ -17,12 +17,13 @@ _serving: ContextVar[_Serving] = ContextVar("wsgiauth.serving", default=(None, N
 # Afterwards, for an answer that is only now being streamed.
 _left_behind: ContextVar[peewee.Database | None] = ContextVar("wsgiauth.left_behind", default=None)
 
-# To answer a request from a database, and what that returned, to end it. A request that was
-# answered within another one, as a view may do, leaves the other's database behind.
+# The ways in and out of a request, raw, for every request goes through them: `entered =
+# enter((database, environ))`, then `leave(entered)`, which brings back what was there before:
+# another request, perhaps, within which this one was made.
 enter = _serving.set
 leave = _serving.reset
 
-last_used = _left_behind.get  # the database
+last_used = _left_behind.get  # the database that the last request here left behind
 
 
 def use(database: peewee.Database) -> None:

@@ -15,10 +15,10 @@ def is_same_origin(environ: WSGIEnvironment, trusted_origins: Collection[str] = 
     """Return whether the request comes from this site's own pages, or from no browser at all.
 
     Trusted are the headers that scripts cannot set (Fetch Metadata; the Fetch standard's forbidden
-    header names) and Host as the server saw it. Not defended: over plain http
-    (but for localhost), and by browsers older than 2023, Sec-Fetch-Site is not sent. Then Origin
-    is all there is: it does not tell http from https, and a link, a GET, has none, so that another
-    site can log a visitor out. Use https, and Strict-Transport-Security.
+    header names) and Host as the server saw it. Not defended: over plain http (but for localhost),
+    and by browsers older than 2023, Sec-Fetch-Site is not sent. Then Origin is all there is: it
+    does not tell http from https, and a link, a GET, has none, so that another site can log a
+    visitor out. Use https, and Strict-Transport-Security.
 
     Args:
         environ: The request; not changed.

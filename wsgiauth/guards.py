@@ -129,7 +129,9 @@ class _Guarded:
 
 def _decorator(permission: str | None, redirect_url: str | None) -> Callable[[_App], _App]:
     # Checked as a `next` is: a path of this site, so that no mistake here sends anybody elsewhere.
-    if redirect_url is not None and (safe_next(redirect_url, "") or None) != redirect_url:
+    if redirect_url is not None and not (
+        isinstance(redirect_url, str) and redirect_url and safe_next(redirect_url, "")
+    ):
         raise ValueError(f'redirect_url must be a path such as "/auth/login"; not {redirect_url!r}')
 
     def decorate(app: _App) -> _App:

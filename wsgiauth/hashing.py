@@ -137,7 +137,7 @@ class HashingPlaces:
         raise RetryLaterError(
             HTTPStatus.SERVICE_UNAVAILABLE,
             "busy",
-            "There are too many logins at this moment. Try again in a few seconds.",
+            "Too many people are logging in or registering. Try again in a few seconds.",
             seconds=RETRY_AFTER,
         )
 

@@ -80,6 +80,8 @@ class AuthMiddleware:
             raise ConfigurationError("app must be a WSGI application; this one cannot be called.")
         if not (isinstance(mount, str) and _MOUNT.fullmatch(mount)):
             raise ConfigurationError('mount must be a path such as "/auth".')
+        if not isinstance(challenge, bool):  # "off" would turn it on
+            raise ConfigurationError("challenge must be True or False.")
         subscribers = _callables(on_event)
         settings = _settings(settings)
         self.auth = Auth.from_settings(settings, mount)

@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from wsgiref.types import WSGIApplication
 
+from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.middleware import AuthMiddleware
-from wsgiauth.settings import switch
+from wsgiauth.settings import Settings, switch
 
 
 def filter_app_factory(
@@ -22,8 +24,12 @@ def filter_app_factory(
         settings: `Settings` by their names, `mount`, and `challenge` (`on` or `off`).
 
     Raises:
-        ConfigurationError: See `AuthMiddleware`.
+        ConfigurationError: See `AuthMiddleware`; or an option is none of these, as when its name
+            is misspelt.
     """
     mount = settings.pop("mount", "/auth")
     challenge = switch("challenge", settings.pop("challenge", "off"))
+    unknown = settings.keys() - {each.name for each in fields(Settings)}
+    if unknown:
+        raise ConfigurationError(f"{', '.join(sorted(unknown))}: there is no such setting.")
     return AuthMiddleware(app, {**os.environ, **settings}, mount=mount, challenge=challenge)

@@ -82,7 +82,7 @@ def read_json(environ: WSGIEnvironment) -> dict[str, Any]:
     return document
 
 
-def read_form(environ: WSGIEnvironment) -> dict[str, Any]:
+def read_form(environ: WSGIEnvironment) -> dict[str, str]:
     """Return the fields of a URL-encoded form.
 
     Raises:

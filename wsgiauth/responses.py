@@ -6,6 +6,7 @@ Every answer is a value, made here and sent by calling it as a WSGI app.
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -73,7 +74,7 @@ class Pages:
         ConfigurationError: A page is not a template, or asks for a value that it is not given.
     """
 
-    def __init__(self, mount: str, folder: str | None = None) -> None:
+    def __init__(self, mount: str, folder: str | os.PathLike[str] | None = None) -> None:
         self.mount = mount
         self._folder = None if folder is None else Path(folder)
         self._style = self._read("style.css")

@@ -83,7 +83,8 @@ def end(session_id: str, user: User) -> None:
         peewee.DatabaseError: The database failed.
     """
     with database.atomic():
-        ended = Session.delete().where(Session.id == session_id).execute()
+        of_user = Session.delete().where(Session.id == session_id, Session.user == user.id)
+        ended = of_user.execute()
     if ended:
         events.emit("logout", user_id=user.id)
 

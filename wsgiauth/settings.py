@@ -102,7 +102,7 @@ class Settings:
     HASHING_PER_ADDRESS: int = 1
     COOKIE_SECURE: str = "auto"
     TRUSTED_ORIGINS: tuple[str, ...] = ()
-    TEMPLATES: str | None = None
+    TEMPLATES: str | os.PathLike[str] | None = None
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
@@ -137,6 +137,8 @@ class Settings:
         for name in ("SECRET_KEY_FALLBACKS", "TRUSTED_ORIGINS"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
+        if isinstance(self.TEMPLATES, os.PathLike):
+            object.__setattr__(self, "TEMPLATES", os.fspath(self.TEMPLATES))
         if self.JWT_ALGORITHM not in tuple(secret_keys.MINIMUM_BYTES):
             raise _wrong("JWT_ALGORITHM", "one of HS256, HS384, HS512")
         for name, (lowest, highest) in _RANGES.items():
@@ -248,7 +250,7 @@ def _check_whole_number(settings: Settings, name: str, lowest: int, highest: int
         raise _out_of_range(name)
 
 
-def _is_folder(name: str) -> bool:
+def _is_folder(name: str | os.PathLike[str]) -> bool:
     try:
         return Path(name).is_dir()
     except (OSError, ValueError):  # a name too long, with NUL, or out of our reach

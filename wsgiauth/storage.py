@@ -76,9 +76,12 @@ def open_database(
     """
     global _opened_last  # the one fallback that `current` documents
     try:
-        opened = database_of(url)
+        with _parameters_understood():
+            opened = database_of(url)
         try:
             with _unhurried(opened):
+                with _parameters_understood():
+                    opened.connect()
                 prepare(opened)
         finally:
             discard_connection(opened)
@@ -90,9 +93,6 @@ def open_database(
         raise ConfigurationError(message) from None
     except FAILURES as error:
         message = f"DATABASE_URL cannot be opened: {str(error).strip()}"
-        raise ConfigurationError(message) from error
-    except (TypeError, ValueError, LookupError, AttributeError) as error:
-        message = f"DATABASE_URL has a parameter that its driver does not accept: {error}"
         raise ConfigurationError(message) from error
     _opened_last = opened
     forking.watch(opened)
@@ -148,6 +148,18 @@ class Statement:
         sql, _ = opened.get_sql_context().sql(self._query()).query()
         self._sql[type(opened)] = sql
         return sql
+
+
+@contextmanager
+def _parameters_understood() -> Iterator[None]:
+    """Turn what drivers raise for a parameter of the URL into one sentence."""
+    try:
+        yield
+    except ConfigurationError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        message = f"DATABASE_URL has a parameter that its driver does not accept: {error}"
+        raise ConfigurationError(message) from error
 
 
 @contextmanager

@@ -9,15 +9,15 @@ that nobody has are counted like any others, so the answers tell nothing about a
 makes that name wait; were there one count for a name, anybody could keep its owner waiting. So
 there are two: an address from which somebody has logged in under this name, or registered it,
 within the last 30 days has a count of its own for it, which no attempt from elsewhere touches, nor
-one under another name, and which alone is asked there. An owner at
-home, at work or on a server therefore logs in as ever while the rest of the world waits, and the
-stranger gains nothing: where nobody ever logged in under the name, the count is the one shared by
-all such addresses. What remains: an owner at a new address waits with the attackers, 15 minutes at
-the longest, for as long as the attack lasts; one behind the same address as the attacker (a
-household, an undeclared proxy) shares its count; and who can attack from two addresses can tell
-whether one of them is known to the name. A lock that only an administrator opens would be worse, as
-would counting by address alone, which thousands of addresses outnumber (OWASP Authentication Cheat
-Sheet, "Account Lockout").
+one under another name, and which alone is asked there. An owner at home, at work or on a server
+therefore logs in as ever while the rest of the world waits, and the stranger gains nothing: where
+nobody ever logged in under the name, the count is the one shared by all such addresses.
+
+What remains: an owner at a new address waits with the attackers, 15 minutes at the longest, for as
+long as the attack lasts; one behind the same address as the attacker (a household, an undeclared
+proxy) shares its count; and who can attack from two addresses can tell whether one of them is known
+to the name. A lock that only an administrator opens would be worse, as would counting by address
+alone, which thousands of addresses outnumber (OWASP Authentication Cheat Sheet, "Account Lockout").
 """
 
 import hmac
@@ -106,13 +106,12 @@ class Throttle:
         Args:
             user: Has just logged in, or registered, from there.
             address: The client's, as `addresses.client_network` names it.
-
         """
         if not self._account.free:
             return
         try:
-            for account in (user.username_key, user.email_key):
-                known = self._counter(self._account, account, address)
+            for name in (user.username, user.email):
+                known = self._counter(self._account, names.key(name), address)
                 known.remember(int(self._now()), KNOWN_FOR)
         except FAILURES as error:
             storage.report_failure(error)

@@ -243,7 +243,7 @@ def test_a_form_for_which_there_was_no_place_is_shown_again_with_the_reason(stri
         refused = strict.post("/login", fields, headers=SAME_ORIGIN, status=503)
     assert refused.headers["Retry-After"] == "1"
     refused.mustcontain(
-        "There are too many logins at this moment. Try again in a few seconds.", no=[PASSWORD]
+        "Too many people are logging in or registering. Try again in a few seconds.", no=[PASSWORD]
     )
     assert (refused.form["username"].value, refused.form["next"].value) == (USERNAME, "/reports")
     strict.post("/login", fields, headers=SAME_ORIGIN, status=303)

@@ -232,6 +232,6 @@ def test_a_form_for_which_there_was_no_place_is_shown_again_with_the_reason(stri
     with auth.hashing.place("192.0.2.1"):
         refused = strict.post("/register", fields, headers=SAME_ORIGIN, status=503)
     assert refused.headers["Retry-After"] == "1"
-    refused.mustcontain("There are too many logins at this moment.", no=[PASSWORD])
+    refused.mustcontain("Too many people are logging in or registering.", no=[PASSWORD])
     assert shown(refused) == [USERNAME, EMAIL, "", "/reports"]
     strict.post("/register", fields, headers=SAME_ORIGIN, status=303)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from http import HTTPStatus
 from types import MappingProxyType
+from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import sessions
@@ -57,7 +58,7 @@ def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
     return send_on(environ, auth, token, wanted)
 
 
-def _create(environ: WSGIEnvironment, auth: Auth, fields: dict[str, object]) -> User:
+def _create(environ: WSGIEnvironment, auth: Auth, fields: dict[str, Any]) -> User:
     username, email, password = (text_field(fields, name) for name in FIELDS)
     require_valid(username, email, password, settings=auth.settings)
     address = client_network(environ)
