@@ -22,11 +22,11 @@ FRAMEWORKS = [
 ]
 SERVERS = ["cheroot>=10", "gunicorn>=23"]
 FORMER = ["Flask-Bcrypt>=1", "Flask-JWT-Extended>=4.7", "SQLAlchemy>=2"]  # what people come from
+TESTING = ["pytest>=8", "webtest>=3.0.4"]  # of applications: see wsgiauth.testing
 TEST = [
-    "pytest>=8",
+    *TESTING,
     "pytest-randomly",
     "pytest-xdist",
-    "webtest>=3.0.4",
     "build",
     "setuptools>=77",
     "hypothesis>=6.100",
@@ -82,6 +82,7 @@ setup(
     ],
     extras_require={
         **DRIVERS,
+        "testing": TESTING,
         "test": TEST,
         "bench": [*TEST, *BENCH],
         "dev": [

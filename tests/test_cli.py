@@ -203,7 +203,11 @@ def test_check_accepts_what_the_server_would(wsgiauth, monkeypatch, person):
     monkeypatch.setenv("COOKIE_SECURE", "on")
     for name in PER_ADDRESS:
         monkeypatch.setenv(name, "0")
-    assert wsgiauth("check") == (0, "The settings are valid and the database is ready.\n", "")
+    assert wsgiauth("check", "--strict") == (
+        0,
+        "The settings are valid and the database is ready.\n",
+        "",
+    )
 
 
 def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
@@ -212,6 +216,9 @@ def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
     os.chmod(database.database, 0o644)  # noqa: PTH101 - Peewee keeps a text
     status, output, _ = wsgiauth("check")
     assert status == 0
+    strict, same, complaint = wsgiauth("check", "--strict")
+    assert (strict, complaint) == (1, "wsgiauth: there are warnings\n")
+    assert output.startswith(same)
     *risks, _ = output.splitlines()
     for risk, beginning in zip(
         risks,
@@ -219,13 +226,25 @@ def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
             "warning: BCRYPT_ROUNDS is 4",
             "warning: JWT_EXPIRY_MINUTES is 500000",
             f"warning: {database.database} can be opened by other users (mode 0644)",
-            "warning: There is no superuser",
             "note: COOKIE_SECURE is auto",
             "note: Client addresses share limits",
+            "note: There is no superuser",
         ),
         strict=True,
     ):
         assert risk.startswith(beginning)
+
+
+@pytest.mark.parametrize("command", ["users", "purge", "check", "logout ada", "grant ada a.b"])
+def test_a_file_that_is_not_there_is_not_made_by_the_way(command, wsgiauth, monkeypatch, tmp_path):
+    path = tmp_path / "elsewhere.db"
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
+    status, _, complaint = wsgiauth(*command.split())
+    assert (status, complaint.partition(": set")[0]) == (1, f"wsgiauth: there is no {path}")
+    assert not path.exists()
+    wsgiauth("migrate")
+    assert wsgiauth("users")[0] == 0
 
 
 def test_check_refuses_a_database_that_it_cannot_write_to(wsgiauth, monkeypatch, database):

@@ -1,4 +1,4 @@
-"""An SQLite file that is replaced or deleted while it is read; the rest is in test_faults."""
+"""SQLite files that are replaced or deleted, and questions that are left unfinished."""
 
 import os
 import sqlite3
@@ -9,7 +9,7 @@ import pytest
 from playhouse.pool import PooledDatabase
 
 from wsgiauth import connections
-from wsgiauth.connections import CHECK_INTERVAL
+from wsgiauth.connections import CHECK_INTERVAL, Connection
 from wsgiauth.databases import database_of
 
 NAME = "SELECT name FROM mark WHERE name >= ?"
@@ -138,3 +138,12 @@ def test_a_transaction_outlives_the_deletion_of_its_file(database, file, clock):
     clock.now += CHECK_INTERVAL + A_MOMENT
     with pytest.raises(peewee.OperationalError, match="the database file is gone"):
         name_in(database)
+
+
+def test_a_cursor_has_fetched_what_it_is_asked_for(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "file", factory=Connection)) as connection:
+        cursor = connection.execute("VALUES (1), (2), (3), (4), (5), (6)")
+        assert [cursor.fetchone(), next(cursor)] == [(1,), (2,)]
+        assert [cursor.fetchmany(), cursor.fetchmany(2)] == [[(3,)], [(4,), (5,)]]
+        assert [*cursor] == [(6,)]
+        assert (cursor.fetchone(), cursor.fetchall()) == (None, [])

@@ -84,6 +84,12 @@ def test_hashes_of_other_bcrypt_tools_are_verified(version):
     assert verify_password(PASSWORD, HASH.replace("2b", version, 1), rounds=4)
 
 
+@pytest.mark.promise(9)
+def test_no_password_is_nobodys_password():
+    imported = bcrypt.hashpw(b"", bcrypt.gensalt(4)).decode()  # as other tools may have made it
+    assert not verify_password("", imported, rounds=4)
+
+
 @pytest.mark.promise(6)
 @pytest.mark.parametrize(("password", "remains", "reason"), UNREPRESENTABLE)
 def test_what_bcrypt_cannot_represent_is_not_hashed(password, remains, reason):

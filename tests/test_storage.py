@@ -2,12 +2,16 @@
 
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote
+from wsgiref.util import FileWrapper
 
 import peewee
 import pytest
@@ -435,6 +439,12 @@ def count_elsewhere(environ, start_response):
     return [b"%d" % in_another_thread(User.objects.count)]
 
 
+def count_while_it_is_sent(environ, start_response):
+    """Answer with the number of users, asked for when the answer is sent."""
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return (b"%d" % User.objects.count() for _ in range(2))
+
+
 @pytest.fixture(params=["sqlite", *SERVERS])
 def pooled_url(request, tmp_path, server_urls):
     """Return the URL of a database whose pool has one connection."""
@@ -450,7 +460,7 @@ def ask_as_ada(pooled_url):
     settings = Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=pooled_url)
     tokens = Tokens(settings)
     guarded = permission_required("reports.publish")(count_elsewhere)
-    views = {"/": count_elsewhere, "/reports": guarded}
+    views = {"/": count_elsewhere, "/reports": guarded, "/stream": count_while_it_is_sent}
     site = AuthMiddleware(
         lambda environ, start_response: views[environ["PATH_INFO"]](environ, start_response),
         settings,
@@ -491,6 +501,42 @@ def test_a_pooled_connection_is_given_back_with_the_answer(ask_as_ada, ended):
     assert in_another_thread(User.objects.count) == 1
 
 
+@pytest.mark.promise(24)
+def test_a_pooled_connection_is_given_back_after_a_stream(ask_as_ada):
+    assert ask_as_ada("/stream", ended=False).text == "11"
+    assert in_another_thread(User.objects.count) == 1
+
+
+@pytest.mark.promise(21)
+def test_a_stream_over_a_pool_is_the_applications_own(pooled_url):
+    closed = []
+
+    class Answer:
+        def __iter__(self):
+            return iter([b"a", b"b"])
+
+        def close(self):
+            closed.append(self)
+
+    answers = [Answer(), (each for each in [b"a", b"b"]), [b"a", b"b"], FileWrapper(BytesIO(b"ab"))]
+    remaining = iter(answers)
+
+    def view(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return next(remaining)
+
+    settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=pooled_url)
+    site = AuthMiddleware(view, settings)
+    client = TestApp(site, {"wsgi.file_wrapper": FileWrapper})
+    assert [client.get("/").text for _ in answers] == ["ab"] * 4
+    assert closed == answers[:1]
+    remaining = iter(answers)
+    environ = {"wsgi.file_wrapper": FileWrapper}
+    returned = [site(dict(environ), lambda *_: None) for _ in answers]
+    assert returned[2:] == answers[2:]
+    storage.current().close_all()
+
+
 def test_a_pooled_connection_that_is_in_use_is_waited_for(pooled_url, open_database):
     opened = open_database(pooled_url)
     User.objects.count()
@@ -500,6 +546,31 @@ def test_a_pooled_connection_that_is_in_use_is_waited_for(pooled_url, open_datab
             waiting.result(timeout=0.05)
         opened.close()
         assert waiting.result() == 0
+
+
+# Questions that are left unfinished
+
+
+@pytest.mark.promise(5)
+@pytest.mark.parametrize("scheme", ["sqlite", "sqlite+pool"])
+def test_a_question_that_is_left_unfinished_does_not_hold_up_the_present(scheme, tmp_path):
+    url = f"{scheme}:///{tmp_path}/accounts.db"
+    settings = Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=url)
+    client = TestApp(AuthMiddleware(echo, settings))
+    for number in range(3):
+        User.create(username=f"u{number}", email=f"{number}@example.org", hashed_password=HASH)
+    create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    account = {"username": USERNAME, "password": PASSWORD}
+    token = client.post_json("/auth/login", account).json["access_token"]
+    headers = {"Authorization": f"Bearer {token}"}
+    rows = User.select().iterator()
+    next(rows)
+    with closing(sqlite3.connect(tmp_path / "accounts.db")) as elsewhere, elsewhere:
+        elsewhere.execute("DELETE FROM wsgiauth_session")
+    assert client.get("/", headers=headers).json["user"] is None
+    client.post_json("/auth/login", account, status=200)
+    assert len(list(rows)) == 3
+    storage.discard_connection(storage.current())
 
 
 # Which database?

@@ -114,9 +114,10 @@ def _parser() -> argparse.ArgumentParser:
     command("purge", commands.purge, "delete expired sessions and counts of attempts")
     command("migrate", commands.migrate, "bring the database's schema up to date")
     command("secret", commands.print_secret, "print a new SECRET_KEY")
-    command(
+    added = command(
         "check", commands.check, "validate the environment as the server would, and name the risks"
     )
+    added.add_argument("--strict", action="store_true", help="refuse what is only risky, too")
     return parser
 
 

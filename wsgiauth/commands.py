@@ -12,7 +12,7 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 
 from wsgiauth import accounts, attempts, names, schema, sessions, storage
-from wsgiauth.databases import file_risks
+from wsgiauth.databases import file_risks, missing_file
 from wsgiauth.endpoints import Auth
 from wsgiauth.endpoints.me import profile
 from wsgiauth.exceptions import WsgiAuthError
@@ -30,7 +30,7 @@ class CommandError(WsgiAuthError):
 
 def create_user(arguments: Arguments) -> None:
     """Create a user, asking for what was not given."""
-    settings = _open(arguments)
+    settings = _open(arguments, new=True)
     username = arguments.username or ask("Username: ", _free(names.username_problem))
     email = arguments.email or ask("E-mail: ", _free(names.email_problem))
     user = accounts.create_user(
@@ -151,6 +151,7 @@ def check(arguments: Arguments) -> None:
     """Start as the server would, without serving, and print what is risky."""
     settings = Settings.from_mapping(_environment(arguments))
     Auth.from_settings(settings, "/auth")
+    _require_file(settings)
     storage.open_database(settings.DATABASE_URL)
     with storage.current().atomic():
         pass  # a database that cannot be written to says so here
@@ -168,11 +169,13 @@ def check(arguments: Arguments) -> None:
             f" all clients are one, and {' and '.join(PER_ADDRESS)} must be 0."
         )
     if not User.objects.filter(is_superuser=True, is_active=True).exists():
-        risks.append("There is no superuser: `python -m wsgiauth createsuperuser` makes one.")
+        notes.append("There is no superuser: `python -m wsgiauth createsuperuser` makes one.")
     for risk in risks:
         print(f"warning: {risk}")
     for note in notes:
         print(f"note: {note}")
+    if risks and arguments.strict:
+        raise CommandError("there are warnings")
     print("The settings are valid and the database is ready.")
 
 
@@ -187,10 +190,22 @@ def _settings(arguments: Arguments) -> Settings:
     return Settings.from_mapping({**_environment(arguments), **keys})
 
 
-def _open(arguments: Arguments) -> Settings:
+def _open(arguments: Arguments, *, new: bool = False) -> Settings:
+    """Open the database, which may be a new one, or else must be there already."""
     settings = _settings(arguments)
+    if not new:
+        _require_file(settings)
     storage.open_database(settings.DATABASE_URL)
     return settings
+
+
+def _require_file(settings: Settings) -> None:
+    # A command in the wrong folder would otherwise work on an empty file, and all would look well.
+    missing = missing_file(settings.DATABASE_URL)
+    if missing is not None:
+        raise CommandError(
+            f"there is no {missing}: set DATABASE_URL, or give --database; `migrate` makes a file"
+        )
 
 
 def _user(arguments: Arguments) -> User:

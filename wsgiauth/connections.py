@@ -6,11 +6,11 @@ They are lost, locked out, and left without an answer; files are replaced under 
 import itertools
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import cache
 from time import monotonic
-from typing import Any
+from typing import Any, Self
 
 import peewee
 from playhouse import pool
@@ -160,8 +160,46 @@ def _psycopg_connection(read_timeout: float | None) -> Any:
     return Connection
 
 
+class FetchedCursor(sqlite3.Cursor):
+    """A cursor that has fetched every row by the time that it returns one, as servers' drivers do.
+
+    While a SELECT is unfinished, its connection stays in the past: a logout would not be seen, and
+    nothing could be written. A view may forget to finish one, or take its time.
+    """
+
+    _rows: Iterator[Any] = iter(())
+
+    def execute(self, sql: str, parameters: Any = (), /) -> Self:
+        """Execute, and fetch."""
+        super().execute(sql, parameters)
+        self._rows = iter(super().fetchall())
+        return self
+
+    def fetchone(self) -> Any:
+        """Return the next row, or None."""
+        return next(self._rows, None)
+
+    def fetchmany(self, size: int | None = None) -> list[Any]:
+        """Return the next rows."""
+        return list(itertools.islice(self._rows, self.arraysize if size is None else size))
+
+    def fetchall(self) -> list[Any]:
+        """Return the other rows."""
+        return list(self._rows)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._rows)
+
+
 class Connection(sqlite3.Connection):
     """A connection to SQLite, which is closed when nothing refers to it: its thread has ended."""
+
+    def cursor(self, factory: Any = FetchedCursor) -> Any:
+        """Return a cursor."""
+        return super().cursor(factory)
 
     def __del__(self) -> None:
         with suppress(sqlite3.ProgrammingError):  # it was never opened
@@ -205,7 +243,8 @@ class File(peewee.SqliteDatabase):
         if monotonic() - connection.checked_at > CHECK_INTERVAL:
             self._follow_file()
             connection = self.connection()
-        return connection.reader.execute(sql, parameters).fetchone()
+        rows = connection.reader.execute(sql, parameters).fetchall()
+        return rows[0] if rows else None
 
     def _follow_file(self) -> None:
         while not self.in_transaction() and self.connection().inode != _inode(self.database):
@@ -224,7 +263,7 @@ class File(peewee.SqliteDatabase):
         connection: FileConnection = super()._connect()  # type: ignore[misc]
         connection.inode = inode
         connection.checked_at = monotonic()
-        connection.reader = connection.cursor()
+        connection.reader = connection.cursor(sqlite3.Cursor)
         return connection
 
 

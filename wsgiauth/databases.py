@@ -38,6 +38,39 @@ def database_of(url: str) -> peewee.Database:
             password.
         TypeError, ValueError: A parameter is not accepted.
     """
+    driver, parameters = _understood(url)
+    if issubclass(driver, peewee.SqliteDatabase):
+        return _sqlite(driver, parameters)
+    if not parameters["database"]:
+        raise ConfigurationError("DATABASE_URL lacks a name, as in postgresql://host/name.")
+    return _server(driver, parameters)
+
+
+def missing_file(url: str) -> Path | None:
+    """Return which file `database_of` would make.
+
+    Raises:
+        ConfigurationError: The URL is not understood.
+    """
+    driver, parameters = _understood(url)
+    if not issubclass(driver, peewee.SqliteDatabase) or parameters["database"] == ":memory:":
+        return None
+    path = Path(parameters["database"]).absolute()
+    return None if path.exists() else path
+
+
+def file_risks(database: peewee.Database) -> list[str]:
+    """Return what is unwise about the database's file, if it has one, as sentences."""
+    if not isinstance(database, peewee.SqliteDatabase) or not Path(database.database).is_file():
+        return []
+    mode = stat.S_IMODE(Path(database.database).stat().st_mode)
+    if not mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return []
+    return [f"{database.database} can be opened by other users (mode {mode:04o}): chmod 600."]
+
+
+def _understood(url: str) -> tuple[Any, dict[str, Any]]:
+    """Return the driver that `url` asks for, and what it is told."""
     scheme, _, rest = url.partition("://")
     kind, plus, option = scheme.lower().partition("+")
     driver = _ALIASES.get(kind, kind) + plus + option
@@ -49,21 +82,7 @@ def database_of(url: str) -> peewee.Database:
     parameters = _parsed(f"{driver}://{rest}")
     if parameters is None:
         raise ConfigurationError("DATABASE_URL is not a well-formed URL.")
-    if kind == "sqlite":
-        return _sqlite(DRIVERS[driver], parameters)
-    if not parameters["database"]:
-        raise ConfigurationError(f"DATABASE_URL lacks a name, as in {kind}://host/name.")
-    return _server(DRIVERS[driver], parameters)
-
-
-def file_risks(database: peewee.Database) -> list[str]:
-    """Return what is unwise about the database's file, if it has one, as sentences."""
-    if not isinstance(database, peewee.SqliteDatabase) or not Path(database.database).is_file():
-        return []
-    mode = stat.S_IMODE(Path(database.database).stat().st_mode)
-    if not mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return []
-    return [f"{database.database} can be opened by other users (mode {mode:04o}): chmod 600."]
+    return DRIVERS[driver], parameters
 
 
 def _parsed(url: str) -> dict[str, Any] | None:

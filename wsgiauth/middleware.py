@@ -6,10 +6,11 @@ to the wrapped app, with the caller identified.
 
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from peewee import Database
 from playhouse.pool import PooledDatabase
 
 from wsgiauth import storage
@@ -115,7 +116,10 @@ class AuthMiddleware:
                 if self._is_pooled:
                     storage.release_connection(self.database)
             _tell(environ, identity)
-            return self._app(environ, start_response)
+            answer = self._app(environ, start_response)
+            if self._is_pooled and _is_streamed(answer, environ):
+                return _Streamed(answer, self.database)
+            return answer
         finally:
             leave(entered)
             if last_used() is not self.database:
@@ -129,6 +133,37 @@ class AuthMiddleware:
             "SCRIPT_NAME": environ.get("SCRIPT_NAME", "") + self._mount,
             "PATH_INFO": environ["PATH_INFO"][len(self._mount) :],
         }
+
+
+class _Streamed:
+    """An answer that is made while it is sent; a connection that this takes goes back to the pool.
+
+    Args:
+        answer: The application's.
+        database: One with a pool.
+    """
+
+    def __init__(self, answer: Iterable[bytes], database: Database) -> None:
+        self._answer = answer
+        self._database = database
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._answer)
+
+    def close(self) -> None:
+        """Close the answer, as the server does with every one (PEP 3333)."""
+        try:
+            if hasattr(self._answer, "close"):
+                self._answer.close()
+        finally:
+            storage.release_connection(self._database)
+
+
+def _is_streamed(answer: Iterable[bytes], environ: WSGIEnvironment) -> bool:
+    """Return whether something runs while the answer is sent; a server knows its own files."""
+    return not isinstance(answer, list | tuple) and type(answer) is not environ.get(
+        "wsgi.file_wrapper"
+    )
 
 
 def _tell(environ: WSGIEnvironment, identity: Identity) -> None:

@@ -47,8 +47,8 @@ def verify_password(
 ) -> bool:
     """Return whether `password` is the one that was hashed, at the price of exactly one bcrypt.
 
-    A password that bcrypt cannot represent, a corrupt hash and no hash at all cost as much as a
-    wrong password does.
+    An empty password, one that bcrypt cannot represent, a corrupt hash and no hash at all cost as
+    much as a wrong password does.
 
     Not defended: a hash with another cost than `rounds` takes another time. A lower cost is
     replaced at the next login, a higher one kept.
@@ -64,7 +64,7 @@ def verify_password(
     if hashed_password is None or not BCRYPT_HASH.fullmatch(hashed_password):
         hashed_password, can_match = f"$2b${rounds:02d}${_NOBODYS_SALT_AND_DIGEST}", False
     else:
-        can_match = _representation_problem(password) is None
+        can_match = password != "" and _representation_problem(password) is None
     presented = password.encode(errors="replace").replace(b"\0", b"")[:MAX_BYTES]
     return bcrypt.checkpw(presented, hashed_password.encode()) and can_match
 

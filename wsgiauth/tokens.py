@@ -23,7 +23,7 @@ MAX_LENGTH = 4096  # characters
 CACHE_SIZE = 16_384  # tokens, of about 600 bytes each with their claims
 
 # Checked before anything is decoded. PyJWT would accept padding, of which tokens have none
-# (RFC 7515 section 2), and so more than one spelling of the same token.
+# (RFC 7515 section 2).
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 _SUBJECT = re.compile(r"[1-9][0-9]{0,18}")
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,43}")  # nothing else ever reaches a query
