@@ -4,6 +4,7 @@ import importlib.util
 import re
 import shutil
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.docs.old.passwords import PASSWORDS
 from tests.docs.pages import PAGES, code, shown
 from tests.sites import PASSWORD, SECRET_KEY
 from wsgiauth import AuthMiddleware, User, hash_password, storage
+from wsgiauth.fields import utc_now
 from wsgiauth.models import Session
 
 OLD = Path(__file__).parent / "old"
@@ -29,6 +31,7 @@ def test_every_program_of_the_migration_page_is_run():
         "# from_flask_login.py",
         "# both_tokens.py",
         "# from_django.py",
+        "# hand_over.py",
         "# carrying_over.py",
     ]
 
@@ -98,6 +101,13 @@ def test_who_cannot_come_is_named_and_the_others_come(refused, why, import_accou
     assert [user.username for user in User.objects.all()] == ["ada", "linus"]
 
 
+def test_what_an_account_lacks_is_as_for_a_new_one(import_accounts, accounts):
+    import_accounts([account("ada", created_at=None, is_active=None, permissions=None)])
+    ada = User.objects.get(username="ada")
+    assert ada.is_active
+    assert ada.created_at is not None
+
+
 def test_who_is_there_is_left_alone(import_accounts, accounts, capsys):
     import_accounts([account("ada")])
     ada = User.objects.get(username="ada")
@@ -134,8 +144,11 @@ def again(output):
     """Return what the second run of an import prints, after the first has printed `output`."""
     *lines, last = output.splitlines()
     created = re.fullmatch(r"Created (\d+); there already: 0\.", last)[1]
-    left_out = [line for line in lines if "was left out" in line]
-    return "\n".join([*left_out, f"Created 0; there already: {created}.", ""])
+    said = [
+        line.replace("needs a new password", "is there already, with another hash")
+        for line in lines
+    ]
+    return "\n".join([*said, f"Created 0; there already: {created}.", ""])
 
 
 def test_users_of_flask_login_come_with_their_passwords(old, run, accounts):
@@ -159,8 +172,9 @@ def test_users_of_flask_login_come_with_their_passwords(old, run, accounts):
 def test_users_of_django_come_with_their_passwords_and_permissions(old, run, accounts):
     require("django")
     old("django_users.py")
-    (export, _), (command, output) = shown(MIGRATION, "From Django's users")
+    (export, _), (command, output), (hand_over, handed) = shown(MIGRATION, "From Django's users")
     assert run(f"{export}\n{command}") == output
+    assert run(f"{export}\n{hand_over}") == handed
     profiles = {
         name: accounts.get("/auth/me", headers=bearer(accounts, name, PASSWORDS[name])).json
         for name in ("ada", "grace")
@@ -202,6 +216,8 @@ def test_old_tokens_and_new_ones_are_taken_side_by_side(
         client.get("/account", headers=headers, status=401)
     client.post("/auth/logout", headers=new)
     client.get("/account", headers=new, status=401)
+    import_accounts([account("bob", created_at=utc_now() + timedelta(hours=1))])
+    client.get("/account", headers=old["bob"], status=401)  # who has registered the name since
 
 
 def test_the_old_login_carries_passwords_over(

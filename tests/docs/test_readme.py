@@ -70,8 +70,23 @@ def test_the_whole_program_serves_people_and_programs(shell, secret_key):
         assert shell(script).strip() == use[-1][1].strip()
 
 
-def test_the_guards_can_be_imported(shell):
-    shell("python -c 'import guards; guards.report, guards.publish'")
+def test_the_guards_let_in_whom_they_should(shell):
+    (shell.folder / "test_guards.py").write_text(
+        """
+from guards import report
+from wsgiauth import AuthMiddleware
+from wsgiauth.testing import bearer, make_settings
+from webtest import TestApp
+
+
+def test_report():
+    site = AuthMiddleware(report, make_settings())
+    TestApp(site).get("/", status=401)
+    assert TestApp(site).get("/", headers=bearer(site)).text == "for ada only"
+""",
+        encoding="utf-8",
+    )
+    assert "3 passed" in shell("python -m pytest -p no:randomly -p no:cacheprovider test_*.py")
 
 
 def test_events_are_logged_and_heard(shell, secret_key):
@@ -118,9 +133,8 @@ def test_every_command_is_listed():
 def test_the_ini_file_serves_a_guarded_application(shell, secret_key):
     shell(
         "python - <<'E'\n"
-        "from paste.deploy import loadapp\n"
+        "from paste_site import application as app\n"
         "from webtest import TestApp\n"
-        f"app = loadapp('config:{shell.folder}/site.ini')\n"
         "TestApp(app).get('/', status=401)\n"
         "TestApp(app).get('/auth/login', status=200)\n"
         "E",

@@ -1,4 +1,4 @@
-"""The README's recipes, imported as they stand, and people who use the sites that they make."""
+"""The recipes of docs/frameworks.md, imported as they stand, and people who use their sites."""
 
 import importlib
 import re

@@ -95,6 +95,31 @@ def test_whom_django_has_deactivated_is_nobody_to_it_whatever_their_rights(visit
     people("percy").update(is_active=True)  # for the next time
 
 
+def test_whoever_has_a_password_of_djangos_is_not_taken_over_by_the_same_name(visitor):
+    from django.contrib.auth.models import User as DjangoUser
+
+    row, _ = DjangoUser.objects.get_or_create(username="George")
+    row.set_password(PASSWORD)
+    row.save()
+    register(visitor, "George")
+    bearer = visitor.bearer("George")
+    assert visitor.get("/user", headers=bearer).json == {"user": None}
+    row.set_unusable_password()  # as migration does, once the row is theirs
+    row.save()
+    assert visitor.get("/user", headers=bearer).json["user"] == "George"
+
+
+def test_a_name_that_the_database_takes_for_the_same_is_not_the_same(site):
+    from django.contrib.auth.models import User as DjangoUser
+    from django.core.exceptions import PermissionDenied
+    from django.http import HttpRequest
+
+    request = HttpRequest()
+    request.META["wsgiauth.user"] = User(username="rené")
+    with pytest.raises(PermissionDenied):
+        site.Backend().configure_user(request, DjangoUser(username="rene"), created=False)
+
+
 def test_djangos_session_alone_logs_nobody_in(visitor):
     visitor.log_in("/account")
     session = {"Cookie": f"sessionid={visitor.cookies['sessionid']}"}
