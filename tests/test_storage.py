@@ -518,7 +518,7 @@ def test_a_stream_over_a_pool_is_the_applications_own(pooled_url):
         def close(self):
             closed.append(self)
 
-    answers = [Answer(), (each for each in [b"a", b"b"]), [b"a", b"b"], FileWrapper(BytesIO(b"ab"))]
+    answers = [Answer(), iter([b"a", b"b"]), [b"a", b"b"], FileWrapper(BytesIO(b"ab"))]
     remaining = iter(answers)
 
     def view(environ, start_response):

@@ -201,6 +201,10 @@ class Connection(sqlite3.Connection):
         """Return a cursor."""
         return super().cursor(factory)
 
+    def execute(self, sql: str, parameters: Any = (), /) -> Any:
+        """Execute on a new cursor, and fetch."""
+        return self.cursor().execute(sql, parameters)
+
     def __del__(self) -> None:
         with suppress(sqlite3.ProgrammingError):  # it was never opened
             self.close()
