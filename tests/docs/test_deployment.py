@@ -1,14 +1,11 @@
 """docs/deployment.md: its commands are run, on the servers that they are about."""
 
 import json
-import os
 import re
 import shutil
-import socket
 import ssl
-import subprocess
 import urllib.request
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -20,8 +17,8 @@ from webtest import TestApp
 from tests.conftest import NAME, SERVERS, require, skip_or_fail
 from tests.docs.accounts import bearer, settings_of
 from tests.docs.pages import PAGES, code, commands, section, shown
-from tests.frameworks.test_nginx import CERTIFICATE
-from tests.sites import PASSWORD, USERNAME, wait_for
+from tests.nginx import nginx
+from tests.sites import PASSWORD, USERNAME
 from wsgiauth import AuthMiddleware, storage
 
 DEPLOYMENT = PAGES["docs/deployment.md"]
@@ -62,7 +59,7 @@ def test_the_upkeep_runs(run, ada, environ):
 def test_the_check_that_fails_on_warnings_fails_on_one(run):
     *_, (command, _) = shown(DEPLOYMENT, "What to watch")
     with pytest.raises(AssertionError):
-        run(command)  # there is no superuser
+        run(command)  # BCRYPT_ROUNDS is 4
 
 
 def test_a_server_is_made_ready(run, environ):
@@ -140,49 +137,26 @@ def test_a_process_has_to_know_the_new_key_before_the_swap(accounts, ada, folder
         storage.discard_connection(site.database)
 
 
-@contextmanager
-def fronting(folder, ports):
-    """Run nginx with the page's configuration in front of two processes; yields its port."""
-    nginx = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    if nginx is None or shutil.which("openssl") is None:
-        skip_or_fail("nginx and openssl are not installed")
-    subprocess.run(CERTIFICATE.split(), cwd=folder, check=True, capture_output=True)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+def servers(ports):
+    """Return the page's configuration of nginx, for servers on these ports."""
     (block,) = code(DEPLOYMENT, "nginx")
     for written, here in {
         "127.0.0.1:8081": f"127.0.0.1:{ports[0]}",
         "127.0.0.1:8082": f"127.0.0.1:{ports[1]}",
-        "listen 443": f"listen 127.0.0.1:{port}",
         "/etc/ssl/site/": "",
     }.items():
         assert written in block
         block = block.replace(written, here)
-    folders = "".join(
-        f"{kind}_temp_path {kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    (folder / "nginx.conf").write_text(
-        "daemon off; master_process off; pid nginx.pid; events {}"
-        f"http {{ access_log off; {folders} {block} }}",
-        encoding="utf-8",
-    )
-    command = [nginx, "-p", f"{folder}/", "-c", "nginx.conf", "-e", "error.log"]
-    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    try:
-        wait_for(server, port)
-        yield port
-    finally:
-        server.terminate()
-        server.wait()
+    return block
 
 
 def test_two_processes_behind_nginx_are_one_site(serve, ada, folder):
     with ExitStack() as stack:
-        (export, _), *servers = [
+        (export, _), *processes = [
             each for each in shown(DEPLOYMENT, "One host") if "gunicorn" not in each[0]
         ]
-        ports = [stack.enter_context(serve(command, export)) for command, _ in servers]
-        port = stack.enter_context(fronting(folder, ports))
+        ports = [stack.enter_context(serve(command, export)) for command, _ in processes]
+        port = stack.enter_context(nginx(folder, servers(ports)))
         context = ssl.create_default_context(cafile=folder / "certificate.pem")
         site = f"https://127.0.0.1:{port}"
         token = token_of(site, context=context)
@@ -200,11 +174,19 @@ def test_two_processes_behind_nginx_are_one_site(serve, ada, folder):
         assert [cookie.name for cookie in jar] == ["__Host-wsgiauth"]
 
 
-@pytest.mark.parametrize("title", ["One host", "Behind a proxy"])
-def test_gunicorn_takes_the_client_and_the_scheme_from_the_proxy(title, serve, ada, folder):
-    require("gunicorn", "werkzeug")
-    (command,) = [each for each, _ in shown(DEPLOYMENT, title) if "gunicorn" in each]
-    prefix = "/site" if "SCRIPT_NAME" in command else ""
+PROXIED = [
+    command
+    for title in ("One host", "Behind a proxy")
+    for command, _ in shown(DEPLOYMENT, title)
+    if "proxy" in command or "proxied" in command
+]
+
+
+@pytest.mark.parametrize("command", PROXIED)
+def test_the_client_and_the_prefix_are_taken_from_the_proxy(command, serve, ada, folder):
+    if "gunicorn" in command:
+        require("gunicorn", "werkzeug")
+    prefix = "/site" if "/site" in command else ""
     with serve(command) as port:
         forwarded = {"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Proto": "https"}
         body = f"username={USERNAME}&password=wrong".encode()

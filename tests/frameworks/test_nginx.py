@@ -2,35 +2,20 @@
 
 import http.client
 import json
-import os
-import shutil
 import socket
 import ssl
-import subprocess
-from contextlib import contextmanager
 
 import pytest
 
 from tests.conftest import skip_or_fail
 from tests.frameworks.clients import PATIENCE, Client, cookie, settings_of
-from tests.sites import BROWSER, SAME_ORIGIN, USERNAME, serving, wait_for
+from tests.nginx import nginx
+from tests.sites import BROWSER, SAME_ORIGIN, USERNAME, serving
 from wsgiauth import AuthMiddleware
 
-CONFIGURATION = """
-daemon off;
-master_process off;
-pid nginx.pid;
-error_log error.log;
-events {{}}
-http {{
-    access_log off;
-    client_body_temp_path body;
-    proxy_temp_path proxy;
-    fastcgi_temp_path fastcgi;
-    uwsgi_temp_path uwsgi;
-    scgi_temp_path scgi;
+SERVER = """
     server {{
-        listen 127.0.0.1:{port} ssl;
+        listen 443 ssl;
         ssl_certificate certificate.pem;
         ssl_certificate_key key.pem;
         location /site/ {{
@@ -40,12 +25,7 @@ http {{
             proxy_set_header X-Forwarded-Proto $scheme;
         }}
     }}
-}}
 """
-CERTIFICATE = (
-    "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=site"
-    " -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out certificate.pem"
-)
 CLIENT = "127.0.0.2"  # not the address of nginx
 
 
@@ -57,28 +37,6 @@ def who(environ, start_response):
     start_response(status, [("Content-Type", "application/json")])
     seen = {name: environ[name] for name in ("SCRIPT_NAME", "REMOTE_ADDR", "wsgi.url_scheme")}
     return [json.dumps({**seen, "user": user and user.username}).encode()]
-
-
-@contextmanager
-def fronting(address, folder):
-    """Run nginx in front of a server; yields its port."""
-    # Debian has it where only root looks.
-    nginx = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    if nginx is None or shutil.which("openssl") is None:
-        skip_or_fail("nginx and openssl are not installed")
-    subprocess.run(CERTIFICATE.split(), cwd=folder, check=True, capture_output=True)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    configuration = CONFIGURATION.format(port=port, address=address)
-    (folder / "nginx.conf").write_text(configuration, encoding="utf-8")
-    command = [nginx, "-p", f"{folder}/", "-c", "nginx.conf", "-e", "error.log"]
-    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    try:
-        wait_for(server, port)
-        yield port
-    finally:
-        server.terminate()
-        server.wait()
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +52,7 @@ def https(tmp_path_factory):
     options = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": headers}
     with (
         serving(site, threads=4, url_prefix="/site", **options) as address,
-        fronting(address, folder) as port,
+        nginx(folder, SERVER.format(address=address)) as port,
     ):
         context = ssl.create_default_context(cafile=folder / "certificate.pem")
         yield Client(
