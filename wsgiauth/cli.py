@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from wsgiauth import commands, names
 from wsgiauth.commands import Arguments, CommandError
-from wsgiauth.connections import FAILURES
+from wsgiauth.connections import FAILURES, reason_of
 from wsgiauth.exceptions import ConfigurationError, ValidationError
 from wsgiauth.prompts import NobodyToAskError
 
@@ -35,8 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (CommandError, ConfigurationError, NobodyToAskError, ValidationError) as error:
         return _refused(str(error))
     except FAILURES as error:
-        # PostgreSQL's second line may show the row that it refused, hash and all.
-        return _refused(f"the database failed: {str(error).strip().partition(chr(10))[0]}")
+        return _refused(f"the database failed: {reason_of(error)}")
     except EOFError:
         return _refused("the input ended too early")
     except BrokenPipeError:

@@ -10,12 +10,14 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 from wsgiauth import accounts, attempts, names, schema, sessions, storage
 from wsgiauth.databases import file_risks, missing_file
 from wsgiauth.endpoints import Auth
 from wsgiauth.endpoints.me import profile
 from wsgiauth.exceptions import WsgiAuthError
+from wsgiauth.fields import utc_text
 from wsgiauth.models import User
 from wsgiauth.passwords import password_problem
 from wsgiauth.prompts import ask, ask_password
@@ -114,7 +116,14 @@ def list_sessions(arguments: Arguments) -> None:
     live = sessions.live(_user(arguments), time.time())
     _print_table(
         ("session", "began", "ends"),
-        [(each.id, _utc(each.created_at.timestamp()), _utc(each.expires_at)) for each in live],
+        [
+            (
+                each.id,
+                utc_text(each.created_at),
+                utc_text(datetime.fromtimestamp(each.expires_at, UTC)),
+            )
+            for each in live
+        ],
     )
 
 
@@ -253,10 +262,6 @@ def _mark(is_set: object) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _utc(moment: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
 def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

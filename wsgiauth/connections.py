@@ -39,6 +39,12 @@ SQLITE: dict[str, Any] = {
 _memory_names = (f"file:/wsgiauth-{number}?vfs=memdb" for number in itertools.count(1))
 
 
+def reason_of(failure: Exception) -> str:
+    """Return why a database failed, in one line that shows none of its rows."""
+    # PostgreSQL's second line may show the row that it refused, hash and all.
+    return (str(failure).strip().splitlines() or [""])[0].strip()
+
+
 def discard_connection(database: peewee.Database) -> None:
     """Close this thread's connection for good, broken or not; the next query makes a new one.
 

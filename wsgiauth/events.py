@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import peewee
 
 from wsgiauth import context
-from wsgiauth.fields import utc_now
+from wsgiauth.fields import utc_now, utc_text
 
 logger = logging.getLogger("wsgiauth")
 
@@ -54,7 +54,7 @@ class Event(NamedTuple):
     def __str__(self) -> str:
         """Return the event in one line of `key=value` pairs, whatever the values hold."""
         pairs = {
-            "time": self.time.isoformat().replace("+00:00", "Z"),
+            "time": utc_text(self.time),
             "event": self.name,
             "user_id": self.user_id,
             "address": self.address,

@@ -45,6 +45,11 @@ def as_utc(stored: datetime | str) -> datetime:
     return stored.replace(tzinfo=UTC)
 
 
+def utc_text(moment: datetime) -> str:
+    """Return a moment in UTC as people and programs are shown it (RFC 3339)."""
+    return moment.isoformat().replace("+00:00", "Z")
+
+
 def utc_now() -> datetime:
     """Return this moment in UTC, in whole seconds: what every database keeps alike."""
     return datetime.now(UTC).replace(microsecond=0)

@@ -14,7 +14,7 @@ import peewee
 from playhouse.pool import PooledDatabase
 
 from wsgiauth import context, forking, schema
-from wsgiauth.connections import FAILURES, discard_connection
+from wsgiauth.connections import FAILURES, discard_connection, reason_of
 from wsgiauth.databases import database_of
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
@@ -110,9 +110,7 @@ def release_connection(opened: peewee.Database) -> None:
 
 def report_failure(error: Exception) -> None:
     """Log that the database failed, in one line, and drop this thread's connection to it."""
-    # PostgreSQL's second line may show the row that it refused, hash and all.
-    reason = (str(error).strip().splitlines() or [""])[0].strip()
-    logger.error("the account database failed: %s: %s", type(error).__name__, reason)
+    logger.error("the account database failed: %s: %s", type(error).__name__, reason_of(error))
     discard_connection(current())
 
 

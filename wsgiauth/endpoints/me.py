@@ -4,6 +4,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.endpoints import Auth
+from wsgiauth.fields import utc_text
 from wsgiauth.models import User
 from wsgiauth.responses import Response, challenge, failure, json_response
 
@@ -31,6 +32,6 @@ def profile(user: User) -> dict[str, object]:
         "is_active": user.is_active,
         "is_staff": user.is_staff,
         "is_superuser": user.is_superuser,
-        "created_at": user.created_at.isoformat().replace("+00:00", "Z"),
+        "created_at": utc_text(user.created_at),
         "permissions": sorted(user.permissions),
     }
