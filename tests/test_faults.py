@@ -32,7 +32,16 @@ from webtest import TestApp
 
 from tests.conftest import SERVERS, skip_or_fail
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, serving
-from wsgiauth import AuthMiddleware, Settings, connections, context, schema, storage
+from wsgiauth import (
+    AuthMiddleware,
+    Settings,
+    connections,
+    context,
+    schema,
+    servers,
+    sqlite,
+    storage,
+)
 from wsgiauth.accounts import create_user
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.models import User
@@ -313,7 +322,7 @@ def test_a_server_that_stops_answering_is_given_up(
     kind, pooling, proxied, open_site, complaints, monkeypatch
 ):
     later = 0
-    monkeypatch.setattr(connections, "monotonic", lambda: time.monotonic() + later)
+    monkeypatch.setattr(servers, "monotonic", lambda: time.monotonic() + later)
     proxy, url = proxied(kind, "read_timeout=0.3&connect_timeout=1")
     client, headers = open_site(url.replace(":", f"{pooling}:", 1))
     if pooling:
@@ -321,7 +330,7 @@ def test_a_server_that_stops_answering_is_given_up(
     proxy.is_silent = True
     assert_away(client, headers, complaints)
     proxy.is_silent = False
-    later = connections.SILENCE
+    later = servers.SILENCE
     assert_back(client, headers)
 
 
@@ -393,7 +402,7 @@ def test_requests_wait_less_for_locks_than_migrations(kind, pooling, server_urls
     prepare(opened)
     storage.discard_connection(opened)
     assert waits == [schema.LOCK_TIMEOUT, connections.BUSY_TIMEOUT]
-    assert connections.BUSY_TIMEOUT < connections.READ_TIMEOUT
+    assert connections.BUSY_TIMEOUT < servers.READ_TIMEOUT
 
 
 @pytest.mark.parametrize("kind", SERVERS)
@@ -488,7 +497,7 @@ def test_a_disk_that_takes_no_more_is_recovered_from(file_site, complaints):
 @pytest.mark.promise(28)
 def test_a_file_that_is_moved_away_is_missed_soon(file_site, complaints, monkeypatch):
     client, headers, file = file_site
-    monkeypatch.setattr(connections, "CHECK_INTERVAL", 0)
+    monkeypatch.setattr(sqlite, "CHECK_INTERVAL", 0)
     file.rename(file.with_name("elsewhere"))
     assert_away(client, headers, complaints)
     assert not file.exists()

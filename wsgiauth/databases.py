@@ -8,18 +8,18 @@ from typing import Any
 import peewee
 from playhouse import db_url, pool
 
-from wsgiauth.connections import (
-    BUSY_TIMEOUT,
-    DRIVERS,
-    READ_TIMEOUT,
-    SQLITE,
-    FileConnection,
-    Memory,
-    PostgreSQL,
-    Server,
-)
+from wsgiauth import servers, sqlite
+from wsgiauth.connections import BUSY_TIMEOUT
 from wsgiauth.exceptions import ConfigurationError
 
+DRIVERS: dict[str, Any] = {
+    "sqlite": sqlite.File,
+    "sqlite+pool": sqlite.PooledFile,
+    "postgres": servers.PostgreSQL,
+    "postgres+pool": servers.PooledPostgreSQL,
+    "mysql": servers.MariaDB,
+    "mysql+pool": servers.PooledMariaDB,
+}
 CONNECT_TIMEOUT = 5  # seconds to wait for a database server
 _ALIASES = {"postgresql": "postgres", "mariadb": "mysql"}  # schemes, in Peewee's words
 
@@ -93,11 +93,11 @@ def _parsed(url: str) -> dict[str, Any] | None:
     return parameters
 
 
-def _server(driver: Any, parameters: dict[str, Any]) -> Server:
+def _server(driver: Any, parameters: dict[str, Any]) -> servers.Server:
     # Drivers raise errors that hold the password which they cannot encode; libpq stops at NUL.
     if not all(_is_encodable(each) for each in parameters.values() if isinstance(each, str)):
         raise ConfigurationError("DATABASE_URL must be text that UTF-8 can encode, without NUL.")
-    read_timeout = parameters.pop("read_timeout", READ_TIMEOUT)
+    read_timeout = parameters.pop("read_timeout", servers.READ_TIMEOUT)
     if read_timeout is not None and not (
         isinstance(read_timeout, int | float) and read_timeout > 0
     ):
@@ -105,7 +105,7 @@ def _server(driver: Any, parameters: dict[str, Any]) -> Server:
     parameters.setdefault("connect_timeout", CONNECT_TIMEOUT)
     if issubclass(driver, pool.PooledDatabase):
         parameters.setdefault("timeout", BUSY_TIMEOUT)  # for a connection that is in use
-    if issubclass(driver, PostgreSQL):
+    if issubclass(driver, servers.PostgreSQL):
         parameters |= {"prefer_psycopg3": True, "client_encoding": "UTF8"}
     else:
         if parameters.setdefault("charset", "utf8mb4") != "utf8mb4":
@@ -113,7 +113,7 @@ def _server(driver: Any, parameters: dict[str, Any]) -> Server:
         # Peewee's name for it is one that PyMySQL gives up; and PyMySQL takes a text for Latin-1.
         password = parameters.pop("passwd", None) or parameters.pop("password", "")
         parameters |= {"password": password.encode(), "write_timeout": read_timeout}
-    opened: Server = driver(**parameters)
+    opened: servers.Server = driver(**parameters)
     opened.read_timeout = read_timeout
     return opened
 
@@ -131,12 +131,12 @@ def _sqlite(driver: Any, parameters: dict[str, Any]) -> peewee.Database:
             "DATABASE_URL takes three slashes before a file, as in sqlite:///file.db."
         )
     if parameters["database"] == ":memory:":
-        return Memory()
+        return sqlite.Memory()
     path = Path(parameters["database"]).absolute()  # servers may change their folder later
     _make_private_file(path)
-    parameters |= {"database": str(path), "factory": FileConnection}
+    parameters |= {"database": str(path), "factory": sqlite.FileConnection}
     parameters.setdefault("timeout", BUSY_TIMEOUT)
-    opened: peewee.Database = driver(**SQLITE, **parameters)
+    opened: peewee.Database = driver(**sqlite.OPTIONS, **parameters)
     return opened
 
 

@@ -8,9 +8,10 @@ import peewee
 import pytest
 from playhouse.pool import PooledDatabase
 
-from wsgiauth import connections
-from wsgiauth.connections import CHECK_INTERVAL, Connection
+from wsgiauth import sqlite
+from wsgiauth.connections import discard_connection
 from wsgiauth.databases import database_of
+from wsgiauth.sqlite import CHECK_INTERVAL, Connection
 
 NAME = "SELECT name FROM mark WHERE name >= ?"
 A_MOMENT = 0.001
@@ -28,7 +29,7 @@ class Clock:
 def clock(monkeypatch):
     """Return what the connections take for the time."""
     clock = Clock()
-    monkeypatch.setattr(connections, "monotonic", clock)
+    monkeypatch.setattr(sqlite, "monotonic", clock)
     return clock
 
 
@@ -43,7 +44,7 @@ def database(request, file, clock):
     yield database
     if isinstance(database, PooledDatabase):
         database.close_all()
-    connections.discard_connection(database)
+    discard_connection(database)
 
 
 def write(path, name):

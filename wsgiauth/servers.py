@@ -1,0 +1,138 @@
+"""PostgreSQL and MariaDB as Peewee drives them, made to bear what happens to connections.
+
+They are lost, locked out, and left without an answer.
+"""
+
+from collections.abc import Callable
+from contextlib import closing
+from functools import cache
+from time import monotonic
+from typing import Any
+
+import peewee
+from playhouse import pool
+
+from wsgiauth.connections import BUSY_TIMEOUT, discard_connection
+
+READ_TIMEOUT = 10  # seconds to wait for a server to say something; more than it waits for a lock
+SILENCE = 5  # seconds for which nobody tries to reach a server that was silent for more than one
+
+
+class Server(peewee.Database):
+    """A server's database; a connection lost while idle is replaced without an error.
+
+    Only what may run twice is run again: a SELECT, and the BEGIN that opens every transaction. A
+    lone write is not repeated, for the lost connection may have carried it out.
+    """
+
+    lock_timeout = BUSY_TIMEOUT
+    read_timeout: float | None = READ_TIMEOUT
+    _state: Any
+    _set_lock_timeout: str
+    _silent_until = 0.0
+
+    def execute_sql(self, sql: str, params: Any = None) -> Any:
+        """Execute; a SELECT on a lost connection once more, on a new one."""
+        if not sql.startswith("SELECT"):
+            return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
+        attempt = super().execute_sql
+        return self._twice(lambda: attempt(sql, params))  # type: ignore[no-untyped-call]
+
+    def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
+        """Return the first row of a SELECT, or None."""
+        with closing(self.execute_sql(sql, parameters)) as cursor:
+            return cursor.fetchone()
+
+    def begin(self, *args: Any, **kwargs: Any) -> None:
+        """Begin a transaction, on a new connection where this one is lost."""
+        attempt = super().begin
+        self._twice(lambda: attempt(*args, **kwargs))
+
+    def _twice(self, action: Callable[[], Any]) -> Any:
+        try:
+            return action()
+        except (peewee.OperationalError, peewee.InterfaceError):
+            if self.in_transaction() or self.is_closed() or not _is_lost(self._state.conn):
+                raise
+            discard_connection(self)
+            if isinstance(self, pool.PooledDatabase):
+                self.close_idle()  # what was idle as well is lost as well
+            return action()
+
+    def _connect(self) -> Any:
+        begun = monotonic()
+        if begun < self._silent_until:
+            # Peewee lets threads connect one by one. They shall not all wait for the same silence.
+            raise peewee.OperationalError("the server did not answer a moment ago")
+        try:
+            connection = super()._connect()  # type: ignore[misc]
+        except Exception:
+            if monotonic() - begun > 1:
+                self._silent_until = monotonic() + SILENCE
+            raise
+        connection.cursor().execute(self._set_lock_timeout.format(self.lock_timeout))
+        return connection
+
+
+def _is_lost(connection: Any) -> bool:  # in psycopg's words, or in PyMySQL's
+    return bool(getattr(connection, "closed", False)) or not getattr(connection, "open", True)
+
+
+class PostgreSQL(Server, peewee.PostgresqlDatabase):
+    """PostgreSQL, by psycopg 3."""
+
+    _set_lock_timeout = "SET lock_timeout = '{}s'"
+
+    class psycopg3_adapter(peewee.Psycopg3Adapter):  # noqa: N801 - Peewee's name
+        def connect(self, db: Any, **params: Any) -> Any:
+            """Return a connection that gives up a silent server."""
+            return _psycopg_connection(db.read_timeout).connect(dbname=db.database, **params)
+
+
+class MariaDB(Server, peewee.MySQLDatabase):
+    """MariaDB or MySQL, by PyMySQL."""
+
+    _set_lock_timeout = "SET lock_wait_timeout = {0}, innodb_lock_wait_timeout = {0}"
+
+    def _connect(self) -> Any:
+        self.connect_params["read_timeout"] = self.read_timeout
+        return super()._connect()
+
+
+@cache
+def _psycopg_connection(read_timeout: float | None) -> Any:
+    """Return psycopg's class, made to give up a server that says nothing, as PyMySQL's does."""
+    import psycopg
+
+    class Connection(psycopg.Connection[Any]):
+        def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
+            return super().wait(self._bounded(gen), *args, **kwargs)
+
+        def _bounded(self, gen: Any) -> Any:
+            heard = monotonic()
+            try:
+                wanted = next(gen)
+                while True:
+                    ready = yield wanted  # nothing, ten times a second, while nothing comes
+                    if ready:
+                        heard = monotonic()
+                    elif read_timeout and monotonic() - heard > read_timeout:
+                        self.close()
+                        raise psycopg.OperationalError("the server has stopped answering")
+                    wanted = gen.send(ready)
+            except StopIteration as end:
+                return end.value
+
+    return Connection
+
+
+class PooledPostgreSQL(pool.PooledPostgresqlDatabase, PostgreSQL):  # type: ignore[misc]
+    """PostgreSQL whose connections are handed around."""
+
+    _is_closed = staticmethod(_is_lost)  # to ask the server would hold all threads up
+
+
+class PooledMariaDB(pool.PooledMySQLDatabase, MariaDB):  # type: ignore[misc]
+    """MariaDB or MySQL whose connections are handed around."""
+
+    _is_closed = staticmethod(_is_lost)
