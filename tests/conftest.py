@@ -100,6 +100,12 @@ def empty_file(tmp_path_factory):
     return path
 
 
+def empty_tables():
+    """Leave nothing in the current database to the tests that share it."""
+    for model in (AttemptCount, Permission, Session, User):
+        model.delete().execute()
+
+
 @pytest.fixture
 def database_url(request, tmp_path):
     """Return the URL of an empty database: SQLite's, or with `every_database` each in turn."""
@@ -111,8 +117,7 @@ def database_url(request, tmp_path):
     url = request.getfixturevalue("server_urls")(request.param)
     yield url
     opened = storage.open_database(url)
-    for model in (AttemptCount, Permission, Session, User):
-        model.delete().execute()
+    empty_tables()
     storage.discard_connection(opened)
 
 

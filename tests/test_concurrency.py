@@ -9,7 +9,7 @@ import pytest
 from playhouse.migrations import Runner
 from webtest import TestApp
 
-from tests.conftest import SERVERS
+from tests.conftest import SERVERS, empty_tables
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, Settings, schema, sessions, storage
 from wsgiauth.accounts import change_password, create_user
@@ -133,7 +133,7 @@ def connections(kind, server_urls):
     """Return three connections to an empty database."""
     opened = [storage.open_database(server_urls(kind)) for _ in range(3)]
     yield opened
-    User.delete().execute()
+    empty_tables()
     for each in opened:
         storage.discard_connection(each)
 

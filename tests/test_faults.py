@@ -30,7 +30,7 @@ import pytest
 from playhouse import db_url
 from webtest import TestApp
 
-from tests.conftest import SERVERS, skip_or_fail
+from tests.conftest import SERVERS, empty_tables, skip_or_fail
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, serving
 from wsgiauth import (
     AuthMiddleware,
@@ -63,7 +63,7 @@ def settings_of(url):
 
 @pytest.fixture
 def open_site():
-    """Return a function that opens a site in which Ada is logged in; it is left without users."""
+    """Return a function that opens a site in which Ada is logged in; its tables are left empty."""
     opened = []
 
     def open_one(url, prepare=schema.make_ready):
@@ -77,7 +77,7 @@ def open_site():
     yield open_one
     for each in opened:
         context.use(each)
-        User.delete().execute()
+        empty_tables()
         close(each)
 
 

@@ -19,11 +19,10 @@ from urllib.parse import urlsplit
 import pytest
 from webtest import TestApp
 
-from tests.conftest import SERVERS
+from tests.conftest import SERVERS, empty_tables
 from tests.sites import BROWSER, EMAIL, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, User, login_required, permission_required, storage
 from wsgiauth.accounts import change_password, create_user
-from wsgiauth.attempts import AttemptCount
 from wsgiauth.cli import main
 from wsgiauth.endpoints import Auth
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError, WsgiAuthError
@@ -568,8 +567,7 @@ def test_a_server_that_does_not_let_us_in_any_more_shows_no_password(
     opened = storage.current()
     create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
     headers = log_in(client)
-    for model in (AttemptCount, Session, User):
-        model.delete().execute()
+    empty_tables()
     storage.discard_connection(opened)
     opened.connect_params |= changed
     for path in ("/", "/auth/me"):

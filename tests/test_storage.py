@@ -18,7 +18,7 @@ import pytest
 from playhouse.pool import PooledDatabase
 from webtest import TestApp
 
-from tests.conftest import SERVERS
+from tests.conftest import SERVERS, empty_tables
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import (
     AuthMiddleware,
@@ -65,7 +65,7 @@ def server(request, server_urls, pooling, open_database):
     opened = open_database(server_urls(request.param).replace(":", f"{pooling}:", 1))
     yield opened
     context.use(opened)
-    User.delete().execute()
+    empty_tables()
 
 
 def close(database):
@@ -477,7 +477,7 @@ def ask_as_ada(pooled_url):
         return TestApp(site).get(path, headers=headers, status="*")
 
     yield ask
-    User.delete().execute()
+    empty_tables()
     storage.current().close_all()
 
 
