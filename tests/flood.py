@@ -11,7 +11,6 @@ that is as many as waitress has threads. So it is sent to a server with more of 
 import http.client
 import json
 import logging
-import multiprocessing
 import statistics
 import sys
 import tempfile
@@ -25,11 +24,10 @@ from dataclasses import dataclass
 
 import bcrypt
 
-from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, serving
+from tests.sites import EMAIL, PASSWORD, SECRET_KEY, SPAWN, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, Settings, context, login_required, storage
 from wsgiauth.accounts import create_user
 
-SPAWN = multiprocessing.get_context("spawn")
 THREADS = 4  # waitress's default
 MORE_THREADS = 8
 FLOODERS = 16

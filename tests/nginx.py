@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import socket
 import subprocess
 from contextlib import contextmanager
 
 from tests.conftest import skip_or_fail
-from tests.sites import wait_for
+from tests.sites import free_port, started
 
 CONFIGURATION = """
 daemon off;
@@ -43,16 +42,10 @@ def nginx(folder, servers):
     if program is None or shutil.which("openssl") is None:
         skip_or_fail("nginx and openssl are not installed")
     subprocess.run(CERTIFICATE.split(), cwd=folder, check=True, capture_output=True)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    port = free_port()
     configuration = CONFIGURATION.format(servers=servers)
     configuration = configuration.replace("listen 443", f"listen 127.0.0.1:{port}")
     (folder / "nginx.conf").write_text(configuration, encoding="utf-8")
     command = [program, "-p", f"{folder}/", "-c", "nginx.conf", "-e", "error.log"]
-    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    try:
-        wait_for(server, port)
+    with started(command, port, stderr=subprocess.DEVNULL):
         yield port
-    finally:
-        server.terminate()
-        server.wait()

@@ -1,6 +1,7 @@
 """The application that tests wrap, the people in it, and a real server for it."""
 
 import json
+import multiprocessing
 import socket
 import subprocess
 import threading
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 
 import waitress
 from waitress import wasyncore
+
+SPAWN = multiprocessing.get_context("spawn")
 
 SECRET_KEY = "kR3vJ8qWz1mT6yBn4cXf9sLp2dHg7aUe5oViQwMtYrZxN0bCjKlEuPGhSDAFOI"
 
@@ -59,14 +62,45 @@ def serving(app, **options):
 
 
 @contextmanager
+def spawned(target, *arguments):
+    """Run `target(*arguments, pipe)` in a process until the end of the body, when it is told so.
+
+    Yields the process, and what it sends first.
+    """
+    pipe, its_end = SPAWN.Pipe()
+    process = SPAWN.Process(target=target, args=(*arguments, its_end))
+    process.start()
+    its_end.close()
+    try:
+        yield process, pipe.recv()
+    finally:
+        pipe.send("stop")
+        process.join()
+        process.close()
+        pipe.close()
+
+
+def free_port():
+    """Return a port on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+@contextmanager
 def running(command, **options):
     """Run a command line that serves on port 8080, on a free port instead; yields the port."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    server = subprocess.Popen(command.replace("8080", str(port)).split(), **options)
+    port = free_port()
+    with started(command.replace("8080", str(port)).split(), port, **options):
+        yield port
+
+
+@contextmanager
+def started(command, port, **options):
+    """Run a server that listens on a port, from when it does until the end of the body."""
+    server = subprocess.Popen(command, **options)
     try:
         wait_for(server, port)
-        yield port
+        yield
     finally:
         server.terminate()
         server.wait()

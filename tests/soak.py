@@ -6,7 +6,6 @@ warm: after a fifth of the time.
 
 import json
 import logging
-import multiprocessing
 import os
 import random
 import sqlite3
@@ -24,7 +23,7 @@ from wsgiref.util import setup_testing_defaults
 
 from peewee import chunked
 
-from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, echo, serving
+from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, echo, serving, spawned
 from wsgiauth import AuthMiddleware, Settings, User, hash_password, login_required
 from wsgiauth.tokens import CACHE_SIZE, Tokens
 
@@ -38,7 +37,6 @@ MEMORY_TOLERANCE = 1.05
 OTHERS_TOLERANCE = 1.25
 TABLES = ("wsgiauth_user", "wsgiauth_session", "wsgiauth_permission", "wsgiauth_attempt_count")
 
-SPAWN = multiprocessing.get_context("spawn")
 AS_JSON = {"Content-Type": "application/json"}
 AS_FORM = {"Content-Type": "application/x-www-form-urlencoded", **SAME_ORIGIN}
 
@@ -164,19 +162,6 @@ def measure(process, path):
 
 
 @contextmanager
-def server(path):
-    """Run the server in a process of its own; yields that and its address."""
-    pipe, its_end = SPAWN.Pipe()
-    process = SPAWN.Process(target=serve, args=(f"sqlite:///{path}", its_end))
-    process.start()
-    try:
-        yield process.pid, pipe.recv()
-    finally:
-        pipe.send("stop")
-        process.join()
-
-
-@contextmanager
 def traffic(address):
     """Send requests meanwhile; yields the statuses, counted once it is over."""
     over = threading.Event()
@@ -204,12 +189,13 @@ def main(duration):
     measurements = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "soak.db"
-        with server(path) as (process, address), traffic(address) as answers:
+        server = spawned(serve, f"sqlite:///{path}")
+        with server as (process, address), traffic(address) as answers:
             began = time.monotonic()
             for step in range(1, MEASUREMENTS + 1):
                 seconds = duration * step / MEASUREMENTS
                 time.sleep(max(0, began + seconds - time.monotonic()))
-                measurements.append(measure(process, path))
+                measurements.append(measure(process.pid, path))
                 print_row(round(seconds), *measurements[-1])
     print(answers.total(), "requests, by status:", dict(sorted(answers.items())))
     warm = measurements[int(MEASUREMENTS * WARM_AFTER) - 1 :]

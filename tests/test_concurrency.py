@@ -1,6 +1,5 @@
 """Many at once: processes race for a name or a schema, threads for a user."""
 
-import multiprocessing
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -10,7 +9,7 @@ from playhouse.migrations import Runner
 from webtest import TestApp
 
 from tests.conftest import SERVERS, empty_tables
-from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, serving
+from tests.sites import EMAIL, PASSWORD, SECRET_KEY, SPAWN, USERNAME, echo, serving, spawned
 from wsgiauth import AuthMiddleware, Settings, schema, sessions, storage
 from wsgiauth.accounts import change_password, create_user
 from wsgiauth.models import Session, User
@@ -18,7 +17,6 @@ from wsgiauth.tokens import Tokens
 
 PROCESSES = 8
 THREADS = 4
-SPAWN = multiprocessing.get_context("spawn")
 
 CONNECTIONS = {
     "postgresql": "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()",
@@ -286,15 +284,8 @@ def serve(url, pipe):
 @pytest.fixture
 def address(kind, server_urls):
     """Return the address of a server in a process of its own, with four threads."""
-    pipe, its_end = SPAWN.Pipe()
-    process = SPAWN.Process(target=serve, args=(server_urls(kind), its_end))
-    process.start()
-    yield pipe.recv().removeprefix("http://")
-    pipe.send("stop")
-    process.join()
-    process.close()
-    pipe.close()
-    its_end.close()
+    with spawned(serve, server_urls(kind)) as (_, address):
+        yield address.removeprefix("http://")
 
 
 @pytest.mark.promise(24)

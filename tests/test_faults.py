@@ -2,7 +2,6 @@
 
 import gc
 import itertools
-import multiprocessing
 import os
 import random
 import re
@@ -31,7 +30,7 @@ from playhouse import db_url
 from webtest import TestApp
 
 from tests.conftest import SERVERS, empty_tables, skip_or_fail
-from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, serving
+from tests.sites import EMAIL, PASSWORD, SECRET_KEY, SPAWN, USERNAME, echo, serving
 from wsgiauth import (
     AuthMiddleware,
     Settings,
@@ -47,7 +46,6 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.models import User
 
 ACCOUNT = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
-SPAWN = multiprocessing.get_context("spawn")
 KILLS = int(os.environ.get("KILLS", "2"))  # for each database
 CLIENTS = 4
 

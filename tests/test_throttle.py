@@ -1,6 +1,5 @@
 """The throttle: whose turn it is to guess or to register, asked of one process and of several."""
 
-import multiprocessing
 import re
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
@@ -11,7 +10,7 @@ import bcrypt
 import pytest
 from webtest import TestApp
 
-from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME
+from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, SPAWN, USERNAME
 from wsgiauth import Settings, names, sessions, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.app import AuthApp
@@ -45,7 +44,6 @@ FORWARDED = ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Client-IP", "True-Cli
 PROCESSES = 4
 THREADS = 5  # of each of these processes
 GUESSES = 40
-SPAWN = multiprocessing.get_context("spawn")
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def database_of(url: str) -> peewee.Database:
     if issubclass(driver, peewee.SqliteDatabase):
         return _sqlite(driver, parameters)
     if not parameters["database"]:
-        raise ConfigurationError("DATABASE_URL lacks a name, as in postgresql://host/name.")
+        raise ConfigurationError("DATABASE_URL lacks the database's name, as in ://host/name.")
     return _server(driver, parameters)
 
 

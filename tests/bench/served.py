@@ -5,22 +5,19 @@ whenever one asks SQLite, whoever asks, and some machines take long for that.
 """
 
 import logging
-import multiprocessing
 import re
 import shutil
 import statistics
 import subprocess
 import threading
-from contextlib import contextmanager
 
 from tests.bench import print_table
 from tests.bench.requests import FLOOR, floor
 from tests.bench.sites import Site
-from tests.sites import serving
+from tests.sites import serving, spawned
 
 CONNECTIONS = (1, 64)
 ROUNDS, SECONDS = 7, 2
-SPAWN = multiprocessing.get_context("spawn")
 
 
 def page(environ, start_response):
@@ -51,19 +48,6 @@ def serve(path, pipe):
         pipe.recv()
 
 
-@contextmanager
-def server(path):
-    """Run the servers in a process of their own; yields their addresses, and a token."""
-    pipe, its_end = SPAWN.Pipe()
-    process = SPAWN.Process(target=serve, args=(path, its_end))
-    process.start()
-    try:
-        yield pipe.recv()
-    finally:
-        pipe.send("stop")
-        process.join()
-
-
 def requests_per_second(address, connections, *headers):
     """Return what wrk counts; raises if an answer was an error."""
     options = [option for header in headers for option in ("-H", header)]
@@ -84,7 +68,7 @@ def report(folder):
         return
     print("\nRequests a second over HTTP, waitress with 8 threads, and of those without wsgiauth")
     counted = {}
-    with server(folder / "served.db") as (bare, wrapped, floored, token):
+    with spawned(serve, folder / "served.db") as (_, (bare, wrapped, floored, token)):
         cases = {
             "no middleware": (bare,),
             "anonymous": (wrapped,),
