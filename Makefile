@@ -45,7 +45,7 @@ format: .venv/dev ## format the code and mend what lint can mend
 bench: .venv/bench ## time requests and logins, beside their floor and what one would take instead
 	$(BIN)/python -m tests.bench
 
-flood: .venv/dev ## show what a flood of logins does to everybody else, in a minute or two
+flood: .venv/dev ## show what a flood of logins does to everybody else, in two minutes
 	$(BIN)/python -m tests.flood
 
 soak: .venv/dev ## ten minutes of mixed traffic, during which nothing may grow

@@ -3,7 +3,7 @@
 import pytest
 
 from wsgiauth import attempts
-from wsgiauth.attempts import AttemptCount, Counter, Limit
+from wsgiauth.attempts import CLOCK_MARGIN, AttemptCount, Counter, Limit
 from wsgiauth.purge import SOME
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(12)]
@@ -34,7 +34,8 @@ def kept():
 
 
 def test_nothing_is_counted_and_nothing_waited_for_at_first():
-    assert COUNTER.row(NOW) is None
+    assert not COUNTER.exists(NOW)
+    assert not COUNTER.is_used_up(NOW)
     assert COUNTER.wait(NOW) == 0
 
 
@@ -113,6 +114,34 @@ def test_an_attempt_that_became_the_first_and_the_last_makes_others_wait(monkeyp
     assert kept()["one"] == (1, NOW + 10, NOW + WINDOW)
 
 
+def test_the_free_attempts_are_used_up_by_the_last_one():
+    used_up = []
+    for _ in range(3):
+        assert COUNTER.add(NOW)
+        used_up.append(COUNTER.is_used_up(NOW))
+    assert used_up == [False, False, True]
+    assert not COUNTER.is_used_up(NOW + WINDOW)
+
+
+def test_a_limit_that_is_off_counts_nothing():
+    off = Counter("one", Limit("test", 0, (10,), WINDOW))
+    assert [off.add(NOW) for _ in range(3)] == [True] * 3
+    assert kept() == {}
+    for _ in range(3):
+        COUNTER.add(NOW)
+    assert not off.is_used_up(NOW)
+    assert off.wait(NOW) == 0
+    assert off.with_one_free() == off
+
+
+def test_a_count_with_one_free_attempt_goes_on_from_where_it_was():
+    COUNTER.add(NOW)
+    strict = COUNTER.with_one_free()
+    assert strict.wait(NOW) == 0
+    assert strict.add(NOW)
+    assert (strict.wait(NOW), COUNTER.wait(NOW)) == (20, 20)
+
+
 def test_asking_is_one_query_and_so_is_counting(queries):
     COUNTER.add(NOW)
     done = queries(lambda: (COUNTER.wait(NOW), COUNTER.add(NOW)))
@@ -156,8 +185,8 @@ def test_what_is_remembered_has_a_row_with_nothing_counted(before):
     for now in (NOW, NOW, NOW + 7):
         COUNTER.remember(now, 5000)
         assert kept() == {"one": (0, 0, now + 5000)}
-    assert COUNTER.row(NOW + 5006) is not None
-    assert COUNTER.row(NOW + 5007) is None
+    assert COUNTER.exists(NOW + 5006)
+    assert not COUNTER.exists(NOW + 5007)
 
 
 def test_what_is_remembered_while_another_remembers_it_is_remembered_once(monkeypatch):
@@ -196,11 +225,23 @@ def test_purging_deletes_what_has_expired_and_counts_it():
     assert attempts.purge(NOW) == 0
 
 
-def test_a_clock_that_was_ahead_makes_nobody_wait_for_it():
-    ahead = NOW + 1_000_000
+# Clocks
+
+
+# The first wait is 10 seconds, the longest 20.
+
+
+@pytest.mark.parametrize("ahead", [1, CLOCK_MARGIN + 10])
+def test_a_host_whose_clock_is_behind_waits_for_what_another_one_wrote(ahead):
     for _ in range(3):
-        assert COUNTER.add(ahead)
-    assert COUNTER.wait(ahead) == 10
+        assert COUNTER.add(NOW + ahead)
+    assert COUNTER.wait(NOW) == ahead + 10
+    assert not COUNTER.add(NOW)
+
+
+def test_a_broken_clock_makes_no_client_wait():
+    for _ in range(3):
+        assert COUNTER.add(NOW + CLOCK_MARGIN + 11)
     assert COUNTER.wait(NOW) == 0
     assert COUNTER.add(NOW)
     assert COUNTER.wait(NOW) == 20

@@ -1,6 +1,5 @@
-"""The places in which a process hashes."""
+"""The slots in which a process hashes passwords."""
 
-import logging
 import queue
 import threading
 from dataclasses import replace
@@ -15,7 +14,7 @@ from wsgiauth.accounts import create_user
 from wsgiauth.app import AuthApp
 from wsgiauth.endpoints import Auth
 from wsgiauth.exceptions import RetryLaterError
-from wsgiauth.hashing import HashingPlaces
+from wsgiauth.hashing import HALF_LIFE, HEAD_START, MAX_KEYS, Claim, HashSlots, RecentUse
 
 pytestmark = pytest.mark.promise(14)
 
@@ -26,19 +25,19 @@ ACCOUNT = {**LOGIN, "email": EMAIL}
 
 
 class Person(threading.Thread):
-    """Somebody on the way to a hash, who is settled when hashing, waiting or refused."""
+    """A client on the way to a hash, who is settled when hashing, waiting or refused."""
 
     def __init__(self):
         super().__init__(daemon=True)
         self.settled = threading.Event()
-        self.awake = threading.Event()  # unset for who is slow to wake up
+        self.awake = threading.Event()  # unset for one that is slow to wake up
         self.awake.set()
         self.start()
         assert self.settled.wait(PATIENCE)
 
 
 class Watched(threading.Condition):
-    """A condition that says when somebody waits for it, and can be hard to hear."""
+    """A condition that says when a thread waits for it, and can be hard to hear."""
 
     is_heard = True
 
@@ -59,11 +58,11 @@ class Watched(threading.Condition):
 
 
 class Visitor(Person):
-    """Somebody who wants a place, gets, awaits or is refused it, and stays until told to leave."""
+    """A client that wants a slot, gets, awaits or is refused it, and stays until it must leave."""
 
-    def __init__(self, places, address, arrivals):
-        self.places = places
-        self.address = address
+    def __init__(self, slots, claim, arrivals):
+        self.slots = slots
+        self.claim = claim
         self.arrivals = arrivals
         self.leaving = threading.Event()
         self.state = "waiting"
@@ -71,7 +70,7 @@ class Visitor(Person):
 
     def run(self):
         try:
-            with self.places.place(self.address):
+            with self.slots.slot(self.claim):
                 self.state = "hashing"
                 self.arrivals.put(self)
                 self.settled.set()
@@ -86,7 +85,7 @@ class Visitor(Person):
 
 
 class House:
-    """Places, and who is in them."""
+    """Slots, and the claims on them."""
 
     def __init__(self, **settings):
         settings = {"THREADS": 1, "QUEUE": 1, "WAIT": 60, "PER_ADDRESS": 0, **settings}
@@ -97,30 +96,46 @@ class House:
             made.append(Watched())
             return made[0]
 
+        self.now = 0.0  # seconds
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(threading, "Condition", condition)
-            self.places = HashingPlaces(Settings(**chosen))
+            self.slots = HashSlots(Settings(**chosen), clock=lambda: self.now)
         (self.condition,) = made
         self.visitors = []
         self.arrivals = queue.Queue()
 
-    def visit(self, *addresses):
-        """Let visitors come one after another; returns what became of each."""
-        come = [Visitor(self.places, address, self.arrivals) for address in addresses]
+    def visit(self, *visitors):
+        """Let visitors come one after another, each a claim or an address; return their states."""
+        claims = [each if isinstance(each, Claim) else Claim((each,)) for each in visitors]
+        come = [Visitor(self.slots, claim, self.arrivals) for claim in claims]
         self.visitors += come
         return [visitor.state for visitor in come]
 
     def next(self):
-        """Return the address of the next who got a place."""
-        return self.arrivals.get(timeout=PATIENCE).address
+        """Return the address of the next who got a slot."""
+        return self.arrivals.get(timeout=PATIENCE).claim.networks[0]
 
     def leave(self, address):
-        """Let the first visitor with a place and this address go."""
+        """Let the first visitor with a slot and this address go."""
         visitor = next(
-            each for each in self.visitors if (each.state, each.address) == ("hashing", address)
+            each
+            for each in self.visitors
+            if (each.state, each.claim.networks[0]) == ("hashing", address)
         )
         visitor.leave()
         self.visitors.remove(visitor)
+
+    def hash(self, claim, times=1):
+        """Ask for a slot that is free, and leave it."""
+        for _ in range(times):
+            with self.slots.slot(replace(claim)):
+                pass
+
+    def become_of(self, position):
+        """Return what became of a visitor that was displaced or let in."""
+        visitor = self.visitors[position]
+        visitor.join(PATIENCE)
+        return visitor.state
 
 
 @pytest.fixture
@@ -142,15 +157,15 @@ def house():
             assert not visitor.is_alive()
 
 
-def is_refused(places, address):
-    try:
-        places.require_room(address)
-    except RetryLaterError:
-        return True
-    return False
+def known(address, account):
+    return Claim((address,), account, is_known=True)
 
 
-# Places and the queue
+def stranger(address, account):
+    return Claim((address,), account)
+
+
+# Slots and the queue
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -161,7 +176,7 @@ def test_so_many_hash_and_so_many_wait_and_the_others_are_refused(house, threads
     assert full.visit(*"abcdefg"[: len(expected)]) == expected
 
 
-def test_nobody_hashes_beyond_the_places_however_many_come_and_go(house):
+def test_no_more_hash_than_there_are_slots_however_many_come_and_go(house):
     busy = house(THREADS=2, QUEUE=6)
     busy.visit(*"abcdefgh")
     hashing = {busy.next(), busy.next()}
@@ -172,7 +187,7 @@ def test_nobody_hashes_beyond_the_places_however_many_come_and_go(house):
         assert len(hashing) == 2
 
 
-def test_who_waits_gets_a_place_in_order_of_arrival(house):
+def test_equal_claims_get_a_slot_in_order_of_arrival(house):
     busy = house(THREADS=1, QUEUE=4)
     busy.visit(*"abcde")
     order = []
@@ -182,7 +197,7 @@ def test_who_waits_gets_a_place_in_order_of_arrival(house):
     assert order == [*"abcde"]
 
 
-def test_two_places_that_are_left_go_to_two_even_if_the_first_is_slow(house):
+def test_two_slots_that_are_left_go_to_two_even_if_the_first_is_slow(house):
     busy = house(THREADS=2, QUEUE=2)
     busy.visit(*"abcd")
     _, _, first, second = busy.visitors
@@ -190,22 +205,23 @@ def test_two_places_that_are_left_go_to_two_even_if_the_first_is_slow(house):
     for address in "ab":
         second.settled.clear()
         busy.leave(address)
-        assert second.settled.wait(PATIENCE)  # has looked, and it is not their turn
+        assert second.settled.wait(PATIENCE)  # has looked, and it is not its turn
     first.awake.set()
     assert [busy.next() for _ in range(4)] == [*"abcd"]
 
 
-def test_nobody_overtakes_one_whose_turn_it_is_but_who_is_still_asleep(house):
+def test_no_equal_overtakes_one_whose_turn_it_is_but_who_is_still_asleep(house):
     busy = house(THREADS=1, QUEUE=1)
     busy.visit("a", "b")
     busy.condition.is_heard = False
     busy.leave("a")
-    assert is_refused(busy.places, "c")
-    assert busy.visit("c") == ["refused"]
+    assert busy.visit("c") == ["waiting"]
     busy.condition.is_heard = True
     with busy.condition:
         busy.condition.notify_all()
     assert [busy.next(), busy.next()] == ["a", "b"]
+    busy.leave("b")
+    assert busy.next() == "c"
 
 
 def test_a_wait_is_as_long_as_it_is_set(house):
@@ -214,15 +230,14 @@ def test_a_wait_is_as_long_as_it_is_set(house):
     assert 0 < busy.condition.timeout <= 60
 
 
-def test_who_has_waited_long_enough_is_refused_and_makes_room(house):
+def test_a_claim_that_has_waited_long_enough_is_refused_and_makes_room(house):
     busy = house(WAIT=0)
     assert busy.visit("a", "b", "c") == ["hashing", "refused", "refused"]
-    assert not is_refused(busy.places, "d")
     busy.leave("a")
     assert busy.visit("d") == ["hashing"]
 
 
-def test_who_leaves_the_queue_by_an_exception_makes_room(house, monkeypatch):
+def test_a_claim_that_leaves_the_queue_by_an_exception_makes_room(house, monkeypatch):
     class TimeoutOfTheServerError(BaseException):
         pass
 
@@ -234,26 +249,18 @@ def test_who_leaves_the_queue_by_an_exception_makes_room(house, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(busy.condition, "wait", interrupted)
-        with pytest.raises(TimeoutOfTheServerError), busy.places.place("b"):
+        with pytest.raises(TimeoutOfTheServerError), busy.slots.slot(Claim(("b",))):
             pass
     assert busy.visit("b") == ["waiting"]
 
 
-def test_a_place_is_given_back_after_an_exception():
-    places = HashingPlaces(Settings(HASHING_THREADS=1, HASHING_QUEUE=0))
+def test_a_slot_is_given_back_after_an_exception():
+    slots = HashSlots(Settings(HASHING_THREADS=1, HASHING_QUEUE=0))
     for _ in range(2):
-        with pytest.raises(ZeroDivisionError), places.place(HERE):
+        with pytest.raises(ZeroDivisionError), slots.slot(Claim((HERE,))):
             raise ZeroDivisionError
-    assert not is_refused(places, HERE)
-
-
-def test_asking_for_room_reserves_none():
-    places = HashingPlaces(Settings(HASHING_THREADS=1, HASHING_QUEUE=0))
-    for _ in range(3):
-        places.require_room(HERE)
-    with places.place(HERE):
-        assert is_refused(places, HERE)
-    assert not is_refused(places, HERE)
+    with slots.slot(Claim((HERE,))):
+        pass
 
 
 # Shares
@@ -268,29 +275,24 @@ def test_asking_for_room_reserves_none():
         pytest.param(0, ["hashing", "hashing", "hashing", "waiting", "waiting"], id="no limit"),
     ],
 )
-def test_an_address_has_its_share(house, share, expected):
+def test_a_client_has_its_share(house, share, expected):
     assert house(THREADS=3, QUEUE=3, PER_ADDRESS=share).visit(*"aaaaa") == expected
 
 
-def test_an_address_that_has_its_share_leaves_the_rest_to_others(house):
+def test_the_addresses_of_one_site_have_one_share(house):
+    flooded = house(THREADS=4, QUEUE=4, PER_ADDRESS=1)
+    rotating = [Claim((f"2001:db8:0:{number}::/64", "2001:db8::/48")) for number in range(3)]
+    assert flooded.visit(*rotating) == ["hashing", "waiting", "refused"]
+    assert flooded.visit(Claim(("2001:db8:1::/64", "2001:db8:1::/48"))) == ["hashing"]
+
+
+def test_a_client_that_has_its_share_leaves_the_rest_to_others(house):
     flooded = house(THREADS=2, QUEUE=2, PER_ADDRESS=1)
     assert flooded.visit("a", "a", "a") == ["hashing", "waiting", "refused"]
-    assert flooded.visit("b", "c", "c") == ["hashing", "waiting", "refused"]
+    assert flooded.visit("b", "c") == ["hashing", "waiting"]
 
 
-def test_who_has_nothing_yet_goes_before_who_would_have_a_second(house):
-    flooded = house(THREADS=1, QUEUE=1, PER_ADDRESS=1)
-    assert flooded.visit("a", "a") == ["hashing", "waiting"]
-    _, second = flooded.visitors
-    assert flooded.visit("b") == ["waiting"]
-    second.join(PATIENCE)
-    assert second.state == "refused"
-    flooded.leave("a")
-    assert [flooded.next(), flooded.next()] == ["a", "b"]
-    assert flooded.visit("c", "d") == ["waiting", "refused"]
-
-
-def test_who_waits_for_their_own_share_lets_others_pass(house):
+def test_a_client_that_waits_for_its_own_share_lets_others_pass(house):
     flooded = house(THREADS=2, QUEUE=2, PER_ADDRESS=1)
     flooded.visit("a", "b", "a", "c")
     assert [flooded.next(), flooded.next()] == ["a", "b"]
@@ -302,28 +304,167 @@ def test_who_waits_for_their_own_share_lets_others_pass(house):
     assert [flooded.next(), flooded.next()] == ["d", "a"]
 
 
-def test_a_free_place_is_for_who_may_hash_even_if_the_queue_is_full(house):
-    flooded = house(THREADS=2, QUEUE=1, PER_ADDRESS=1)
-    assert flooded.visit("a", "a", "b") == ["hashing", "waiting", "hashing"]
-
-
-def test_the_share_is_free_again_when_its_place_is_left(house):
-    flooded = house(THREADS=2, QUEUE=0, PER_ADDRESS=1)
+def test_the_share_is_free_again_when_its_slot_is_left(house):
+    flooded = house(THREADS=1, QUEUE=0, PER_ADDRESS=1)
     for _ in range(2):
         assert flooded.visit("a", "a") == ["hashing", "refused"]
         flooded.leave("a")
 
 
-# What a client is told
+def test_an_account_hashes_once_at_a_time_from_wherever(house):
+    flooded = house(THREADS=2, QUEUE=2, PER_ADDRESS=1)
+    assert flooded.visit(known("a", "ada"), known("b", "ada")) == ["hashing", "waiting"]
+    assert flooded.visit(known("c", "grace")) == ["hashing"]
+    flooded.leave("c")
+    flooded.leave("a")
+    assert [flooded.next() for _ in range(3)] == ["a", "c", "b"]
+
+
+def test_accounts_that_are_only_now_made_are_not_one_account(house):
+    assert house(THREADS=2, QUEUE=0).visit(Claim(("a",)), Claim(("b",))) == ["hashing"] * 2
+
+
+# Precedence
+
+
+def test_a_client_with_nothing_takes_precedence_over_the_second_of_another(house):
+    flooded = house(THREADS=1, QUEUE=1, PER_ADDRESS=1)
+    assert flooded.visit("a", "a") == ["hashing", "waiting"]
+    assert flooded.visit("b") == ["waiting"]
+    assert flooded.become_of(1) == "refused"
+    flooded.leave("a")
+    assert [flooded.next(), flooded.next()] == ["a", "b"]
+    assert flooded.visit("c", "d") == ["waiting", "refused"]
+
+
+def test_the_client_that_asked_least_comes_first(house):
+    flooded = house(THREADS=1, QUEUE=3)
+    for address, times in (("a", 3), ("b", 2), ("c", 1)):
+        flooded.hash(Claim((address,)), times)
+    assert flooded.visit("x", "a", "b", "c") == ["hashing"] + ["waiting"] * 3
+    order = []
+    for _ in range(4):
+        order.append(flooded.next())
+        flooded.leave(order[-1])
+    assert order == ["x", "c", "b", "a"]
+
+
+def test_a_full_queue_makes_room_for_a_client_that_asked_less_and_for_no_other(house):
+    flooded = house(THREADS=1, QUEUE=2)
+    flooded.hash(Claim(("a",)))
+    assert flooded.visit("x", "a", "b") == ["hashing", "waiting", "waiting"]
+    assert flooded.visit("c") == ["waiting"]
+    assert flooded.become_of(1) == "refused"
+    assert flooded.visit("d", "a") == ["refused", "refused"]
+
+
+def test_a_request_that_is_refused_counts_as_well(house):
+    flooded = house(THREADS=1, QUEUE=1)
+    assert flooded.visit("x", "y", "a") == ["hashing", "waiting", "refused"]
+    flooded.leave("x")
+    assert [flooded.next(), flooded.next()] == ["x", "y"]
+    assert flooded.visit("a") == ["waiting"]
+    assert flooded.visit("b") == ["waiting"]
+    assert flooded.become_of(-2) == "refused"
+
+
+def test_of_equals_that_wait_the_last_to_arrive_is_displaced(house):
+    flooded = house(THREADS=1, QUEUE=2)
+    for address in "ab":
+        flooded.hash(Claim((address,)))
+    assert flooded.visit("x", "a", "b") == ["hashing", "waiting", "waiting"]
+    assert flooded.visit("c") == ["waiting"]
+    assert flooded.become_of(2) == "refused"
+    flooded.leave("x")
+    assert [flooded.next() for _ in range(2)] == ["x", "c"]
+    flooded.leave("c")
+    assert flooded.next() == "a"
+
+
+def test_a_known_client_takes_precedence_over_strangers(house):
+    flooded = house(THREADS=1, QUEUE=1)
+    assert flooded.visit("x", "y") == ["hashing", "waiting"]
+    assert flooded.visit(known("a", "ada")) == ["waiting"]
+    assert flooded.become_of(1) == "refused"
+    assert flooded.visit("z") == ["refused"]
+    flooded.leave("x")
+    assert [flooded.next(), flooded.next()] == ["x", "a"]
+
+
+def test_a_known_client_takes_precedence_over_strangers_at_its_address(house):
+    flooded = house(THREADS=1, QUEUE=1, PER_ADDRESS=1)
+    assert flooded.visit("a", "a") == ["hashing", "waiting"]
+    assert flooded.visit(known("a", "ada")) == ["waiting"]
+    assert flooded.become_of(1) == "refused"
+
+
+def test_an_account_made_for_the_flood_loses_its_head_start(house):
+    flooded = house(THREADS=1, QUEUE=1)
+    flooded.hash(known("a", "mallory"), HEAD_START + 1)
+    assert flooded.visit("x", known("b", "mallory")) == ["hashing", "waiting"]
+    assert flooded.visit("y") == ["waiting"]
+    assert flooded.become_of(1) == "refused"
+
+
+def test_guesses_at_a_name_do_not_count_for_its_owner(house):
+    flooded = house(THREADS=1, QUEUE=1)
+    flooded.hash(stranger("a", "ada"), 10)
+    assert flooded.visit("x", "y") == ["hashing", "waiting"]
+    assert flooded.visit(known("b", "ada")) == ["waiting"]
+
+
+def test_the_addresses_of_one_site_count_as_one(house):
+    flooded = house(THREADS=1, QUEUE=1)
+    for number in range(2):
+        flooded.hash(Claim((f"2001:db8:0:{number}::/64", "2001:db8::/48")))
+    assert flooded.visit("x", Claim(("2001:db8:0:9::/64", "2001:db8::/48"))) == [
+        "hashing",
+        "waiting",
+    ]
+    assert flooded.visit("y") == ["waiting"]
+
+
+def test_requests_are_forgotten_in_time(house):
+    flooded = house(THREADS=1, QUEUE=1)
+    flooded.hash(Claim(("a",)))
+    flooded.now += 3 * HALF_LIFE
+    assert flooded.visit("x", "a", "b") == ["hashing", "waiting", "refused"]
+
+
+def test_what_was_counted_weighs_half_after_a_while():
+    now = [0.0]
+    use = RecentUse(lambda: now[0])
+    use.add(["a", "b"])
+    use.add(["a"])
+    assert (use.of("a"), use.of("b"), use.of("c")) == (2, 1, 0)
+    now[0] += HALF_LIFE
+    assert (use.of("a"), use.of("b")) == (1, 0.5)
+    use.add(["a"])
+    assert use.of("a") == 2
+
+
+def test_no_number_of_clients_takes_more_than_so_much_memory():
+    now = [0.0]
+    use = RecentUse(lambda: now[0])
+    use.add(["flood"] * 3)
+    for number in range(2 * MAX_KEYS):
+        use.add([str(number)])
+        now[0] += 0.001
+    assert len(use) <= MAX_KEYS
+    assert use.of("flood") > 2
+
+
+# What a refused client gets
 
 
 @pytest.mark.parametrize(
     ("share", "reason"), [(1, "busy with this address"), (0, "busy")], ids=["share", "all"]
 )
-def test_a_refusal_says_when_to_come_back_and_is_told_as_an_event(caplog, share, reason):
-    places = HashingPlaces(Settings(HASHING_THREADS=1, HASHING_QUEUE=0, HASHING_PER_ADDRESS=share))
-    with places.place(HERE), pytest.raises(RetryLaterError) as refused:
-        places.require_room(HERE)
+def test_a_refusal_says_when_to_come_back_and_emits_an_event(house, caplog, share, reason):
+    full = house(THREADS=1, QUEUE=1, PER_ADDRESS=share)
+    full.visit(HERE, HERE)
+    with pytest.raises(RetryLaterError) as refused, full.slots.slot(Claim((HERE,))):
+        pass
     assert (refused.value.status, refused.value.code) == (503, "busy")
     assert refused.value.headers == (("Retry-After", "1"),)
     (record,) = caplog.records
@@ -338,15 +479,6 @@ def client_of(app, address):
     return TestApp(app, extra_environ=environ_of(address))
 
 
-class Unreadable:
-    """A body that nobody may read."""
-
-    def read(self, *_):
-        raise AssertionError("the body was read")
-
-    readline = readlines = __iter__ = read
-
-
 @pytest.fixture
 def ada(database, settings):
     return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
@@ -354,44 +486,19 @@ def ada(database, settings):
 
 @pytest.fixture
 def app_with(settings, database):
-    """Return a function that returns what answers below /auth, with these places."""
+    """Return a function that returns what answers below /auth, with these slots."""
 
-    def app(places):
-        return AuthApp(replace(Auth.from_settings(settings, "/auth"), hashing=places))
+    def app(slots):
+        return AuthApp(replace(Auth.from_settings(settings, "/auth"), hash_slots=slots))
 
     return app
 
 
-@pytest.mark.parametrize("path", ["/login", "/register"])
-@pytest.mark.parametrize("content_type", ["application/json", "application/x-www-form-urlencoded"])
-def test_who_finds_no_room_is_refused_before_anything_is_read_or_asked(
-    app_with, caplog, path, content_type
-):
-    places = HashingPlaces(Settings(HASHING_THREADS=1, HASHING_QUEUE=0))
-    app = app_with(places)
-    environ = {
-        **environ_of(HERE),
-        "REQUEST_METHOD": "POST",
-        "PATH_INFO": path,
-        "CONTENT_TYPE": content_type,
-        "CONTENT_LENGTH": "100",
-        "wsgi.input": Unreadable(),
-    }
-    answers = []
-    caplog.set_level(logging.DEBUG, "peewee")
-    caplog.clear()
-    with places.place(THERE):
-        app(environ, lambda status, headers: answers.append((status, dict(headers))))
-    ((status, headers),) = answers
-    assert (status, headers["Retry-After"]) == ("503 Service Unavailable", "1")
-    assert [record for record in caplog.records if record.name == "peewee"] == []
-
-
-def test_a_program_is_told_that_the_site_is_busy(app_with):
-    places = HashingPlaces(Settings(HASHING_THREADS=1, HASHING_QUEUE=0))
-    client = client_of(app_with(places), HERE)
+def test_a_program_learns_that_the_site_is_busy(app_with):
+    slots = HashSlots(Settings(HASHING_THREADS=1, HASHING_QUEUE=0))
+    client = client_of(app_with(slots), HERE)
     for path in ("/login", "/register"):
-        with places.place(THERE):
+        with slots.slot(Claim((THERE,))):
             refused = client.post_json(path, ACCOUNT, status=503)
         assert refused.headers["Retry-After"] == "1"
         assert refused.content_type == "application/problem+json"
@@ -408,11 +515,11 @@ def test_a_program_is_told_that_the_site_is_busy(app_with):
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
 @pytest.mark.promise(13)
 def test_a_client_that_claims_another_address_has_the_share_of_its_own(app_with, ada, header):
-    places = HashingPlaces(Settings(HASHING_THREADS=2, HASHING_QUEUE=0))
-    client = client_of(app_with(places), HERE)
-    with places.place(HERE):
+    slots = HashSlots(Settings(HASHING_THREADS=2, HASHING_WAIT=0))
+    client = client_of(app_with(slots), HERE)
+    with slots.slot(Claim((HERE,))):
         client.post_json("/login", LOGIN, headers={header: THERE}, status=503)
-    with places.place(THERE):
+    with slots.slot(Claim((THERE,))):
         client.post_json("/login", LOGIN, headers={header: THERE}, status=200)
 
 
@@ -457,15 +564,15 @@ def slow_hashes(monkeypatch):
         pytest.param("abcde", 1, [200] * 4 + [503], id="five from five addresses"),
         pytest.param("aa", 1, [200] * 2, id="two from one address"),
         pytest.param("aaa", 1, [200] * 2 + [503], id="three from one address"),
-        pytest.param("aaaab", 1, [200] * 2 + [503] * 2 + [200], id="a flood and somebody else"),
+        pytest.param("aaaab", 1, [200] * 2 + [503] * 2 + [200], id="a flood and another client"),
         pytest.param("aaaa", 0, [200] * 4, id="four from one address without shares"),
     ],
 )
-def test_logins_at_once_find_two_places_and_two_to_wait_in(
+def test_of_logins_at_once_two_hash_and_two_wait(
     app_with, ada, slow_hashes, addresses, share, statuses
 ):
-    places = House(THREADS=2, QUEUE=2, PER_ADDRESS=share).places
-    app = app_with(places)
+    slots = House(THREADS=2, QUEUE=2, PER_ADDRESS=share).slots
+    app = app_with(slots)
     logins = [Login(app, address) for address in addresses]
     slow_hashes.set()
     for login in logins:

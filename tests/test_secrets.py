@@ -390,9 +390,9 @@ def test_no_secret_shows_in_what_is_printed_of_an_object(settings, client, site,
     client.post_json("/auth/login", log_in_by_new_password, status=200)
     settings = replace(settings, DATABASE_URL="postgresql://ada:canary@127.0.0.1/x")
     auth = Auth.from_settings(settings, "/auth")
-    attempt = auth.throttle.login(UNLIKELY_NAME, "192.0.2.7")
+    attempt = auth.throttle.login(UNLIKELY_NAME, ("192.0.2.7",))
     for each in (
-        *(settings, site, auth, auth.tokens, auth.throttle, auth.hashing, auth.identifier),
+        *(settings, site, auth, auth.tokens, auth.throttle, auth.hash_slots, auth.identifier),
         *(auth.pages, attempt, ada, user, Session.get(), *heard),
     ):
         watch.note(type(each).__name__, each, repr(each), f"{each}", [each])

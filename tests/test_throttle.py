@@ -14,9 +14,10 @@ from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, SPAWN, USERNAM
 from wsgiauth import Settings, names, sessions, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.app import AuthApp
-from wsgiauth.attempts import AttemptCount
+from wsgiauth.attempts import AttemptCount, Counter
 from wsgiauth.endpoints import Auth
 from wsgiauth.exceptions import RetryLaterError
+from wsgiauth.models import User
 from wsgiauth.throttle import Throttle
 
 pytestmark = pytest.mark.promise(12)
@@ -28,6 +29,7 @@ FREE = 5
 WAITS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]
 
 HOME, WORK, THERE, ELSEWHERE = "192.0.2.1", "192.0.2.2", "198.51.100.3", "203.0.113.4"
+FREE_LOGINS = 60  # in a minute
 RIGHT = {"username": USERNAME, "password": PASSWORD}
 WRONG = {"username": USERNAME, "password": "wrong"}
 HOSTILE = [
@@ -40,6 +42,13 @@ HOSTILE = [
     pytest.param("\U0001f600 %s ? {}", id="placeholders"),
 ]
 FORWARDED = ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Client-IP", "True-Client-IP"]
+
+LIMITS = [
+    "LOGIN_FAILURES_PER_ACCOUNT",
+    "LOGIN_FAILURES_PER_ADDRESS",
+    "LOGINS_PER_ACCOUNT",
+    "REGISTRATIONS_PER_ADDRESS",
+]
 
 PROCESSES = 4
 THREADS = 5  # of each of these processes
@@ -111,7 +120,7 @@ def log_in(client, credentials, address=HOME, **options):
 def fail(throttle, name="ada", address=THERE, times=1):
     """Guess and fail."""
     for _ in range(times):
-        throttle.login(name, address).begin()
+        throttle.login(name, (address,)).begin()
 
 
 def fail_for_long(throttle, clock, name="ada", address=THERE):
@@ -136,7 +145,7 @@ def seconds(refused):
 
 def wait_for(throttle, name="ada", address=THERE):
     """Return how many seconds a login has to wait."""
-    return seconds(refusal(throttle.login, name, address))
+    return seconds(refusal(throttle.login, name, (address,)))
 
 
 def rows():
@@ -199,7 +208,7 @@ def test_a_person_is_told_when_to_try_again(throttle, clock):
     told = []
     fail(throttle, times=FREE)
     for wait in WAITS:
-        told.append(refusal(throttle.login, "ada", THERE).detail.partition("again in ")[2])
+        told.append(refusal(throttle.login, "ada", (THERE,)).detail.partition("again in ")[2])
         clock.now += wait
         fail(throttle)
     seconds = [f"{wait} seconds." for wait in (2, 4, 8, 16, 32, 64)]
@@ -281,7 +290,7 @@ def test_texts_that_begin_alike_for_longer_than_a_name_can_be_are_one_name(throt
 
 @pytest.mark.parametrize("typed", ["ada\0{}", "ada\0{}\0", "\0ada\0{}", 'ada", "{}', "ada{}"])
 def test_no_name_passes_for_another_one_at_an_address(throttle, ada, typed):
-    throttle.recognise(ada, HOME)
+    throttle.recognise(ada, (HOME,))
     fail(throttle, typed.format(HOME), times=FREE)
     assert wait_for(throttle, "ada", HOME) == 0
     fail(throttle, "ada", ELSEWHERE, times=FREE)
@@ -326,7 +335,7 @@ def test_a_success_clears_what_was_counted_for_the_name(client, ada):
 def test_a_success_does_not_clear_what_was_counted_for_the_address(client_of, ada):
     client = client_of(LOGIN_FAILURES_PER_ACCOUNT=0, LOGIN_FAILURES_PER_ADDRESS=3)
     wrong = {"username": "nobody", "password": "wrong"}
-    tries = [wrong, wrong, RIGHT, RIGHT, RIGHT, wrong, RIGHT]
+    tries = [wrong, wrong, RIGHT, RIGHT, RIGHT, wrong, wrong]
     assert [log_in(client, each).status_int for each in tries] == [401, 401, *[200] * 3, 401, 429]
 
 
@@ -335,13 +344,63 @@ def test_a_success_takes_no_place_from_the_failures_of_its_address(settings, dat
     # An attempt that will succeed is under way while others are counted.
     throttle = Throttle(replace(settings, LOGIN_FAILURES_PER_ADDRESS=3), clock=lambda: clock.now)
     fail(throttle, "0")
-    attempt = throttle.login("ada", THERE)
+    attempt = throttle.login("ada", (THERE,))
     attempt.begin()
     fail(throttle, "1")
     assert refusal(fail, throttle, "2") is not None
     attempt.succeeded()
     fail(throttle, "2")
     assert refusal(fail, throttle, "3") is not None
+
+
+# Successes
+
+
+@pytest.mark.every_database
+def test_a_client_that_logs_in_all_the_time_is_slowed_down(client_of, clock, ada):
+    client = client_of(LOGINS_PER_ACCOUNT=3)
+    assert log_in(client, RIGHT).status_int == 200  # and is known from here on
+    assert [log_in(client, RIGHT).status_int for _ in range(4)] == [200, 200, 200, 429]
+    refused = log_in(client, {**RIGHT, "username": "ADA"})
+    assert (refused.status_int, refused.headers["Retry-After"]) == (429, "1")
+    clock.now += 60
+    assert log_in(client, RIGHT).status_int == 200
+
+
+def test_sixty_logins_in_a_minute_are_not_too_many(throttle, ada):
+    throttle.recognise(ada, (HOME,))
+    assert [refusal(succeed, throttle, ada) for _ in range(FREE_LOGINS)] == [None] * FREE_LOGINS
+    assert seconds(refusal(succeed, throttle, ada)) == 1
+
+
+def test_the_logins_of_one_account_do_not_slow_another_one_down(throttle, ada):
+    throttle.recognise(ada, (HOME,))
+    for _ in range(FREE_LOGINS):
+        succeed(throttle, ada)
+    assert wait_for(throttle, "grace", HOME) == 0
+
+
+def test_a_stranger_does_not_learn_that_an_account_logs_in_often(throttle, ada):
+    throttle.recognise(ada, (HOME,))
+    for _ in range(FREE_LOGINS):
+        succeed(throttle, ada)
+    assert wait_for(throttle, "ada", THERE) == 0
+
+
+def test_failures_are_no_logins(throttle, ada):
+    throttle.recognise(ada, (HOME,))
+    for _ in range(FREE_LOGINS + 1):
+        fail(throttle, "ada", HOME)
+        throttle.recognise(ada, (HOME,))
+    assert wait_for(throttle, "ada", HOME) == 0
+
+
+def succeed(throttle, user):
+    """Log in at home."""
+    attempt = throttle.login(user.username, (HOME,))
+    attempt.begin()
+    attempt.succeeded()
+    throttle.recognise(user, (HOME,))
 
 
 # Addresses
@@ -361,7 +420,7 @@ def test_an_address_has_fifty_failures_across_all_names(throttle, clock):
 @pytest.mark.every_database
 def test_what_its_address_refuses_is_not_counted_for_the_name(settings, database, clock):
     throttle = Throttle(replace(settings, LOGIN_FAILURES_PER_ADDRESS=1), clock=lambda: clock.now)
-    attempts = [throttle.login("ada", THERE) for _ in range(FREE + 1)]
+    attempts = [throttle.login("ada", (THERE,)) for _ in range(FREE + 1)]
     assert [seconds(refusal(each.begin)) for each in attempts] == [0] + [1] * FREE
     fail(throttle, "ada", ELSEWHERE)
     assert wait_for(throttle, "ada", HOME) == 0
@@ -401,6 +460,61 @@ def test_who_has_a_network_is_one_client(client_of, addresses, last):
     assert [each.status_int for each in answers] == [401, 401, last]
 
 
+@pytest.mark.promise(13)
+@pytest.mark.parametrize(
+    "remote",
+    [
+        pytest.param(lambda port: f"{HOME}:{port}", id="IPv4 with a port"),
+        pytest.param(lambda port: f"[2001:db8::1]:{port}", id="IPv6 with a port"),
+        pytest.param(lambda _: "[2001:db8::1]", id="IPv6 in brackets"),
+    ],
+)
+def test_every_connection_of_a_client_is_the_same_client(client_of, remote):
+    client = client_of(LOGIN_FAILURES_PER_ADDRESS=2)
+    answers = [
+        log_in(client, {"username": str(port), "password": "wrong"}, remote(port))
+        for port in (5001, 5002, 5003)
+    ]
+    assert [each.status_int for each in answers] == [401, 401, 429]
+
+
+@pytest.mark.every_database
+def test_spraying_names_that_are_known_at_the_address_meets_a_limit(settings, database, clock):
+    throttle = Throttle(replace(settings, LOGIN_FAILURES_PER_ADDRESS=10), clock=lambda: clock.now)
+    known_at(throttle, HOME, range(9))
+    sprayed = [f"u{number}" for number in range(8)]
+    rounds = [[refusal(fail, throttle, name, HOME) for name in sprayed] for _ in range(4)]
+    # Up to the tenth failure, each name has five free ones. From then on it has one.
+    assert [each.count(None) for each in rounds] == [8, 8, 2, 0]
+    assert refusal(fail, throttle, "u8", HOME) is None  # an owner gets in at the first try
+    assert wait_for(throttle, "u8", HOME) == 1
+
+
+def test_a_success_at_a_known_name_does_not_count_as_spraying(settings, database, clock):
+    throttle = Throttle(replace(settings, LOGIN_FAILURES_PER_ADDRESS=2), clock=lambda: clock.now)
+    known_at(throttle, HOME, range(2))
+    for _ in range(3):
+        attempt = throttle.login("u0", (HOME,))
+        attempt.begin()
+        attempt.succeeded()
+    fail(throttle, "u1", HOME, times=2)
+    assert wait_for(throttle, "u1", HOME) == 0
+
+
+def test_failures_at_known_names_do_not_make_strangers_wait(settings, database, clock):
+    throttle = Throttle(replace(settings, LOGIN_FAILURES_PER_ADDRESS=2), clock=lambda: clock.now)
+    known_at(throttle, HOME, range(4))
+    for number in range(4):
+        fail(throttle, f"u{number}", HOME)
+    assert wait_for(throttle, "a newcomer to this office", HOME) == 0
+
+
+def known_at(throttle, address, numbers):
+    """Make the client at an address known to accounts."""
+    for number in numbers:
+        throttle.recognise(User(username=f"u{number}", email=f"u{number}@x"), (address,))
+
+
 # Registration
 
 
@@ -412,14 +526,14 @@ def register(client, number, **fields):
 @pytest.mark.every_database
 def test_an_address_registers_twenty_times_an_hour(throttle, clock):
     for _ in range(20):
-        throttle.registration(THERE).begin()
+        throttle.registration((THERE,)).begin()
         clock.now += 10
-    assert seconds(refusal(throttle.registration, THERE)) == HOUR - 200
-    assert refusal(throttle.registration, ELSEWHERE) is None
+    assert seconds(refusal(throttle.registration, (THERE,))) == HOUR - 200
+    assert refusal(throttle.registration, (ELSEWHERE,)) is None
     clock.now += HOUR - 201
-    assert seconds(refusal(throttle.registration, THERE)) == 1
+    assert seconds(refusal(throttle.registration, (THERE,))) == 1
     clock.now += 1
-    assert refusal(throttle.registration, THERE) is None
+    assert refusal(throttle.registration, (THERE,)) is None
 
 
 def test_a_program_that_registers_too_often_is_told_when_to_come_back(client_of, clock):
@@ -464,7 +578,7 @@ def test_broken_rules_do_not_count(client_of):
         ),
         pytest.param(
             "REGISTRATIONS_PER_ADDRESS",
-            lambda throttle, number: throttle.registration(THERE).begin(),
+            lambda throttle, number: throttle.registration((THERE,)).begin(),
             id="registrations",
         ),
     ],
@@ -479,21 +593,20 @@ def test_each_limit_can_be_turned_off_alone(settings, database, clock, limit, at
 
 
 def test_without_limits_nothing_is_counted(settings, database, ada, clock):
-    off = dict.fromkeys(
-        ["LOGIN_FAILURES_PER_ACCOUNT", "LOGIN_FAILURES_PER_ADDRESS", "REGISTRATIONS_PER_ADDRESS"], 0
-    )
+    off = dict.fromkeys(LIMITS, 0)
     throttle = Throttle(replace(settings, **off), clock=lambda: clock.now)
-    throttle.registration(HOME).begin()
-    attempt = throttle.login("ada", HOME)
-    attempt.begin()
-    attempt.succeeded()
-    throttle.recognise(ada, HOME)
-    assert rows() == []
+    for _ in range(2):
+        throttle.registration((HOME,)).begin()
+        attempt = throttle.login("ada", (HOME,))
+        attempt.begin()
+        attempt.succeeded()
+        throttle.recognise(ada, (HOME,))
+    assert [row["count"] for row in rows()] == [0, 0]  # the client is known to two names
 
 
 def test_the_time_is_that_of_the_system_unless_another_is_given(settings, database):
     throttle = Throttle(settings)
-    throttle.login("ada", THERE).begin()
+    throttle.login("ada", (THERE,)).begin()
     assert all(START > row["expires_at"] - DAY > 1_700_000_000 for row in rows())
 
 
@@ -570,21 +683,21 @@ def test_the_owner_at_a_new_address_waits_with_the_others(client, throttle, cloc
 
 def test_who_was_read_for_a_request_is_recognised_as_well(throttle, ada, tokens):
     caller, _ = sessions.find(sessions.start(ada, tokens), tokens)
-    throttle.recognise(caller, HOME)
+    throttle.recognise(caller, (HOME,))
     fail(throttle, "ada", THERE, times=FREE)
     for name in (USERNAME, EMAIL):
         assert wait_for(throttle, name, HOME) == 0
 
 
 def test_all_strangers_share_one_count(throttle, ada):
-    throttle.recognise(ada, HOME)
+    throttle.recognise(ada, (HOME,))
     for number in range(FREE):
         fail(throttle, "ada", str(number))
     assert wait_for(throttle, "ada", "another") == 1
 
 
 def test_failures_at_a_known_address_are_not_counted_for_strangers(throttle, ada):
-    throttle.recognise(ada, HOME)
+    throttle.recognise(ada, (HOME,))
     fail(throttle, "ada", HOME, times=FREE)
     fail(throttle, "ada", THERE, times=FREE)
     assert wait_for(throttle, "ada", ELSEWHERE) == 1
@@ -592,7 +705,7 @@ def test_failures_at_a_known_address_are_not_counted_for_strangers(throttle, ada
 
 def test_failures_at_one_known_address_are_not_counted_for_another(throttle, ada):
     for address in (HOME, WORK):
-        throttle.recognise(ada, address)
+        throttle.recognise(ada, (address,))
         fail(throttle, "ada", address, times=FREE - 1)
     for address in (HOME, WORK):
         assert wait_for(throttle, "ada", address) == 0
@@ -601,14 +714,14 @@ def test_failures_at_one_known_address_are_not_counted_for_another(throttle, ada
 
 
 def test_failures_of_strangers_are_not_counted_for_a_known_address(throttle, ada, clock):
-    throttle.recognise(ada, HOME)
+    throttle.recognise(ada, (HOME,))
     fail_for_long(throttle, clock)
     fail(throttle, "ada", HOME, times=FREE)
     assert wait_for(throttle, "ada", HOME) == 1
 
 
 def test_failures_of_neighbours_do_not_keep_out_who_is_known_at_the_address(throttle, ada):
-    throttle.recognise(ada, HOME)
+    throttle.recognise(ada, (HOME,))
     for number in range(50):
         fail(throttle, str(number), HOME)
     assert wait_for(throttle, "51", HOME) > 0
@@ -617,7 +730,7 @@ def test_failures_of_neighbours_do_not_keep_out_who_is_known_at_the_address(thro
 
 @pytest.mark.every_database
 def test_a_known_address_is_throttled_for_its_own_failures(throttle, ada, clock):
-    throttle.recognise(ada, HOME)
+    throttle.recognise(ada, (HOME,))
     fail(throttle, "ada", HOME, times=FREE)
     for wait in WAITS:
         assert wait_for(throttle, "ada", HOME) == wait
@@ -626,7 +739,7 @@ def test_a_known_address_is_throttled_for_its_own_failures(throttle, ada, clock)
 
 
 def test_an_address_is_known_to_one_account_alone(throttle, settings, ada):
-    throttle.recognise(ada, HOME)
+    throttle.recognise(ada, (HOME,))
     fail(throttle, "grace", THERE, times=FREE)
     assert wait_for(throttle, "grace", HOME) == 1
 
@@ -662,6 +775,32 @@ def test_a_login_at_a_known_address_clears_its_own_count_alone(client, throttle,
 
 
 # Many at once
+
+
+@pytest.mark.every_database
+def test_an_attempt_that_others_overtook_waits_as_long_as_they_do(throttle, clock):
+    fail(throttle, times=FREE)
+    for wait in (1, 2):
+        assert wait_for(throttle) == wait
+        clock.now += wait
+        overtaken = throttle.login("ada", (THERE,))
+        fail(throttle)
+        assert seconds(refusal(overtaken.begin)) == 2 * wait
+
+
+def test_an_attempt_waits_a_second_if_the_wait_ended_meanwhile(throttle, clock, monkeypatch):
+    fail(throttle, times=FREE - 1)
+    overtaken = throttle.login("ada", (THERE,))
+    fail(throttle)
+    add = Counter.add
+
+    def late(counter, now):
+        is_counted = add(counter, now)
+        AttemptCount.delete().execute()
+        return is_counted
+
+    monkeypatch.setattr(Counter, "add", late)
+    assert seconds(refusal(overtaken.begin)) == 1
 
 
 def wide_open(settings):
@@ -712,7 +851,7 @@ def test_of_forty_guesses_at_once_after_a_wait_one_is_compared(
 
 @pytest.mark.every_database
 def test_the_owner_succeeds_among_the_guesses_of_others(settings, database, throttle, clock, ada):
-    throttle.recognise(ada, HOME)
+    throttle.recognise(ada, (HOME,))
     tries = [(WRONG, THERE)] * GUESSES
     tries[GUESSES // 2] = RIGHT, HOME
     statuses = at_once(app_of(wide_open(settings), clock), tries, 20)

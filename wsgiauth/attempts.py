@@ -1,6 +1,6 @@
 """Counting attempts in the database, one atomic statement each: what `throttle` decides by."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import peewee
@@ -49,35 +49,53 @@ class Limit:
     window: int
 
 
+# How much later than here another host's clock may be. A wait that ends later than that was written
+# by a broken clock, and nobody should have to wait for it.
+CLOCK_MARGIN = 60  # seconds
+
 _ROW = Statement(
-    lambda: AttemptCount.select(AttemptCount.retry_at, AttemptCount.expires_at).where(
-        AttemptCount.id == "", AttemptCount.expires_at > 0
-    )
+    lambda: AttemptCount.select(
+        AttemptCount.count, AttemptCount.retry_at, AttemptCount.expires_at
+    ).where(AttemptCount.id == "", AttemptCount.expires_at > 0)
 )
 
 
 class Counter(NamedTuple):
-    """One row's worth of attempts, there or not. Each change is one statement of its own."""
+    """One row of attempts, whether it exists or not. Each change is one statement of its own."""
 
     id: str
     limit: Limit
 
-    def row(self, now: int) -> tuple[int, int] | None:
-        """Return `retry_at` and `expires_at`, if anything is counted."""
-        return _ROW.fetchone(self.id, now)
+    def exists(self, now: int) -> bool:
+        """Return whether anything is counted or remembered."""
+        return _ROW.fetchone(self.id, now) is not None
+
+    def is_used_up(self, now: int) -> bool:
+        """Return whether the limit is on and no free attempt is left."""
+        row = _ROW.fetchone(self.id, now)
+        return row is not None and 0 < self.limit.free <= row[0]
+
+    def with_one_free(self) -> "Counter":
+        """Return a counter of the same row that allows one attempt without a wait."""
+        return self._replace(limit=replace(self.limit, free=min(self.limit.free, 1)))
 
     def wait(self, now: int) -> int:
-        """Return for how many more seconds no attempt may be made."""
-        row = self.row(now)
+        """Return for how many more seconds no attempt is allowed."""
+        row = _ROW.fetchone(self.id, now) if self.limit.free else None
         if row is None:
             return 0
-        retry_at, expires_at = row
+        _, retry_at, expires_at = row
         wait = max(min(retry_at, expires_at) - now, 0)
-        return wait if wait <= self.limit.waits[-1] else 0  # written by a clock that was ahead
+        return wait if wait <= self.limit.waits[-1] + CLOCK_MARGIN else 0
 
     def add(self, now: int) -> bool:
-        """Count an attempt, unless it must wait. Of any number at once, each does one or other."""
-        # The second time, when somebody else's attempt became the first in between.
+        """Count an attempt, unless it must wait; return whether it counted.
+
+        Atomic under concurrency.
+        """
+        if not self.limit.free:
+            return True
+        # The second time, when another attempt became the first in between.
         return any(self._add_one(now) or self._add_first(now) for _ in range(2))
 
     def take_back(self) -> None:
@@ -106,7 +124,8 @@ class Counter(NamedTuple):
         retry_at = peewee.Case(None, [(count < self.limit.free - 1, 0), *steps], now + last_wait)
         added = AttemptCount.update(retry_at=retry_at, count=count + 1).where(
             AttemptCount.id == self.id,
-            (AttemptCount.retry_at <= now) | (AttemptCount.retry_at > now + last_wait),
+            (AttemptCount.retry_at <= now)
+            | (AttemptCount.retry_at > now + last_wait + CLOCK_MARGIN),
             AttemptCount.expires_at > now,
         )
         return bool(added.execute())

@@ -10,6 +10,8 @@ from wsgiref.types import WSGIEnvironment
 
 import peewee
 
+from wsgiauth import clients
+
 _Serving = tuple[peewee.Database | None, WSGIEnvironment | None]
 
 # While a request is answered: the site's database, and the request.
@@ -48,6 +50,6 @@ def database() -> peewee.Database | None:
 
 
 def client_address() -> str | None:
-    """Return the REMOTE_ADDR of the request at work in this context; None outside any."""
+    """Return the address of the client whose request this context answers; None outside any."""
     _, environ = _serving.get()
-    return None if environ is None else environ.get("REMOTE_ADDR")
+    return None if environ is None else clients.client_address(environ)

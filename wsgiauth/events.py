@@ -40,8 +40,8 @@ class Event(NamedTuple):
         name: One of `LEVELS`.
         time: When (UTC).
         user_id: Whose account it was, or None where there is none or nobody knows.
-        address: The client's REMOTE_ADDR, or None outside a request, to which an answer that is
-            still being streamed does not belong any more.
+        address: The client's, from REMOTE_ADDR; None outside a request, and while the answer is
+            streamed afterwards.
         reason: Why, or what exactly; None where the name says it all.
     """
 

@@ -1,152 +1,199 @@
-"""How many passwords are hashed at once: a login flood must not take the whole server.
+"""How many passwords a process hashes at once, and who comes first.
 
-bcrypt leaves the interpreter free and the processor full. Without a bound, a flood would put every
-thread of the server into a hash, and every other route would wait for one.
+bcrypt releases the interpreter's lock and uses a processor completely. Without a bound, a flood of
+logins would put every thread of the server into a hash, and every other page would wait.
+
+**Why a flood does not lock out the owner of an account.** A login asks for a slot after its name
+was read, because what decides is how often this client and this account asked lately:
+
+- An IPv4 address, an IPv6 /64 and an IPv6 /48 hash one password at a time, and so does an account.
+  A single account that logs in from many addresses therefore leaves the other slots free.
+- The login whose client and account asked least comes first, and takes the place of one that waits
+  and asked more. A request that is refused counts as well, so a flood counts itself back, and the
+  more so the less it heeds Retry-After.
+- A client that logged in to this account before has a head start over strangers, so new addresses
+  gain nothing over it. The head start is a number of requests and not a right: accounts that an
+  attacker made for the purpose lose it at once, and honest strangers come before them.
+
+Not defended: an attacker with thousands of IPv4 addresses delays strangers, who then share the
+slots by chance; an owner behind the attacker's own address is judged by it; and a server with no
+more threads than HASHING_THREADS + HASHING_QUEUE has none left for other pages.
 """
 
+import heapq
 import math
 import threading
-from collections import Counter
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import NoReturn
 
 from wsgiauth import events
 from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.settings import Settings
 
-RETRY_AFTER = 1  # seconds; a place is free again after one hash
+BUSY, BUSY_WITH_CLIENT = "busy", "busy with this address"  # reasons, in events
+RETRY_AFTER = 1  # seconds; a slot is free again after one hash
+HEAD_START = 5  # requests by which a known client comes before a stranger
+HALF_LIFE = 60  # seconds after which a request counts half
+MAX_KEYS = 10_000  # an IPv6 /32 has 65,536 times /48, and requests cost nothing
 
 
-class HashingPlaces:
-    """Hands out the places in which a process hashes, in order of arrival.
+@dataclass(frozen=True, eq=False)  # two claims of one client are two
+class Claim:
+    """One request for a slot, and on whose behalf it is made.
 
-    Who has nothing yet goes before who hashes already and would have a second place.
+    Attributes:
+        networks: See `clients.Clients.networks`.
+        account: What stands for the account, or None for an account that is only now made.
+        is_known: Whether this client logged in to this account before.
+    """
 
-    An address may have no more than its share, hashing and waiting, so that a flood from one
-    leaves places for the others. Behind a proxy that the server was not told of, all clients have
-    one address and one share: see HASHING_PER_ADDRESS.
+    networks: tuple[str, ...]
+    account: str | None = None
+    is_known: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What this claim is counted under. A stranger's says nothing about the account's owner."""
+        site = self.networks[-1]
+        return (site, self.account) if self.is_known and self.account is not None else (site,)
+
+
+class RecentUse:
+    """Counts by key; what was counted weighs half after `HALF_LIFE`.
+
+    Args:
+        clock: Returns a time in seconds that never goes back.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._weights: dict[str, tuple[float, float]] = {}
+
+    def __len__(self) -> int:
+        """Return how many keys are remembered."""
+        return len(self._weights)
+
+    def of(self, key: str) -> float:
+        """Return the weight of what was counted for `key`."""
+        weight, counted_at = self._weights.get(key, (0.0, 0.0))
+        return weight * math.exp2((counted_at - self._clock()) / HALF_LIFE)
+
+    def add(self, keys: Iterable[str]) -> None:
+        """Count one for each key. Beyond `MAX_KEYS`, the lighter half is forgotten."""
+        for key in keys:
+            self._weights[key] = self.of(key) + 1, self._clock()
+        if len(self._weights) > MAX_KEYS:
+            heaviest = heapq.nlargest(MAX_KEYS // 2, self._weights, key=self.of)
+            self._weights = {key: self._weights[key] for key in heaviest}
+
+
+class HashSlots:
+    """Hands out the slots in which a process hashes passwords.
 
     Args:
         settings: `HASHING_THREADS`, `HASHING_QUEUE`, `HASHING_WAIT`, `HASHING_PER_ADDRESS`.
+        clock: Returns a time in seconds that never goes back.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._places = settings.HASHING_THREADS
-        self._queue_length = settings.HASHING_QUEUE
+    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._slots = settings.HASHING_THREADS
+        self._capacity = settings.HASHING_THREADS + settings.HASHING_QUEUE
         self._longest_wait = settings.HASHING_WAIT
-        self._share: float = settings.HASHING_PER_ADDRESS or math.inf
-        self._hashing: Counter[str] = Counter()
-        self._queue: list[_Turn] = []
+        self._share = settings.HASHING_PER_ADDRESS
+        self._use = RecentUse(clock)
+        self._hashing: list[Claim] = []
+        self._waiting: list[Claim] = []
         self._changed = threading.Condition()
 
-    def require_room(self, address: str) -> None:
-        """Turn a request away for which there is neither a place nor one to wait in.
-
-        Asked before its body is read. It reserves nothing, or a client could hold a place by
-        sending slowly; `place` decides again.
-
-        Raises:
-            RetryLaterError: 503.
-        """
-        with self._changed:
-            has_room = self._has_room(address)
-        if not has_room:
-            self._refuse(address)
-
     @contextmanager
-    def place(self, address: str) -> Iterator[None]:
-        """Hold a place while the body of the `with` statement hashes.
+    def slot(self, claim: Claim) -> Iterator[None]:
+        """Hold a slot while the body of the `with` statement hashes.
 
         Args:
-            address: Whose request it is, as `addresses.client_network` names it.
+            claim: On whose behalf; a new one for each request.
 
         Raises:
-            RetryLaterError: 503: no place was free, nor became so within HASHING_WAIT.
+            RetryLaterError: 503: no slot was free, nor became free within HASHING_WAIT.
         """
-        if not self._enter(address):
-            self._refuse(address)
+        reason = self._enter(claim)
+        if reason is not None:
+            events.emit("refused", reason=reason)
+            raise RetryLaterError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "busy",
+                "Too many people are logging in or registering. Try again in a few seconds.",
+                seconds=RETRY_AFTER,
+            )
         try:
             yield
         finally:
-            self._leave(address)
-
-    def _enter(self, address: str) -> bool:
-        with self._changed:
-            if not self._is_roomy(address):
-                displaced = self._second_of_another(address)
-                if displaced is None:
-                    return False
-                self._queue.remove(displaced)
+            with self._changed:
+                self._hashing.remove(claim)
                 self._changed.notify_all()
-            turn = _Turn(address)
-            self._queue.append(turn)
+
+    def _enter(self, claim: Claim) -> str | None:
+        """Take a slot, perhaps after a wait; return the reason if there is none."""
+        with self._changed:
+            self._use.add(claim.keys)
+            reason = self._make_room(claim)
+            if reason is not None:
+                return reason
+            self._waiting.append(claim)
             try:
                 self._changed.wait_for(
-                    lambda: turn not in self._queue or self._next() is turn, self._longest_wait
+                    lambda: claim not in self._waiting or self._next() is claim,
+                    self._longest_wait,
                 )
-                entered = self._next() is turn
-                if entered:
-                    self._hashing[address] += 1
-                return entered
-            finally:  # also when a server's own timeout ends the wait
-                if turn in self._queue:
-                    self._queue.remove(turn)
-                self._changed.notify_all()  # those behind are further ahead now
+                if self._next() is not claim:
+                    return BUSY
+                self._hashing.append(claim)
+                return None
+            finally:  # also when the server's own timeout ends the wait
+                if claim in self._waiting:
+                    self._waiting.remove(claim)
+                self._changed.notify_all()
 
-    def _leave(self, address: str) -> None:
-        with self._changed:
-            self._hashing[address] -= 1
-            if not self._hashing[address]:
-                del self._hashing[address]
-            self._changed.notify_all()
-
-    def _has_room(self, address: str) -> bool:
-        return self._is_roomy(address) or self._second_of_another(address) is not None
-
-    def _is_roomy(self, address: str) -> bool:
-        free = self._places - self._hashing.total()
-        about_to_hash = sum(map(self._may_hash, self._addresses()))
-        if self._may_hash(address) and about_to_hash < free:
-            return True
-        waiting = self._addresses().count(address)
-        return len(self._queue) < self._queue_length and waiting < self._share
-
-    def _second_of_another(self, address: str) -> "_Turn | None":
-        """Return who gives way to an address that has nothing yet: one that hashes already.
-
-        Or else a few addresses, each hashing and waiting at once, would shut all others out.
-        """
-        if self._hashing[address] or address in self._addresses():
+    def _make_room(self, claim: Claim) -> str | None:
+        """Displace a claim that waits, if this one needs its place and comes before it."""
+        reason, crowd = self._crowd(claim)
+        if not crowd:
             return None
-        return next((turn for turn in reversed(self._queue) if self._hashing[turn.address]), None)
+        waiting = [other for other in reversed(crowd) if other in self._waiting]
+        last = max(waiting, key=self._score, default=None)  # of equals, the last to arrive
+        if last is None or self._score(last) <= self._score(claim):
+            return reason
+        self._waiting.remove(last)
+        self._changed.notify_all()
+        return None
 
-    def _next(self) -> "_Turn | None":
-        """Return whose turn it is: the first in the queue whose address has not its share."""
-        if self._hashing.total() >= self._places:
+    def _crowd(self, claim: Claim) -> tuple[str, list[Claim]]:
+        """Return the claims of the narrowest group that has no room for this one, if any has."""
+        everyone = self._hashing + self._waiting
+        for network in claim.networks:
+            neighbours = [other for other in everyone if network in other.networks]
+            if self._share and len(neighbours) >= 2 * self._share:  # as many wait as hash
+                return BUSY_WITH_CLIENT, neighbours
+        return BUSY, everyone if len(everyone) >= self._capacity else []
+
+    def _next(self) -> Claim | None:
+        """Return the claim whose turn it is: the one that may hash and has the best score."""
+        if len(self._hashing) >= self._slots:
             return None
-        return next((turn for turn in self._queue if self._may_hash(turn.address)), None)
+        ready = [claim for claim in self._waiting if self._may_hash(claim)]
+        return min(ready, key=self._score, default=None)  # of equals, the first to arrive
 
-    def _may_hash(self, address: str) -> bool:
-        return self._hashing[address] < self._share
-
-    def _refuse(self, address: str) -> NoReturn:
-        has_its_share = not self._may_hash(address)  # which HASHING_PER_ADDRESS decides
-        events.emit("refused", reason="busy with this address" if has_its_share else "busy")
-        raise RetryLaterError(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            "busy",
-            "Too many people are logging in or registering. Try again in a few seconds.",
-            seconds=RETRY_AFTER,
+    def _may_hash(self, claim: Claim) -> bool:
+        if claim.account is not None and claim.account in [each.account for each in self._hashing]:
+            return False
+        return not self._share or all(
+            sum(network in other.networks for other in self._hashing) < self._share
+            for network in claim.networks
         )
 
-    def _addresses(self) -> list[str]:
-        return [turn.address for turn in self._queue]
-
-
-class _Turn:
-    """A request's place in the queue; two of one address are two."""
-
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def _score(self, claim: Claim) -> int:
+        """Return how often a claim's client and account asked lately; the least comes first."""
+        asked = round(max(map(self._use.of, claim.keys)))
+        return asked if claim.is_known else asked + HEAD_START

@@ -22,6 +22,7 @@ _RANGES = {
     "PASSWORD_MIN_LENGTH": (8, 72),
     "LOGIN_FAILURES_PER_ACCOUNT": (0, 1000),
     "LOGIN_FAILURES_PER_ADDRESS": (0, 1_000_000),
+    "LOGINS_PER_ACCOUNT": (0, 1_000_000),
     "REGISTRATIONS_PER_ADDRESS": (0, 1_000_000),
     "HASHING_THREADS": (1, 1000),
     "HASHING_QUEUE": (0, 1000),
@@ -64,14 +65,15 @@ class Settings:
         LOGIN_FAILURES_PER_ACCOUNT: Failed logins under one name until the first wait, of a
             second; each further one doubles it; 0 for no limit.
         LOGIN_FAILURES_PER_ADDRESS: Likewise from one client address, whatever the names.
+        LOGINS_PER_ACCOUNT: Successful logins to one account in a minute until the first wait, from
+            clients that logged in to it before; 0 for no limit.
         REGISTRATIONS_PER_ADDRESS: How often one client address may register in an hour, names that
             turn out to be taken included; 0 for no limit.
         HASHING_THREADS: How many passwords a process hashes at once.
-        HASHING_QUEUE: How many requests of a process may wait for their turn to hash; the others
-            are turned away.
-        HASHING_WAIT: How long they may wait, in seconds.
-        HASHING_PER_ADDRESS: How many hash at once for one client address, and how many wait; 0 for
-            no limit.
+        HASHING_QUEUE: How many requests of a process wait for their turn to hash; more get 503.
+        HASHING_WAIT: How long they wait, in seconds.
+        HASHING_PER_ADDRESS: How many passwords are hashed at once for one client (an IPv4 address,
+            an IPv6 /64 or /48); as many more wait; 0 for no limit.
         COOKIE_SECURE: `auto` goes by `wsgi.url_scheme`; `on` is for a server behind a proxy that
             speaks https to the browser without saying so.
         TRUSTED_ORIGINS: Other origins, such as `https://app.example.org`, whose pages may send
@@ -95,10 +97,11 @@ class Settings:
     REGISTRATION: bool = True
     LOGIN_FAILURES_PER_ACCOUNT: int = 5
     LOGIN_FAILURES_PER_ADDRESS: int = 50
+    LOGINS_PER_ACCOUNT: int = 60
     REGISTRATIONS_PER_ADDRESS: int = 20
     HASHING_THREADS: int = field(default_factory=_cores)
     HASHING_QUEUE: int = field(default_factory=_cores)
-    HASHING_WAIT: int = 2
+    HASHING_WAIT: int = 4
     HASHING_PER_ADDRESS: int = 1
     COOKIE_SECURE: str = "auto"
     TRUSTED_ORIGINS: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.app import AuthApp
 from wsgiauth.endpoints import Auth
+from wsgiauth.hashing import Claim
 from wsgiauth.throttle import Throttle
 
 pytestmark = pytest.mark.every_database
@@ -208,8 +209,8 @@ def test_a_login_does_not_lead_to_its_own_end(client, ada, wanted):
 
 @pytest.fixture
 def auth(settings, database):
-    """Return the parts of a site where time stands still and there is one place to hash in."""
-    chosen = replace(settings, HASHING_THREADS=1, HASHING_QUEUE=1, HASHING_WAIT=0)
+    """Return the parts of a site where time stands still and one password is hashed at once."""
+    chosen = replace(settings, HASHING_THREADS=1, HASHING_QUEUE=0, HASHING_WAIT=0)
     throttle = Throttle(chosen, clock=lambda: 2_000_000_000)
     return replace(Auth.from_settings(chosen, "/auth"), throttle=throttle)
 
@@ -237,9 +238,9 @@ def test_a_throttled_form_is_shown_again_with_the_reason(strict, ada):
 
 
 @pytest.mark.promise(14)
-def test_a_form_for_which_there_was_no_place_is_shown_again_with_the_reason(strict, auth, ada):
+def test_a_form_for_which_there_was_no_slot_is_shown_again_with_the_reason(strict, auth, ada):
     fields = {"username": USERNAME, "password": PASSWORD, "next": "/reports"}
-    with auth.hashing.place("192.0.2.1"):
+    with auth.hash_slots.slot(Claim(("192.0.2.1",))):
         refused = strict.post("/login", fields, headers=SAME_ORIGIN, status=503)
     assert refused.headers["Retry-After"] == "1"
     refused.mustcontain(
@@ -250,8 +251,8 @@ def test_a_form_for_which_there_was_no_place_is_shown_again_with_the_reason(stri
 
 
 @pytest.mark.promise(14)
-def test_who_is_refused_a_place_has_not_failed(strict, auth, ada):
-    with auth.hashing.place("192.0.2.1"):
+def test_a_login_without_a_slot_has_not_failed(strict, auth, ada):
+    with auth.hash_slots.slot(Claim(("192.0.2.1",))):
         for _ in range(6):
             refused = strict.post_json("/login", CREDENTIALS, status=503)
             assert refused.json["code"] == "busy"

@@ -9,6 +9,7 @@ from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import User
 from wsgiauth.app import AuthApp
 from wsgiauth.endpoints import Auth
+from wsgiauth.hashing import Claim
 
 pytestmark = pytest.mark.every_database
 
@@ -199,7 +200,7 @@ def auth(settings, database):
         settings,
         REGISTRATIONS_PER_ADDRESS=1,
         HASHING_THREADS=1,
-        HASHING_QUEUE=1,
+        HASHING_QUEUE=0,
         HASHING_WAIT=0,
     )
     return Auth.from_settings(chosen, "/auth")
@@ -227,9 +228,9 @@ def test_a_throttled_form_is_shown_again_with_the_reason(strict):
 
 
 @pytest.mark.promise(14)
-def test_a_form_for_which_there_was_no_place_is_shown_again_with_the_reason(strict, auth):
+def test_a_form_for_which_there_was_no_slot_is_shown_again_with_the_reason(strict, auth):
     fields = {**FIELDS, "next": "/reports"}
-    with auth.hashing.place("192.0.2.1"):
+    with auth.hash_slots.slot(Claim(("192.0.2.1",))):
         refused = strict.post("/register", fields, headers=SAME_ORIGIN, status=503)
     assert refused.headers["Retry-After"] == "1"
     refused.mustcontain("Too many people are logging in or registering.", no=[PASSWORD])

@@ -10,9 +10,10 @@ from typing import Self
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
+from wsgiauth.clients import Clients
 from wsgiauth.cross_origin import is_same_origin
 from wsgiauth.exceptions import RequestError
-from wsgiauth.hashing import HashingPlaces
+from wsgiauth.hashing import HashSlots
 from wsgiauth.identity import Identifier
 from wsgiauth.responses import Pages
 from wsgiauth.settings import Settings
@@ -29,16 +30,18 @@ class Auth:
         tokens: Issues and verifies access tokens.
         identifier: Reads and writes the callers' credentials.
         pages: Renders HTML.
-        throttle: Says who has to wait before the next attempt.
-        hashing: Hands out the places in which passwords are hashed.
+        clients: Names the client of a request.
+        throttle: Decides which attempt has to wait.
+        hash_slots: Hands out the slots in which passwords are hashed.
     """
 
     settings: Settings
     tokens: Tokens
     identifier: Identifier
     pages: Pages
+    clients: Clients
     throttle: Throttle
-    hashing: HashingPlaces
+    hash_slots: HashSlots
 
     @classmethod
     def from_settings(cls, settings: Settings, mount: str) -> Self:
@@ -57,8 +60,9 @@ class Auth:
             tokens,
             Identifier(settings, tokens),
             Pages(mount, settings.TEMPLATES),
+            Clients(),
             Throttle(settings),
-            HashingPlaces(settings),
+            HashSlots(settings),
         )
 
 

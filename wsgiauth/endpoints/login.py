@@ -5,7 +5,6 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events, sessions
-from wsgiauth.addresses import client_network
 from wsgiauth.authentication import authenticate
 from wsgiauth.endpoints import Auth, require_same_origin
 from wsgiauth.exceptions import RetryLaterError
@@ -22,11 +21,7 @@ def show(environ: WSGIEnvironment, auth: Auth) -> Response:
 
 
 def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Log in: JSON is answered with a token, the form with a cookie.
-
-    Whom there is no place to hash for is turned away before anything is read or asked.
-    """
-    auth.hashing.require_room(client_network(environ))
+    """Log in: JSON is answered with a token, the form with a cookie."""
     if content_type(environ) == JSON:
         return _exchange(environ, auth)
     require_same_origin(environ, auth)
@@ -60,15 +55,15 @@ def _log_in(environ: WSGIEnvironment, auth: Auth) -> Response:
 
 
 def _start_session(environ: WSGIEnvironment, auth: Auth, name: str, password: str) -> str | None:
-    address = client_network(environ)
-    attempt = auth.throttle.login(name, address)
-    with auth.hashing.place(address):
+    networks = auth.clients.networks(environ)
+    attempt = auth.throttle.login(name, networks)
+    with auth.hash_slots.slot(attempt.claim):
         attempt.begin()
         user = authenticate(name, password, rounds=auth.settings.BCRYPT_ROUNDS)
     if user is None:
         return None
     attempt.succeeded()
-    auth.throttle.recognise(user, address)
+    auth.throttle.recognise(user, networks)
     token = sessions.start(user, auth.tokens)
     if token is None:
         events.emit("login_failed", user_id=user.id, reason="changed meanwhile")

@@ -8,7 +8,6 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import sessions
 from wsgiauth.accounts import create_user, require_valid
-from wsgiauth.addresses import client_network
 from wsgiauth.endpoints import Auth, require_same_origin
 from wsgiauth.endpoints.login import send_on
 from wsgiauth.endpoints.me import profile
@@ -27,11 +26,7 @@ def show(environ: WSGIEnvironment, auth: Auth) -> Response:
 
 
 def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Create an account: JSON is answered with the profile, the form with a login.
-
-    Whom there is no place to hash for is turned away before anything is read or asked.
-    """
-    auth.hashing.require_room(client_network(environ))
+    """Create an account: JSON is answered with the profile, the form with a login."""
     if content_type(environ) == JSON:
         user = _create(environ, auth, read_json(environ))
         location = ("Location", f"{mount_url(environ)}/me")
@@ -61,12 +56,12 @@ def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
 def _create(environ: WSGIEnvironment, auth: Auth, fields: dict[str, Any]) -> User:
     username, email, password = (text_field(fields, name) for name in FIELDS)
     require_valid(username, email, password, settings=auth.settings)
-    address = client_network(environ)
-    attempt = auth.throttle.registration(address)
-    with auth.hashing.place(address):
+    networks = auth.clients.networks(environ)
+    attempt = auth.throttle.registration(networks)
+    with auth.hash_slots.slot(attempt.claim):
         attempt.begin()  # counted even if the name is taken, or names could be tried without end
         user = create_user(username, email, password, settings=auth.settings)
-    auth.throttle.recognise(user, address)
+    auth.throttle.recognise(user, networks)
     return user
 
 
