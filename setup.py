@@ -20,7 +20,12 @@ FRAMEWORKS = [
     "pyramid>=2",
     "setuptools<82",  # whose pkg_resources Pyramid still imports
 ]
-SERVERS = ["cheroot>=10", "gunicorn>=23"]
+SERVERS = [
+    "cheroot>=10",
+    "gevent>=24.10",
+    "gunicorn>=23",
+    'pyuwsgi>=2.0.28; sys_platform == "linux"',  # uWSGI, without a compiler
+]
 FORMER = ["Flask-Bcrypt>=1", "Flask-JWT-Extended>=4.7", "SQLAlchemy>=2"]  # what people come from
 TESTING = ["pytest>=8", "webtest>=3.0.4"]  # of applications: see wsgiauth.testing
 TEST = [

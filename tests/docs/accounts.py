@@ -1,6 +1,9 @@
 """Accounts on the file of a reader's folder, and their tokens."""
 
-from tests.sites import SECRET_KEY
+import json
+import urllib.request
+
+from tests.sites import PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import Settings
 
 ROUNDS = 4
@@ -22,3 +25,23 @@ def bearer(client, username, password):
     if answer.status_int != 200:
         return None
     return {"Authorization": f"Bearer {answer.json['access_token']}"}
+
+
+def ask(url, headers=None, body=None, context=None):
+    """Return the status of a request and what it answers."""
+    request = urllib.request.Request(url, body, headers or {})
+    try:
+        with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def token_of(address, **options):
+    """Log in over HTTP as the README's user; return the header with the token."""
+    body = json.dumps({"username": USERNAME, "password": PASSWORD}).encode()
+    headers = {"Content-Type": "application/json"}
+    status, answer = ask(f"{address}/auth/login", headers, body, **options)
+    assert status == 200, answer
+    return {"Authorization": f"Bearer {json.loads(answer)['access_token']}"}

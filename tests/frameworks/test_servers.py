@@ -28,6 +28,7 @@ SERVERS = {
     "waitress": "waitress --threads=4 --listen=127.0.0.1:8080",
     "gunicorn": "gunicorn --bind=127.0.0.1:8080",
     "gunicorn with threads": "gunicorn --bind=127.0.0.1:8080 --worker-class=gthread --threads=4",
+    "gunicorn with gevent": "gunicorn --bind=127.0.0.1:8080 --worker-class=gevent",
     "gunicorn that forks": "gunicorn --bind=127.0.0.1:8080 --preload --workers=2",
     "cheroot": "cheroot --bind=127.0.0.1:8080",
 }
@@ -37,7 +38,7 @@ SERVERS = {
 def served(name, folder):
     """Run a server of `SERVERS` in a folder; yields a client of it."""
     command = SERVERS[name]
-    require(command.partition(" ")[0])
+    require(command.partition(" ")[0], *(["gevent"] if "gevent" in name else []))
     for module, code in {"plain_site": SOURCES["plain"], "served": SERVED}.items():
         (folder / f"{module}.py").write_text(code, encoding="utf-8")
     settings = settings_of(folder)
