@@ -26,7 +26,12 @@ SERVERS = [
     "gunicorn>=23",
     'pyuwsgi>=2.0.28; sys_platform == "linux"',  # uWSGI, without a compiler
 ]
-FORMER = ["Flask-Bcrypt>=1", "Flask-JWT-Extended>=4.7", "SQLAlchemy>=2"]  # what people come from
+FORMER = [  # what people come from
+    "Flask-Bcrypt>=1",
+    "Flask-JWT-Extended>=4.7",
+    "Flask-Login>=0.6.3",
+    "SQLAlchemy>=2",
+]
 TESTING = ["pytest>=8", "webtest>=3.0.4"]  # of applications: see wsgiauth.testing
 TEST = [
     *TESTING,

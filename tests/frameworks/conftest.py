@@ -16,8 +16,11 @@ from wsgiauth.accounts import create_user
 RECIPES = Path(__file__).parents[2] / "docs/frameworks.md"
 PACKAGES = ["flask", "django", "pyramid", "bottle", "falcon", "cherrypy"]
 
-_SITE = re.compile(r"^```python\n(# (\w+)_site\.py\n.*?)^```$", re.MULTILINE | re.DOTALL)
-SOURCES = {name: code for code, name in _SITE.findall(RECIPES.read_text(encoding="utf-8"))}
+_PROGRAM = re.compile(r"^```python\n(# (\w+)\.py\n.*?)^```$", re.MULTILINE | re.DOTALL)
+PROGRAMS = {name: code for code, name in _PROGRAM.findall(RECIPES.read_text(encoding="utf-8"))}
+SOURCES = {
+    name.removesuffix("_site"): code for name, code in PROGRAMS.items() if name.endswith("_site")
+}
 _WARNINGS = {
     # Pyramid 2.1 still imports it, and with it PasteDeploy's namespace, of which setuptools warns.
     "pyramid": [

@@ -1,10 +1,11 @@
 """Django's own user, session and CSRF protection beside wsgiauth's login."""
 
+from contextlib import suppress
 from types import ModuleType
 
 import pytest
 
-from tests.frameworks.conftest import Visitor
+from tests.frameworks.conftest import PROGRAMS, Visitor
 from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import User
 
@@ -15,6 +16,7 @@ CROSS_SITE = {"Sec-Fetch-Site": "cross-site", "Origin": "https://elsewhere.examp
 def site(recipe):
     """Return the recipe's module, with a page about the user and a form added to its paths."""
     module = recipe("django")
+    from django.contrib.auth.views import LogoutView
     from django.http import HttpResponse, JsonResponse
     from django.middleware.csrf import get_token
     from django.test import override_settings
@@ -32,7 +34,12 @@ def site(recipe):
         return HttpResponse(get_token(request))
 
     paths = ModuleType("paths")
-    paths.urlpatterns = [path("user", user), path("form", form), *module.urlpatterns]
+    paths.urlpatterns = [
+        path("user", user),
+        path("form", form),
+        path("logout", LogoutView.as_view(next_page="/")),
+        *module.urlpatterns,
+    ]
     with override_settings(ROOT_URLCONF=paths):
         yield module
 
@@ -175,3 +182,91 @@ def test_login_required_sends_programs_to_the_login_page_too(visitor):
     assert visitor.get("/account", status=302).location == "/auth/login?next=/account"
     visitor.get("/members/news", headers=BROWSER, status=302)
     visitor.get("/members/news", status=401)
+
+
+# Django's own logout, and its admin
+
+
+def test_djangos_own_logout_does_not_end_the_login(visitor):
+    visitor.log_in("/account")
+    form = {"csrfmiddlewaretoken": visitor.get("/form").text}
+    visitor.post("/logout", form, headers=SAME_ORIGIN, status=302)
+    assert visitor.get("/user").json["user"] == USERNAME
+
+
+TEMPLATES = {
+    "BACKEND": "django.template.backends.django.DjangoTemplates",
+    "APP_DIRS": True,
+    "OPTIONS": {
+        "context_processors": [
+            "django.template.context_processors.request",
+            "django.contrib.auth.context_processors.auth",
+            "django.contrib.messages.context_processors.messages",
+        ]
+    },
+}
+
+
+@pytest.fixture
+def admin(site):
+    """Return a function that gives the site Django's admin; the visitor is on its staff."""
+    from django.contrib import admin
+    from django.core.management import call_command
+    from django.test import override_settings
+
+    paths = ModuleType("admin_paths")
+    apps = ["django.contrib.admin", "django.contrib.messages"]
+
+    def open_admin(program):
+        exec(program, vars(paths))  # noqa: S102 - the page's, or ours
+        visitor = Visitor(site.application)
+        register(visitor, "Augusta")
+        account = User.objects.get(username="Augusta")
+        account.is_staff = account.is_superuser = True
+        account.save()
+        return visitor
+
+    with override_settings(
+        INSTALLED_APPS=[*site.settings.INSTALLED_APPS, *apps],
+        TEMPLATES=[TEMPLATES],
+        ROOT_URLCONF=paths,
+    ):
+        call_command("migrate", verbosity=0)
+        yield open_admin
+        for name in ("login", "logout"):
+            with suppress(AttributeError):  # of a test without the recipe
+                delattr(admin.site, name)
+
+
+WITHOUT_RECIPE = """
+from django.contrib import admin
+from django.urls import path
+
+urlpatterns = [path("admin/", admin.site.urls)]
+"""
+
+
+def test_without_the_recipe_the_admins_login_page_accepts_no_password(admin):
+    visitor = admin(WITHOUT_RECIPE)
+    page = visitor.get("/admin/", headers=BROWSER, status=302).follow(status=200)
+    page.form["username"], page.form["password"] = "Augusta", PASSWORD
+    assert "enter the correct username" in page.form.submit(headers=SAME_ORIGIN, status=200)
+
+
+def test_without_the_recipe_the_admins_logout_does_not_end_the_login(admin):
+    visitor = admin(WITHOUT_RECIPE)
+    visitor.post("/auth/login", {"username": "Augusta", "password": PASSWORD}, headers=SAME_ORIGIN)
+    visitor.get("/admin/", status=200).forms["logout-form"].submit(headers=SAME_ORIGIN, status=200)
+    visitor.get("/admin/", status=200)
+
+
+def test_the_admin_uses_our_login_page_and_logout(admin):
+    visitor = admin(PROGRAMS["django_admin"])
+    sent = visitor.get("/admin/", headers=BROWSER, status=302).follow(status=302)
+    form = sent.follow(headers=BROWSER).form
+    form["username"], form["password"] = "Augusta", PASSWORD
+    page = form.submit(headers=SAME_ORIGIN, status=303).follow(status=302).follow(status=200)
+    assert page.request.path == "/admin/"
+    sent = page.forms["logout-form"].submit(headers=SAME_ORIGIN, status=307)
+    visitor.post(sent.location, headers=SAME_ORIGIN, status=303)
+    visitor.get("/admin/", status=302)
