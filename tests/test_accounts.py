@@ -90,6 +90,14 @@ def test_a_name_that_is_taken_makes_no_account(ada, settings, username, email, t
     assert User.objects.count() == 1
 
 
+@pytest.mark.promise(10)
+@pytest.mark.parametrize("letters", ["\u1fbc\u0342", "\u1fcc\u0342", "\u1ffc\u0342"], ids=ascii)
+def test_an_iota_subscript_does_not_make_a_second_name(database, settings, letters):
+    create_user(f"zoe{letters}", EMAIL, PASSWORD, settings=settings)
+    with pytest.raises(TakenError):
+        create_user(f"zoe{letters.lower()}", "other@example.org", PASSWORD, settings=settings)
+
+
 def test_a_new_password_replaces_the_old_one(ada, settings):
     change_password(ada, NEW_PASSWORD, settings=settings)
     stored = read(ada).hashed_password

@@ -1,6 +1,8 @@
 """Usernames, e-mail addresses and permissions."""
 
 import re
+import sys
+import unicodedata
 
 import pytest
 
@@ -27,12 +29,59 @@ def address(length):
         pytest.param("Ⓐda Ⅳ", "ada iv", id="circled letter and Roman numeral"),
         pytest.param("Zo\N{LATIN SMALL LETTER E WITH DIAERESIS}", "ZOE\u0308", id="composition"),
         pytest.param("\u03b1\u0345", "\u0391\u0399", id="combining iota"),
+        pytest.param("\u1fb7", "\u1fbc\u0342", id="combining iota before an accent"),
         pytest.param("\u0390", "\u03aa\u0301", id="two accents, of which capitals compose one"),
         pytest.param("ada\uff20example.org", "Ada@Example.ORG", id="fullwidth at sign"),
     ],
 )
 def test_names_that_differ_in_case_or_compatibility_form_have_one_key(one, other):
     assert names.key(one) == names.key(other)
+
+
+# Every character with another case, but the dotless i: Unicode folds it to itself (CaseFolding.txt,
+# status T), although its capital is that of i.
+CASED = [
+    character
+    for character in map(chr, range(sys.maxunicode + 1))
+    if {character.upper(), character.lower()} != {character}
+    and character != "\N{LATIN SMALL LETTER DOTLESS I}"
+]
+# One combining mark of each class: what normal forms reorder or compose.
+MARKS = {unicodedata.combining(mark): mark for mark in map(chr, range(0x300, 0x370))}.values()
+
+
+def spellings(character):
+    """Return `character` in its other cases, each in every normal form."""
+    cases = {character.upper(), character.lower(), character.title(), character.casefold()}
+    cases |= {case.lower() for case in cases} | {case.upper() for case in cases}
+    forms = ("NFC", "NFD", "NFKC", "NFKD")
+    return cases | {unicodedata.normalize(form, case) for form in forms for case in cases}
+
+
+@pytest.mark.promise(10)
+def test_every_character_of_unicode_has_the_key_of_its_other_cases():
+    differing = {
+        (character, spelling)
+        for character in CASED
+        for spelling in spellings(character)
+        if names.key(spelling) != names.key(character)
+    }
+    assert len(CASED) > 2500
+    assert not differing
+
+
+@pytest.mark.promise(10)
+def test_a_combining_mark_does_not_separate_the_cases_of_a_character():
+    differing = {
+        (character, mark)
+        for character in CASED
+        if not unicodedata.combining(character)
+        for mark in MARKS
+        for case in (character.upper(), character.lower(), character.title())
+        if len(case) == 1  # or the mark belongs to the last of several letters
+        and names.key(case + mark) != names.key(character + mark)
+    }
+    assert not differing
 
 
 @pytest.mark.promise(10)

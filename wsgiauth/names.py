@@ -31,13 +31,17 @@ _BLANK = re.compile(
 
 
 def key(name: str) -> str:
-    """Return the form in which names are compared: NFKC(casefold(NFKC(name))).
+    """Return the form in which names are compared.
 
-    Two names with the same key are the same name (Unicode 15, section 3.13, compatibility
-    caseless match). Look-alike letters of different scripts stay different.
+    Two names with the same key are the same name: a compatibility caseless match, as definition
+    D146 of the Unicode Standard, section 3.13, specifies it. Look-alike letters of different
+    scripts stay different.
     """
-    compatible = unicodedata.normalize("NFKC", name)
-    return unicodedata.normalize("NFKC", compatible.casefold())
+    # Decompose first: casefold() turns a Greek iota subscript into a letter, which no later step
+    # can reorder with the accents beside it.
+    folded = unicodedata.normalize("NFD", name).casefold()
+    compatible = unicodedata.normalize("NFKD", folded).casefold()
+    return unicodedata.normalize("NFKC", compatible)
 
 
 def username_problem(username: str) -> str | None:
