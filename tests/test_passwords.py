@@ -56,10 +56,23 @@ def test_the_cost_is_the_one_that_is_asked_for(rounds):
 
 @pytest.mark.promise(8)
 @pytest.mark.parametrize(
-    ("rounds", "is_needed"), [(3, False), (4, False), (5, True), (12, True), (31, True)]
+    ("cost", "rounds", "is_needed"),
+    [
+        pytest.param(4, 4, False, id="4 for 4"),
+        pytest.param(10, 10, False, id="10 for 10"),
+        pytest.param(12, 12, False, id="12 for 12"),
+        pytest.param(31, 31, False, id="31 for 31"),
+        pytest.param(4, 5, True, id="lower"),
+        pytest.param(12, 14, True, id="lower, of the same first digit"),
+        pytest.param(4, 14, True, id="lower, of the same last digit"),
+        pytest.param(5, 4, True, id="higher"),
+        pytest.param(14, 12, True, id="higher, of the same first digit"),
+        pytest.param(14, 4, True, id="higher, of the same last digit"),
+    ],
 )
-def test_a_hash_of_a_lower_cost_needs_another(rounds, is_needed):
-    assert needs_rehash(HASH, rounds=rounds) is is_needed
+def test_a_hash_of_another_cost_is_replaced(cost, rounds, is_needed):
+    hashed = HASH.replace("$04$", f"${cost:02d}$")
+    assert needs_rehash(hashed, rounds=rounds) is is_needed
 
 
 @pytest.mark.promise(6)

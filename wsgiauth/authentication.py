@@ -15,7 +15,7 @@ def authenticate(name: str, password: str, *, rounds: int) -> User | None:
     hash - looks the same and costs exactly one bcrypt, so that neither the answer nor its time
     tells who has an account (OWASP Authentication Cheat Sheet, "Authentication Responses").
 
-    A hash of a lower cost than `rounds` is replaced on success.
+    A hash of another cost than `rounds` is replaced on success.
 
     Args:
         name: A username or an e-mail address, in any letter case.

@@ -50,8 +50,8 @@ def verify_password(
     An empty password, one that bcrypt cannot represent, a corrupt hash and no hash at all cost as
     much as a wrong password does.
 
-    Not defended: a hash with another cost than `rounds` takes another time. A lower cost is
-    replaced at the next login, a higher one kept.
+    Not defended: a hash of another cost than `rounds` takes another time, until the user's next
+    login replaces it.
 
     Args:
         password: As presented.
@@ -70,8 +70,17 @@ def verify_password(
 
 
 def needs_rehash(hashed_password: str, *, rounds: int) -> bool:
-    """Return whether the hash's cost is below `rounds`."""
-    return int(hashed_password[4:6]) < rounds
+    """Return whether the hash has another cost than `rounds`.
+
+    A higher cost is replaced as well: its comparison takes longer than that of an unknown user,
+    which tells an attacker that the account exists, and each guess occupies a processor for longer
+    than the operator chose.
+
+    Args:
+        hashed_password: A hash that `verify_password` has accepted.
+        rounds: The configured cost, 4 to 31.
+    """
+    return int(hashed_password[4:6]) != rounds
 
 
 def password_problem(
