@@ -7,7 +7,8 @@ from wsgiref.types import WSGIApplication
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.middleware import AuthMiddleware
-from wsgiauth.settings import Settings, switch
+from wsgiauth.setting_values import parse_bool
+from wsgiauth.settings import Settings
 
 
 def filter_app_factory(
@@ -28,7 +29,7 @@ def filter_app_factory(
             is misspelt.
     """
     mount = settings.pop("mount", "/auth")
-    challenge = switch("challenge", settings.pop("challenge", "off"))
+    challenge = parse_bool("challenge", settings.pop("challenge", "off"))
     unknown = settings.keys() - {each.name for each in fields(Settings)}
     if unknown:
         raise ConfigurationError(f"{', '.join(sorted(unknown))}: there is no such setting.")

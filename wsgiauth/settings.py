@@ -2,13 +2,13 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
 from wsgiauth import secret_keys
-from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.setting_values import RANGES, out_of_range, parse, wrong_setting
 
 # OWASP Password Storage Cheat Sheet: a bcrypt work factor of 10 at the least.
 MINIMUM_SAFE_ROUNDS = 10
@@ -16,26 +16,11 @@ MINIMUM_SAFE_ROUNDS = 10
 # As browsers write them (the URL standard, "serialization of an origin"); compared exactly.
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?")
 _DEFAULT_PORT = re.compile(r"http:.*:80|https:.*:443")
-_RANGES = {
-    "JWT_EXPIRY_MINUTES": (1, 5_256_000),  # ten years
-    "BCRYPT_ROUNDS": (4, 31),
-    "PASSWORD_MIN_LENGTH": (8, 72),
-    "LOGIN_FAILURES_PER_ACCOUNT": (0, 1000),
-    "LOGIN_FAILURES_PER_ADDRESS": (0, 1_000_000),
-    "LOGINS_PER_ACCOUNT": (0, 1_000_000),
-    "REGISTRATIONS_PER_ADDRESS": (0, 1_000_000),
-    "HASHING_THREADS": (1, 1000),
-    "HASHING_QUEUE": (0, 1000),
-    "HASHING_WAIT": (0, 60),
-    "HASHING_PER_ADDRESS": (0, 1000),
-}
 PER_ADDRESS = (  # limits that take REMOTE_ADDR for the client
     "LOGIN_FAILURES_PER_ADDRESS",
     "REGISTRATIONS_PER_ADDRESS",
     "HASHING_PER_ADDRESS",
 )
-_WORDS = {"on": True, "true": True, "yes": True, "1": True}
-_WORDS |= {"off": False, "false": False, "no": False, "0": False}
 
 
 def _cores() -> int:
@@ -121,7 +106,7 @@ class Settings:
         """
         return cls(
             **{
-                each.name: _READERS.get(each.name, _unchanged)(each.name, mapping[each.name])
+                each.name: parse(each.name, mapping[each.name])
                 for each in fields(cls)
                 if mapping.get(each.name, "") != ""
             }
@@ -143,21 +128,21 @@ class Settings:
         if isinstance(self.TEMPLATES, os.PathLike):
             object.__setattr__(self, "TEMPLATES", os.fspath(self.TEMPLATES))
         if self.JWT_ALGORITHM not in tuple(secret_keys.MINIMUM_BYTES):
-            raise _wrong("JWT_ALGORITHM", "one of HS256, HS384, HS512")
-        for name, (lowest, highest) in _RANGES.items():
+            raise wrong_setting("JWT_ALGORITHM", "one of HS256, HS384, HS512")
+        for name, (lowest, highest) in RANGES.items():
             _check_whole_number(self, name, lowest, highest)
         if not isinstance(self.DATABASE_URL, str) or ":" not in self.DATABASE_URL:
-            raise _wrong("DATABASE_URL", "a URL such as sqlite:///wsgiauth.db")
+            raise wrong_setting("DATABASE_URL", "a URL such as sqlite:///wsgiauth.db")
         if not isinstance(self.REGISTRATION, bool):
-            raise _wrong("REGISTRATION", "on or off")
+            raise wrong_setting("REGISTRATION", "on or off")
         if self.COOKIE_SECURE not in ("auto", "on"):
-            raise _wrong("COOKIE_SECURE", "auto or on")
+            raise wrong_setting("COOKIE_SECURE", "auto or on")
         for name in ("JWT_ISSUER", "JWT_AUDIENCE", "TEMPLATES"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and value):
-                raise _wrong(name, "a text, or left out")
+                raise wrong_setting(name, "a text, or left out")
         if self.TEMPLATES is not None and not _is_folder(self.TEMPLATES):
-            raise _wrong("TEMPLATES", "a folder that exists")
+            raise wrong_setting("TEMPLATES", "a folder that exists")
         self._check_trusted_origins()
         self._check_secret_keys()
 
@@ -179,7 +164,7 @@ class Settings:
             ConfigurationError: There is none.
         """
         if self.SECRET_KEY is None:
-            raise _wrong("SECRET_KEY", "set: `python -m wsgiauth secret` prints a new one")
+            raise wrong_setting("SECRET_KEY", "set: `python -m wsgiauth secret` prints a new one")
         return self.SECRET_KEY
 
     def risks(self) -> list[str]:
@@ -209,11 +194,11 @@ class Settings:
             for origin in self.TRUSTED_ORIGINS
         ):
             expected = "several origins as browsers write them, such as https://app.example.org"
-            raise _wrong("TRUSTED_ORIGINS", expected)
+            raise wrong_setting("TRUSTED_ORIGINS", expected)
 
     def _check_secret_keys(self) -> None:
         if not isinstance(self.SECRET_KEY_FALLBACKS, tuple):
-            raise _wrong("SECRET_KEY_FALLBACKS", "several keys: a list or tuple of texts")
+            raise wrong_setting("SECRET_KEY_FALLBACKS", "several keys: a list or tuple of texts")
         if self.SECRET_KEY is not None:
             self._check_key("SECRET_KEY", self.SECRET_KEY)
         for key in self.SECRET_KEY_FALLBACKS:
@@ -222,35 +207,13 @@ class Settings:
     def _check_key(self, name: str, key: object) -> None:
         demand = secret_keys.unmet_demand(key, self.JWT_ALGORITHM)
         if demand is not None:
-            raise _wrong(name, f"{demand}; `python -m wsgiauth secret` prints a good one")
-
-
-def switch(name: str, value: Any) -> Any:
-    """Return a setting that may be written as text, as True or False; what is no text, as it is.
-
-    Raises:
-        ConfigurationError: The text is neither on nor off.
-    """
-    if not isinstance(value, str):
-        return value
-    if value.strip().lower() not in _WORDS:
-        raise _wrong(name, "on or off")
-    return _WORDS[value.strip().lower()]
-
-
-def _wrong(name: str, expected: str) -> ConfigurationError:
-    return ConfigurationError(f"{name} must be {expected}.")
-
-
-def _out_of_range(name: str) -> ConfigurationError:
-    lowest, highest = _RANGES[name]
-    return _wrong(name, f"a whole number from {lowest} to {highest}")
+            raise wrong_setting(name, f"{demand}; `python -m wsgiauth secret` prints a good one")
 
 
 def _check_whole_number(settings: Settings, name: str, lowest: int, highest: int) -> None:
     value = getattr(settings, name)
     if type(value) is not int or not lowest <= value <= highest:  # bool is an int to isinstance
-        raise _out_of_range(name)
+        raise out_of_range(name)
 
 
 def _is_folder(name: str | os.PathLike[str]) -> bool:
@@ -258,42 +221,3 @@ def _is_folder(name: str | os.PathLike[str]) -> bool:
         return Path(name).is_dir()
     except (OSError, ValueError):  # a name too long, with NUL, or out of our reach
         return False
-
-
-def _unchanged(_name: str, value: Any) -> Any:
-    return value
-
-
-def _whole_number(name: str, value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    if not re.fullmatch(r"[0-9]{1,9}", value.strip()):
-        raise _out_of_range(name)
-    return int(value)
-
-
-def _auto_or_on(_name: str, value: Any) -> Any:
-    if value is True or (isinstance(value, str) and _WORDS.get(value.strip().lower())):
-        return "on"
-    return value.strip().lower() if isinstance(value, str) else value
-
-
-def _keys(_name: str, value: Any) -> Any:
-    if isinstance(value, str):
-        return tuple(value.split())
-    return value
-
-
-def _origins(_name: str, value: Any) -> Any:
-    if isinstance(value, str):
-        return tuple(value.replace(",", " ").split())
-    return value
-
-
-_READERS: dict[str, Callable[[str, Any], Any]] = {
-    **dict.fromkeys(_RANGES, _whole_number),
-    "REGISTRATION": switch,
-    "COOKIE_SECURE": _auto_or_on,
-    "TRUSTED_ORIGINS": _origins,
-    "SECRET_KEY_FALLBACKS": _keys,
-}
