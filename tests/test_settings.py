@@ -1,7 +1,9 @@
 """Settings: what is accepted, what is refused, and that nothing secret is said."""
 
+import base64
 import dataclasses
 import os
+import random
 import traceback
 
 import pytest
@@ -13,7 +15,7 @@ from wsgiauth.exceptions import ConfigurationError, WsgiAuthError
 pytestmark = pytest.mark.promise(29)
 
 CORES = len(os.sched_getaffinity(0))
-LONG_KEY = 2 * SECRET_KEY
+LONG_KEY = SECRET_KEY + SECRET_KEY.swapcase()
 PASSWORD_IN_URL = "postgresql://ada:hunter2canary@db.example.org/accounts"
 
 
@@ -174,6 +176,22 @@ def test_a_key_is_used_as_it_is_written(key):
         pytest.param("an example of a key that is long enough", id="example"),
         pytest.param("secret-key-3f1c9a7d2e8b4056a1b2c3d4e5f6", id="secret-key"),
         pytest.param("<a random text of 32 or more characters>", id="angle brackets"),
+        pytest.param("abcdefgh" * 4, id="short period"),
+        pytest.param("correct-horse-battery-staple;" * 2 + "correct", id="long period"),
+        pytest.param("supersecretsupersecretsupersecret!", id="almost a period"),
+        pytest.param("kR3vJ8qWz1mT6yBnkR3vJ8qWz1mT6yBn", id="half a key twice"),
+        pytest.param("a b c d e f g h" + " " * 20 + "i j k", id="mostly spaces"),
+        pytest.param("abcdefghijklmnopqrstuvwxyz0123456789", id="alphabet"),
+        pytest.param("1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik,", id="keyboard"),
+        pytest.param("The key of the development server, 2026", id="development"),
+        pytest.param("f81a6c0e-do-not-use-in-production-93bd", id="do-not-use"),
+        pytest.param("b7Q don't use this one anywhere at all", id="don't use"),
+        pytest.param("only for local tests, not for production", id="not for production"),
+        pytest.param("Replace-Me-3f1c9a7d2e8b4056a1b2c3d4e5f6", id="replace me"),
+        pytest.param("3f1c9a7d TopSecret 2e8b4056a1b2c3d4e5f6", id="top secret"),
+        pytest.param("this password is only for the database!", id="password"),
+        pytest.param("keyboard cat and a few more characters", id="keyboard cat"),
+        pytest.param("my" + "_x" * 40 + "_key", id="my key, far apart"),
         pytest.param("\ud800" + SECRET_KEY, id="unpaired surrogate"),
     ],
 )
@@ -193,8 +211,37 @@ def test_a_key_that_protects_nothing_is_refused_without_printing_it(key, name, v
     assert LONG_KEY not in shown
 
 
-def test_eight_different_characters_make_a_key():
-    assert Settings(SECRET_KEY="abcdefgh" * 4)
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param("fbchgaedbfaghcdebahgfcedhbgafcde", id="eight different characters"),
+        pytest.param("correct horse battery staple violin gravel", id="unrelated words"),
+        pytest.param(
+            "my_" + "_".join(SECRET_KEY[::2]) + SECRET_KEY,
+            id="what a careless expression takes ages to refuse",
+        ),
+        pytest.param(f"{SECRET_KEY}{SECRET_KEY[:20]}", id="less than a period repeated"),
+    ],
+)
+def test_a_key_that_is_hard_to_guess_is_accepted(key):
+    assert Settings(SECRET_KEY=key)
+
+
+@pytest.mark.parametrize("length", [32, 48, 64], ids=str)
+@pytest.mark.parametrize(
+    "encode",
+    [
+        pytest.param(bytes.hex, id="token_hex"),
+        pytest.param(lambda key: base64.urlsafe_b64encode(key).decode(), id="token_urlsafe"),
+        pytest.param(lambda key: base64.b64encode(key).decode(), id="base64"),
+        pytest.param(lambda key: base64.b85encode(key).decode(), id="base85"),
+    ],
+)
+def test_no_key_of_a_generator_is_refused(encode, length):
+    # Seeded: one key in some millions is refused, and a test must not fail at random.
+    generator = random.Random(length)  # noqa: S311
+    for _ in range(200):
+        assert Settings(SECRET_KEY=encode(generator.randbytes(length))[:length])
 
 
 def test_a_missing_key_is_refused_where_it_is_asked_for():
@@ -256,7 +303,7 @@ def test_an_error_elsewhere_shows_neither_of_them(name, value):
     with pytest.raises(ConfigurationError) as caught:
         Settings(**secrets, **{name: value})
     shown = "".join(traceback.format_exception(caught.value))
-    assert SECRET_KEY not in shown  # nor twice, which is the other one
+    assert SECRET_KEY not in shown  # nor the other one, which begins with it
     assert "hunter2canary" not in shown
 
 

@@ -17,7 +17,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
 from wsgiauth.tokens import Claims, Tokens, key_id
 
-KEY = 2 * SECRET_KEY  # long enough for each algorithm
+KEY = SECRET_KEY + SECRET_KEY.swapcase()  # long enough for each algorithm
 OTHER_KEY = KEY[::-1]
 OLD_KEY = KEY.swapcase()
 OLDER_KEY = OTHER_KEY.swapcase()
