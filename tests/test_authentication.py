@@ -130,7 +130,7 @@ def test_a_success_costs_one_bcrypt(ada, spent):
 
 @pytest.mark.promise(9)
 def test_a_password_of_72_bytes_is_told_from_a_longer_one(database, settings):
-    longest = "x" * 72
+    longest = f"{PASSWORD:x<72}"
     user = create_user(USERNAME, EMAIL, longest, settings=settings)
     assert authenticate(USERNAME, longest, rounds=ROUNDS) == user
     assert authenticate(USERNAME, longest + "x", rounds=ROUNDS) is None

@@ -235,6 +235,17 @@ def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
         assert risk.startswith(beginning)
 
 
+@pytest.mark.promise(29)
+@pytest.mark.parametrize("command", ["check", "users", "changepassword ada --password-stdin"])
+def test_a_bad_file_of_breached_passwords_is_named(command, wsgiauth, monkeypatch, person):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("BREACHED_PASSWORDS", "/no/such/file")
+    status, _, complaint = wsgiauth(*command.split())
+    assert status == 1
+    assert complaint.startswith("wsgiauth: BREACHED_PASSWORDS must be a file of SHA-1 hashes")
+    assert "'/no/such/file' does not exist" in complaint
+
+
 @pytest.mark.parametrize("command", ["users", "purge", "check", "logout ada", "grant ada a.b"])
 def test_a_file_that_is_not_there_is_not_made_by_the_way(command, wsgiauth, monkeypatch, tmp_path):
     path = tmp_path / "elsewhere.db"

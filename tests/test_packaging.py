@@ -20,6 +20,7 @@ PACKAGE_DATA = {
     "wsgiauth/py.typed",
     "wsgiauth/openapi.json",
     "wsgiauth/data/common_passwords.txt",
+    "wsgiauth/data/licenses.txt",
     "wsgiauth/migrations/0001_users_sessions_permissions.py",
     "wsgiauth/migrations/0002_attempt_counts.py",
     "wsgiauth/templates/error.html",

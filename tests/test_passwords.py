@@ -1,17 +1,13 @@
-"""Hashing, verifying and judging passwords."""
-
-from importlib import resources
+"""Hashing and verifying passwords."""
 
 import bcrypt
 import pytest
 
-from tests.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth import names
+from tests.sites import PASSWORD
 from wsgiauth.passwords import (
     DEFAULT_ROUNDS,
     hash_password,
     needs_rehash,
-    password_problem,
     verify_password,
 )
 
@@ -26,10 +22,6 @@ UNREPRESENTABLE = [
     pytest.param("four \ud800 words", "four ? words", "surrogates", id="high surrogate"),
     pytest.param("four \udfff words", "four ? words", "surrogates", id="low surrogate"),
 ]
-
-
-def problem_of(password, **context):
-    return password_problem(password, min_length=8, **context)
 
 
 @pytest.mark.promise(6)
@@ -112,12 +104,6 @@ def test_what_bcrypt_cannot_represent_is_not_hashed(password, remains, reason):
 
 
 @pytest.mark.promise(6)
-@pytest.mark.parametrize(("password", "remains", "reason"), UNREPRESENTABLE)
-def test_what_bcrypt_cannot_represent_is_no_new_password(password, remains, reason):
-    assert reason in problem_of(password)
-
-
-@pytest.mark.promise(6)
 @pytest.mark.promise(9)
 @pytest.mark.parametrize(("password", "remains", "reason"), UNREPRESENTABLE)
 def test_what_bcrypt_cannot_represent_does_not_match_what_remains_of_it(password, remains, reason):
@@ -141,80 +127,3 @@ def test_what_bcrypt_cannot_represent_does_not_match_what_remains_of_it(password
 )
 def test_a_password_never_matches_what_is_no_hash(stored):
     assert not verify_password(PASSWORD, stored, rounds=4)
-
-
-@pytest.mark.promise(6)
-@pytest.mark.parametrize(
-    ("password", "min_length", "is_accepted"),
-    [
-        pytest.param("qzjv xwk", 8, True, id="8 of 8"),
-        pytest.param("qzjv xw", 8, False, id="7 of 8"),
-        pytest.param("", 8, False, id="empty"),
-        pytest.param("éèàüöäñç", 8, True, id="8 characters in 16 bytes"),
-        pytest.param("éèàü", 8, False, id="4 characters in 8 bytes"),
-        pytest.param("a" * 12, 12, True, id="12 of 12"),
-        pytest.param("qzjv xwk bq", 12, False, id="11 of 12"),
-        pytest.param("x" * 64, 8, True, id="64 characters"),
-        pytest.param("x" * 72, 72, True, id="72 of 72"),
-        pytest.param(" " * 8, 8, True, id="only spaces"),
-        pytest.param("qzjvxwkb", 8, True, id="only lower case"),
-    ],
-)
-def test_only_the_length_of_a_password_is_ruled(password, min_length, is_accepted):
-    refusal = f"A password has at least {min_length} characters."
-    expected = None if is_accepted else refusal
-    assert password_problem(password, min_length=min_length) == expected
-
-
-@pytest.mark.promise(7)
-@pytest.mark.parametrize("password", ["adalovelace", "AdaLovelace", EMAIL, EMAIL.upper()])
-def test_the_username_and_the_email_are_refused_in_any_case(password):
-    problem = problem_of(password, username="AdaLovelace", email=EMAIL)
-    assert problem == "The password cannot be the username or the e-mail address."
-
-
-@pytest.mark.promise(7)
-@pytest.mark.promise(15)
-@pytest.mark.parametrize("field", ["username", "email"])
-def test_no_normal_form_is_computed_of_a_name_longer_than_names_are(monkeypatch, field):
-    # Of combining marks out of order, it takes quadratic time.
-    lengths = []
-    monkeypatch.setattr(names, "key", lambda name: lengths.append(len(name)) or name)
-    assert problem_of(PASSWORD, **{field: "\u0344\u0334" * 4000}) is None
-    assert max(lengths) <= names.EMAIL_MAX_LENGTH
-
-
-def test_a_password_may_contain_the_username():
-    assert problem_of(f"{USERNAME} likes engines", username=USERNAME, email=EMAIL) is None
-
-
-@pytest.mark.promise(7)
-def test_every_common_password_that_is_shipped_is_refused_in_any_case():
-    shipped = resources.files("wsgiauth") / "data" / "common_passwords.txt"
-    lines = shipped.read_text(encoding="utf-8").splitlines()
-    passwords = [line for line in lines if not line.startswith("# ")]
-    assert len(set(passwords)) == 10_000
-    accepted = [
-        password
-        for common in passwords
-        for password in (common, common.upper(), common.title())
-        if problem_of(password) != "This password is one of the most common; choose another."
-    ]
-    assert accepted == []
-
-
-@pytest.mark.promise(7)
-@pytest.mark.parametrize("password", ["password", "Password1", "12345678", "QWERTYUIOP"])
-def test_the_most_common_passwords_are_among_them(password):
-    assert "most common" in problem_of(password)
-
-
-@pytest.mark.promise(7)
-def test_the_list_of_common_passwords_names_its_source():
-    shipped = resources.files("wsgiauth") / "data" / "common_passwords.txt"
-    assert "# Source: " in shipped.read_text(encoding="utf-8")
-
-
-@pytest.mark.promise(7)
-def test_a_comment_in_the_list_is_no_password():
-    assert problem_of("# Source: anything") is None

@@ -36,6 +36,8 @@ def test_the_defaults_are_those_of_the_documentation():
         "DATABASE_URL": "sqlite:///wsgiauth.db",
         "BCRYPT_ROUNDS": 12,
         "PASSWORD_MIN_LENGTH": 8,
+        "PASSWORD_WORDS": (),
+        "BREACHED_PASSWORDS": None,
         "REGISTRATION": True,
         "LOGIN_FAILURES_PER_ACCOUNT": 5,
         "LOGIN_FAILURES_PER_ADDRESS": 50,
@@ -66,6 +68,7 @@ def test_the_defaults_are_those_of_the_documentation():
         *(("HASHING_WAIT", seconds) for seconds in (0, 60)),
         *(("HASHING_PER_ADDRESS", number) for number in (0, 1000)),
         *(("PASSWORD_MIN_LENGTH", length) for length in (8, 72)),
+        *(("PASSWORD_WORDS", words) for words in ((), ("Acme",), ("Acme Widgets", "a" * 254))),
         *(("DATABASE_URL", url) for url in ("sqlite:///:memory:", "mysql+pool://h/d")),
         *(("REGISTRATION", switch) for switch in (True, False)),
         *(("COOKIE_SECURE", choice) for choice in ("auto", "on")),
@@ -88,6 +91,18 @@ WRONG = {
     "JWT_EXPIRY_MINUTES": [0, -1, 5_256_001, 60.0, float("nan"), True, "60", None],
     "BCRYPT_ROUNDS": [3, 32, -12, 12.0, True, "12", None],
     "PASSWORD_MIN_LENGTH": [7, 73, -8, 8.0, True, "8", None],
+    "PASSWORD_WORDS": ["Acme", {"Acme"}, None, 7, ("",), (b"Acme",), (None,), ("a" * 255,)],
+    "BREACHED_PASSWORDS": [
+        "",
+        7,
+        b".",
+        ".",
+        "no such file",
+        __file__,
+        "nul\0",
+        "\ud800",
+        "x" * 5000,
+    ],
     "DATABASE_URL": ["", "accounts.db", None, 5, b"sqlite:///accounts.db"],
     "REGISTRATION": [1, 0, "on", "off", None, []],
     "COOKIE_SECURE": ["off", "ON", "", True, False, None, ["on"]],
@@ -113,6 +128,25 @@ WRONG = {
 )
 def test_a_value_of_another_type_or_out_of_range_is_refused_by_the_settings_name(name, value):
     refused(name, value)
+
+
+def test_a_file_of_breached_passwords_is_kept(tmp_path):
+    file = tmp_path / "pwned-passwords.txt"
+    file.write_text(f"{'0' * 40}:1\n")
+    for given in (file, str(file)):
+        settings = Settings(BREACHED_PASSWORDS=given)
+        assert str(file) == settings.BREACHED_PASSWORDS
+
+
+def test_words_may_be_a_list():
+    assert Settings(PASSWORD_WORDS=["Acme"]).PASSWORD_WORDS == ("Acme",)
+
+
+def test_what_is_wrong_with_a_file_of_breached_passwords_is_said(tmp_path):
+    file = tmp_path / "pwned-passwords.txt"
+    file.write_text(f"{'F' * 40}:1\n{'0' * 40}:1\n")
+    error = refused("BREACHED_PASSWORDS", file)
+    assert f"'{file}' is not sorted by the hash" in str(error)
 
 
 def test_a_configuration_error_is_a_value_error_of_ours():
@@ -326,6 +360,8 @@ def test_a_database_url_that_is_none_is_not_printed():
         ("TRUSTED_ORIGINS", "https://a.example", ("https://a.example",)),
         ("TRUSTED_ORIGINS", "https://a.example,\n http://b:8", ("https://a.example", "http://b:8")),
         ("TRUSTED_ORIGINS", " , ", ()),
+        ("PASSWORD_WORDS", "Acme, widgets\nacmewidgets", ("Acme", "widgets", "acmewidgets")),
+        ("PASSWORD_WORDS", " ", ()),
         ("SECRET_KEY_FALLBACKS", SECRET_KEY, (SECRET_KEY,)),
         ("SECRET_KEY_FALLBACKS", f" {SECRET_KEY}\n\t{LONG_KEY} ", (SECRET_KEY, LONG_KEY)),
         ("SECRET_KEY_FALLBACKS", " \n", ()),

@@ -7,7 +7,7 @@ password.
 from wsgiauth import names
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.models import User, refuse_taken_names
-from wsgiauth.passwords import hash_password, password_problem
+from wsgiauth.passwords import hash_password
 from wsgiauth.settings import Settings
 
 
@@ -26,12 +26,13 @@ def create_user(
         username: As the user writes it.
         email: Likewise.
         password: As typed; only its hash is kept.
-        settings: `BCRYPT_ROUNDS` and `PASSWORD_MIN_LENGTH`.
+        settings: `BCRYPT_ROUNDS`, and the rules for passwords.
         is_staff: Whether the user may enter the application's administration.
         is_superuser: Whether the user holds every permission.
 
     Raises:
         ValidationError: A rule is broken; `errors` holds every field's messages.
+        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
         TakenError: The username or e-mail is another user's.
         peewee.DatabaseError: The database failed.
     """
@@ -53,11 +54,10 @@ def require_valid(username: str, email: str, password: str, *, settings: Setting
 
     Raises:
         ValidationError: A rule is broken; `errors` holds every field's messages.
+        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
     """
     errors = names.name_errors({"username": username, "email": email})
-    problem = password_problem(
-        password, min_length=settings.PASSWORD_MIN_LENGTH, username=username, email=email
-    )
+    problem = settings.password_rules.problem(password, username=username, email=email)
     if problem is not None:
         errors["password"] = [problem]
     if errors:
@@ -70,18 +70,15 @@ def change_password(user: User, password: str, *, settings: Settings) -> None:
     Args:
         user: Whose password it is.
         password: The new one, as typed.
-        settings: `BCRYPT_ROUNDS` and `PASSWORD_MIN_LENGTH`.
+        settings: `BCRYPT_ROUNDS`, and the rules for passwords.
 
     Raises:
         ValidationError: A rule is broken.
+        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
         peewee.DatabaseError: The database failed.
     """
-    problem = password_problem(
-        password,
-        min_length=settings.PASSWORD_MIN_LENGTH,
-        username=user.username,
-        email=user.email,
-    )
+    rules = settings.password_rules
+    problem = rules.problem(password, username=user.username, email=user.email)
     if problem is not None:
         raise ValidationError({"password": [problem]})
     user.hashed_password = hash_password(password, rounds=settings.BCRYPT_ROUNDS)

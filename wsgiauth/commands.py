@@ -19,7 +19,6 @@ from wsgiauth.endpoints.me import profile
 from wsgiauth.exceptions import WsgiAuthError
 from wsgiauth.fields import utc_text
 from wsgiauth.models import User
-from wsgiauth.passwords import password_problem
 from wsgiauth.prompts import ask, ask_password
 from wsgiauth.settings import PER_ADDRESS, Settings
 
@@ -240,11 +239,9 @@ def _free(problem_of: Callable[[str], str | None]) -> Callable[[str], str | None
 
 def _new_password(arguments: Arguments, settings: Settings, username: str, email: str) -> str:
     if not arguments.password_stdin:
-        min_length = settings.PASSWORD_MIN_LENGTH
+        rules = settings.password_rules
         return ask_password(
-            lambda password: password_problem(
-                password, min_length=min_length, username=username, email=email
-            )
+            lambda password: rules.problem(password, username=username, email=email)
         )
     line = sys.stdin.readline()
     if not line:

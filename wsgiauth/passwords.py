@@ -1,20 +1,14 @@
-"""Hashing, verifying and judging passwords. The only module that imports `bcrypt`.
+"""Hashing and verifying passwords. The only module that imports `bcrypt`.
 
-Sources: OWASP Password Storage and Authentication Cheat Sheets; NIST SP 800-63B-4 section 3.1.1.
+Sources: OWASP Password Storage and Authentication Cheat Sheets.
 """
-
-from functools import cache
-from pathlib import Path
 
 import bcrypt
 
-from wsgiauth import names
 from wsgiauth.fields import BCRYPT_HASH
+from wsgiauth.password_rules import MAX_BYTES, representation_problem
 
 DEFAULT_ROUNDS = 12
-MAX_BYTES = 72  # bcrypt reads no further
-
-_COMMON_PASSWORDS = Path(__file__).with_name("data") / "common_passwords.txt"
 
 # The salt and digest of a hash whose password nobody knows. With a cost in front it is what the
 # passwords of nobody are compared with.
@@ -25,7 +19,7 @@ def hash_password(password: str, *, rounds: int = DEFAULT_ROUNDS) -> str:
     """Return the bcrypt hash of `password`, for `User.hashed_password`.
 
     Only what bcrypt cannot represent is refused here. Whether a password is long or rare enough
-    is for `password_problem`.
+    is for `password_rules`.
 
     Args:
         password: As typed; encoded as UTF-8, in no other way changed.
@@ -36,7 +30,7 @@ def hash_password(password: str, *, rounds: int = DEFAULT_ROUNDS) -> str:
         ValueError: The password is longer than 72 bytes in UTF-8, where bcrypt stops reading, or
             contains NUL or an unpaired surrogate; or `rounds` is out of range.
     """
-    problem = _representation_problem(password)
+    problem = representation_problem(password)
     if problem is not None:
         raise ValueError(problem)
     return bcrypt.hashpw(password.encode(), bcrypt.gensalt(rounds)).decode()
@@ -64,7 +58,7 @@ def verify_password(
     if hashed_password is None or not BCRYPT_HASH.fullmatch(hashed_password):
         hashed_password, can_match = f"$2b${rounds:02d}${_NOBODYS_SALT_AND_DIGEST}", False
     else:
-        can_match = password != "" and _representation_problem(password) is None
+        can_match = password != "" and representation_problem(password) is None
     presented = password.encode(errors="replace").replace(b"\0", b"")[:MAX_BYTES]
     return bcrypt.checkpw(presented, hashed_password.encode()) and can_match
 
@@ -81,48 +75,3 @@ def needs_rehash(hashed_password: str, *, rounds: int) -> bool:
         rounds: The configured cost, 4 to 31.
     """
     return int(hashed_password[4:6]) != rounds
-
-
-def password_problem(
-    password: str, *, min_length: int, username: str = "", email: str = ""
-) -> str | None:
-    """Return why `password` cannot be a new password, as a sentence for a person, or None.
-
-    There are no composition rules, and spaces count (NIST SP 800-63B-4 section 3.1.1.2).
-
-    Args:
-        password: As typed.
-        min_length: In characters.
-        username: Whose password it is to be.
-        email: Likewise.
-    """
-    problem = _representation_problem(password)
-    if problem is not None:
-        return problem
-    if len(password) < min_length:
-        return f"A password has at least {min_length} characters."
-    folded = names.key(password)
-    # No name is longer, and the normal forms of hostile texts take quadratic time.
-    if folded in [names.key(name[: names.EMAIL_MAX_LENGTH]) for name in (username, email)]:
-        return "The password cannot be the username or the e-mail address."
-    if folded in _common_passwords():
-        return "This password is one of the most common; choose another."
-    return None
-
-
-def _representation_problem(password: str) -> str | None:
-    try:
-        encoded = password.encode()
-    except UnicodeEncodeError:
-        return "A password cannot contain unpaired surrogates."
-    if len(encoded) > MAX_BYTES:
-        return f"A password has at most {MAX_BYTES} bytes in UTF-8."
-    if b"\0" in encoded:
-        return "A password cannot contain NUL."
-    return None
-
-
-@cache
-def _common_passwords() -> frozenset[str]:
-    lines = _COMMON_PASSWORDS.read_text(encoding="utf-8").splitlines()
-    return frozenset(line for line in lines if not line.startswith("# "))

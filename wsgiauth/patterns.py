@@ -25,20 +25,20 @@ def repeated_unit(text: str) -> str:
     return text
 
 
-def is_mostly_runs(text: str) -> bool:
-    """Return whether at least two thirds of `text` follow from the characters before them.
+def length_without_runs(text: str) -> int:
+    """Return the length of `text` in characters, with each run counted as one.
 
-    A run is three or more neighbouring keys, letters or digits, or one character repeated, in
-    either direction. Each counts as one character of its own.
+    A run is three or more neighbouring keys, letters or digits in either direction, or one
+    character repeated as often.
 
     Args:
         text: In lower case. The time is linear in its length.
     """
-    position = own = 0
+    position = length = 0
     while position < len(text):
         position += _run_length(text, position)
-        own += 1
-    return own * 3 <= len(text)
+        length += 1
+    return length
 
 
 def _run_length(text: str, start: int) -> int:

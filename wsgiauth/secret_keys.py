@@ -17,7 +17,7 @@ many of the keys that are most at risk break them by chance:
 import re
 from collections import Counter
 
-from wsgiauth.patterns import is_mostly_runs
+from wsgiauth.patterns import length_without_runs
 
 # RFC 7518 section 3.2: a key at least as long as the hash's output, in bytes.
 MINIMUM_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}
@@ -61,7 +61,7 @@ def _is_predictable(key: str, minimum: int) -> bool:
         len(occurrences) < _FEWEST_CHARACTERS
         or occurrences.most_common(1)[0][1] * 2 >= len(key)
         or _is_nearly_periodic(key, minimum)
-        or is_mostly_runs(key.lower())
+        or length_without_runs(key.lower()) * 3 <= len(key)
     )
 
 

@@ -92,5 +92,6 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "REGISTRATION": parse_bool,
     "COOKIE_SECURE": _auto_or_on,
     "TRUSTED_ORIGINS": _separated,
+    "PASSWORD_WORDS": _separated,
     "SECRET_KEY_FALLBACKS": _keys,
 }

@@ -4,10 +4,14 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from wsgiauth import secret_keys
+from wsgiauth.breached_passwords import file_problem
+from wsgiauth.names import EMAIL_MAX_LENGTH
+from wsgiauth.password_rules import PasswordRules
 from wsgiauth.setting_values import RANGES, out_of_range, parse, wrong_setting
 
 # OWASP Password Storage Cheat Sheet: a bcrypt work factor of 10 at the least.
@@ -46,6 +50,9 @@ class Settings:
             scheme asks for a connection pool.
         BCRYPT_ROUNDS: bcrypt's cost: each step doubles the time of a hash.
         PASSWORD_MIN_LENGTH: The shortest new password, in characters.
+        PASSWORD_WORDS: Names of the site and the like, which no new password may be.
+        BREACHED_PASSWORDS: A file of the passwords of known breaches, as `breached_passwords`
+            describes it; no new password may be in it.
         REGISTRATION: Whether strangers may create accounts at /auth/register.
         LOGIN_FAILURES_PER_ACCOUNT: Failed logins under one name until the first wait, of a
             second; each further one doubles it; 0 for no limit.
@@ -79,6 +86,8 @@ class Settings:
     DATABASE_URL: str = field(default="sqlite:///wsgiauth.db", repr=False)
     BCRYPT_ROUNDS: int = 12
     PASSWORD_MIN_LENGTH: int = 8
+    PASSWORD_WORDS: tuple[str, ...] = ()
+    BREACHED_PASSWORDS: str | os.PathLike[str] | None = None
     REGISTRATION: bool = True
     LOGIN_FAILURES_PER_ACCOUNT: int = 5
     LOGIN_FAILURES_PER_ADDRESS: int = 50
@@ -122,11 +131,12 @@ class Settings:
         return cls.from_mapping(os.environ)
 
     def __post_init__(self) -> None:
-        for name in ("SECRET_KEY_FALLBACKS", "TRUSTED_ORIGINS"):
+        for name in ("SECRET_KEY_FALLBACKS", "TRUSTED_ORIGINS", "PASSWORD_WORDS"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
-        if isinstance(self.TEMPLATES, os.PathLike):
-            object.__setattr__(self, "TEMPLATES", os.fspath(self.TEMPLATES))
+        for name in ("TEMPLATES", "BREACHED_PASSWORDS"):
+            if isinstance(getattr(self, name), os.PathLike):
+                object.__setattr__(self, name, os.fspath(getattr(self, name)))
         if self.JWT_ALGORITHM not in tuple(secret_keys.MINIMUM_BYTES):
             raise wrong_setting("JWT_ALGORITHM", "one of HS256, HS384, HS512")
         for name, (lowest, highest) in RANGES.items():
@@ -137,14 +147,24 @@ class Settings:
             raise wrong_setting("REGISTRATION", "on or off")
         if self.COOKIE_SECURE not in ("auto", "on"):
             raise wrong_setting("COOKIE_SECURE", "auto or on")
-        for name in ("JWT_ISSUER", "JWT_AUDIENCE", "TEMPLATES"):
+        for name in ("JWT_ISSUER", "JWT_AUDIENCE", "TEMPLATES", "BREACHED_PASSWORDS"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and value):
                 raise wrong_setting(name, "a text, or left out")
         if self.TEMPLATES is not None and not _is_folder(self.TEMPLATES):
             raise wrong_setting("TEMPLATES", "a folder that exists")
         self._check_trusted_origins()
+        self._check_password_rules()
         self._check_secret_keys()
+
+    @cached_property
+    def password_rules(self) -> PasswordRules:
+        """The rules for new passwords."""
+        return PasswordRules(
+            min_length=self.PASSWORD_MIN_LENGTH,
+            words=self.PASSWORD_WORDS,
+            breached=self.BREACHED_PASSWORDS,
+        )
 
     def secret_keys(self) -> list[tuple[str, str]]:
         """Return the keys that verify, each after the name of its setting; the first one signs.
@@ -195,6 +215,22 @@ class Settings:
         ):
             expected = "several origins as browsers write them, such as https://app.example.org"
             raise wrong_setting("TRUSTED_ORIGINS", expected)
+
+    def _check_password_rules(self) -> None:
+        if not isinstance(self.PASSWORD_WORDS, tuple) or not all(
+            isinstance(word, str) and 0 < len(word) <= EMAIL_MAX_LENGTH
+            for word in self.PASSWORD_WORDS
+        ):
+            expected = f"several words of at most {EMAIL_MAX_LENGTH} characters"
+            raise wrong_setting("PASSWORD_WORDS", expected)
+        if self.BREACHED_PASSWORDS is not None:
+            problem = file_problem(self.BREACHED_PASSWORDS)
+            if problem is not None:
+                expected = (
+                    "a file of SHA-1 hashes in order, with one HASH:COUNT a line;"
+                    f" {self.BREACHED_PASSWORDS!r} {problem}"
+                )
+                raise wrong_setting("BREACHED_PASSWORDS", expected)
 
     def _check_secret_keys(self) -> None:
         if not isinstance(self.SECRET_KEY_FALLBACKS, tuple):

@@ -1,12 +1,13 @@
 """GET and POST /auth/register."""
 
+import hashlib
 from dataclasses import replace
 
 import pytest
 from webtest import TestApp
 
-from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
-from wsgiauth import User
+from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, User
 from wsgiauth.app import AuthApp
 from wsgiauth.endpoints import Auth
 from wsgiauth.hashing import Claim
@@ -48,7 +49,7 @@ JUST_RIGHT = [
     {"username": "x" * 150, "email": "150@x", "password": PASSWORD},
     {"username": "254", "email": "a@" + "x" * 252, "password": PASSWORD},
     {"username": "8", "email": "8@x", "password": "8 chars!"},
-    {"username": "72", "email": "72@x", "password": "x1" * 36},
+    {"username": "72", "email": "72@x", "password": f"{PASSWORD:x<72}"},
     {"username": "Zoë", "email": "zoë@exämple.org", "password": "四つの関係のない言葉"},
 ]
 
@@ -73,6 +74,32 @@ def test_a_program_gets_the_new_profile_and_where_it_is(client):
 def test_the_new_account_logs_in(client):
     client.post_json("/auth/register", FIELDS)
     client.post_json("/auth/login", {"username": USERNAME, "password": PASSWORD}, status=200)
+
+
+@pytest.fixture
+def breached(tmp_path):
+    """Return a file with the hash of "Four Breached Words"."""
+    file = tmp_path / "pwned-passwords.txt"
+    digest = hashlib.sha1(b"Four Breached Words").hexdigest().upper()  # noqa: S324
+    file.write_text(f"{digest}:17\r\n", newline="")
+    return file
+
+
+@pytest.mark.promise(7)
+def test_the_words_of_the_site_and_breached_passwords_are_refused(site, settings, breached):
+    rules = {"PASSWORD_WORDS": ("acmewidgets",), "BREACHED_PASSWORDS": breached}
+    client = TestApp(AuthMiddleware(echo, replace(settings, **rules)))
+    for password, reason in (("AcmeWidgets2026", "this site"), ("Four Breached Words", "breach")):
+        fields = {**FIELDS, "password": password}
+        answer = client.post_json("/auth/register", fields, status=422)
+        assert reason in answer.json["errors"]["password"][0]
+    breached.unlink()
+    answer = client.post_json("/auth/register", FIELDS, status=503)
+    assert answer.json["code"] == "unavailable"
+    assert int(answer.headers["Retry-After"]) > 0
+    page = client.post("/auth/register", FIELDS, headers=SAME_ORIGIN, status=503)
+    assert "Try again in a minute" in page
+    assert User.objects.count() == 0
 
 
 def test_what_just_keeps_the_rules_is_accepted(client):
