@@ -18,6 +18,8 @@ BAD_PASSWORDS = pytest.mark.parametrize(
     [
         pytest.param("seven..", id="7 characters"),
         pytest.param("password1", id="common"),
+        pytest.param("Password123!", id="common, with characters added"),
+        pytest.param("aaaaaaaaaaaa", id="one character"),
         pytest.param("LoveLace", id="the username"),
         pytest.param(EMAIL.upper(), id="the e-mail"),
         pytest.param("x" * 73, id="73 bytes"),
