@@ -169,3 +169,9 @@ def test_a_name_that_nobody_can_have_finds_nobody(identifier):
 @pytest.mark.parametrize("identifier", [["Ada", "Grace"], 1, {"Ada": 1}], ids=repr)
 def test_what_is_no_text_is_nobodys_name(ada, identifier):
     assert find_user(identifier) is None
+
+
+@pytest.mark.promise(10)
+def test_an_older_username_with_a_leading_dash_is_found(ada, database):
+    database.execute_sql("UPDATE wsgiauth_user SET username = '-h', username_key = '-h'")
+    assert find_user("-H") == ada

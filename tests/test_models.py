@@ -125,6 +125,8 @@ def test_the_hash_is_not_in_the_repr(ada):
         pytest.param("username", "ﬃ" * 51, id="username whose key has 153"),
         pytest.param("username", "ada@home", id="username with @"),
         pytest.param("username", "ada\uff20home", id="username with a full-width @"),
+        pytest.param("username", "-h", id="username with a leading dash"),
+        pytest.param("username", "\uff0dh", id="username with a leading full-width dash"),
         pytest.param("username", "ada lovelace", id="username with a space"),
         pytest.param("username", "ada\u2003lovelace", id="username with an em space"),
         pytest.param("username", "ada\0", id="username with NUL"),

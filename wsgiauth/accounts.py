@@ -93,7 +93,8 @@ def find_user(name: str) -> User | None:
     Raises:
         peewee.DatabaseError: The database failed.
     """
-    if names.username_problem(name) is None:
+    # New usernames cannot begin with a dash; those of older accounts are still found.
+    if names.username_problem(name) in (None, names.LEADING_DASH):
         return User.get_or_none(User.username_key == names.key(name))
     if names.email_problem(name) is None:
         return User.get_or_none(User.email_key == names.key(name))

@@ -12,6 +12,8 @@ USERNAME_MAX_LENGTH = 150  # characters
 EMAIL_MAX_LENGTH = 254  # characters: RFC 5321 section 4.5.3.1.3, less the angle brackets
 PERMISSION_MAX_LENGTH = 100  # characters
 
+LEADING_DASH = "A username cannot begin with -."  # a command line takes it for an option
+
 _PERMISSION = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 # No more than one address, and nothing that a mail header or a domain name would take for its own.
 _EMAIL = re.compile(
@@ -49,6 +51,8 @@ def username_problem(username: str) -> str | None:
     problem = _problem(username, "a username", USERNAME_MAX_LENGTH)
     if problem is None and "@" in key(username):
         return "A username cannot contain @."
+    if problem is None and key(username).startswith("-"):
+        return LEADING_DASH
     return problem
 
 
