@@ -70,9 +70,9 @@ def test_all_broken_rules_are_told_at_once():
 
 @pytest.mark.promise(7)
 @BAD_PASSWORDS
-def test_a_password_against_the_rules_makes_no_account(password):
+def test_a_password_against_the_rules_makes_no_account(database, settings, password):
     with pytest.raises(ValidationError) as refused:
-        create_user("lovelace", EMAIL, password, settings=SETTINGS)
+        create_user("lovelace", EMAIL, password, settings=settings)
     assert list(refused.value.errors) == ["password"]
 
 
@@ -98,6 +98,17 @@ def test_an_iota_subscript_does_not_make_a_second_name(database, settings, lette
     create_user(f"zoe{letters}", EMAIL, PASSWORD, settings=settings)
     with pytest.raises(TakenError):
         create_user(f"zoe{letters.lower()}", "other@example.org", PASSWORD, settings=settings)
+
+
+@pytest.mark.promise(10)
+def test_broken_rules_do_not_hide_that_a_name_is_taken(ada, settings):
+    with pytest.raises(ValidationError) as refused:
+        create_user("aDA", "nowhere", "short", settings=settings)
+    assert refused.value.errors.keys() == {"username", "email", "password"}
+    assert type(refused.value) is ValidationError
+    with pytest.raises(ValidationError) as refused:
+        create_user("aDA", EMAIL, "short", settings=settings)
+    assert refused.value.errors.keys() == {"username", "email", "password"}
 
 
 def test_a_new_password_replaces_the_old_one(ada, settings):

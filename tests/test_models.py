@@ -109,6 +109,10 @@ def test_count_counts(ada, grace):
     assert User.objects.count() == 2
 
 
+def test_a_user_as_a_string_is_the_username(ada):
+    assert (str(ada), f"{ada}", "%s" % ada) == ("Ada", "Ada", "Ada")  # noqa: UP031 - as logging does
+
+
 def test_the_hash_is_not_in_the_repr(ada):
     assert repr(ada) == f"<User {ada.id} 'Ada'>"
 
@@ -143,7 +147,7 @@ def test_the_hash_is_not_in_the_repr(ada):
         pytest.param("email", "ada@example.org\0", id="e-mail with NUL"),
     ],
 )
-def test_a_name_against_the_rules_is_not_saved(field, name):
+def test_a_name_against_the_rules_is_not_saved(database, field, name):
     with pytest.raises(ValidationError) as refused:
         create(**{field: name})
     assert list(refused.value.errors) == [field]
@@ -206,6 +210,33 @@ def test_an_email_is_taken_in_all_its_spellings(ada):
         create(username="Grace", email="\uff21DA@Example.ORG")
     assert list(refused.value.errors) == ["email"]
     assert User.objects.count() == 1
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    ("username", "email"),
+    [
+        pytest.param("aDA", "nowhere", id="username is taken"),
+        pytest.param("a da", EMAIL, id="e-mail is taken"),
+    ],
+)
+def test_a_malformed_name_does_not_hide_that_the_other_is_taken(ada, grace, username, email):
+    with pytest.raises(ValidationError) as refused:
+        create(username, email)
+    assert refused.value.errors.keys() == {"username", "email"}
+    assert type(refused.value) is ValidationError
+    grace.username, grace.email = username, email
+    with pytest.raises(ValidationError) as refused:
+        grace.save()
+    assert refused.value.errors.keys() == {"username", "email"}
+
+
+@pytest.mark.promise(10)
+def test_ones_own_name_is_not_taken_beside_a_malformed_one(ada):
+    ada.username, ada.email = "ADA", "nowhere"
+    with pytest.raises(ValidationError) as refused:
+        ada.save()
+    assert list(refused.value.errors) == ["email"]
 
 
 @pytest.mark.promise(10)

@@ -554,9 +554,16 @@ def test_taken_names_count_or_all_could_be_tried(client_of, ada, comparisons):
     assert statuses == [409, 409, 429]
 
 
-def test_broken_rules_do_not_count(client_of):
+def test_broken_rules_count_when_the_answer_could_say_that_a_name_is_taken(client_of):
+    client = client_of(REGISTRATIONS_PER_ADDRESS=2)
+    fields = ({"password": "short"}, {"username": "a da"}, {})
+    assert [register(client, 1, **each).status_int for each in fields] == [422, 422, 429]
+
+
+def test_broken_rules_do_not_count_when_no_name_is_looked_up(client_of):
     client = client_of(REGISTRATIONS_PER_ADDRESS=1)
-    broken = [register(client, 1, password="short").status_int for _ in range(3)]
+    malformed = {"username": "a da", "email": "nowhere"}
+    broken = [register(client, 1, **malformed).status_int for _ in range(3)]
     assert [*broken, register(client, 1).status_int] == [422, 422, 422, 201]
 
 

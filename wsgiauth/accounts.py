@@ -6,7 +6,7 @@ password.
 
 from wsgiauth import names
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.models import User, refuse_taken_names
+from wsgiauth.models import User, refuse_names
 from wsgiauth.passwords import hash_password
 from wsgiauth.settings import Settings
 
@@ -31,15 +31,16 @@ def create_user(
         is_superuser: Whether the user holds every permission.
 
     Raises:
-        ValidationError: A rule is broken; `errors` holds every field's messages.
+        ValidationError: A rule is broken; `errors` holds every field's messages, those about
+            taken names included.
         RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
-        TakenError: The username or e-mail is another user's.
+        TakenError: The username or e-mail is another user's, and no rule is broken.
         peewee.DatabaseError: The database failed.
     """
-    require_valid(username, email, password, settings=settings)
-    # Asked before the hash is computed, which costs a thousand times more. When two ask at once,
-    # the constraint decides.
-    refuse_taken_names(username, email)
+    errors = account_errors(username, email, password, settings=settings)
+    # Looked up before the hash is computed, which costs a thousand times more. When two processes
+    # look at once, the constraint decides.
+    refuse_names({"username": username, "email": email}, errors)
     return User.objects.create(
         username=username,
         email=email,
@@ -49,19 +50,21 @@ def create_user(
     )
 
 
-def require_valid(username: str, email: str, password: str, *, settings: Settings) -> None:
-    """Check that a new account keeps the rules, which needs neither the database nor a hash.
+def account_errors(
+    username: str, email: str, password: str, *, settings: Settings
+) -> dict[str, list[str]]:
+    """Return the rules that a new account breaks, as messages by field.
+
+    Needs neither the database nor a hash.
 
     Raises:
-        ValidationError: A rule is broken; `errors` holds every field's messages.
         RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
     """
     errors = names.name_errors({"username": username, "email": email})
     problem = settings.password_rules.problem(password, username=username, email=email)
     if problem is not None:
         errors["password"] = [problem]
-    if errors:
-        raise ValidationError(errors)
+    return errors
 
 
 def change_password(user: User, password: str, *, settings: Settings) -> None:

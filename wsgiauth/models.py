@@ -3,7 +3,7 @@
 The rules for names live in `names`; saving a user applies them, whoever saves.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
@@ -66,6 +66,9 @@ class User(_Model):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "origin"}
 
+    def __str__(self) -> str:
+        return str(self.username)
+
     def __repr__(self) -> str:
         return f"<User {self.id} {self.username!r}>"
 
@@ -96,8 +99,8 @@ class User(_Model):
         The arguments are those of Peewee's `Model.save`.
 
         Raises:
-            ValidationError: A name breaks a rule.
-            TakenError: A name is another user's.
+            ValidationError: A name breaks a rule; `errors` also says which other name is taken.
+            TakenError: A name is another user's, and no rule is broken.
             ValueError: `hashed_password` is not a bcrypt hash.
             peewee.DatabaseError: The database failed.
         """
@@ -116,7 +119,8 @@ class User(_Model):
                     Session.delete().where(Session.user == self.id).execute()
         except peewee.IntegrityError:
             with self._at_home():
-                refuse_taken_names(self.username, self.email, but=self.id)
+                written = {"username": self.username, "email": self.email}
+                refuse_names(written, {}, owner_id=self.id)
             raise  # another constraint, or a name that has become free again
         if saved:  # or the user is gone by now
             with self._at_home():
@@ -199,7 +203,8 @@ class User(_Model):
         }
         errors = names.name_errors(written)
         if errors:
-            raise ValidationError(errors)
+            with self._at_home():
+                refuse_names(written, errors, owner_id=self.id)
         for name, value in written.items():
             setattr(self, f"{name}_key", names.key(value))
 
@@ -263,26 +268,32 @@ CALLER = (
 )
 
 _KEY_OF = {"username": User.username_key, "email": User.email_key}
+_TAKEN = {"username": "This username is taken.", "email": "This e-mail address is taken."}
 _PERMISSIONS_OF = Statement(lambda: Permission.select(Permission.name).where(Permission.user == 0))
 
 
-def refuse_taken_names(username: str, email: str, *, but: int | None = None) -> None:
-    """Check that nobody else has these names, in any letter case.
+def refuse_names(
+    written: Mapping[str, str], errors: Mapping[str, list[str]], *, owner_id: int | None = None
+) -> None:
+    """Raise if a rule is broken or a name is taken, with the messages about both.
 
     Args:
-        username: As written.
-        email: As written.
-        but: The id of the user who may have them.
+        written: A username, an e-mail address or both, by field.
+        errors: Messages about broken rules, by field. A name in it is not looked up.
+        owner_id: The id of the user to whom the names may belong.
 
     Raises:
-        TakenError: Somebody has.
+        ValidationError: There are `errors`.
+        TakenError: A name is another user's, in any letter case, and there are no `errors`.
         peewee.DatabaseError: The database failed.
     """
-    others = User.select().where(User.id != (but or 0))
-    errors = {}
-    if others.where(User.username_key == names.key(username)).exists():
-        errors["username"] = ["This username is taken."]
-    if others.where(User.email_key == names.key(email)).exists():
-        errors["email"] = ["This e-mail address is taken."]
+    others = User.select().where(User.id != (owner_id or 0))
+    taken = {
+        field: [_TAKEN[field]]
+        for field, name in written.items()
+        if field not in errors and others.where(_KEY_OF[field] == names.key(name)).exists()
+    }
     if errors:
-        raise TakenError(errors) from None
+        raise ValidationError({**taken, **errors})
+    if taken:
+        raise TakenError(taken) from None  # the database's error, if any, repeats the row

@@ -59,8 +59,8 @@ class Settings:
         LOGIN_FAILURES_PER_ADDRESS: Likewise from one client address, whatever the names.
         LOGINS_PER_ACCOUNT: Successful logins to one account in a minute until the first wait, from
             clients that logged in to it before; 0 for no limit.
-        REGISTRATIONS_PER_ADDRESS: How often one client address may register in an hour, names that
-            turn out to be taken included; 0 for no limit.
+        REGISTRATIONS_PER_ADDRESS: How often one client address can register in an hour; what is
+            refused counts if a name was looked up; 0 for no limit.
         HASHING_THREADS: How many passwords a process hashes at once.
         HASHING_QUEUE: How many requests of a process wait for their turn to hash; more get 503.
         HASHING_WAIT: How long they wait, in seconds.

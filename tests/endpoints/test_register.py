@@ -133,6 +133,17 @@ def test_taken_names_are_a_conflict_in_any_letter_case(client, ada):
     }
 
 
+def test_broken_rules_do_not_hide_that_a_name_is_taken(client, ada):
+    fields = {"username": "aDA", "email": "nowhere", "password": PASSWORD}
+    refused = client.post_json("/auth/register", fields, status=422)
+    assert refused.json["code"] == "invalid"
+    assert refused.json["errors"]["username"] == ALL_TAKEN["username"]
+    assert refused.json["errors"].keys() == {"username", "email"}
+    fields = {"username": "aDA", "email": EMAIL, "password": "short"}
+    page = client.post("/auth/register", fields, headers=SAME_ORIGIN, status=422)
+    page.mustcontain(*ALL_TAKEN["username"], *ALL_TAKEN["email"], "at least 8 characters")
+
+
 @pytest.mark.promise(11)
 def test_what_is_not_a_text_is_malformed(client):
     for field in FIELDS:

@@ -7,12 +7,12 @@ from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import sessions
-from wsgiauth.accounts import create_user, require_valid
+from wsgiauth.accounts import account_errors, create_user
 from wsgiauth.endpoints import Auth, require_same_origin
 from wsgiauth.endpoints.login import send_on
 from wsgiauth.endpoints.me import profile
 from wsgiauth.exceptions import RetryLaterError, ValidationError
-from wsgiauth.models import User
+from wsgiauth.models import User, refuse_names
 from wsgiauth.request import JSON, content_type, query_field, read_form, read_json, text_field
 from wsgiauth.responses import Header, Response, json_response, redirect
 from wsgiauth.urls import mount_url, safe_next, with_next
@@ -55,11 +55,15 @@ def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
 
 def _create(environ: WSGIEnvironment, auth: Auth, fields: dict[str, Any]) -> User:
     username, email, password = (text_field(fields, name) for name in FIELDS)
-    require_valid(username, email, password, settings=auth.settings)
     networks = auth.clients.networks(environ)
     attempt = auth.throttle.registration(networks)
+    errors = account_errors(username, email, password, settings=auth.settings)
+    if errors:
+        if not {"username", "email"} <= errors.keys():
+            attempt.begin()  # the answer says whether the other name is taken
+        refuse_names({"username": username, "email": email}, errors)
     with auth.hash_slots.slot(attempt.claim):
-        attempt.begin()  # counted even if the name is taken, or names could be tried without end
+        attempt.begin()  # counted even if a name is taken, or names could be tried without end
         user = create_user(username, email, password, settings=auth.settings)
     auth.throttle.recognise(user, networks)
     return user
