@@ -28,6 +28,8 @@ SERVERS = {
 }
 NAME = f"wsgiauth_test_{os.getpid()}"
 
+HASH = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # of an unknown password
+
 
 # Files that wait a lot, or long, for others; begun first, they do not keep a worker at the end.
 LONG = {"test_faults.py", "test_browser.py", "test_packaging.py", "test_readme.py"}
@@ -104,6 +106,22 @@ def empty_tables():
     """Leave nothing in the current database to the tests that share it."""
     for model in (AttemptCount, Permission, Session, User):
         model.delete().execute()
+
+
+def insert_users(number, start=0):
+    """Insert users, `user0` and so on, without the rules and without bcrypt."""
+    rows = [
+        {
+            "username": f"User{index}",
+            "username_key": f"user{index}",
+            "email": f"{index}@Example.net",
+            "email_key": f"{index}@example.net",
+            "hashed_password": HASH,
+        }
+        for index in range(start, start + number)
+    ]
+    for first in range(0, number, 1000):  # SQLite takes no more than 32,766 parameters at once
+        User.insert_many(rows[first : first + 1000]).execute()
 
 
 @pytest.fixture

@@ -2,10 +2,19 @@
 
 import pytest
 
+from tests.conftest import insert_users
 from tests.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import Settings, verify_password
-from wsgiauth.accounts import change_password, create_user, find_user
-from wsgiauth.exceptions import TakenError, ValidationError
+from wsgiauth.accounts import (
+    PAGE,
+    change_password,
+    create_user,
+    delete_user,
+    find_user,
+    update_user,
+    user_pages,
+)
+from wsgiauth.exceptions import LastSuperuserError, TakenError, ValidationError
 from wsgiauth.models import Session, User
 
 pytestmark = pytest.mark.every_database
@@ -186,3 +195,160 @@ def test_what_is_no_text_is_nobodys_name(ada, identifier):
 def test_an_older_username_with_a_leading_dash_is_found(ada, database):
     database.execute_sql("UPDATE wsgiauth_user SET username = '-h', username_key = '-h'")
     assert find_user("-H") == ada
+
+
+# Changing and deleting
+
+
+@pytest.fixture
+def grace(database, settings):
+    return create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+
+
+@pytest.fixture
+def root(database, settings):
+    """Return the only superuser."""
+    return create_user("Root", "root@example.org", PASSWORD, settings=settings, is_superuser=True)
+
+
+REMOVALS = pytest.mark.parametrize(
+    "remove",
+    [
+        pytest.param(lambda user: update_user(user, is_superuser=False), id="demoted"),
+        pytest.param(lambda user: update_user(user, is_active=False), id="deactivated"),
+        pytest.param(delete_user, id="deleted"),
+    ],
+)
+
+
+def test_only_the_given_fields_are_changed(ada):
+    ada.is_staff = True
+    ada.save()
+    update_user(ada, username="Augusta", is_superuser=True)
+    assert read(ada).username == "Augusta"
+    assert (read(ada).is_active, read(ada).is_staff, read(ada).is_superuser) == (True, True, True)
+    update_user(ada, email="augusta@example.org", is_staff=False)
+    assert (read(ada).email, read(ada).is_staff) == ("augusta@example.org", False)
+
+
+def test_a_change_with_a_name_that_is_taken_changes_nothing(ada, grace):
+    with pytest.raises(TakenError):
+        update_user(ada, username="grace", is_staff=True)
+    assert (read(ada).username, read(ada).is_staff) == (USERNAME, False)
+
+
+@REMOVALS
+def test_the_last_active_superuser_stays(root, ada, remove):
+    former = User.objects.get(id=ada.id)
+    update_user(former, is_superuser=True)
+    update_user(former, is_active=False)  # an inactive superuser does not count
+    with pytest.raises(LastSuperuserError, match="Root is the last active superuser"):
+        remove(read(root))
+    assert (read(root).is_active, read(root).is_superuser) == (True, True)
+
+
+@REMOVALS
+@pytest.mark.parametrize("flags", [{}, {"is_superuser": True, "is_active": False}], ids=repr)
+def test_others_can_be_removed(root, ada, remove, flags):
+    update_user(ada, **flags)
+    remove(ada)
+    assert not User.objects.filter(id=ada.id, is_superuser=True, is_active=True).exists()
+
+
+@REMOVALS
+def test_a_superuser_beside_another_can_be_removed(root, ada, remove):
+    update_user(ada, is_superuser=True)
+    remove(root)
+    assert list(User.objects.filter(is_superuser=True, is_active=True)) == [ada]
+
+
+def test_the_last_active_superuser_can_be_renamed(root):
+    update_user(root, username="Admin", is_active=True, is_superuser=True)
+    assert read(root).username == "Admin"
+
+
+def test_what_is_stored_decides_who_is_a_superuser(root, ada):
+    stale = read(ada)
+    update_user(ada, is_superuser=True)
+    update_user(root, is_superuser=False)
+    with pytest.raises(LastSuperuserError):
+        update_user(stale, is_active=False)
+
+
+def test_a_deleted_user_takes_sessions_along(ada, grace):
+    Session.insert(id="hers", user=ada.id, expires_at=2**40).execute()
+    delete_user(ada)
+    assert (Session.select().count(), list(User.objects.all())) == (0, [grace])
+
+
+@pytest.mark.parametrize("change", [delete_user, lambda user: update_user(user, is_staff=True)])
+def test_a_user_who_is_gone_is_not_changed(ada, change):
+    delete_user(read(ada))
+    with pytest.raises(User.DoesNotExist):
+        change(ada)
+
+
+# Listing
+
+
+def listed(*arguments, **options):
+    return [user.username for page in user_pages(*arguments, **options) for user, _ in page]
+
+
+def test_users_come_with_their_permissions_the_oldest_account_first(ada, grace):
+    ada.grant("b.b", "a.a")
+    assert list(user_pages()) == [[(ada, ["a.a", "b.b"]), (grace, [])]]
+
+
+def test_without_users_there_is_no_page(database):
+    assert list(user_pages()) == []
+
+
+def test_every_page_is_read_once(database):
+    insert_users(2 * PAGE + 1)
+    assert [len(page) for page in user_pages()] == [PAGE, PAGE, 1]
+    assert listed() == [f"User{index}" for index in range(2 * PAGE + 1)]
+
+
+def test_a_page_takes_two_queries(database, queries):
+    insert_users(PAGE + 1)
+    pages = user_pages()
+    assert len(queries(lambda: next(pages))) == 2
+
+
+@pytest.mark.parametrize(
+    ("limit", "sizes"),
+    [(1, [1]), (PAGE, [PAGE]), (PAGE + 1, [PAGE, 1]), (PAGE + 3, [PAGE, 2])],
+    ids=["one", "a page", "a page and one", "more than there are"],
+)
+def test_users_can_be_limited(database, limit, sizes):
+    insert_users(PAGE + 2)
+    assert [len(page) for page in user_pages(limit=limit)] == sizes
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    ("prefix", "expected"),
+    [
+        pytest.param("a", ["Ada", "a_b", "a%b", "a\\b"], id="one letter"),
+        pytest.param("\uff21D", ["Ada"], id="another spelling"),
+        pytest.param("GRACE@", ["Grace"], id="e-mail"),
+        pytest.param("da", [], id="not the beginning"),
+        pytest.param("a_", ["a_b"], id="underscore"),
+        pytest.param("a%", ["a%b"], id="per cent"),
+        pytest.param("a\\", ["a\\b"], id="backslash"),
+        pytest.param("é", ["Élan"], id="accent"),
+        pytest.param("e", [], id="no accent"),
+        pytest.param("'", [], id="quote"),
+        pytest.param("a b", [], id="space"),
+        pytest.param("a\0", [], id="NUL"),
+        pytest.param("a\udcff", [], id="byte that is not UTF-8"),
+        pytest.param("a" * 255, [], id="longer than any name"),
+    ],
+)
+def test_users_can_be_chosen_by_the_beginning_of_either_name(
+    ada, grace, settings, prefix, expected
+):
+    for number, username in enumerate(("a_b", "a%b", "a\\b", "Élan")):
+        create_user(username, f"{number}@example.org", PASSWORD, settings=settings)
+    assert listed(prefix) == expected

@@ -1,7 +1,8 @@
 """Many at once: processes race for a name or a schema, threads for a user."""
 
+import random
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 
 import pytest
@@ -11,7 +12,8 @@ from webtest import TestApp
 from tests.conftest import SERVERS, empty_tables
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, SPAWN, USERNAME, echo, serving, spawned
 from wsgiauth import AuthMiddleware, Settings, schema, sessions, storage
-from wsgiauth.accounts import change_password, create_user
+from wsgiauth.accounts import change_password, create_user, delete_user, update_user
+from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.models import Session, User
 from wsgiauth.tokens import Tokens
 
@@ -115,6 +117,29 @@ def test_of_eight_processes_that_migrate_one_does(in_processes, database, settin
     runner.down(migrations[0])
     applied = in_processes(migrate, settings.DATABASE_URL)
     assert sorted(applied) == [[]] * 7 + [migrations]
+
+
+def remove_superusers(url):
+    """Demote, deactivate and delete superusers, in any order, as long as that is permitted."""
+    storage.open_database(url)
+    removals = (
+        lambda user: update_user(user, is_superuser=False),
+        lambda user: update_user(user, is_active=False),
+        delete_user,
+    )
+    superusers = list(User.objects.filter(is_superuser=True))
+    random.shuffle(superusers)
+    for user in superusers:
+        with suppress(LastSuperuserError, User.DoesNotExist):
+            random.choice(removals)(user)  # noqa: S311 - for variety
+
+
+@pytest.mark.every_database
+def test_eight_processes_that_remove_every_superuser_leave_one(in_processes, database, settings):
+    for number in range(PROCESSES):
+        create_user(f"root{number}", f"{number}@x", PASSWORD, settings=settings, is_superuser=True)
+    in_processes(remove_superusers, settings.DATABASE_URL)
+    assert User.objects.filter(is_superuser=True, is_active=True).count() == 1
 
 
 # Threads

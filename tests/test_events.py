@@ -460,7 +460,16 @@ IN_CODE = [
         id="revoke",
     ),
     pytest.param(delete_twice, [("user_deleted", USERNAME, None, None)], id="deletion"),
-    pytest.param(change(username="Augusta"), [], id="another name"),
+    pytest.param(
+        change(username="Augusta"),
+        [("names_changed", "Augusta", None, "username")],
+        id="another username",
+    ),
+    pytest.param(
+        change(email="augusta@example.org"),
+        [("names_changed", USERNAME, None, "email")],
+        id="another e-mail",
+    ),
     pytest.param(lambda scene: scene.ada.save(), [], id="nothing to save"),
     pytest.param(lambda scene: scene.ada.grant(), [], id="nothing to grant"),
     pytest.param(

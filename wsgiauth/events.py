@@ -25,6 +25,7 @@ CHANGES = (
     "login",
     "logout",
     "password_changed",
+    "names_changed",
     "rights_changed",
     "user_deleted",
 )

@@ -43,6 +43,15 @@ class TakenError(ValidationError):
     code = "taken"
 
 
+class LastSuperuserError(WsgiAuthError):
+    """A change would leave no active superuser."""
+
+    def __init__(self, username: str) -> None:
+        super().__init__(
+            f"{username} is the last active superuser: make another user a superuser first"
+        )
+
+
 class RequestError(WsgiAuthError):
     """A request to /auth is refused before it reaches its purpose.
 

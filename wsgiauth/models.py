@@ -40,6 +40,7 @@ class User(_Model):
     """
 
     objects: ClassVar["UserObjects[User]"]
+    DoesNotExist: ClassVar[type[peewee.DoesNotExist]]
 
     id = peewee.BigAutoField()
     username = peewee.CharField(max_length=names.USERNAME_MAX_LENGTH)
@@ -215,6 +216,8 @@ class User(_Model):
             flags = {flag for flag in ("is_staff", "is_superuser") if getattr(self, flag)}
         elif "hashed_password" in changed:
             events.emit("password_changed", user_id=self.id)
+        for name in () if is_new else sorted({"username", "email"} & changed):
+            events.emit("names_changed", user_id=self.id, reason=name)
         for flag in sorted(flags):
             self._report_rights(flag, ["on" if getattr(self, flag) else "off"])
 
@@ -245,6 +248,7 @@ class Session(_Model):
 class Permission(_Model):
     """One permission, `<app>.<action>`, that one user holds."""
 
+    user_id: int
     user = peewee.ForeignKeyField(User, on_delete="CASCADE")
     name = peewee.CharField(max_length=names.PERMISSION_MAX_LENGTH)
 
