@@ -78,7 +78,7 @@ setup(
         "Typing :: Typed",
     ],
     python_requires=">=3.11",
-    packages=["wsgiauth", "wsgiauth.endpoints"],
+    packages=["wsgiauth", "wsgiauth.commands", "wsgiauth.endpoints"],
     py_modules=["sample_wsgi"],
     package_data={
         "wsgiauth": ["py.typed", "openapi.json", "data/*.txt", "migrations/*.py", "templates/*"],

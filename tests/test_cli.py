@@ -4,20 +4,44 @@ import io
 import json
 import os
 import pty
+import re
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from tests.conftest import insert_users
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
-from wsgiauth import Settings, User, sessions, verify_password
-from wsgiauth.accounts import create_user
+from wsgiauth import Settings, User, __version__, sessions, verify_password
+from wsgiauth.accounts import PAGE, create_user
 from wsgiauth.cli import main
 from wsgiauth.settings import PER_ADDRESS
 from wsgiauth.throttle import Throttle
 from wsgiauth.tokens import Tokens
+
+# What is set on developers' machines, on servers, in containers and in CI.
+OTHER_VARIABLES = """
+    AWS_ACCESS_KEY_ID AWS_REGION AWS_SECRET_ACCESS_KEY AWS_SECRET_KEY APP_ENV API_KEY ALGORITHM
+    BASE_URL CACHE_URL CELERY_BROKER_URL CI COLUMNS COMPOSE_PROJECT_NAME COOKIE_DOMAIN COOKIES
+    COOKIE_PASSWORD COOKIE_SECRET CSRF_TRUSTED_ORIGIN_HOSTS DATABASE DATABASE_HOST DATABASE_NAME
+    DATABASE_PASSWORD DATABASE_PORT DATABASE_SSL DATABASE_TYPE DATABASE_USER DATABASE_USERNAME
+    DB_URL DEBUG DISPLAY DJANGO_SECRET_KEY DJANGO_SETTINGS_MODULE DOMAIN EDITOR EMAIL_HOST ENV
+    FLASK_APP FLASK_SECRET_KEY GITHUB_TOKEN GPG_KEY GUNICORN_CMD_ARGS HOME HOST HOSTNAME HTTP_PROXY
+    INVOCATION_ID JAVA_HOME JOURNAL_STREAM JWT_EXPIRATION JWT_EXPIRES_IN JWT_KEY JWT_PRIVATE_KEY
+    JWT_SECRET JWT_SECRET_KEY KUBERNETES_PORT LANG LC_ALL LESS LISTEN_FDS LOGNAME LOG_LEVEL
+    LS_COLORS MAIL MAILTO MAX_THREADS MIN_LENGTH MYSQL_DATABASE MYSQL_PASSWORD MYSQL_ROOT_PASSWORD
+    NODE_ENV NO_PROXY OLDPWD PAGER PASSWORD PATH PGDATABASE PGHOST PGPASSWORD PORT POSTGRES_DB
+    POSTGRES_PASSWORD PS1 PWD PYTHONPATH PYTHONUNBUFFERED PYTHON_VERSION RAILS_MASTER_KEY
+    REDIS_URL REGISTRY REGISTRY_URL ROUNDS SECRET SECRETS SECRET_KEY_BASE SECRET_TOKEN
+    SECURE_COOKIES SENTRY_DSN SERVER_NAME SESSION_COOKIE_SECURE SESSION_SECRET SHELL SHLVL SITE_ID
+    SITE_URL SSH_AUTH_SOCK TEMPLATE_DIR TEMPLATES_DIR TERM TEST_DATABASE_URL THREADS TMPDIR
+    TRUSTED_HOSTS TRUSTED_PROXIES TZ USER USERNAME VIRTUAL_ENV WEB_CONCURRENCY WORKERS
+    XDG_RUNTIME_DIR _
+"""
 
 CREATE = ["--username", USERNAME, "--email", EMAIL, "--password-stdin"]
 
@@ -90,7 +114,38 @@ def test_a_taken_name_is_refused(wsgiauth, person):
 def test_a_script_is_not_asked_for_what_it_left_out(wsgiauth):
     status, _, errors = wsgiauth("createuser")
     assert status == 1
-    assert "--username, --email and --password-stdin" in errors
+    assert errors.endswith("so give --username, --email and --password-stdin\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "missing"),
+    [
+        pytest.param(
+            ["createuser", "--username", "grace", "--password-stdin"], "--email", id="createuser"
+        ),
+        pytest.param(["changepassword", "ada"], "--password-stdin", id="changepassword"),
+        pytest.param(["deleteuser", "ada"], "--yes", id="deleteuser"),
+    ],
+)
+def test_a_script_is_told_the_options_that_its_command_lacks(wsgiauth, person, argv, missing):
+    reason = f"wsgiauth: standard input is not a terminal, so give {missing}\n"
+    assert wsgiauth(*argv, stdin="four other words\n") == (1, "", reason)
+
+
+@pytest.mark.parametrize(
+    ("username", "email", "messages"),
+    [
+        pytest.param("ada", "nowhere", "This username is taken. Enter an e-mail", id="e-mail"),
+        pytest.param("a b", EMAIL, "This e-mail address is taken. A username", id="username"),
+    ],
+)
+def test_a_malformed_name_does_not_hide_that_the_other_is_taken(
+    wsgiauth, person, username, email, messages
+):
+    names = ("--username", username, "--email", email, "--password-stdin")
+    status, _, errors = wsgiauth("createuser", *names, stdin="short\n")
+    assert (status, errors.startswith(f"wsgiauth: {messages}")) == (1, True)
+    assert errors.endswith("A password has at least 8 characters.\n")
 
 
 def test_changepassword_ends_all_sessions(wsgiauth, person, bearer, settings):
@@ -134,6 +189,41 @@ def test_users_is_a_table(wsgiauth, person):
 def test_users_can_be_json(wsgiauth, person):
     _, output, _ = wsgiauth("users", "--json")
     assert [user["username"] for user in json.loads(output)] == ["Ada"]
+    assert wsgiauth("users", "nobody", "--json")[1] == "[]\n"
+
+
+def test_users_can_be_chosen_by_prefix_and_limited(wsgiauth, person):
+    insert_users(3)
+    _, output, _ = wsgiauth("users", "USER", "--limit", "2", "--json")
+    assert [user["username"] for user in json.loads(output)] == ["User0", "User1"]
+
+
+def test_all_pages_of_users_are_one_document_and_one_table(wsgiauth, person):
+    insert_users(PAGE)
+    _, output, _ = wsgiauth("users", "--json")
+    assert len(json.loads(output)) == PAGE + 1
+    heading, *rows = wsgiauth("users")[1].splitlines()
+    assert (heading.split()[0], len(rows)) == ("id", PAGE + 1)
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["table", "JSON"])
+def test_the_memory_for_users_does_not_grow_with_their_number(
+    wsgiauth, person, monkeypatch, options
+):
+    def peak():
+        with Path(os.devnull).open("w") as nowhere:
+            monkeypatch.setattr(sys, "stdout", nowhere)
+            tracemalloc.start()
+            assert main(["users", *options]) == 0
+            _, most = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+        return most
+
+    insert_users(PAGE)
+    peak()  # whatever is loaded only once
+    few = peak()
+    insert_users(3 * PAGE, start=PAGE)
+    assert peak() < 2 * few
 
 
 def test_sessions_lists_those_that_live(wsgiauth, person, settings):
@@ -145,6 +235,123 @@ def test_sessions_lists_those_that_live(wsgiauth, person, settings):
     heading, row = output.splitlines()
     assert heading.split() == ["session", "began", "ends"]
     assert row.split()[0] == session_id
+
+
+def test_set_changes_what_is_given(wsgiauth, person):
+    _, output, _ = wsgiauth("set", "ada", "--username", "Augusta", "--superuser", "--staff")
+    assert output == f"Augusta ({EMAIL}) has staff: yes, superuser: yes.\n"
+    wsgiauth("createsuperuser", *CREATE[2:], "--username=G", "--email=g@x", stdin=PASSWORD)
+    _, output, _ = wsgiauth("set", "--no-superuser", "--email", "a@x", "augusta")
+    assert output == "Augusta (a@x) has staff: yes, superuser: no.\n"
+    changed = User.objects.get(id=person.id)
+    assert (changed.username, changed.email) == ("Augusta", "a@x")
+    assert (changed.is_staff, changed.is_superuser) == (True, False)
+
+
+def test_set_that_is_refused_changes_nothing(wsgiauth, person, settings):
+    create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    status, _, errors = wsgiauth("set", "ada", "--username=grace", "--email=nowhere", "--staff")
+    assert status == 1
+    assert errors == (
+        "wsgiauth: This username is taken. Enter an e-mail address such as ada@example.org.\n"
+    )
+    assert (stored().email, stored().is_staff) == (EMAIL, False)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        pytest.param(["deactivate", "ada"], id="deactivate"),
+        pytest.param(["set", "ada", "--no-superuser", "--username", "x"], id="set --no-superuser"),
+        pytest.param(["deleteuser", "ada", "--yes"], id="deleteuser"),
+    ],
+)
+def test_the_last_active_superuser_stays(wsgiauth, argv):
+    wsgiauth("createsuperuser", *CREATE, stdin=PASSWORD)
+    reason = "Ada is the last active superuser: make another user a superuser first"
+    assert wsgiauth(*argv) == (1, "", f"wsgiauth: {reason}\n")
+    assert (stored().is_active, stored().is_superuser) == (True, True)
+
+
+def test_deleteuser_by_a_script_deletes(wsgiauth, person):
+    assert wsgiauth("deleteuser", "ada", "--yes") == (0, "Deleted Ada.\n", "")
+    assert User.objects.count() == 0
+
+
+class Terminal(io.StringIO):
+    """A terminal on which a person answers a question, perhaps after something else happens."""
+
+    def __init__(self, answer, before=lambda: None):
+        super().__init__(answer)
+        self.before = before
+
+    def isatty(self):
+        return True
+
+    def readline(self, *arguments):
+        self.before()
+        return super().readline(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_deleted"),
+    [("y\n", True), (" YES \n", True), ("n\n", False), ("\n", False), ("ada\n", False)],
+)
+def test_deleteuser_asks_a_person(
+    wsgiauth, monkeypatch, capsys, settings, person, answer, is_deleted
+):
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    status = main(["deleteuser", "ada"])
+    captured = capsys.readouterr()
+    assert f"Delete Ada ({EMAIL}) with all sessions and permissions? [y/N] " in captured.out
+    assert (status, User.objects.count()) == ((0, 0) if is_deleted else (1, 1))
+    assert captured.err == ("" if is_deleted else "wsgiauth: nothing was deleted\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        pytest.param(["--username", "ada"], "This username is taken.", id="taken"),
+        pytest.param(["--email", "nowhere"], "Enter an e-mail address such", id="malformed"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_is_asked(
+    wsgiauth, monkeypatch, capsys, person, options, reason
+):
+    monkeypatch.setattr(sys, "stdin", Terminal(""))
+    assert main(["createuser", *options]) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.startswith(f"wsgiauth: {reason}")) == ("", True)
+
+
+def test_a_user_who_is_deleted_meanwhile_is_refused(wsgiauth, monkeypatch, capsys, person):
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n", before=person.delete_instance))
+    assert main(["deleteuser", "ada"]) == 1
+    assert capsys.readouterr().err == "wsgiauth: the user was deleted meanwhile\n"
+
+
+def test_a_username_cannot_be_an_option(wsgiauth):
+    names = ("--username=-h", *CREATE[2:])
+    refused = (1, "", "wsgiauth: A username cannot begin with -.\n")
+    assert wsgiauth("createuser", *names, stdin=PASSWORD) == refused
+
+
+def test_an_older_username_that_looks_like_an_option_stands_after_two_dashes(
+    wsgiauth, person, database
+):
+    database.execute_sql("UPDATE wsgiauth_user SET username = '-h', username_key = '-h'")
+    assert wsgiauth("deactivate", "--", "-h")[:1] == (0,)
+    assert not User.objects.get().is_active
+    assert wsgiauth("set", "--username", "harry", "--", "-h")[0] == 0
+    assert User.objects.get().username == "harry"
+
+
+def test_logout_of_all_users_ends_all_sessions(wsgiauth, person, bearer, settings):
+    grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    for user in (person, grace, grace):
+        bearer(user)
+    assert wsgiauth("logout", "--all") == (0, "Ended 3 sessions of all users.\n", "")
+    assert wsgiauth("logout", "--all") == (0, "Ended 0 sessions of all users.\n", "")
 
 
 def test_logout_ends_all_sessions(wsgiauth, person, bearer):
@@ -246,6 +453,35 @@ def test_a_bad_file_of_breached_passwords_is_named(command, wsgiauth, monkeypatc
     assert "'/no/such/file' does not exist" in complaint
 
 
+@pytest.mark.parametrize(
+    ("variable", "setting"),
+    [
+        ("JWT_EXPIRY_MINUTE", "JWT_EXPIRY_MINUTES"),
+        ("JWT_EXPIRES_MINUTES", "JWT_EXPIRY_MINUTES"),
+        ("BCRYPT_ROUND", "BCRYPT_ROUNDS"),
+        ("PASSWORD_MIN_LENGHT", "PASSWORD_MIN_LENGTH"),
+        ("LOGIN_FAILURE_PER_ACCOUNT", "LOGIN_FAILURES_PER_ACCOUNT"),
+        ("TRUSTED_ORIGIN", "TRUSTED_ORIGINS"),
+        ("cookie_secure", "COOKIE_SECURE"),
+        ("WSGIAUTH_REGISTRATION", "REGISTRATION"),
+    ],
+)
+def test_check_names_a_variable_that_is_nearly_a_setting(wsgiauth, monkeypatch, variable, setting):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv(variable, "10")
+    monkeypatch.delenv(setting, raising=False)
+    note = f"note: {variable} is not a setting and is ignored; the similar {setting} is not set.\n"
+    assert note in wsgiauth("check")[1]
+
+
+def test_check_says_nothing_of_other_variables(wsgiauth, monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("SECRET_KEYS", "of another program, since the setting is set")
+    for name in OTHER_VARIABLES.split():
+        monkeypatch.setenv(name, "1")
+    assert "is not a setting" not in wsgiauth("check")[1]
+
+
 @pytest.mark.parametrize("command", ["users", "purge", "check", "logout ada", "grant ada a.b"])
 def test_a_file_that_is_not_there_is_not_made_by_the_way(command, wsgiauth, monkeypatch, tmp_path):
     path = tmp_path / "elsewhere.db"
@@ -280,7 +516,7 @@ def test_check_of_a_database_in_memory_has_no_file_to_warn_of(wsgiauth, monkeypa
         pytest.param(["activate", "nobody"], "there is no user 'nobody'", id="no user"),
         pytest.param(["users", "--database", "x://y"], "DATABASE_URL must begin", id="bad url"),
         pytest.param(
-            ["users", "--database", "mysql://root:canary@127.0.0.1:1/x"],
+            ["users", "--database", "mysql://root@127.0.0.1:1/x"],
             "DATABASE_URL cannot be opened",
             id="no server",
         ),
@@ -291,7 +527,6 @@ def test_a_refusal_is_one_line(wsgiauth, argv, reason):
     assert (status, output) == (1, "")
     assert errors.startswith(f"wsgiauth: {reason}")
     assert errors.count("\n") == 1
-    assert "canary" not in errors
 
 
 def test_a_database_that_fails_later_is_a_refusal(wsgiauth, database):
@@ -306,8 +541,13 @@ def test_a_database_that_fails_later_is_a_refusal(wsgiauth, database):
 @pytest.mark.parametrize(
     "argv",
     [
-        pytest.param([], id="no command"),
         pytest.param(["dance"], id="unknown command"),
+        pytest.param(["set", "ada"], id="nothing to set"),
+        pytest.param(["logout"], id="nobody to log out"),
+        pytest.param(["logout", "ada", "--all"], id="one user and all users"),
+        pytest.param(["users", "--limit", "0"], id="no users"),
+        pytest.param(["users", "--limit", "x"], id="no number of users"),
+        pytest.param(["users", "--database", ""], id="empty URL"),
         pytest.param(["activate"], id="no user"),
         pytest.param(["grant", "ada", "reports"], id="no permission"),
     ],
@@ -317,6 +557,88 @@ def test_wrong_usage_exits_with_2(wsgiauth, argv, capsys):
         wsgiauth(*argv)
     assert exit_.value.code == 2
     assert "usage: wsgiauth" in capsys.readouterr().err
+
+
+def test_without_a_command_the_help_is_printed(wsgiauth):
+    status, output, errors = wsgiauth()
+    assert (status, errors) == (0, "")
+    assert output.startswith("usage: wsgiauth")
+    assert "createsuperuser" in output
+
+
+def printed(capsys, *argv):
+    with pytest.raises(SystemExit) as exit_:
+        main(argv)
+    captured = capsys.readouterr()
+    return exit_.value.code, captured.out, captured.err
+
+
+def test_the_version_is_printed(capsys):
+    assert printed(capsys, "--version") == (0, f"wsgiauth {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("mistyped", "suggestion"),
+    [
+        ("createsuperusr", "; did you mean 'createsuperuser'?"),
+        ("delete", "; did you mean 'deleteuser'?"),
+        ("dance", ""),
+    ],
+)
+def test_a_mistyped_command_gets_a_suggestion(capsys, mistyped, suggestion):
+    status, _, errors = printed(capsys, mistyped)
+    complaint = f"wsgiauth: error: there is no command '{mistyped}'{suggestion}\n"
+    assert (status, errors.endswith(complaint)) == (2, True)
+
+
+def test_every_option_has_help(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # a short entry and its help stand on one line
+    names = re.findall(r"^    (\w+)", printed(capsys, "--help")[1], re.MULTILINE)
+    assert "deleteuser" in names
+    for name in names:
+        _, text, _ = printed(capsys, name, "--help")
+        entries = re.findall(r"^  (\S.*(?:\n {10,}\S.*)*)", text, re.MULTILINE)
+        assert [entry for entry in entries if not re.search(r"\s{2,}\S", entry)] == []
+
+
+@pytest.mark.parametrize(
+    ("url", "is_visible"),
+    [
+        pytest.param("mysql://root:canary@127.0.0.1:1/x", True, id="before the host"),
+        pytest.param("postgresql://127.0.0.1:1/x?password=canary", True, id="parameter"),
+        pytest.param("mysql://root@127.0.0.1:1/x", False, id="no password"),
+    ],
+)
+def test_a_password_among_the_arguments_is_warned_of(wsgiauth, monkeypatch, url, is_visible):
+    _, _, errors = wsgiauth("users", "--database", url)
+    assert errors.startswith("warning: other users of this machine") is is_visible
+    assert "canary" not in errors
+    monkeypatch.setenv("DATABASE_URL", url)
+    for argv, stdin in (([], ""), (["--database", "-"], url)):
+        status, _, errors = wsgiauth("users", *argv, stdin=stdin)
+        assert (status, errors.count("\n"), "warning" in errors) == (1, 1, False)
+
+
+def test_a_script_gives_the_url_and_then_the_password(wsgiauth, monkeypatch, settings):
+    url = settings.DATABASE_URL
+    monkeypatch.setenv("DATABASE_URL", "x://y")
+    stdin = f"{url}\n{PASSWORD}\n"
+    assert wsgiauth("createuser", *CREATE, "--database", "-", stdin=stdin)[0] == 0
+    assert verify_password(PASSWORD, stored().hashed_password)
+
+
+def test_standard_input_without_a_url_is_refused(wsgiauth):
+    refused = (1, "", "wsgiauth: the input ended too early\n")
+    assert wsgiauth("users", "--database", "-") == refused
+    with pytest.raises(SystemExit):
+        wsgiauth("users", "--database", "-", stdin="\n")
+
+
+def test_the_url_is_not_shown_when_it_is_typed(settings, person):
+    url = settings.DATABASE_URL.encode()
+    answers = [(b"Database URL: ", url + b"\n")]
+    status, screen = talk(settings, "users", "--database", "-", answers=answers)
+    assert (status, EMAIL in screen, url.decode() in screen) == (0, True, False)
 
 
 @pytest.mark.parametrize("name", ["SECRET_KEY", "SECRET_KEY_FALLBACKS"])
@@ -378,19 +700,17 @@ def test_createsuperuser_asks_until_the_answers_will_do(settings, database):
     assert "Created superuser Ada." in screen
     assert "A username cannot contain spaces" in screen
     assert "The two passwords differ" in screen
+    rules, _, _ = screen.partition("Password: ")
+    assert "at least 8 characters and at most 72 bytes" in rules
     assert "unrelated" not in screen
 
 
-class InterruptedTerminal(io.StringIO):
-    def isatty(self):
-        return True
-
-    def readline(self, *_):
-        raise KeyboardInterrupt
+def interrupt():
+    raise KeyboardInterrupt
 
 
 def test_an_interrupted_command_says_nothing_more(wsgiauth, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stdin", InterruptedTerminal())
+    monkeypatch.setattr(sys, "stdin", Terminal("", before=interrupt))
     assert main(["createuser"]) == 130
     assert capsys.readouterr().err == "\n"
 
@@ -432,7 +752,7 @@ def test_a_taken_name_and_a_common_password_are_asked_for_again(settings, person
         ],
     )
     assert status == 0
-    assert "That is taken." in screen
+    assert "This username is taken." in screen
     assert "one of the most common" in screen
 
 

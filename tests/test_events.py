@@ -525,6 +525,23 @@ BY_COMMAND = [
         id="logout",
     ),
     pytest.param(run("logout", "ada"), [], id="logout without sessions"),
+    pytest.param(
+        lambda scene: (scene.log_in(), scene.command("logout", "--all")),
+        [LOGIN, ("logout", None, None, "all sessions of all users")],
+        id="logout --all",
+    ),
+    pytest.param(run("logout", "--all"), [], id="logout --all without sessions"),
+    pytest.param(
+        run("set", "ada", "--username", "Augusta", "--staff"),
+        [
+            ("names_changed", "Augusta", None, "username"),
+            rights("is_staff on", "Augusta"),
+        ],
+        id="set",
+    ),
+    pytest.param(
+        run("deleteuser", "ada", "--yes"), [("user_deleted", USERNAME, None, None)], id="deleteuser"
+    ),
     pytest.param(run("users"), [], id="users"),
 ]
 

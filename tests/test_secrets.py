@@ -606,7 +606,7 @@ def test_no_secret_shows_on_the_command_line(settings, site, run, watch):
     [
         pytest.param(["--database", "mysql://ada:canary@127.0.0.1/x", "users"], id="too early"),
         pytest.param(["users", "--databse", "mysql://ada:canary@127.0.0.1/x"], id="misspelt"),
-        pytest.param(["users", "mysql://ada:canary@127.0.0.1/x"], id="bare"),
+        pytest.param(["purge", "mysql://ada:canary@127.0.0.1/x"], id="bare"),
     ],
 )
 def test_wrong_usage_shows_no_password_of_the_database(run, watch, argv):

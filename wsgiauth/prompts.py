@@ -1,4 +1,4 @@
-"""Asking the person at the terminal, until the answer follows the rules."""
+"""Questions to the person at the terminal, repeated until the answer follows the rules."""
 
 import getpass
 import sys
@@ -7,42 +7,65 @@ from collections.abc import Callable
 from wsgiauth.exceptions import WsgiAuthError
 
 
-class NobodyToAskError(WsgiAuthError):
-    """A question, and no terminal to put it on."""
+class NoTerminalError(WsgiAuthError):
+    """A command has to ask, and standard input is not a terminal.
 
-    def __init__(self) -> None:
-        super().__init__(
-            "there is nobody to ask: give --username, --email and --password-stdin in scripts"
-        )
+    Args:
+        options: What scripts give instead of an answer.
+    """
+
+    def __init__(self, options: tuple[str, ...]) -> None:
+        *others, last = options
+        wanted = f"{', '.join(others)} and {last}" if others else last
+        super().__init__(f"standard input is not a terminal, so give {wanted}")
+
+
+def require_terminal(*options: str) -> None:
+    """Check that standard input is a terminal.
+
+    Args:
+        options: What scripts give instead of an answer.
+
+    Raises:
+        NoTerminalError: It is not; the message names the options.
+    """
+    if not sys.stdin.isatty():
+        raise NoTerminalError(options)
 
 
 def ask(prompt: str, problem_of: Callable[[str], str | None]) -> str:
     """Return the answer to `prompt`, asked for again as long as there is a problem with it.
 
     Raises:
-        NobodyToAskError: Standard input is not a terminal.
         EOFError: The person has ended the input.
     """
-    return _until_in_order(lambda: input(prompt), problem_of)
+    return _first_valid(lambda: input(prompt), problem_of)
 
 
-def ask_password(problem_of: Callable[[str], str | None]) -> str:
-    """Return a new password, typed twice and never shown.
+def ask_password(rules: str, problem_of: Callable[[str], str | None]) -> str:
+    """Show the rules and return a new password, typed twice and never shown.
 
     Raises:
-        NobodyToAskError: Standard input is not a terminal.
         EOFError: The person has ended the input.
     """
+    print(rules, file=sys.stderr)
     while True:
-        password = _until_in_order(lambda: getpass.getpass("Password: "), problem_of)
+        password = _first_valid(lambda: getpass.getpass("Password: "), problem_of)
         if getpass.getpass("Password (again): ") == password:
             return password
         print("The two passwords differ; try again.", file=sys.stderr)
 
 
-def _until_in_order(question: Callable[[], str], problem_of: Callable[[str], str | None]) -> str:
-    if not sys.stdin.isatty():
-        raise NobodyToAskError
+def confirm(question: str) -> bool:
+    """Return whether the person answers yes; every other answer is no.
+
+    Raises:
+        EOFError: The person has ended the input.
+    """
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _first_valid(question: Callable[[], str], problem_of: Callable[[str], str | None]) -> str:
     while True:
         answer = question()
         problem = problem_of(answer)

@@ -23,6 +23,8 @@ _FIND = Statement(
     )
 )
 
+_LATEST = 2**63 - 1  # the largest `expires_at`
+
 
 def start(user: User, tokens: Tokens) -> str | None:
     """Begin a login of `user` and return its access token.
@@ -99,6 +101,20 @@ def end_all(user: User) -> int:
         ended: int = Session.delete().where(Session.user == user.id).execute()
     if ended:
         events.emit("logout", user_id=user.id, reason="all sessions")
+    return ended
+
+
+def end_everyone() -> int:
+    """End all logins of all users and return how many there were.
+
+    A few at a time, so that requests go on meanwhile. A login that begins meanwhile may stay.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    ended = purge_expired(Session, _LATEST)
+    if ended:
+        events.emit("logout", reason="all sessions of all users")
     return ended
 
 

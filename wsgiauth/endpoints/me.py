@@ -23,8 +23,13 @@ def show(environ: WSGIEnvironment, auth: Auth) -> Response:
     return json_response(profile(identity.user))
 
 
-def profile(user: User) -> dict[str, object]:
-    """Return what a user may know about themselves, ready for JSON."""
+def profile(user: User, permissions: list[str] | None = None) -> dict[str, object]:
+    """Return what a user may know about themselves, ready for JSON.
+
+    Args:
+        user: Whose profile it is.
+        permissions: The user's, sorted, where they have been read already.
+    """
     return {
         "id": user.id,
         "username": user.username,
@@ -33,5 +38,5 @@ def profile(user: User) -> dict[str, object]:
         "is_staff": user.is_staff,
         "is_superuser": user.is_superuser,
         "created_at": utc_text(user.created_at),
-        "permissions": sorted(user.permissions),
+        "permissions": sorted(user.permissions) if permissions is None else permissions,
     }
