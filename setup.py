@@ -42,6 +42,8 @@ TEST = [
     "hypothesis>=6.100",
     "coverage>=7.10",
     "PasteDeploy>=3.1",
+    "openapi-python-client>=0.29",
+    "openapi-spec-validator>=0.9",
     "schemathesis>=4.32",
     "selenium>=4.20",
     *DRIVERS["postgres"],
