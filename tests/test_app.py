@@ -206,8 +206,8 @@ def test_a_malformed_form_is_refused(client, body):
 )
 def test_a_body_of_16_kib_is_read_and_one_of_more_is_not(client, headers, start, end):
     fitting = start + b"x" * (16 * 1024 - len(start + end)) + end
-    for path, status in (("/auth/register", 422), ("/auth/login", 401)):
-        client.post(path, fitting, headers=headers, status=status)
+    for path in POST_PATHS:
+        client.post(path, fitting, headers=headers, status=422)
         refused = client.post(path, fitting + b" ", headers=headers, status=413)
         assert refused.json["code"] == "too_large"
 
@@ -369,6 +369,11 @@ def test_an_account_deactivated_as_it_registers_is_led_to_the_login_page(client)
     )
     answer = client.post("/auth/register", FIELDS, headers=SAME_ORIGIN, status=303)
     assert answer.headers["Location"] == "/auth/login"
+    assert "Set-Cookie" not in answer.headers
+    grace = {**FIELDS, "username": "Grace", "email": "grace@example.org"}
+    answer = client.post(
+        "/auth/register", grace, headers={"Accept": "application/json"}, status=201
+    )
     assert "Set-Cookie" not in answer.headers
 
 

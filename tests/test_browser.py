@@ -332,6 +332,27 @@ def test_a_second_cookie_of_our_name_makes_anonymous(visitor, ada):
     assert visitor.heading == "Log in"
 
 
+LOG_IN_BY_FETCH = """
+const [fields, done] = arguments;
+const body = new URLSearchParams(fields);
+const headers = {Accept: "application/json"};
+fetch("/auth/login", {method: "POST", headers, body}).then(
+  async (answer) => done([answer.status, await answer.json(), document.cookie]));
+"""
+
+
+def test_a_script_of_the_site_logs_in_without_seeing_the_token(visitor, ada):
+    visitor.open("/")
+    fields = {"username": USERNAME, "password": "wrong", "next": "/members"}
+    status, refused, _ = visitor.browser.execute_async_script(LOG_IN_BY_FETCH, fields)
+    assert (status, refused["code"]) == (401, "invalid_credentials")
+    fields["password"] = PASSWORD
+    answer = visitor.browser.execute_async_script(LOG_IN_BY_FETCH, fields)
+    assert answer == [200, {"detail": "Logged in.", "next": "/members"}, ""]
+    visitor.open("/members")
+    assert visitor.heading == "Members"
+
+
 LINK = "<a href='{}'>Go</a>"
 FORM = "<form action='{}' method=post><button>Go</button></form>"
 

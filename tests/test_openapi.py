@@ -60,6 +60,7 @@ REQUESTS = [
             (JSON, "{}", {"CONTENT_LENGTH": ""}),
         )
     ),
+    ("POST", "/login", JSON, json.dumps({**ADA, "password": "wrong"})),
     ("GET", "/register", {}),
     ("GET", "/login", {}),
     ("GET", "/openapi.json", {}),

@@ -13,6 +13,7 @@ from wsgiauth.exceptions import RequestError
 from wsgiauth.request import (
     FORM,
     JSON,
+    asks_for_json,
     content_type,
     prefers_html,
     query_field,
@@ -95,6 +96,27 @@ def test_html_is_for_clients_that_prefer_it(accept, expected):
 
 def test_a_client_that_does_not_say_gets_json():
     assert not prefers_html({})
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        pytest.param("application/json", True, id="JSON"),
+        pytest.param("Application/JSON;q=0.1", True, id="JSON in another letter case"),
+        pytest.param("application/json, text/plain, */*", True, id="axios"),
+        pytest.param("application/json, text/html", True, id="both alike"),
+        pytest.param("text/html, application/json;q=0.9", False, id="HTML rather"),
+        pytest.param("*/*, application/json;q=0.9", False, id="anything rather"),
+        pytest.param("application/json;q=0, */*", False, id="anything but JSON"),
+        pytest.param(BROWSER["Accept"], False, id="browser"),
+        pytest.param("*/*", False, id="fetch and curl by default"),
+        pytest.param("application/jsonp", False, id="another type"),
+        pytest.param("", False, id="nothing"),
+        pytest.param(f"application/json{' ' * 4096}", False, id="too long"),
+    ],
+)
+def test_json_for_a_form_is_for_clients_that_name_it(accept, expected):
+    assert asks_for_json({"HTTP_ACCEPT": accept}) is expected
 
 
 @pytest.mark.promise(19)

@@ -43,8 +43,7 @@ class AuthApp:
                 environ, error.status, error.code, error.detail, headers=error.headers
             )
         except ValidationError as error:
-            detail = "The account cannot be made as it is described."
-            response = problem(error.status, error.code, detail, errors=error.errors)
+            response = problem(error.status, error.code, error.detail, errors=error.errors)
         except FAILURES as error:
             storage.report_failure(error)
             response = unavailable(environ)

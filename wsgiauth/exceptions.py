@@ -20,16 +20,18 @@ class MiddlewareMissingError(WsgiAuthError, RuntimeError):
 
 
 class ValidationError(WsgiAuthError, ValueError):
-    """New account data breaks a rule.
+    """A field of a request, or of a new account, breaks a rule.
 
     Attributes:
         errors: Messages for a person, by field name.
         status: The HTTP status that says so.
         code: A stable, machine-readable name of the cause.
+        detail: One sentence for a person, beside the messages.
     """
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     code = "invalid"
+    detail = "The request is invalid; see `errors`."
 
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__(" ".join(message for messages in errors.values() for message in messages))
@@ -41,6 +43,7 @@ class TakenError(ValidationError):
 
     status = HTTPStatus.CONFLICT
     code = "taken"
+    detail = "The username or the e-mail address is taken; see `errors`."
 
 
 class LastSuperuserError(WsgiAuthError):

@@ -27,11 +27,17 @@ def prefers_html(environ: WSGIEnvironment) -> bool:
 
     Browsers say so; programs that accept anything, or say nothing, get JSON.
     """
-    header: str = environ.get("HTTP_ACCEPT", "").lower()
-    if "html" not in header or len(header) > MAX_ACCEPT:
-        return False
-    quality = dict(create_accept_header(header).acceptable_offers([JSON, "text/html"]))
-    return quality.get("text/html", 0) > quality.get(JSON, 0)
+    html, json_ = _qualities(environ, named="html")
+    return html > json_
+
+
+def asks_for_json(environ: WSGIEnvironment) -> bool:
+    """Return whether `Accept` names JSON and does not rank HTML above it.
+
+    For answers to forms, where a client that accepts anything is taken for a browser.
+    """
+    html, json_ = _qualities(environ, named="json")
+    return json_ > 0 and json_ >= html
 
 
 def content_type(environ: WSGIEnvironment) -> str:
@@ -122,6 +128,15 @@ def query_field(environ: WSGIEnvironment, name: str) -> str:
     except ValueError:
         return ""
     return next((value for field, value in pairs if field == name), "")
+
+
+def _qualities(environ: WSGIEnvironment, *, named: str) -> tuple[float, float]:
+    """Return the qualities of HTML and JSON in `Accept`; zeros if it does not contain `named`."""
+    header: str = environ.get("HTTP_ACCEPT", "").lower()
+    if named not in header or len(header) > MAX_ACCEPT:
+        return 0, 0
+    quality = dict(create_accept_header(header).acceptable_offers([JSON, "text/html"]))
+    return quality.get("text/html", 0), quality.get(JSON, 0)
 
 
 def _read_body(environ: WSGIEnvironment) -> bytes:

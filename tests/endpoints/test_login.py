@@ -16,11 +16,12 @@ from wsgiauth.throttle import Throttle
 
 pytestmark = pytest.mark.every_database
 
+# What a script of the same site sends when it asks for JSON.
+SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 WRONG = {
     "wrong password": (USERNAME, "wrong"),
     "wrong password for an e-mail": (EMAIL, "wrong"),
-    "empty password": (USERNAME, ""),
     "73 bytes": (USERNAME, PASSWORD.ljust(73, "x")),
     "9000 bytes": (USERNAME, "x" * 9000),
     "NUL at the end": (USERNAME, PASSWORD + "\0"),
@@ -29,7 +30,17 @@ WRONG = {
     "unknown e-mail": ("nobody@example.org", PASSWORD),
     "NUL in the username": (USERNAME + "\0", PASSWORD),
     "over-long username": ("x" * 5000, PASSWORD),
-    "nothing": ("", ""),
+}
+INCOMPLETE = {
+    "no name": ({"password": PASSWORD}, ["username"]),
+    "an empty name": ({"username": "", "password": PASSWORD}, ["username"]),
+    "no password": ({"username": USERNAME}, ["password"]),
+    "an empty password": ({"username": USERNAME, "password": ""}, ["password"]),
+    "nothing": ({}, ["username", "password"]),
+}
+MESSAGES = {
+    "username": ["Enter your username or e-mail address."],
+    "password": ["Enter your password."],
 }
 DAMAGES = [
     pytest.param("UPDATE wsgiauth_user SET is_active = false", id="inactive"),
@@ -130,6 +141,18 @@ def test_all_failing_programs_get_one_answer(client, ada):
     assert unknown[0] == wrong[0]
 
 
+@pytest.mark.parametrize(("fields", "missing"), INCOMPLETE.values(), ids=INCOMPLETE)
+def test_a_login_that_lacks_a_field_is_no_attempt(client, ada, costs, fields, missing):
+    for _ in range(6):  # more than a throttle would let pass
+        refused = client.post_json("/auth/login", fields, status=422)
+    assert refused.content_type == "application/problem+json"
+    assert (refused.json["code"], [*refused.json["errors"]]) == ("invalid", missing)
+    assert refused.json["errors"] == {name: MESSAGES[name] for name in missing}
+    page = client.post("/auth/login", {"next": "/", **fields}, headers=SAME_ORIGIN, status=422)
+    page.mustcontain(*(MESSAGES[name][0] for name in missing), no=[PASSWORD])
+    assert costs == []
+
+
 def test_a_password_of_72_bytes_is_compared_to_its_end(client, settings):
     password = "four unrelated words ".ljust(72, "x")
     create_user(USERNAME, EMAIL, password, settings=settings)
@@ -190,6 +213,90 @@ def test_logging_in_again_ends_the_browsers_previous_login(client, ada):
     client.get("/auth/me", headers={"Cookie": f"wsgiauth={previous}"}, status=401)
 
 
+def test_a_program_that_logs_in_again_ends_the_login_of_the_token_that_it_sends(
+    client, ada, bearer, settings
+):
+    create_user("Bob", "bob@example.org", PASSWORD, settings=settings)
+    for username in (USERNAME, "Bob"):
+        previous, other = bearer(ada), bearer(ada)
+        credentials = {"username": username, "password": PASSWORD}
+        answer = client.post_json("/auth/login", credentials, headers=previous, status=200)
+        client.get("/auth/me", headers=previous, status=401)
+        client.get("/auth/me", headers=other, status=200)
+        token = {"Authorization": f"Bearer {answer.json['access_token']}"}
+        assert client.get("/auth/me", headers=token).json["username"] == username
+
+
+def test_a_refused_program_keeps_the_login_of_the_token_that_it_sends(client, ada, bearer):
+    headers = bearer(ada)
+    client.post_json("/auth/login", {**CREDENTIALS, "password": "no"}, headers=headers, status=401)
+    client.get("/auth/me", headers=headers, status=200)
+
+
+def test_a_script_that_fetches_a_token_leaves_the_browser_logged_in(client, ada):
+    client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN)
+    client.post_json("/auth/login", CREDENTIALS, headers=SCRIPT, status=200)
+    client.get("/auth/me", status=200)
+
+
+# Forms that scripts send: `fetch(url, {method: "POST", body: new URLSearchParams(...)})`
+
+
+@pytest.mark.parametrize("accept", ["application/json", "application/json, text/plain, */*"])
+def test_a_form_that_asks_for_json_logs_in_and_gets_json_and_the_cookie(client, ada, accept):
+    fields = {**CREDENTIALS, "next": "/reports?page=2"}
+    headers = {"Sec-Fetch-Site": "same-origin", "Accept": accept}
+    answer = client.post("/auth/login", fields, headers=headers, status=200)
+    assert answer.json == {"detail": "Logged in.", "next": "/reports?page=2"}
+    assert client.cookies["wsgiauth"] not in answer.text
+    assert client.get("/auth/me").json["username"] == USERNAME
+
+
+@pytest.mark.promise(18)
+@pytest.mark.parametrize("wanted", ["", "//evil.example", "/auth/logout"])
+def test_a_form_that_asks_for_json_is_led_to_no_other_site(client, ada, wanted):
+    answer = client.post("/auth/login", {**CREDENTIALS, "next": wanted}, headers=SCRIPT)
+    assert answer.json["next"] == "/"
+
+
+def test_a_form_that_asks_for_json_ends_the_browsers_previous_login(client, ada):
+    client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN)
+    previous = client.cookies["wsgiauth"]
+    client.post("/auth/login", CREDENTIALS, headers=SCRIPT, status=200)
+    client.reset()
+    client.get("/auth/me", headers={"Cookie": f"wsgiauth={previous}"}, status=401)
+
+
+def test_a_refused_form_that_asks_for_json_gets_problem_details(client, ada):
+    wrong = client.post(
+        "/auth/login", {**CREDENTIALS, "password": "no"}, headers=SCRIPT, status=401
+    )
+    assert wrong.headers["WWW-Authenticate"] == 'Bearer realm="wsgiauth"'
+    assert wrong.json["code"] == "invalid_credentials"
+    incomplete = client.post("/auth/login", {"username": USERNAME}, headers=SCRIPT, status=422)
+    assert incomplete.json["errors"] == {"password": MESSAGES["password"]}
+    for refused in (wrong, incomplete):
+        assert "Set-Cookie" not in refused.headers
+
+
+@pytest.mark.promise(17)
+def test_a_form_of_another_site_is_refused_whatever_it_asks_for(client, ada):
+    headers = {"Accept": "application/json", "Sec-Fetch-Site": "cross-site"}
+    refused = client.post("/auth/login", CREDENTIALS, headers=headers, status=403)
+    assert refused.json["code"] == "cross_origin"
+    assert "Set-Cookie" not in refused.headers
+
+
+@pytest.mark.parametrize(
+    "accept", [BROWSER["Accept"], "*/*", "", "text/html, application/json;q=0.9"]
+)
+def test_a_form_that_does_not_ask_for_json_gets_pages(client, ada, accept):
+    headers = {"Sec-Fetch-Site": "same-origin", "Accept": accept}
+    client.post("/auth/login", CREDENTIALS, headers=headers, status=303)
+    refused = client.post("/auth/login", {"username": USERNAME}, headers=headers, status=422)
+    assert refused.content_type == "text/html"
+
+
 def test_each_login_has_a_session_of_its_own(client, ada):
     first, second = (
         client.post_json("/auth/login", CREDENTIALS).json["access_token"] for _ in range(2)
@@ -235,6 +342,15 @@ def test_a_throttled_form_is_shown_again_with_the_reason(strict, ada):
     )
     assert refused.form.action == "/auth/login"
     assert (refused.form["username"].value, refused.form["next"].value) == (USERNAME, "/reports")
+
+
+@pytest.mark.promise(12)
+def test_a_throttled_form_that_asks_for_json_gets_problem_details(strict, ada):
+    fields = {"username": USERNAME, "password": "wrong"}
+    for _ in range(5):
+        strict.post("/login", fields, headers=SCRIPT, status=401)
+    refused = strict.post("/login", fields, headers=SCRIPT, status=429)
+    assert (refused.json["code"], refused.headers["Retry-After"]) == ("throttled", "1")
 
 
 @pytest.mark.promise(14)

@@ -14,6 +14,7 @@ from wsgiauth.hashing import Claim
 
 pytestmark = pytest.mark.every_database
 
+SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 FIELDS = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
 ALL_TAKEN = {
     "username": ["This username is taken."],
@@ -127,7 +128,7 @@ def test_taken_names_are_a_conflict_in_any_letter_case(client, ada):
         "type": "about:blank",
         "title": "Conflict",
         "status": 409,
-        "detail": "The account cannot be made as it is described.",
+        "detail": "The username or the e-mail address is taken; see `errors`.",
         "code": "taken",
         "errors": ALL_TAKEN,
     }
@@ -219,6 +220,18 @@ def test_a_form_with_taken_names_is_shown_again(client, ada):
     refused = client.post("/auth/register", FIELDS, headers=SAME_ORIGIN, status=409)
     refused.mustcontain("This username is taken.", "This e-mail address is taken.")
     assert "Set-Cookie" not in refused.headers
+
+
+def test_a_form_that_asks_for_json_gets_the_profile_and_the_cookie(client):
+    answer = client.post("/auth/register", FIELDS, headers=SCRIPT, status=201)
+    assert answer.headers["Location"] == "/auth/me"
+    assert answer.json == client.get("/auth/me").json
+    taken = client.post("/auth/register", FIELDS, headers=SCRIPT, status=409)
+    assert taken.json["errors"] == ALL_TAKEN
+    invalid = client.post("/auth/register", {"next": "/"}, headers=SCRIPT, status=422)
+    assert invalid.json["errors"].keys() == FIELDS.keys()
+    for refused in (taken, invalid):
+        assert "Set-Cookie" not in refused.headers
 
 
 def test_the_first_broken_field_has_the_focus(client):

@@ -1,14 +1,24 @@
-"""GET, POST /auth/login: the page, the form behind it, and the JSON exchange of a token."""
+"""GET, POST /auth/login: the page, its form, and the JSON exchange of a password for a token."""
 
 from functools import partial
 from http import HTTPStatus
+from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events, sessions
 from wsgiauth.authentication import authenticate
 from wsgiauth.endpoints import Auth, require_same_origin
-from wsgiauth.exceptions import RetryLaterError
-from wsgiauth.request import JSON, content_type, query_field, read_form, read_json, text_field
+from wsgiauth.exceptions import RetryLaterError, ValidationError
+from wsgiauth.identity import bearer_token
+from wsgiauth.request import (
+    JSON,
+    asks_for_json,
+    content_type,
+    query_field,
+    read_form,
+    read_json,
+    text_field,
+)
 from wsgiauth.responses import Header, Response, challenge, json_response, problem, redirect
 from wsgiauth.urls import leads_to, mount_url, root_url, safe_next, with_next
 
@@ -21,37 +31,72 @@ def show(environ: WSGIEnvironment, auth: Auth) -> Response:
 
 
 def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Log in: JSON is answered with a token, the form with a cookie."""
+    """Log in: JSON is answered with a token; a form with a cookie, and a redirect or JSON."""
     if content_type(environ) == JSON:
         return _exchange(environ, auth)
     require_same_origin(environ, auth)
-    return _log_in(environ, auth)
+    if asks_for_json(environ):
+        return _log_in_script(environ, auth)
+    return _log_in_page(environ, auth)
 
 
 def _exchange(environ: WSGIEnvironment, auth: Auth) -> Response:
-    fields = read_json(environ)
-    username, password = text_field(fields, "username"), text_field(fields, "password")
-    token = _start_session(environ, auth, username, password)
+    token = _start_session(environ, auth, *_credentials(read_json(environ)))
     if token is None:
-        return problem(
-            HTTPStatus.UNAUTHORIZED, "invalid_credentials", REFUSAL, headers=(challenge(None),)
-        )
+        return _refusal()
+    if bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is not None:
+        # The new token replaces the one that was sent. The browser's cookie is not replaced, so a
+        # script that fetches a token does not log the user out of the pages.
+        _end_previous_session(environ, auth)
     return json_response(
         {"access_token": token, "token_type": "bearer", "expires_in": auth.tokens.lifetime}
     )
 
 
-def _log_in(environ: WSGIEnvironment, auth: Auth) -> Response:
+def _log_in_script(environ: WSGIEnvironment, auth: Auth) -> Response:
+    """Log in for a script of this site: it gets JSON and never sees the token."""
+    fields = read_form(environ)
+    wanted = text_field(fields, "next")
+    token = _start_session(environ, auth, *_credentials(fields))
+    if token is None:
+        return _refusal()
+    cookie = replace_cookie(environ, auth, token)
+    document = {"detail": "Logged in.", "next": _destination(environ, wanted)}
+    return json_response(document, headers=(cookie,))
+
+
+def _log_in_page(environ: WSGIEnvironment, auth: Auth) -> Response:
     fields = read_form(environ)
     wanted, username = text_field(fields, "next"), text_field(fields, "username")
     page = partial(_page, environ, auth, wanted, username=username)
     try:
-        token = _start_session(environ, auth, username, text_field(fields, "password"))
+        token = _start_session(environ, auth, *_credentials(fields))
+    except ValidationError as error:
+        return page(message=str(error), status=error.status)
     except RetryLaterError as error:
         return page(message=error.detail, status=error.status, headers=error.headers)
     if token is None:
         return page(message=REFUSAL, status=HTTPStatus.UNAUTHORIZED, headers=(challenge(None),))
-    return send_on(environ, auth, token, wanted)
+    return redirect_after_login(environ, auth, token, wanted)
+
+
+def _credentials(fields: dict[str, Any]) -> tuple[str, str]:
+    """Return the name and the password, of which neither is missing or empty."""
+    username, password = text_field(fields, "username"), text_field(fields, "password")
+    errors = {}
+    if not username:
+        errors["username"] = ["Enter your username or e-mail address."]
+    if not password:
+        errors["password"] = ["Enter your password."]
+    if errors:
+        raise ValidationError(errors)
+    return username, password
+
+
+def _refusal() -> Response:
+    return problem(
+        HTTPStatus.UNAUTHORIZED, "invalid_credentials", REFUSAL, headers=(challenge(None),)
+    )
 
 
 def _start_session(environ: WSGIEnvironment, auth: Auth, name: str, password: str) -> str | None:
@@ -70,29 +115,47 @@ def _start_session(environ: WSGIEnvironment, auth: Auth, name: str, password: st
     return token
 
 
-def send_on(environ: WSGIEnvironment, auth: Auth, token: str, wanted: str) -> Response:
+def redirect_after_login(environ: WSGIEnvironment, auth: Auth, token: str, wanted: str) -> Response:
     """Return the redirect of a browser that has just logged in, with its cookie.
-
-    The session that its cookie belonged to until now is ended (ASVS 5.0, 7.2.4).
 
     Args:
         environ: The request.
         auth: See `Auth`.
         token: The new session's.
-        wanted: Where the browser asked to be sent; checked here.
+        wanted: The `next` of the request; checked here.
 
     Raises:
         peewee.DatabaseError: The database failed.
     """
+    cookie = replace_cookie(environ, auth, token)
+    return redirect(HTTPStatus.SEE_OTHER, _destination(environ, wanted), headers=(cookie,))
+
+
+def replace_cookie(environ: WSGIEnvironment, auth: Auth, token: str) -> Header:
+    """Return the header with the cookie of a new session, and end the previous one.
+
+    ASVS 5.0, 7.2.4: a new login ends the login that the request still carries.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    _end_previous_session(environ, auth)
+    return auth.identifier.remember(environ, token)
+
+
+def _end_previous_session(environ: WSGIEnvironment, auth: Auth) -> None:
     previous = auth.identifier.identify(environ)
     if previous.user is not None and previous.session_id is not None:
         sessions.end(previous.session_id, previous.user)
+
+
+def _destination(environ: WSGIEnvironment, wanted: str) -> str:
+    """Return `wanted` if it is a path of this site, and not the logout; otherwise the home page."""
     home = f"{root_url(environ)}/"
     destination = safe_next(wanted, home)
     if leads_to(destination, f"{mount_url(environ)}/logout"):
-        destination = home  # a prepared link would log everybody out who logs in by it
-    cookie = auth.identifier.remember(environ, token)
-    return redirect(HTTPStatus.SEE_OTHER, destination, headers=(cookie,))
+        return home  # a prepared link would log out everybody who logs in by it
+    return destination
 
 
 def _page(

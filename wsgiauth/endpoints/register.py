@@ -1,4 +1,4 @@
-"""GET, POST /auth/register: an account for a stranger, by form or JSON."""
+"""GET, POST /auth/register: a new account, by form or JSON."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -9,11 +9,19 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import sessions
 from wsgiauth.accounts import account_errors, create_user
 from wsgiauth.endpoints import Auth, require_same_origin
-from wsgiauth.endpoints.login import send_on
+from wsgiauth.endpoints.login import redirect_after_login, replace_cookie
 from wsgiauth.endpoints.me import profile
 from wsgiauth.exceptions import RetryLaterError, ValidationError
 from wsgiauth.models import User, refuse_names
-from wsgiauth.request import JSON, content_type, query_field, read_form, read_json, text_field
+from wsgiauth.request import (
+    JSON,
+    asks_for_json,
+    content_type,
+    query_field,
+    read_form,
+    read_json,
+    text_field,
+)
 from wsgiauth.responses import Header, Response, json_response, redirect
 from wsgiauth.urls import mount_url, safe_next, with_next
 
@@ -26,12 +34,24 @@ def show(environ: WSGIEnvironment, auth: Auth) -> Response:
 
 
 def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Create an account: JSON is answered with the profile, the form with a login."""
+    """Create an account: JSON is answered with the profile, a form also with a login."""
     if content_type(environ) == JSON:
-        user = _create(environ, auth, read_json(environ))
-        location = ("Location", f"{mount_url(environ)}/me")
-        return json_response(profile(user), status=HTTPStatus.CREATED, headers=(location,))
+        return _created(environ, _create(environ, auth, read_json(environ)))
     require_same_origin(environ, auth)
+    if asks_for_json(environ):
+        user = _create(environ, auth, read_form(environ))
+        token = sessions.start(user, auth.tokens)
+        cookies = () if token is None else (replace_cookie(environ, auth, token),)
+        return _created(environ, user, *cookies)
+    return _register_page(environ, auth)
+
+
+def _created(environ: WSGIEnvironment, user: User, *headers: Header) -> Response:
+    location = ("Location", f"{mount_url(environ)}/me")
+    return json_response(profile(user), status=HTTPStatus.CREATED, headers=(location, *headers))
+
+
+def _register_page(environ: WSGIEnvironment, auth: Auth) -> Response:
     fields = read_form(environ)
     try:
         user = _create(environ, auth, fields)
@@ -50,7 +70,7 @@ def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
     wanted = text_field(fields, "next")
     if token is None:  # deactivated in the same moment: the account exists, its login does not
         return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/login")
-    return send_on(environ, auth, token, wanted)
+    return redirect_after_login(environ, auth, token, wanted)
 
 
 def _create(environ: WSGIEnvironment, auth: Auth, fields: dict[str, Any]) -> User:
