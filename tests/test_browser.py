@@ -18,6 +18,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, serving
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts import create_user
 
 ARTEFACTS = Path(__file__).parents[1] / "artefacts"
 FLAGS = (
@@ -31,6 +32,7 @@ FLAGS = (
     "--disable-sync",
     "--hide-scrollbars",
 )
+FORBIDDEN = "You do not have permission to open this page"
 REFUSED = "The username and password do not match an active account."
 
 # What only the server refuses, so that the form is sent.
@@ -296,10 +298,39 @@ def test_logging_out_ends_the_session(visitor, ada):
     assert visitor.heading == "Log in"
 
 
+def test_who_is_logged_in_is_told_so_on_the_login_page(visitor, ada):
+    visitor.log_in()
+    visitor.open("/auth/login?next=/members")
+    assert visitor.heading == "You are logged in"
+    assert f"Your account is {USERNAME}." in visitor.find("main").text
+    visitor.press("Continue")
+    assert (visitor.path, visitor.heading) == ("/members", "Members")
+
+
+def test_who_lacks_a_permission_switches_to_another_account(visitor, ada, settings):
+    grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    grace.grant("reports.publish")
+    visitor.log_in()
+    visitor.open("/reports")
+    assert visitor.heading == FORBIDDEN
+    visitor.press("Use another account")
+    visitor.submit("Grace", PASSWORD)
+    assert (visitor.path, visitor.heading) == ("/reports", "Reports")
+
+
+def test_who_logs_out_on_the_login_page_can_log_in_to_the_page_asked_for(visitor, ada):
+    visitor.log_in()
+    visitor.open("/auth/login?next=/members")
+    visitor.press("Log out")
+    assert visitor.heading == "Log in"
+    visitor.submit(USERNAME, PASSWORD)
+    assert visitor.path == "/members"
+
+
 def test_a_page_that_needs_a_permission_opens_with_its_grant(visitor, ada):
     visitor.log_in()
     visitor.open("/reports")
-    assert (visitor.path, visitor.heading) == ("/reports", "Forbidden")
+    assert (visitor.path, visitor.heading) == ("/reports", FORBIDDEN)
     ada.grant("reports.publish")
     visitor.open("/reports")
     assert visitor.heading == "Reports"
@@ -329,7 +360,7 @@ def test_a_second_cookie_of_our_name_makes_anonymous(visitor, ada):
     visitor.log_in()
     visitor.run("document.cookie = 'wsgiauth=planted; path=/members'")
     visitor.open("/members")
-    assert visitor.heading == "Log in"
+    assert visitor.path == "/auth/login?next=%2Fmembers"
 
 
 LOG_IN_BY_FETCH = """
@@ -371,7 +402,7 @@ def test_another_origin_logs_nobody_out(request, visitor, ada, origin, bait):
     logout = f"{visitor.address}/auth/logout"
     visitor.show(request.getfixturevalue(origin), bait.format(logout))
     visitor.press("Go")
-    assert (visitor.path, visitor.heading) == ("/auth/logout", "Forbidden")
+    assert (visitor.path, visitor.heading) == ("/auth/logout", "This request was refused")
     visitor.open("/members")
     assert visitor.heading == "Members"
 
@@ -387,7 +418,7 @@ def test_another_origin_logs_nobody_in(request, visitor, origin, path):
         f"<input name=password value='{PASSWORD}'><button>Go</button></form>",
     )
     visitor.press("Go")
-    assert (visitor.path, visitor.heading) == (path, "Forbidden")
+    assert (visitor.path, visitor.heading) == (path, "This request was refused")
     assert visitor.browser.get_cookies() == []
 
 
@@ -396,7 +427,7 @@ def test_another_origin_logs_nobody_in(request, visitor, origin, path):
     ("origin", "heading"),
     [
         pytest.param("address", "Members", id="own"),
-        pytest.param("neighbour", "Log in", id="another port"),
+        pytest.param("neighbour", "You are logged in", id="another port"),  # on the login page
     ],
 )
 def test_only_the_sites_own_form_posts_as_the_member(request, visitor, ada, origin, heading):
@@ -444,16 +475,26 @@ def register_too_often(visitor):
     visitor.register("Grace", "grace@example.org")
 
 
+def open_the_login_page_again(visitor):
+    visitor.register()
+    visitor.open("/auth/login?next=/reports")
+
+
 PAGES = {
     "login": lambda visitor: visitor.open("/auth/login"),
     "login-refused": lambda visitor: visitor.log_in(password="wrong"),
     "login-throttled": guess,
+    "logged-in": open_the_login_page_again,
     "register": lambda visitor: visitor.open("/auth/register"),
     "register-refused": lambda visitor: visitor.register(**ALL_WRONG),
     "register-throttled": register_too_often,
     "error": lambda visitor: visitor.open("/auth/nowhere"),
 }
-IMPATIENT = {"LOGIN_FAILURES_PER_ACCOUNT": 1, "REGISTRATIONS_PER_ADDRESS": 1}
+IMPATIENT = {
+    "SITE_NAME": "Analytical Engines",
+    "LOGIN_FAILURES_PER_ACCOUNT": 1,
+    "REGISTRATIONS_PER_ADDRESS": 1,
+}
 impatient = pytest.mark.parametrize("options", [IMPATIENT], ids=["impatient"])
 pages = pytest.mark.parametrize("page", PAGES)
 
@@ -481,8 +522,7 @@ def test_the_browser_has_nothing_to_complain_about(visitor, page):
     visitor.browser.get_log("browser")
     PAGES[page](visitor)
     expected = (
-        f"{visitor.browser.current_url} - Failed to load resource",  # its status is an error's
-        f"{visitor.address}/favicon.ico - ",
+        f"{visitor.browser.current_url} - Failed to load resource"  # its status is an error's
     )
     complaints = [entry["message"] for entry in visitor.browser.get_log("browser")]
     assert [each for each in complaints if not each.startswith(expected)] == []

@@ -459,7 +459,7 @@ def test_a_user_without_the_permission_is_forbidden(client, stage, ada, bearer, 
         "type": "about:blank",
         "title": "Forbidden",
         "status": 403,
-        "detail": "Your account may not open this page.",
+        "detail": "Your account does not have the permission that this page requires.",
         "code": "forbidden",
     }
 
@@ -467,7 +467,8 @@ def test_a_user_without_the_permission_is_forbidden(client, stage, ada, bearer, 
 def test_a_browser_without_the_permission_gets_a_page(client, stage, ada, bearer):
     stage.view = permission_required("reports.publish", redirect_url="/auth/login")(echo)
     headers = {**BROWSER, "Cookie": bearer(ada)["Authorization"].replace("Bearer ", "wsgiauth=")}
-    client.get("/", headers=headers, status=403).mustcontain("Your account may not open this page.")
+    page = client.get("/", headers=headers, status=403)
+    page.mustcontain("You do not have permission to open this page", "login?switch=1&amp;next=%2F")
 
 
 @pytest.mark.promise(5)

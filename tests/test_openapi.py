@@ -72,6 +72,7 @@ REQUESTS = [
 ]
 REQUESTS_WITHOUT_A_DATABASE = [  # by somebody who had logged in before it went away
     ("GET", "/me", {}),
+    ("GET", "/login", {}),
     ("GET", "/logout", {}),
     ("POST", "/logout", {}),
     ("POST", "/register", JSON, json.dumps(ADA)),

@@ -24,6 +24,8 @@ PACKAGE_DATA = {
     "wsgiauth/migrations/0001_users_sessions_permissions.py",
     "wsgiauth/migrations/0002_attempt_counts.py",
     "wsgiauth/templates/error.html",
+    "wsgiauth/templates/icon.svg",
+    "wsgiauth/templates/logged_in.html",
     "wsgiauth/templates/login.html",
     "wsgiauth/templates/register.html",
     "wsgiauth/templates/style.css",

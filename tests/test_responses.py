@@ -3,16 +3,19 @@
 import base64
 import dataclasses
 import hashlib
+import json
 import re
 from collections import defaultdict
 from http import HTTPStatus
+from pathlib import Path
 
 import pytest
 from webtest import TestApp
 
 from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, echo
-from wsgiauth import AuthMiddleware
+from wsgiauth import AuthMiddleware, responses
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.headlines import HEADLINES
 from wsgiauth.responses import (
     Pages,
     Response,
@@ -24,7 +27,7 @@ from wsgiauth.responses import (
     unavailable,
 )
 
-PAGES = ["login", "register", "error"]
+PAGES = ["login", "logged_in", "register", "error"]
 EMPTY = defaultdict(str)  # a value for whatever a page shows
 COMMON = {
     "Cache-Control": "no-store",
@@ -160,41 +163,88 @@ def test_a_failure_is_a_problem_for_a_program(accept):
 
 def test_a_failure_is_a_page_for_a_browser():
     environ = environ_of(BROWSER["Accept"]) | {"PATH_INFO": "/here"}
-    response = failure(environ, HTTPStatus.NOT_FOUND, "none", "Not here.", headers=(("Allow", ""),))
+    missing = HTTPStatus.NOT_FOUND
+    response = failure(environ, missing, "not_found", "Not here.", headers=(("Allow", ""),))
     answer = shown(response)
     assert answer.status == "404 Not Found"
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
     assert answer.headers["Allow"] == ""
-    assert answer.html.title.text == "Not Found"
+    assert answer.html.title.text == answer.html.h1.text == "This page does not exist"
     assert "Not here." in answer.html.main.text
 
 
 @pytest.mark.parametrize(
-    ("status", "method", "shown_links"),
+    ("status", "code", "method", "shown_links"),
     [
         pytest.param(
             HTTPStatus.UNAUTHORIZED,
+            "unauthenticated",
             "GET",
             ["/caf%C3%A9/accounts/login?next=%2Fcaf%25C3%25A9%2Fhere", "/caf%C3%A9/"],
             id="who must log in is sent back afterwards",
         ),
         pytest.param(
             HTTPStatus.UNAUTHORIZED,
+            "unauthenticated",
             "POST",
             ["/caf%C3%A9/accounts/login", "/caf%C3%A9/"],
             id="but not to what a form was sent to",
         ),
-        pytest.param(HTTPStatus.FORBIDDEN, "GET", ["/caf%C3%A9/"], id="it would not help"),
+        pytest.param(
+            HTTPStatus.FORBIDDEN,
+            "forbidden",
+            "GET",
+            ["/caf%C3%A9/accounts/login?switch=1&next=%2Fcaf%25C3%25A9%2Fhere", "/caf%C3%A9/"],
+            id="another account may have the permission",
+        ),
+        pytest.param(
+            HTTPStatus.FORBIDDEN, "cross_origin", "GET", ["/caf%C3%A9/"], id="a login does not help"
+        ),
     ],
 )
-def test_a_page_of_failure_offers_what_helps(status, method, shown_links):
+def test_a_page_of_failure_offers_what_helps(status, code, method, shown_links):
     environ = environ_of(BROWSER["Accept"], root="/caf\xc3\xa9") | {
         "SCRIPT_NAME": "/caf\xc3\xa9",
         "PATH_INFO": "/here",
         "REQUEST_METHOD": method,
     }
-    links = shown(failure(environ, status, "none", "No.")).html.find_all("a", hidden=False)
+    links = shown(failure(environ, status, code, "No.")).html.find_all("a", hidden=False)
     assert [link["href"] for link in links] == shown_links
+
+
+def test_every_failure_has_a_headline_for_people():
+    document = json.loads(Path(responses.__file__).with_name("openapi.json").read_text("utf-8"))
+    described = re.findall(
+        r'"code": {[^}]*?(?:"const": "(\w+)"|"enum": \[(.*?)\])', json.dumps(document)
+    )
+    codes = {code for one, several in described for code in [one, *re.findall(r"\w+", several)]}
+    about_fields = {"invalid", "taken", "invalid_credentials"}  # told on the form itself
+    assert codes - {""} - about_fields <= HEADLINES.keys()
+    phrases = {status.phrase for status in HTTPStatus}
+    assert phrases.isdisjoint(HEADLINES.values())
+
+
+def test_the_name_of_the_site_is_in_the_title_and_the_heading_of_every_page():
+    for name in PAGES:
+        html = shown(Pages("/auth", site_name="Ada & Sons").render(name, EMPTY)).html
+        assert html.title.text.endswith(" · Ada & Sons")
+        assert html.hgroup.p.text == "Ada & Sons"
+        unnamed = shown(Pages("/auth").render(name, EMPTY)).html
+        assert (unnamed.hgroup.p.text, "·" in unnamed.title.text) == ("", False)
+
+
+@pytest.mark.promise(20)
+def test_the_name_of_the_site_is_escaped():
+    for name in PAGES:
+        plain = shown(Pages("/auth", site_name="plain").render(name, EMPTY)).html
+        hostile = shown(Pages("/auth", site_name=HOSTILE).render(name, EMPTY)).html
+        assert structure(hostile) == structure(plain)
+        assert hostile.hgroup.p.text == HOSTILE
+
+
+def test_the_name_of_the_site_may_be_of_another_encoding():
+    name = b"Caf\xe9".decode(errors="surrogateescape")  # as os.environ decodes it
+    assert shown(Pages("/auth", site_name=name).render("login", EMPTY)).html.hgroup.p.text == "Caf?"
 
 
 @pytest.mark.promise(28)
@@ -213,7 +263,7 @@ def test_a_page_lets_only_itself_be_shown_and_styled(name):
     assert dict(part.strip().split(" ", 1) for part in policy.split(";")) == {
         "default-src": "'none'",
         "style-src": f"'self' 'sha256-{style_hash(answer)}'",
-        "img-src": "'self'",
+        "img-src": "'self' data:",
         "form-action": "'self'",
         "base-uri": "'none'",
         "frame-ancestors": "'none'",
@@ -224,7 +274,9 @@ def test_a_page_lets_only_itself_be_shown_and_styled(name):
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_needs_no_script_and_nothing_from_elsewhere(name):
     html = shown(Pages("/auth").render(name, EMPTY)).html
-    assert html.find_all(["script", "link", "iframe", "object", "embed", "base", "img"]) == []
+    assert html.find_all(["script", "iframe", "object", "embed", "base", "img"]) == []
+    (link,) = html.find_all("link")
+    assert (link["rel"], link["href"].partition(",")[0]) == (["icon"], "data:image/svg+xml")
     attributes = {attribute for element in html.find_all() for attribute in element.attrs}
     assert not {name for name in attributes if name.startswith("on") or name in ("style", "src")}
 
@@ -234,6 +286,7 @@ def test_a_page_needs_no_script_and_nothing_from_elsewhere(name):
     ("name", "values"),
     [
         ("login", ["next", "username", "message", "login_url", "register_url"]),
+        ("logged_in", ["username", "continue_url", "switch_url", "logout_url"]),
         (
             "register",
             [
@@ -241,7 +294,7 @@ def test_a_page_needs_no_script_and_nothing_from_elsewhere(name):
                 *("username_error", "email_error", "password_error"),
             ],
         ),
-        ("error", ["status", "title", "detail", "home_url", "login_url"]),
+        ("error", ["status", "title", "detail", "home_url", "login_url", "login_text"]),
     ],
     ids=PAGES,
 )
@@ -345,9 +398,17 @@ def test_a_page_that_cannot_work_is_refused_at_the_start(folder, file, content, 
 @pytest.mark.promise(29)
 def test_the_complaint_names_what_the_page_can_use(folder):
     (folder / "error.html").write_text("$nothing", encoding="utf-8")
-    expected = r"It can use \$style, \$status, \$title, \$detail, \$home_url, \$login_url, "
+    expected = r"It can use \$style, \$site_name, \$site_suffix, \$icon, \$status, \$title, "
     with pytest.raises(ConfigurationError, match=expected):
         Pages("/auth", str(folder))
+
+
+@pytest.mark.promise(20)
+def test_an_icon_of_ones_own_is_put_into_every_page(folder):
+    (folder / "icon.svg").write_text('<svg xmlns="x" class="#"/>', encoding="utf-8")
+    for name in PAGES:
+        icon = "data:image/svg+xml,%3Csvg%20xmlns%3D%22x%22%20class%3D%22%23%22/%3E"
+        assert render(folder, name).html.link["href"] == icon
 
 
 def test_a_folder_called_like_a_page_replaces_nothing(folder):

@@ -49,6 +49,7 @@ def test_the_defaults_are_those_of_the_documentation():
         "HASHING_PER_ADDRESS": 1,
         "COOKIE_SECURE": "auto",
         "TRUSTED_ORIGINS": (),
+        "SITE_NAME": None,
         "TEMPLATES": None,
     }
 
@@ -73,6 +74,7 @@ def test_the_defaults_are_those_of_the_documentation():
         *(("REGISTRATION", switch) for switch in (True, False)),
         *(("COOKIE_SECURE", choice) for choice in ("auto", "on")),
         *((name, "https://example.org") for name in ("JWT_ISSUER", "JWT_AUDIENCE")),
+        ("SITE_NAME", "Ada & Sons"),
         ("TEMPLATES", "."),
         ("TRUSTED_ORIGINS", ("https://a.example", "http://[::1]:8080")),
         *(("SECRET_KEY_FALLBACKS", keys) for keys in ((), (LONG_KEY,), (LONG_KEY, SECRET_KEY))),
@@ -108,6 +110,7 @@ WRONG = {
     "COOKIE_SECURE": ["off", "ON", "", True, False, None, ["on"]],
     "JWT_ISSUER": ["", 7, b"https://example.org", ["https://example.org"]],
     "JWT_AUDIENCE": ["", 7, b"https://example.org", ["https://example.org"]],
+    "SITE_NAME": ["", 7, b"Ada & Sons", ["Ada & Sons"]],
     "TEMPLATES": ["", 7, b".", "no such folder", __file__, "nul\0", "\ud800", "too long" * 99],
     "TRUSTED_ORIGINS": ["https://a.example", ["a.example"], None, (None,), (b"a",)],
     "SECRET_KEY": [LONG_KEY.encode(), 7, True, ["x"] * 64],

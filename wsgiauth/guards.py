@@ -174,5 +174,8 @@ def _refusal(
         return None
     events.emit("refused", user_id=user.id, reason=f"lacks {permission}")
     return failure(
-        environ, HTTPStatus.FORBIDDEN, "forbidden", "Your account may not open this page."
+        environ,
+        HTTPStatus.FORBIDDEN,
+        "forbidden",
+        "Your account does not have the permission that this page requires.",
     )

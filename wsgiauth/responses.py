@@ -13,14 +13,17 @@ from html import escape
 from http import HTTPStatus
 from pathlib import Path
 from string import Template
+from urllib.parse import quote
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from wsgiauth.cross_origin import SAFE_METHODS
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.headlines import HEADLINES
 from wsgiauth.request import prefers_html
 from wsgiauth.urls import path_asked_for, root_url, safe_next, with_next
 
 REALM = "wsgiauth"
+SWITCH = "switch"  # in the query of the login page: the form, even for a user who is logged in
 RETRY_AFTER = 5  # seconds until a database is worth another try
 
 Header = tuple[str, str]
@@ -69,20 +72,32 @@ class Pages:
     Args:
         mount: The path of /auth on this site, where links to the login page lead.
         folder: Files in it replace wsgiauth's own of the same name.
+        site_name: The name of the site, in the title and above the heading of every page.
 
     Raises:
         ConfigurationError: A page is not a template, or asks for a value that it is not given.
     """
 
-    def __init__(self, mount: str, folder: str | os.PathLike[str] | None = None) -> None:
+    def __init__(
+        self,
+        mount: str,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        site_name: str | None = None,
+    ) -> None:
         self.mount = mount
         self._folder = None if folder is None else Path(folder)
         self._style = self._read("style.css")
+        self._site = {
+            "site_name": escape(site_name or ""),
+            "site_suffix": escape(f" · {site_name}" if site_name else ""),
+            "icon": f"data:image/svg+xml,{quote(self._read('icon.svg'))}",
+        }
         digest = base64.b64encode(hashlib.sha256(self._style.encode()).digest()).decode()
         self._headers = (
             (
                 "Content-Security-Policy",
-                f"default-src 'none'; style-src 'self' 'sha256-{digest}'; img-src 'self'; "
+                f"default-src 'none'; style-src 'self' 'sha256-{digest}'; img-src 'self' data:; "
                 "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
             ),
         )
@@ -99,21 +114,22 @@ class Pages:
         """Return a page.
 
         Args:
-            name: `login`, `register` or `error`.
+            name: `login`, `logged_in`, `register` or `error`.
             values: What its template shows.
             status: The HTTP status.
             headers: Further headers.
         """
         escaped = {value: escape(values[value]) for value in _VALUES[name]}
-        html = self._templates[name].substitute(escaped, style=self._style)
-        return Response(status, html.encode(), "text/html; charset=utf-8", self._headers + headers)
+        html = self._templates[name].substitute(self._site, **escaped, style=self._style)
+        body = html.encode(errors="replace")  # SITE_NAME, from an environment that is not UTF-8
+        return Response(status, body, "text/html; charset=utf-8", self._headers + headers)
 
     def _template(self, name: str) -> Template:
         template = Template(self._read(f"{name}.html"))
         try:
-            template.substitute(dict.fromkeys(_VALUES[name], ""), style="")
+            template.substitute(dict.fromkeys(_VALUES[name], ""), **self._site, style="")
         except (KeyError, ValueError) as error:
-            known = ", ".join(f"${value}" for value in ("style", *_VALUES[name]))
+            known = ", ".join(f"${value}" for value in ("style", *self._site, *_VALUES[name]))
             raise ConfigurationError(
                 f"TEMPLATES: {name}.html does not work ({error!r}). It can use {known};"
                 " a dollar sign is written $$."
@@ -134,6 +150,7 @@ _VALUES = {
         *("login_url", "register_url", "register_hidden", "next", "username", "message"),
         *("username_autofocus", "password_autofocus"),
     ),
+    "logged_in": ("username", "continue_url", "switch_url", "logout_url", "permission_hidden"),
     "register": (
         *("register_url", "login_url", "next", "username", "email", "message"),
         *("username_error", "email_error", "password_error"),
@@ -141,7 +158,10 @@ _VALUES = {
         *("username_autofocus", "email_autofocus", "password_autofocus"),
         "password_min_length",
     ),
-    "error": ("status", "title", "detail", "home_url", "login_url", "login_hidden"),
+    "error": (
+        *("status", "title", "detail"),
+        *("home_url", "login_url", "login_text", "login_hidden"),
+    ),
 }
 
 
@@ -225,13 +245,20 @@ def failure(
     pages: Pages = environ["wsgiauth.pages"]
     root = root_url(environ)
     wanted = path_asked_for(environ) if environ["REQUEST_METHOD"] in SAFE_METHODS else ""
+    login_url = f"{root}{pages.mount}/login"
+    login_text = "Log in"
+    is_forbidden = code == "forbidden"
+    if is_forbidden:  # another account may have the permission
+        login_url = f"{login_url}?{SWITCH}=1"
+        login_text = "Use another account"
     values = {
         "status": str(status.value),
-        "title": status.phrase,
+        "title": HEADLINES.get(code, status.phrase),
         "detail": detail,
         "home_url": f"{root}/",
-        "login_url": with_next(f"{root}{pages.mount}/login", safe_next(wanted, "")),
-        "login_hidden": "" if status is HTTPStatus.UNAUTHORIZED else "hidden",
+        "login_url": with_next(login_url, safe_next(wanted, "")),
+        "login_text": login_text,
+        "login_hidden": "" if status == HTTPStatus.UNAUTHORIZED or is_forbidden else "hidden",
     }
     return pages.render("error", values, status=status, headers=headers)
 

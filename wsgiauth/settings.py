@@ -70,6 +70,7 @@ class Settings:
             speaks https to the browser without saying so.
         TRUSTED_ORIGINS: Other origins, such as `https://app.example.org`, whose pages may send
             requests with the browser's cookie.
+        SITE_NAME: The name of the site, shown in the title and the heading of every page.
         TEMPLATES: A folder; a file there replaces wsgiauth's page of the same name.
 
     Raises:
@@ -99,6 +100,7 @@ class Settings:
     HASHING_PER_ADDRESS: int = 1
     COOKIE_SECURE: str = "auto"
     TRUSTED_ORIGINS: tuple[str, ...] = ()
+    SITE_NAME: str | None = None
     TEMPLATES: str | os.PathLike[str] | None = None
 
     @classmethod
@@ -147,10 +149,11 @@ class Settings:
             raise wrong_setting("REGISTRATION", "on or off")
         if self.COOKIE_SECURE not in ("auto", "on"):
             raise wrong_setting("COOKIE_SECURE", "auto or on")
-        for name in ("JWT_ISSUER", "JWT_AUDIENCE", "TEMPLATES", "BREACHED_PASSWORDS"):
+        texts = ("JWT_ISSUER", "JWT_AUDIENCE", "SITE_NAME", "TEMPLATES", "BREACHED_PASSWORDS")
+        for name in texts:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and value):
-                raise wrong_setting(name, "a text, or left out")
+                raise wrong_setting(name, "a non-empty string or unset")
         if self.TEMPLATES is not None and not _is_folder(self.TEMPLATES):
             raise wrong_setting("TEMPLATES", "a folder that exists")
         self._check_trusted_origins()

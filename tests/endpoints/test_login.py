@@ -7,7 +7,7 @@ import pytest
 from webtest import TestApp
 
 from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
-from wsgiauth import AuthMiddleware, storage
+from wsgiauth import AuthMiddleware, sessions, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.app import AuthApp
 from wsgiauth.endpoints import Auth
@@ -237,6 +237,64 @@ def test_a_script_that_fetches_a_token_leaves_the_browser_logged_in(client, ada)
     client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN)
     client.post_json("/auth/login", CREDENTIALS, headers=SCRIPT, status=200)
     client.get("/auth/me", status=200)
+
+
+# The page for a user who is logged in.
+
+
+def logged_in(client, ada, path):
+    client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN)
+    return client.get(path, headers=BROWSER, status=200)
+
+
+def test_the_page_tells_a_user_who_is_logged_in(client, ada):
+    page = logged_in(client, ada, "/auth/login")
+    page.mustcontain("You are logged in", "<strong", USERNAME, no=['name="password"'])
+    assert page.headers["Cache-Control"] == "no-store"
+    urls = [link["href"] for link in page.html.main.find_all("a")]
+    assert urls == ["/", "/auth/login?switch=1"]
+    assert (page.form.method, page.form.action) == ("post", "/auth/logout")
+    assert page.html.find(hidden=True).text.startswith("If a page sent you here")
+
+
+def test_the_page_of_a_user_who_is_logged_in_leads_to_next_and_explains_a_refusal(client, ada):
+    page = logged_in(client, ada, "/auth/login?next=/reports%3Fpage=2")
+    urls = [link["href"] for link in page.html.main.find_all("a")]
+    assert urls == ["/reports?page=2", "/auth/login?switch=1&next=%2Freports%3Fpage%3D2"]
+    page.mustcontain("this account does not have permission to open that page")
+    assert page.html.find(hidden=True) is None
+    form = page.click("Use another account").form
+    assert form["next"].value == "/reports?page=2"
+    login = page.form.submit(headers=SAME_ORIGIN, status=303).headers["Location"]
+    form = client.get(login).form
+    assert (form["next"].value, form["username"].value) == ("/reports?page=2", "")
+
+
+@pytest.mark.promise(18)
+@pytest.mark.parametrize("wanted", ["//evil.example", "/auth/logout", "/auth/login"])
+def test_the_page_of_a_user_who_is_logged_in_leads_to_no_other_site(client, ada, wanted):
+    page = logged_in(client, ada, f"/auth/login?next={wanted}")
+    assert page.html.main.a["href"] == "/"
+    assert "evil.example" not in page
+
+
+def test_a_refused_form_is_shown_to_a_user_who_is_logged_in_too(client, ada):
+    logged_in(client, ada, "/auth/login")
+    wrong = {**CREDENTIALS, "password": "wrong"}
+    client.post("/auth/login", wrong, headers=SAME_ORIGIN, status=401).form["password"]
+
+
+def test_the_form_asks_the_database_for_nothing_without_a_credential(client, ada, queries):
+    assert queries(lambda: client.get("/auth/login")) == []
+    client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN)
+    assert queries(lambda: client.get("/auth/login?switch=1")) == []
+    assert len(queries(lambda: client.get("/auth/login"))) == 1
+
+
+def test_the_page_for_an_ended_login_is_the_form(client, ada):
+    logged_in(client, ada, "/auth/login")
+    sessions.end_all(ada)
+    assert client.get("/auth/login", headers=BROWSER, status=200).form.action == "/auth/login"
 
 
 # Forms that scripts send: `fetch(url, {method: "POST", body: new URLSearchParams(...)})`

@@ -59,7 +59,7 @@ class Auth:
             settings,
             tokens,
             Identifier(settings, tokens),
-            Pages(mount, settings.TEMPLATES),
+            Pages(mount, settings.TEMPLATES, site_name=settings.SITE_NAME),
             Clients(),
             Throttle(settings),
             HashSlots(settings),

@@ -10,6 +10,7 @@ from wsgiauth.authentication import authenticate
 from wsgiauth.endpoints import Auth, require_same_origin
 from wsgiauth.exceptions import RetryLaterError, ValidationError
 from wsgiauth.identity import bearer_token
+from wsgiauth.models import User
 from wsgiauth.request import (
     JSON,
     asks_for_json,
@@ -19,15 +20,30 @@ from wsgiauth.request import (
     read_json,
     text_field,
 )
-from wsgiauth.responses import Header, Response, challenge, json_response, problem, redirect
+from wsgiauth.responses import (
+    SWITCH,
+    Header,
+    Response,
+    challenge,
+    json_response,
+    problem,
+    redirect,
+)
 from wsgiauth.urls import leads_to, mount_url, root_url, safe_next, with_next
 
 REFUSAL = "The username and password do not match an active account."
 
 
 def show(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Answer with the login page."""
-    return _page(environ, auth, query_field(environ, "next"))
+    """Answer with the form, or tell a user who is logged in so, unless `switch` is in the query.
+
+    A request with a credential needs the database, and gets 503 without it, as everywhere.
+    """
+    wanted = query_field(environ, "next")
+    user = None if query_field(environ, SWITCH) else auth.identifier.identify(environ).user
+    if user is None:
+        return _page(environ, auth, wanted)
+    return _logged_in_page(environ, auth, user, wanted)
 
 
 def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
@@ -150,12 +166,29 @@ def _end_previous_session(environ: WSGIEnvironment, auth: Auth) -> None:
 
 
 def _destination(environ: WSGIEnvironment, wanted: str) -> str:
-    """Return `wanted` if it is a path of this site, and not the logout; otherwise the home page."""
+    """Return `wanted` if it is a path of this site that a login can lead to, or the home page."""
     home = f"{root_url(environ)}/"
     destination = safe_next(wanted, home)
-    if leads_to(destination, f"{mount_url(environ)}/logout"):
-        return home  # a prepared link would log out everybody who logs in by it
+    mount = mount_url(environ)
+    # By a prepared link, the logout would end every login at once; the login page is a dead end.
+    if leads_to(destination, f"{mount}/logout") or leads_to(destination, f"{mount}/login"):
+        return home
     return destination
+
+
+def _logged_in_page(environ: WSGIEnvironment, auth: Auth, user: User, wanted: str) -> Response:
+    """Return the page that says who is logged in, with the ways on and out."""
+    login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
+    page_asked_for = safe_next(wanted, "")
+    values = {
+        "username": user.username,
+        "continue_url": _destination(environ, wanted),
+        "switch_url": with_next(f"{login}?{SWITCH}=1", page_asked_for),
+        "logout_url": with_next(logout, with_next(login, page_asked_for) if page_asked_for else ""),
+        # Applications send users who lack a permission here, with the page as `next`.
+        "permission_hidden": "" if page_asked_for else "hidden",
+    }
+    return auth.pages.render("logged_in", values)
 
 
 def _page(
