@@ -320,6 +320,19 @@ def test_every_address_that_is_given_has_prefix_and_mount(site, prefix, mount, r
     error_page.mustcontain(f'href="{root}/"', f'href="{login_url}"')
 
 
+@pytest.mark.promise(18)
+@pytest.mark.parametrize("prefix", ["https://evil.example", "//evil.example", "evil.example"])
+def test_a_prefix_that_a_client_chose_leads_to_no_other_site(site, ada, prefix):
+    # As a server sets it that believes a client's X-Forwarded-Prefix.
+    client = TestApp(site, lint=False, extra_environ={"SCRIPT_NAME": prefix})
+    root = f"/{prefix.lstrip('/')}"
+    login = client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
+    logout = client.post("/auth/logout", headers=SAME_ORIGIN, status=303)
+    assert login.headers["Location"] == f"{root}/"
+    assert logout.headers["Location"] == f"{root}/auth/login"
+    assert client.get("/auth/login").form.action == f"{root}/auth/login"
+
+
 @pytest.mark.parametrize("mount", ["/account"])
 def test_where_it_is_not_mounted_it_does_not_answer(client):
     assert client.get("/auth/me").json["path_info"] == "/auth/me"

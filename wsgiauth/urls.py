@@ -32,7 +32,7 @@ def safe_next(candidate: str, default: str) -> str:
 
 def leads_to(destination: str, url: str) -> bool:
     """Return whether a browser sent to `destination` arrives at the path `url`, however spelt."""
-    path = re.split("[?#]", destination, maxsplit=1)[0]
+    path = re.split("[?#]", destination)[0]
     return normpath(unquote(path)) == unquote(url)
 
 
@@ -61,7 +61,7 @@ def path_asked_for(environ: WSGIEnvironment) -> str:
 
 
 def _encoded_path(path: str) -> str:
-    # PEP 3333: the path is bytes, disguised as Latin-1. To a browser, two slashes at its beginning
-    # would be another host.
+    # PEP 3333: the path is bytes, decoded as Latin-1. A proxy may pass on a client's prefix. To a
+    # browser, a path is of this site only if it begins with exactly one slash.
     encoded = quote(path.encode("latin-1", "replace"), safe="/:@!$&'()*+,;=~")
-    return f"/{encoded.lstrip('/')}" if encoded.startswith("//") else encoded
+    return f"/{encoded.lstrip('/')}" if encoded else ""
