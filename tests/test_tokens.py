@@ -350,7 +350,7 @@ def test_a_token_that_lacks_a_claim_is_refused(name):
 
 
 @pytest.mark.promise(2)
-@pytest.mark.parametrize("name", ["iat", "exp"])
+@pytest.mark.parametrize("name", ["iat", "exp", "nbf"])
 @pytest.mark.parametrize(
     "value",
     [str(NOW + 60), True, False, NOW + 60.0, float("nan"), float("inf"), None, [NOW + 60], {}],
@@ -393,11 +393,18 @@ def test_a_subject_has_up_to_19_digits(subject):
         *(pytest.param(value, id=repr(value)) for value in (7, True, None, [SESSION], "")),
         pytest.param("\ud800", id="surrogate"),
         pytest.param(f"{SESSION}\0", id="NUL"),
+        pytest.param("x" * 44, id="44 characters"),
         pytest.param("x" * 2000, id="2,000 characters"),
     ],
 )
 def test_a_session_id_is_such_as_we_issue(session_id):
     assert verify(forged(claims={**CLAIMS, "jti": session_id})) is None
+
+
+@pytest.mark.promise(2)
+@pytest.mark.parametrize("session_id", ["x", "x" * 43], ids=len)
+def test_a_session_id_has_up_to_43_characters(session_id):
+    assert verify(forged(claims={**CLAIMS, "jti": session_id})).session_id == session_id
 
 
 @pytest.mark.promise(2)
@@ -528,6 +535,30 @@ def test_what_our_key_did_not_sign_is_refused(token):
 def test_a_token_expires_in_its_second(expires_at, is_accepted):
     token = forged(claims={**CLAIMS, "exp": expires_at})
     assert (verify(token) is not None) is is_accepted
+
+
+@pytest.mark.promise(2)
+@pytest.mark.parametrize(
+    ("not_before", "is_accepted"),
+    [
+        pytest.param(NOW + 1, False, id="in a second"),
+        pytest.param(NOW + 10**30, False, id="in the distant future"),
+        pytest.param(NOW, True, id="now"),
+        pytest.param(NOW - 1, True, id="a second ago"),
+        pytest.param(-1, True, id="before 1970"),
+    ],
+)
+def test_a_token_is_accepted_from_its_nbf_on(not_before, is_accepted):
+    token = forged(claims={**CLAIMS, "nbf": not_before})
+    assert (verify(token) is not None) is is_accepted
+
+
+@pytest.mark.promise(2)
+def test_the_nbf_of_a_token_that_was_verified_before_is_compared_again():
+    moments = iter([NOW, NOW - 0.5, NOW - 1, NOW])
+    tokens = Tokens(Settings(SECRET_KEY=KEY), clock=lambda: next(moments))
+    token = forged(claims={**CLAIMS, "nbf": NOW})
+    assert [tokens.verify(token) is not None for _ in range(4)] == [True, False, False, True]
 
 
 def test_a_token_that_was_verified_before_expires_all_the_same():

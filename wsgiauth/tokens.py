@@ -42,11 +42,13 @@ class Claims(NamedTuple):
         subject: The user's id, in decimal (`sub`).
         session_id: The login's id (`jti`).
         expires_at: Seconds since the epoch (`exp`).
+        not_before: Seconds since the epoch (`nbf`).
     """
 
     subject: str
     session_id: str
     expires_at: int
+    not_before: int = 0
 
 
 class _InvalidTokenError(Exception):
@@ -110,15 +112,16 @@ class Tokens:
         )
 
     def verify(self, token: str) -> Claims | None:
-        """Return the claims of a token that we signed and that has not expired, or None.
+        """Return the claims of a token that we signed and that is valid now, or None.
 
-        Not answered here: whether the login has been ended since.
+        Valid is a token from its `nbf`, if it has one, until its `exp` (RFC 7519 section 4.1).
+        Not checked here: whether its login has been ended.
         """
         try:
             claims = self._claims_of(token)
         except _InvalidTokenError:
             return None
-        return claims if claims.expires_at > self.now() else None
+        return claims if claims.not_before <= self.now() < claims.expires_at else None
 
     def _decode(self, token: str) -> Claims:
         """Return the claims of a signed token. Nothing is decoded before its signature is right.
@@ -162,9 +165,11 @@ class Tokens:
             raise _InvalidTokenError
         subject, session_id = payload.get("sub"), payload.get("jti")
         issued_at, expires_at = payload.get("iat"), payload.get("exp")
+        not_before = payload.get("nbf", 0)
         if (
             type(issued_at) is int  # neither a bool nor a float
             and type(expires_at) is int
+            and type(not_before) is int
             and isinstance(subject, str)
             and _SUBJECT.fullmatch(subject)
             and isinstance(session_id, str)
@@ -172,7 +177,7 @@ class Tokens:
             and payload.get("iss") == self._registered.get("iss")
             and payload.get("aud") == self._registered.get("aud")
         ):
-            return Claims(subject, session_id, expires_at)
+            return Claims(subject, session_id, expires_at, not_before)
         raise _InvalidTokenError
 
 
