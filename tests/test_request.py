@@ -237,6 +237,14 @@ def test_malformed_json_is_refused(body):
     assert refusal(read_json, sent(body)) == MALFORMED
 
 
+@pytest.mark.promise(15)
+@pytest.mark.parametrize("opening", ["[", "{"])
+def test_json_has_500_brackets_at_most(opening):
+    text = opening * 499  # one more is the object's own
+    assert read_json(sent(json.dumps({"a": text}))) == {"a": text}
+    assert refusal(read_json, sent(json.dumps({"a": text + opening}))) == MALFORMED
+
+
 @pytest.mark.promise(19)
 @pytest.mark.parametrize(
     ("body", "fields"),
@@ -407,7 +415,8 @@ def test_a_field_that_is_missing_is_empty():
         pytest.param("Next=/a", "", id="another case"),
         pytest.param("", "", id="no query"),
         pytest.param("next=%FF", "", id="no UTF-8"),
-        pytest.param("next=/a&" + "&" * 20, "", id="too many fields"),
+        pytest.param("next=/a" + "&" * 19, "/a", id="20 fields"),
+        pytest.param("next=/a" + "&" * 20, "", id="21 fields"),
         pytest.param("next=/" + "a" * 4090, "/" + "a" * 4090, id="4,096 characters"),
         pytest.param("next=/" + "a" * 4091, "", id="4,097 characters"),
     ],
