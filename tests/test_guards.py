@@ -116,6 +116,28 @@ def callable_instance(guard):
     return guard(View())
 
 
+def callable_instance_in_a_class_body(guard):
+    class View:
+        def __call__(self, environ, start_response):
+            return echo(environ, start_response)
+
+    class Views:
+        view = guard(View())
+
+    return Views().view
+
+
+def callable_instance_by_its_class(guard):
+    class View:
+        def __call__(self, environ, start_response):
+            return echo(environ, start_response)
+
+    class Views:
+        view = guard(View())
+
+    return Views.view
+
+
 def class_of_callable_instances(guard):
     @guard
     class View:
@@ -185,6 +207,8 @@ CALLABLES = [
     class_method,
     method_called_on_its_class,
     callable_instance,
+    callable_instance_in_a_class_body,
+    callable_instance_by_its_class,
     class_of_callable_instances,
     class_that_inherits_its_call,
     class_that_is_the_app,
@@ -496,7 +520,7 @@ def test_a_superuser_enters_until_demoted(client, stage, ada, bearer):
 
 @pytest.mark.promise(28)
 def test_a_database_that_fails_between_identification_and_guard_is_a_503(
-    client, stage, ada, bearer
+    client, stage, ada, bearer, caplog
 ):
     guarded = permission_required("reports.publish")(echo)
 
@@ -508,6 +532,8 @@ def test_a_database_that_fails_between_identification_and_guard_is_a_503(
     refused = client.get("/", headers=bearer(ada), status=503)
     assert refused.json["code"] == "unavailable"
     assert int(refused.headers["Retry-After"]) > 0
+    assert "the account database failed: OperationalError: no such table" in caplog.text
+    assert storage.current().is_closed()  # the next request begins with a new connection
 
 
 # Mistakes of the programmer.

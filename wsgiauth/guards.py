@@ -117,9 +117,7 @@ class _Guarded:
     def __get__(self, instance: object, owner: type | None = None) -> "_Guarded":
         """Bind as the wrapped callable would, so that methods can be guarded in their class."""
         bind = getattr(self.__app, "__get__", None)
-        if bind is None or instance is None:
-            return self
-        return _Guarded(bind(instance, owner), self.__check)
+        return self if bind is None else _Guarded(bind(instance, owner), self.__check)
 
     def __getattr__(self, name: str) -> Any:
         if name == "__wrapped__":  # not there yet, while the guard is being copied
