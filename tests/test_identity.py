@@ -1,12 +1,17 @@
 """Identity: which header says who is calling, and the cookie that remembers them."""
 
 import dataclasses
+import json
+from contextlib import ExitStack
+from urllib.parse import urlencode
+from urllib.request import HTTPCookieProcessor, Request, build_opener
+from wsgiref.util import shift_path_info
 
 import pytest
 from webtest import TestApp
 
-from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
-from wsgiauth import AuthMiddleware
+from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo, serving
+from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.identity import MAX_COOKIE_HEADER, bearer_token, cookie_value
 
@@ -251,6 +256,69 @@ def test_the_cookie_is_set_and_dropped_with_the_same_attributes(
     assert (set_name, set_attributes) == (name, sorted([*attributes, "Max-Age=3600"]))
     assert value.count(".") == 2
     assert dropped == (name, "", sorted([*attributes, "Max-Age=0"]))
+
+
+@pytest.mark.promise(16)
+@pytest.mark.parametrize("environ", [{}, HTTPS], ids=["http", "https"])
+def test_the_cookie_has_the_name_that_is_configured(settings, ada, token, environ):
+    client = TestApp(AuthMiddleware(echo, dataclasses.replace(settings, COOKIE_NAME="shop")))
+    name = "__Host-shop" if environ else "shop"
+    answer = client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, extra_environ=environ)
+    assert cookie_of(answer)[0] == name
+    client.reset()
+    assert caller(client, Cookie=f"{name}={token}", environ=environ) == (USERNAME, None)
+    default = name.replace("shop", "wsgiauth")
+    assert caller(client, Cookie=f"{default}={token}", environ=environ) == (None, None)
+
+
+@pytest.fixture(params=["ports", "mounts"])
+def two_sites(request, tmp_path):
+    """Yield the URLs of two sites on one host, each with accounts of its own, and a user."""
+    sites = []
+    for name in ("shop", "blog"):
+        site_settings = Settings(
+            SECRET_KEY=SECRET_KEY,
+            BCRYPT_ROUNDS=4,
+            DATABASE_URL=f"sqlite:///{tmp_path}/{name}.db",
+            COOKIE_NAME=name,
+        )
+        sites.append(AuthMiddleware(echo, site_settings))
+        create_user(name, f"{name}@example.org", PASSWORD, settings=site_settings)
+        storage.discard_connection(storage.current())
+    with ExitStack() as stack:
+        if request.param == "ports":
+            yield [stack.enter_context(serving(site, threads=1)) for site in sites]
+            return
+        shop, blog = sites
+
+        def dispatch(environ, start_response):
+            if environ["PATH_INFO"].startswith("/blog/"):
+                shift_path_info(environ)
+                return blog(environ, start_response)
+            return shop(environ, start_response)
+
+        address = stack.enter_context(serving(dispatch, threads=1))
+        yield [address, f"{address}/blog"]
+
+
+@pytest.mark.promise(16)
+def test_two_sites_on_one_host_keep_their_logins_apart(two_sites):
+    browser = build_opener(HTTPCookieProcessor())
+
+    def ask(url, path, fields=None):
+        body = None if fields is None else urlencode(fields).encode()
+        with browser.open(Request(url + path, body, SAME_ORIGIN), timeout=10) as answer:
+            return answer.read()
+
+    def users():
+        return [json.loads(ask(url, "/"))["user"] for url in two_sites]
+
+    seen = [users()]
+    for url, name in zip(two_sites, ("shop", "blog"), strict=True):
+        ask(url, "/auth/login", {"username": name, "password": PASSWORD})
+        seen.append(users())
+    ask(two_sites[0], "/auth/logout", {})
+    assert [*seen, users()] == [[None, None], ["shop", None], ["shop", "blog"], [None, "blog"]]
 
 
 @pytest.mark.promise(16)

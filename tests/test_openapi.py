@@ -196,6 +196,13 @@ def test_where_registration_is_off_it_is_not_described(make_service):
     assert opened["paths"] == DOCUMENT["paths"]
 
 
+def test_it_names_the_cookie_as_it_is_configured(make_service):
+    served = TestApp(make_service(COOKIE_NAME="shop")).get("/auth/openapi.json").json
+    schemes = served["components"]["securitySchemes"]
+    names = {name: scheme.get("name") for name, scheme in schemes.items()}
+    assert names == {"bearer": None, "cookie": "shop", "secureCookie": "__Host-shop"}
+
+
 # The service.
 
 

@@ -14,9 +14,9 @@ from wsgiauth.tokens import Tokens
 
 MAX_COOKIE_HEADER = 8192  # characters
 
-# RFC 6265bis section 4.1.3.2: browsers let no other host, path or plain-http page set this one.
-SECURE_COOKIE = "__Host-wsgiauth"
-PLAIN_COOKIE = "wsgiauth"  # over http, where the prefix is not allowed
+# RFC 6265bis section 4.1.3.2: browsers let no other host, path or plain-http page set a cookie with
+# this prefix. Over http, they refuse it.
+SECURE_PREFIX = "__Host-"
 
 
 class Identity(NamedTuple):
@@ -41,12 +41,14 @@ class Identifier:
     """Reads and writes the credentials of callers.
 
     Args:
-        settings: `COOKIE_SECURE` and `TRUSTED_ORIGINS`.
+        settings: `COOKIE_NAME`, `COOKIE_SECURE` and `TRUSTED_ORIGINS`.
         tokens: Verifies tokens.
     """
 
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
         self._tokens = tokens
+        self._plain_name = settings.COOKIE_NAME
+        self._secure_name = SECURE_PREFIX + settings.COOKIE_NAME
         self._always_secure = settings.COOKIE_SECURE == "on"
         self._trusted_origins = settings.TRUSTED_ORIGINS
 
@@ -82,9 +84,9 @@ class Identifier:
         return self._set_cookie(environ, "", 0)
 
     def cookie_name(self, environ: WSGIEnvironment) -> str:
-        """Return what the cookie is called on a connection such as the request's."""
+        """Return the name of the cookie on a connection such as the request's."""
         is_https = self._always_secure or environ["wsgi.url_scheme"] == "https"
-        return SECURE_COOKIE if is_https else PLAIN_COOKIE
+        return self._secure_name if is_https else self._plain_name
 
     def _cookie_token(self, environ: WSGIEnvironment, cookie: str) -> str | None:
         token = cookie_value(cookie, self.cookie_name(environ))
@@ -94,7 +96,7 @@ class Identifier:
 
     def _set_cookie(self, environ: WSGIEnvironment, value: str, max_age: int) -> tuple[str, str]:
         name = self.cookie_name(environ)
-        secure = "; Secure" if name == SECURE_COOKIE else ""
+        secure = "; Secure" if name == self._secure_name else ""
         return (
             "Set-Cookie",
             f"{name}={value}; Max-Age={max_age}; Path=/; HttpOnly; SameSite=Lax{secure}",

@@ -20,6 +20,8 @@ MINIMUM_SAFE_ROUNDS = 10
 # As browsers write them (the URL standard, "serialization of an origin"); compared exactly.
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?")
 _DEFAULT_PORT = re.compile(r"http:.*:80|https:.*:443")
+# RFC 6265 section 4.1.1: a token. Browsers give names with these prefixes a meaning of their own.
+_COOKIE_NAME = re.compile(r"(?!__(?i:host|secure|http)-)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 PER_ADDRESS = (  # limits that take REMOTE_ADDR for the client
     "LOGIN_FAILURES_PER_ADDRESS",
     "REGISTRATIONS_PER_ADDRESS",
@@ -66,6 +68,8 @@ class Settings:
         HASHING_WAIT: How long they wait, in seconds.
         HASHING_PER_ADDRESS: How many passwords are hashed at once for one client (an IPv4 address,
             an IPv6 /64 or /48); as many more wait; 0 for no limit.
+        COOKIE_NAME: The name of the browser's cookie; over https with `__Host-` before it. Sites
+            that share a host, on several ports or mounts, need different names.
         COOKIE_SECURE: `auto` goes by `wsgi.url_scheme`; `on` is for a server behind a proxy that
             speaks https to the browser without saying so.
         TRUSTED_ORIGINS: Other origins, such as `https://app.example.org`, whose pages may send
@@ -98,6 +102,7 @@ class Settings:
     HASHING_QUEUE: int = field(default_factory=_cores)
     HASHING_WAIT: int = 4
     HASHING_PER_ADDRESS: int = 1
+    COOKIE_NAME: str = "wsgiauth"
     COOKIE_SECURE: str = "auto"
     TRUSTED_ORIGINS: tuple[str, ...] = ()
     SITE_NAME: str | None = None
@@ -147,6 +152,9 @@ class Settings:
             raise wrong_setting("DATABASE_URL", "a URL such as sqlite:///wsgiauth.db")
         if not isinstance(self.REGISTRATION, bool):
             raise wrong_setting("REGISTRATION", "on or off")
+        if not (isinstance(self.COOKIE_NAME, str) and _COOKIE_NAME.fullmatch(self.COOKIE_NAME)):
+            expected = "up to 64 of the characters that RFC 6265 allows, without a prefix"
+            raise wrong_setting("COOKIE_NAME", f"{expected} such as __Host-, which https adds")
         if self.COOKIE_SECURE not in ("auto", "on"):
             raise wrong_setting("COOKIE_SECURE", "auto or on")
         texts = ("JWT_ISSUER", "JWT_AUDIENCE", "SITE_NAME", "TEMPLATES", "BREACHED_PASSWORDS")

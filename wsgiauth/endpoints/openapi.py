@@ -5,6 +5,7 @@ from pathlib import Path
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.endpoints import Auth
+from wsgiauth.identity import SECURE_PREFIX
 from wsgiauth.responses import Response, json_response
 from wsgiauth.urls import mount_url
 
@@ -12,8 +13,19 @@ _DOCUMENT = json.loads(Path(__file__).parent.with_name("openapi.json").read_text
 
 
 def show(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Answer with the OpenAPI 3.1 description of this very service, at the path it is mounted."""
+    """Answer with the OpenAPI 3.1 description of this service, as it is mounted and configured."""
     paths = dict(_DOCUMENT["paths"])
     if not auth.settings.REGISTRATION:
         del paths["/register"]
-    return json_response({**_DOCUMENT, "servers": [{"url": mount_url(environ)}], "paths": paths})
+    components = {**_DOCUMENT["components"], "securitySchemes": _schemes(auth.settings.COOKIE_NAME)}
+    servers = [{"url": mount_url(environ)}]
+    return json_response(
+        {**_DOCUMENT, "servers": servers, "paths": paths, "components": components}
+    )
+
+
+def _schemes(cookie_name: str) -> dict[str, object]:
+    schemes: dict[str, dict[str, str]] = _DOCUMENT["components"]["securitySchemes"]
+    names = {"cookie": cookie_name, "secureCookie": SECURE_PREFIX + cookie_name}
+    named = {scheme: {**schemes[scheme], "name": name} for scheme, name in names.items()}
+    return {**schemes, **named}
