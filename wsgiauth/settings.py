@@ -20,6 +20,8 @@ MINIMUM_SAFE_ROUNDS = 10
 # As browsers write them (the URL standard, "serialization of an origin"); compared exactly.
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?")
 _DEFAULT_PORT = re.compile(r"http:.*:80|https:.*:443")
+# What anybody on the network can impersonate; this computer's own names are not on the network.
+_FORGEABLE = re.compile(r"http://(?!((.+\.)?localhost|127(\.[0-9]+){3}|\[::1\])(:[0-9]+)?$)")
 # RFC 6265 section 4.1.1: a token. Browsers give names with these prefixes a meaning of their own.
 _COOKIE_NAME = re.compile(r"(?!__(?i:host|secure|http)-)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 PER_ADDRESS = (  # limits that take REMOTE_ADDR for the client
@@ -214,6 +216,12 @@ class Settings:
             risks.append(
                 f"JWT_EXPIRY_MINUTES is {self.JWT_EXPIRY_MINUTES}: a stolen token works for more"
                 " than a month unless its session is ended."
+            )
+        forgeable = list(filter(_FORGEABLE.match, self.TRUSTED_ORIGINS))
+        if forgeable:
+            risks.append(
+                f"TRUSTED_ORIGINS has {', '.join(forgeable)}: without https, anybody on a"
+                " visitor's network can impersonate it and act with the visitor's cookie."
             )
         return risks
 
