@@ -96,6 +96,8 @@ def test_where_registration_is_off_nobody_registers(settings):
 def test_no_answer_is_stored_sniffed_or_told_to_other_sites(client, method, path, request_headers):
     answer = client.request(path, method=method, headers=request_headers, expect_errors=True)
     assert COMMON_HEADERS.items() <= dict(answer.headers).items()
+    (policy,) = answer.headers.getall("Content-Security-Policy")
+    assert {"default-src 'none'", "frame-ancestors 'none'"} <= set(policy.split("; "))
 
 
 @pytest.mark.promise(20)

@@ -87,6 +87,17 @@ def test_every_answer_has_the_common_headers_once(response):
     assert {name: header_of(answer, name) for name in COMMON} == COMMON
 
 
+@pytest.mark.promise(20)
+@pytest.mark.parametrize("response", ANSWERS)
+def test_every_answer_has_one_policy_which_pages_alone_loosen(response):
+    answer = shown(response)
+    policy = header_of(answer, "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; ")
+    assert policy.endswith("; frame-ancestors 'none'")
+    is_page = answer.content_type == "text/html"
+    assert is_page or policy == "default-src 'none'; frame-ancestors 'none'"
+
+
 @pytest.mark.parametrize("response", ANSWERS)
 def test_head_is_answered_like_get_without_the_body(response):
     head, get = shown(response, "HEAD"), shown(response)

@@ -33,6 +33,8 @@ _COMMON_HEADERS: tuple[Header, ...] = (
     ("X-Content-Type-Options", "nosniff"),
     ("Referrer-Policy", "same-origin"),
 )
+# OWASP ASVS 5.0, 3.4.3 and 3.4.6: a browser that shows JSON or a redirect loads and frames nothing.
+_STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -45,12 +47,14 @@ class Response:
         body: The whole body.
         content_type: Its media type.
         headers: Further headers.
+        policy: Its Content-Security-Policy.
     """
 
     status: HTTPStatus
     body: bytes = b""
     content_type: str = "text/plain; charset=utf-8"
     headers: tuple[Header, ...] = ()
+    policy: str = _STRICT_POLICY
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Send the answer (PEP 3333)."""
@@ -60,6 +64,7 @@ class Response:
                 ("Content-Type", self.content_type),
                 ("Content-Length", str(len(self.body))),
                 *_COMMON_HEADERS,
+                ("Content-Security-Policy", self.policy),
                 *self.headers,
             ],
         )
@@ -94,12 +99,9 @@ class Pages:
             "icon": f"data:image/svg+xml,{quote(self._read('icon.svg'))}",
         }
         digest = base64.b64encode(hashlib.sha256(self._style.encode()).digest()).decode()
-        self._headers = (
-            (
-                "Content-Security-Policy",
-                f"default-src 'none'; style-src 'self' 'sha256-{digest}'; img-src 'self' data:; "
-                "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-            ),
+        self._policy = (
+            f"default-src 'none'; style-src 'self' 'sha256-{digest}'; img-src 'self' data:; "
+            "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
         )
         self._templates = {name: self._template(name) for name in _VALUES}
 
@@ -122,7 +124,7 @@ class Pages:
         escaped = {value: escape(values[value]) for value in _VALUES[name]}
         html = self._templates[name].substitute(self._site, **escaped, style=self._style)
         body = html.encode(errors="replace")  # SITE_NAME, from an environment that is not UTF-8
-        return Response(status, body, "text/html; charset=utf-8", self._headers + headers)
+        return Response(status, body, "text/html; charset=utf-8", headers, policy=self._policy)
 
     def _template(self, name: str) -> Template:
         template = Template(self._read(f"{name}.html"))

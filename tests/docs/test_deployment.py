@@ -154,6 +154,7 @@ def test_two_processes_behind_nginx_are_one_site(serve, ada, folder):
         )
         request = urllib.request.Request(f"{site}/auth/login", form, headers)
         with opener.open(request, timeout=10) as answer:
+            assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
             assert answer.read().decode() == f"Hello, {USERNAME}!"
         (jar,) = [each.cookiejar for each in opener.handlers if hasattr(each, "cookiejar")]
         assert [cookie.name for cookie in jar] == ["__Host-wsgiauth"]
