@@ -613,9 +613,10 @@ def test_a_401_to_a_user_is_left_to_the_application(site, stage, ada, bearer, vi
     server = Server(site, {**BROWSER, **bearer(ada)})
     assert server.app_iter is made[0]
     server.send().close()
+    private = {"Cache-Control": "private", "Vary": "Authorization, Cookie"}
     assert (server.status, server.headers, server.sent) == (
         UNAUTHORIZED[0],
-        dict(UNAUTHORIZED[1]),
+        {**dict(UNAUTHORIZED[1]), **private},
         [BODY],
     )
 

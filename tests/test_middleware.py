@@ -13,8 +13,22 @@ import webob
 from playhouse import db_url
 from webtest import TestApp
 
-from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo
-from wsgiauth import AuthMiddleware, Settings, User, permission_required, storage
+from tests.sites import (
+    BROWSER,
+    EMAIL,
+    PASSWORD,
+    SAME_ORIGIN,
+    SECRET_KEY,
+    USERNAME,
+    echo,
+)
+from wsgiauth import (
+    AuthMiddleware,
+    Settings,
+    User,
+    permission_required,
+    storage,
+)
 from wsgiauth.accounts import create_user
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.urls import with_next
@@ -162,7 +176,8 @@ def test_fifty_threads_never_see_each_others_users(site, settings, ada, bearer):
 
 
 @pytest.mark.promise(21)
-def test_everything_is_handed_through_untouched(site, stage, ada, bearer):
+@pytest.mark.parametrize("caller", ["a stranger", "a stale token", "a user"])
+def test_everything_is_handed_through_untouched(site, stage, ada, bearer, caller):
     class Iterable:
         def __iter__(self):
             pytest.fail("the middleware read the answer")
@@ -179,12 +194,18 @@ def test_everything_is_handed_through_untouched(site, stage, ada, bearer):
 
     seen, iterable, body = [], Iterable(), Body()
     stage.app = lambda *arguments: seen.append(arguments) or iterable
-    environ = webob.Request.blank("/", headers=bearer(ada), method="POST").environ
+    headers = {
+        "a stranger": {},
+        "a stale token": {"Authorization": "Bearer x.y.z", "Cookie": "wsgiauth=x.y.z"},
+        "a user": bearer(ada),
+    }
+    environ = webob.Request.blank("/", headers=headers[caller], method="POST").environ
     environ["wsgi.input"] = body
     assert site(environ, start_response) is iterable
     ((seen_environ, seen_start_response),) = seen
     assert seen_environ is environ
-    assert seen_start_response is start_response
+    # Only a user's answer is looked at when it starts; see test_caching.py.
+    assert (seen_start_response is start_response) is (caller != "a user")
     assert environ["wsgi.input"] is body
 
 

@@ -109,6 +109,8 @@ def bearer_token(authorization: str) -> str | None:
     The scheme is matched in any letter case (RFC 9110 section 11.1). What follows it, even if it
     is nothing, is the token that the client presents; whether it is one is for `Tokens`.
     """
+    if authorization[:7] == "Bearer ":  # nearly always: half the time of what follows
+        return authorization[7:].strip(" \t")
     scheme, _, credentials = authorization.replace("\t", " ").strip(" ").partition(" ")
     if scheme.lower() != "bearer":
         return None

@@ -4,6 +4,7 @@ A request comes in here and goes one of two ways: below the mount to the inner a
 to the wrapped app, with the caller identified.
 """
 
+import functools
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +16,7 @@ from playhouse.pool import PooledDatabase
 
 from wsgiauth import storage
 from wsgiauth.app import AuthApp
+from wsgiauth.caching import start_private
 from wsgiauth.challenges import ChallengingApp
 from wsgiauth.connections import FAILURES
 from wsgiauth.context import enter, last_used, leave, use
@@ -115,6 +117,8 @@ class AuthMiddleware:
                     return unavailable(environ)(environ, start_response)
                 if self._is_pooled:
                     storage.release_connection(self.database)
+                if identity.user is not None:
+                    start_response = functools.partial(start_private, start_response)
             _tell(environ, identity)
             answer = self._app(environ, start_response)
             if self._is_pooled and _is_streamed(answer, environ):

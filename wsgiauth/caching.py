@@ -1,0 +1,72 @@
+"""Keeps what an identified caller is answered out of caches that other callers share.
+
+On the way of a request this is the `start_response` that `middleware` gives the application.
+"""
+
+from collections.abc import Callable
+from types import TracebackType
+from wsgiref.types import StartResponse
+
+_Header = tuple[str, str]
+_ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None] | None
+
+# What identifies a caller; the answer to one value is not the answer to another.
+_SELECTING = ("Authorization", "Cookie")
+
+_PRIVATE = ("Cache-Control", "private")
+_VARY = ("Vary", ", ".join(_SELECTING))
+_DECIDING = frozenset({"cache-control", "vary"})
+
+
+def start_private(
+    start_response: StartResponse,
+    status: str,
+    headers: list[_Header],
+    exc_info: _ExcInfo = None,
+) -> Callable[[bytes], object]:
+    """Start a response (PEP 3333) that only its caller's own cache may store.
+
+    An application that sets Cache-Control decides for itself: its headers are passed on as they
+    are. Otherwise `Cache-Control: private` is added (RFC 9111 section 5.2.2.7), and the request
+    headers that identify callers join its Vary (RFC 9110 section 12.5.5). Every status gets them,
+    304 like the 200 that it stands for (RFC 9110 section 15.4.5).
+
+    Not defended: a cache that is configured to ignore Cache-Control.
+
+    Args:
+        start_response: The server's.
+        status: The status line.
+        headers: The application's; not changed.
+        exc_info: See PEP 3333.
+
+    Returns:
+        The server's `write`.
+    """
+    private = _private(headers)
+    if exc_info is None:
+        return start_response(status, private)
+    return start_response(status, private, exc_info)
+
+
+def _private(headers: list[_Header]) -> list[_Header]:
+    for name, _ in headers:
+        if name.lower() in _DECIDING:
+            return _merged_headers(headers)
+    return [*headers, _PRIVATE, _VARY]
+
+
+def _merged_headers(headers: list[_Header]) -> list[_Header]:
+    if any(name.lower() == "cache-control" for name, _ in headers):
+        return headers
+    # In one line, because some caches read only one.
+    vary = ",".join(value for name, value in headers if name.lower() == "vary")
+    others = [header for header in headers if header[0].lower() != "vary"]
+    return [*others, _PRIVATE, ("Vary", _merged(vary))]
+
+
+def _merged(vary: str) -> str:
+    fields = [field.strip() for field in vary.split(",") if field.strip()]
+    if "*" in fields:
+        return "*"
+    known = {field.lower() for field in fields}
+    return ", ".join([*fields, *(name for name in _SELECTING if name.lower() not in known)])
