@@ -1,11 +1,15 @@
 """The middleware: what reaches the wrapped app, and how; what is answered below the mount."""
 
 import dataclasses
+import functools
+import json
 import logging
 import shutil
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from urllib.request import Request, urlopen
+from wsgiref.util import shift_path_info
 from wsgiref.validate import validator
 
 import pytest
@@ -21,11 +25,13 @@ from tests.sites import (
     SECRET_KEY,
     USERNAME,
     echo,
+    serving,
 )
 from wsgiauth import (
     AuthMiddleware,
     Settings,
     User,
+    login_required,
     permission_required,
     storage,
 )
@@ -371,6 +377,81 @@ def test_a_challenge_that_is_neither_true_nor_false_is_refused(settings, challen
 def test_a_mount_that_is_no_path_is_refused(settings, mount):
     with pytest.raises(ConfigurationError, match="mount must be a path"):
         AuthMiddleware(echo, settings, mount=mount)
+
+
+# One middleware inside another.
+
+
+def decorated(app):
+    @functools.wraps(app)
+    def view(environ, start_response):
+        return app(environ, start_response)
+
+    return view
+
+
+def opaque(app):
+    """Wrap `app` so that it cannot be seen."""
+    return lambda environ, start_response: app({**environ}, start_response)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        pytest.param(lambda app: app, id="directly"),
+        pytest.param(functools.partial, id="in a partial"),
+        pytest.param(login_required, id="in a guard"),
+        pytest.param(permission_required("a.b"), id="in a guard with a permission"),
+        pytest.param(decorated, id="in a decorated function"),
+        pytest.param(lambda app: functools.partial(login_required(app)), id="in a guard's partial"),
+        pytest.param(lambda app: login_required(functools.partial(app)), id="in a partial's guard"),
+    ],
+)
+@pytest.mark.parametrize("challenge", [False, True])
+def test_a_middleware_around_another_is_refused(site, settings, wrap, challenge):
+    with pytest.raises(ConfigurationError, match="inside another one with the same mount, /auth:"):
+        AuthMiddleware(wrap(site), settings, challenge=challenge)
+
+
+@pytest.mark.parametrize("challenge", [False, True])
+@pytest.mark.parametrize("root", ["", "/app"])
+def test_a_middleware_somewhere_inside_another_is_refused_by_a_request(
+    site, settings, ada, bearer, challenge, root
+):
+    outer = AuthMiddleware(opaque(site), settings, challenge=challenge)
+    client = TestApp(outer, extra_environ={"SCRIPT_NAME": root})
+    client.get("/auth/login", status=200)
+    for headers in ({}, bearer(ada)):
+        with pytest.raises(ConfigurationError, match="inside another one with the same mount"):
+            client.get("/", headers=headers)
+
+
+@pytest.mark.parametrize("wrap", [lambda app: app, opaque], ids=["directly", "somewhere"])
+def test_a_middleware_inside_another_with_another_mount_works(site, settings, ada, wrap):
+    client = TestApp(AuthMiddleware(wrap(site), settings, mount="/account"))
+    for mount in ("/account", "/auth"):
+        token = client.post_json(f"{mount}/login", CREDENTIALS).json["access_token"]
+        seen = client.get("/", headers={"Authorization": f"Bearer {token}"})
+        assert seen.json["user"] == USERNAME
+
+
+def test_a_middleware_inside_another_below_a_prefix_works(site, settings, ada):
+    def dispatch(environ, start_response):
+        shift_path_info(environ)
+        return site(environ, start_response)
+
+    client = TestApp(AuthMiddleware(dispatch, settings))
+    client.post_json("/shop/auth/login", CREDENTIALS, status=200)
+    assert client.get("/shop/").json["script_name"] == "/shop"
+
+
+@pytest.mark.promise(22)
+@pytest.mark.parametrize("name", ["wsgiauth.pages", "Wsgiauth-Pages", "WSGIAUTH_PAGES"])
+def test_no_header_of_a_client_looks_like_an_outer_middleware(site, name):
+    with serving(site, threads=1) as address:
+        request = Request(f"{address}/", headers={name: "/auth", "wsgiauth.root": ""})
+        with urlopen(request, timeout=10) as answer:
+            assert json.load(answer)["user"] is None
 
 
 # Settings.

@@ -25,7 +25,7 @@ from wsgiauth.endpoints import Auth
 from wsgiauth.events import Subscriber, subscribe
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.identity import NOBODY, Identity
-from wsgiauth.responses import unavailable
+from wsgiauth.responses import Pages, unavailable
 from wsgiauth.settings import Settings
 
 logger = logging.getLogger("wsgiauth")
@@ -67,7 +67,8 @@ class AuthMiddleware:
 
     Raises:
         ConfigurationError: A setting is missing or wrong, or the database cannot be used. The
-            message names the setting.
+            message names the setting. Or `app` is an `AuthMiddleware` with the same mount; where
+            that shows only in a request, the request raises it.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class AuthMiddleware:
             raise ConfigurationError('mount must be a path such as "/auth".')
         if not isinstance(challenge, bool):  # "off" would turn it on
             raise ConfigurationError("challenge must be True or False.")
+        _refuse_to_nest(app, mount)
         subscribers = _callables(on_event)
         settings = _settings(settings)
         self.auth = Auth.from_settings(settings, mount)
@@ -101,6 +103,8 @@ class AuthMiddleware:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request, or pass it on (PEP 3333)."""
+        if "wsgiauth.pages" in environ:
+            self._refuse_to_be_nested(environ)
         entered = enter((self.database, environ))
         try:
             environ["wsgiauth.root"] = environ.get("SCRIPT_NAME", "")
@@ -130,6 +134,16 @@ class AuthMiddleware:
                 use(self.database)  # for an answer that is only now being streamed
             if self._is_pooled:
                 storage.release_connection(self.database)
+
+    def _refuse_to_be_nested(self, environ: WSGIEnvironment) -> None:
+        """Raise if an outer `AuthMiddleware` answers where this one has its login page."""
+        outer = environ["wsgiauth.pages"]
+        # What is in front may have forged the key; this site's application may repeat a request.
+        if not isinstance(outer, Pages) or outer is self._pages:
+            return
+        root = environ.get("wsgiauth.root", "")
+        if root + outer.mount == environ.get("SCRIPT_NAME", "") + self._mount:
+            raise _nested(self._mount)
 
     def _below_mount(self, environ: WSGIEnvironment) -> WSGIEnvironment:
         return {
@@ -161,6 +175,22 @@ class _Streamed:
                 self._answer.close()
         finally:
             storage.release_connection(self._database)
+
+
+def _refuse_to_nest(app: Any, mount: str) -> None:
+    """Raise if `app` is an `AuthMiddleware` with this mount, perhaps in guards or partials."""
+    while isinstance(app, functools.partial) or hasattr(app, "__wrapped__"):
+        app = app.func if isinstance(app, functools.partial) else app.__wrapped__
+    if isinstance(app, AuthMiddleware) and app.auth.pages.mount == mount:
+        raise _nested(mount)
+
+
+def _nested(mount: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"An AuthMiddleware is inside another one with the same mount, {mount}: the outer one"
+        " answers its login page, so no user can log in to the inner one. Remove one of them, or"
+        " give them different mounts."
+    )
 
 
 def _is_streamed(answer: Iterable[bytes], environ: WSGIEnvironment) -> bool:
