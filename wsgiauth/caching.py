@@ -42,17 +42,15 @@ def start_private(
     Returns:
         The server's `write`.
     """
-    private = _private(headers)
-    if exc_info is None:
-        return start_response(status, private)
-    return start_response(status, private, exc_info)
-
-
-def _private(headers: list[_Header]) -> list[_Header]:
     for name, _ in headers:
         if name.lower() in _DECIDING:
-            return _merged_headers(headers)
-    return [*headers, _PRIVATE, _VARY]
+            headers = _merged_headers(headers)
+            break
+    else:  # the usual case, and the fastest way to find that it is
+        headers = [*headers, _PRIVATE, _VARY]
+    if exc_info is None:
+        return start_response(status, headers)
+    return start_response(status, headers, exc_info)
 
 
 def _merged_headers(headers: list[_Header]) -> list[_Header]:

@@ -8,6 +8,7 @@ import functools
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from types import MethodType
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -121,8 +122,8 @@ class AuthMiddleware:
                     return unavailable(environ)(environ, start_response)
                 if self._is_pooled:
                     storage.release_connection(self.database)
-                if identity.user is not None:
-                    start_response = functools.partial(start_private, start_response)
+                if identity.user is not None:  # bound, because a partial takes longer to call
+                    start_response = MethodType(start_private, start_response)
             _tell(environ, identity)
             answer = self._app(environ, start_response)
             if self._is_pooled and _is_streamed(answer, environ):
@@ -210,8 +211,9 @@ def _tell(environ: WSGIEnvironment, identity: Identity) -> None:
         attributes = {**environ["webob.adhoc_attrs"], **attributes}
     environ["webob.adhoc_attrs"] = attributes
     if user is not None:
-        # PEP 3333: text in the environ is bytes, disguised as Latin-1.
-        environ["REMOTE_USER"] = user.username.encode().decode("latin-1")
+        # PEP 3333: strings in the environ are bytes, decoded as Latin-1.
+        name = user.username
+        environ["REMOTE_USER"] = name if name.isascii() else name.encode().decode("latin-1")
         environ["AUTH_TYPE"] = "Bearer"
         return
     if "REMOTE_USER" in environ:
