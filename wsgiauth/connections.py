@@ -1,9 +1,12 @@
-"""What is true of a connection to any database: how it fails, and how it is given up."""
+"""What is true of a connection to any database: how it fails, who uses it, and how it is closed."""
 
 import sqlite3
+from typing import Any
 
 import peewee
 from playhouse import pool
+
+from wsgiauth import context
 
 # What a database raises when it is unreachable, busy past its timeout, full or damaged. Peewee lets
 # through what SQLite raises while rows are fetched.
@@ -12,10 +15,51 @@ FAILURES = (peewee.DatabaseError, peewee.InterfaceError, pool.MaxConnectionsExce
 BUSY_TIMEOUT = 5  # seconds to wait for a lock: SQLite's write lock, a server's row or table
 
 
+class AccountDatabase(peewee.Database):
+    """What the databases have in common: each connection belongs to one thread or greenlet.
+
+    The first use of a connection within a request is noted in the request's `context`, so that
+    `roll_back_forgotten` can tell a transaction that the request began from one around it.
+    """
+
+    _state: Any
+
+    def connection(self) -> Any:
+        """Return this thread's connection."""
+        self._note_use()
+        return super().connection()  # type: ignore[no-untyped-call]
+
+    def cursor(self, named_cursor: Any = None) -> Any:
+        """Return a new cursor on this thread's connection."""
+        self._note_use()
+        return super().cursor(named_cursor)  # type: ignore[no-untyped-call]
+
+    def has_open_transaction(self) -> bool:
+        """Return whether this thread's connection is in a transaction, however it began."""
+        if self.is_closed():
+            return False
+        return self.in_transaction() or self._is_in_transaction(self._state.conn)
+
+    def _note_use(self) -> None:
+        uses = context.database_uses()
+        if uses is not None and self not in uses:
+            uses[self] = self.has_open_transaction()
+
+    def _is_in_transaction(self, connection: Any) -> bool:
+        """Return what the driver says, which also sees a BEGIN that Peewee does not know of."""
+        raise NotImplementedError
+
+
 def reason_of(failure: Exception) -> str:
     """Return why a database failed, in one line that shows none of its rows."""
     # PostgreSQL's second line may show the row that it refused, hash and all.
     return (str(failure).strip().splitlines() or [""])[0].strip()
+
+
+def roll_back(database: AccountDatabase) -> None:
+    """Roll back this thread's transaction, whoever began it, by closing the connection."""
+    database._state.transactions.clear()
+    discard_connection(database)
 
 
 def discard_connection(database: peewee.Database) -> None:

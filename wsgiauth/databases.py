@@ -9,7 +9,7 @@ import peewee
 from playhouse import db_url, pool
 
 from wsgiauth import servers, sqlite
-from wsgiauth.connections import BUSY_TIMEOUT
+from wsgiauth.connections import BUSY_TIMEOUT, AccountDatabase
 from wsgiauth.exceptions import ConfigurationError
 
 DRIVERS: dict[str, Any] = {
@@ -24,7 +24,7 @@ CONNECT_TIMEOUT = 5  # seconds to wait for a database server
 _ALIASES = {"postgresql": "postgres", "mariadb": "mysql"}  # schemes, in Peewee's words
 
 
-def database_of(url: str) -> peewee.Database:
+def database_of(url: str) -> AccountDatabase:
     """Return the Peewee database that `url` names; nothing is connected yet.
 
     It keeps one connection for each thread that uses it, or with `+pool` a pool of them. SQLite's
@@ -125,7 +125,7 @@ def _is_encodable(text: str) -> bool:
         return False
 
 
-def _sqlite(driver: Any, parameters: dict[str, Any]) -> peewee.Database:
+def _sqlite(driver: Any, parameters: dict[str, Any]) -> sqlite.SQLite:
     if "host" in parameters:  # what stands between the second slash and the third
         raise ConfigurationError(
             "DATABASE_URL takes three slashes before a file, as in sqlite:///file.db."
@@ -136,7 +136,7 @@ def _sqlite(driver: Any, parameters: dict[str, Any]) -> peewee.Database:
     _make_private_file(path)
     parameters |= {"database": str(path), "factory": sqlite.FileConnection}
     parameters.setdefault("timeout", BUSY_TIMEOUT)
-    opened: peewee.Database = driver(**sqlite.OPTIONS, **parameters)
+    opened: sqlite.SQLite = driver(**sqlite.OPTIONS, **parameters)
     return opened
 
 

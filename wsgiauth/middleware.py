@@ -20,7 +20,7 @@ from wsgiauth.app import AuthApp
 from wsgiauth.caching import start_private
 from wsgiauth.challenges import ChallengingApp
 from wsgiauth.connections import FAILURES
-from wsgiauth.context import enter, last_used, leave, use
+from wsgiauth.context import DatabaseUses, enter, last_used, leave, use
 from wsgiauth.databases import file_risks
 from wsgiauth.endpoints import Auth
 from wsgiauth.events import Subscriber, subscribe
@@ -106,7 +106,8 @@ class AuthMiddleware:
         """Answer one request, or pass it on (PEP 3333)."""
         if "wsgiauth.pages" in environ:
             self._refuse_to_be_nested(environ)
-        entered = enter((self.database, environ))
+        uses: DatabaseUses = {}
+        entered = enter((self.database, environ, uses))
         try:
             environ["wsgiauth.root"] = environ.get("SCRIPT_NAME", "")
             environ["wsgiauth.pages"] = self._pages
@@ -126,14 +127,15 @@ class AuthMiddleware:
                     start_response = MethodType(start_private, start_response)
             _tell(environ, identity)
             answer = self._app(environ, start_response)
-            if self._is_pooled and _is_streamed(answer, environ):
-                return _Streamed(answer, self.database)
+            if (uses or self._is_pooled) and _is_streamed(answer, environ):
+                return self._streamed(answer, uses)
             return answer
         finally:
             leave(entered)
             if last_used() is not self.database:
                 use(self.database)  # for an answer that is only now being streamed
-            if self._is_pooled:
+            if uses or self._is_pooled:
+                storage.roll_back_forgotten(uses)
                 storage.release_connection(self.database)
 
     def _refuse_to_be_nested(self, environ: WSGIEnvironment) -> None:
@@ -146,6 +148,14 @@ class AuthMiddleware:
         if root + outer.mount == environ.get("SCRIPT_NAME", "") + self._mount:
             raise _nested(self._mount)
 
+    def _streamed(self, answer: Iterable[bytes], uses: DatabaseUses) -> Iterable[bytes]:
+        """Return `answer`, wrapped if it may still hold a connection or a transaction."""
+        if not (self._is_pooled or storage.is_left_open(uses)):
+            return answer
+        ongoing = {self.database: self.database.has_open_transaction(), **uses}
+        uses.clear()  # the answer may yet end its transaction
+        return _Streamed(answer, self.database, ongoing)
+
     def _below_mount(self, environ: WSGIEnvironment) -> WSGIEnvironment:
         return {
             **environ,
@@ -155,16 +165,18 @@ class AuthMiddleware:
 
 
 class _Streamed:
-    """An answer that is made while it is sent; a connection that this takes goes back to the pool.
+    """An answer that is made while it is sent, after which its connection is used no more.
 
     Args:
         answer: The application's.
-        database: One with a pool.
+        database: Its connection goes back to the pool, if it has one.
+        uses: The databases whose forgotten transactions are rolled back.
     """
 
-    def __init__(self, answer: Iterable[bytes], database: Database) -> None:
+    def __init__(self, answer: Iterable[bytes], database: Database, uses: DatabaseUses) -> None:
         self._answer = answer
         self._database = database
+        self._uses = uses
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._answer)
@@ -175,6 +187,7 @@ class _Streamed:
             if hasattr(self._answer, "close"):
                 self._answer.close()
         finally:
+            storage.roll_back_forgotten(self._uses)
             storage.release_connection(self._database)
 
 

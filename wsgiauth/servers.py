@@ -12,13 +12,14 @@ from typing import Any
 import peewee
 from playhouse import pool
 
-from wsgiauth.connections import BUSY_TIMEOUT, discard_connection
+from wsgiauth.connections import BUSY_TIMEOUT, AccountDatabase, discard_connection
 
 READ_TIMEOUT = 10  # seconds to wait for a server to say something; more than it waits for a lock
+_SERVER_STATUS_IN_TRANS = 1  # of MariaDB's protocol
 SILENCE = 5  # seconds for which nobody tries to reach a server that was silent for more than one
 
 
-class Server(peewee.Database):
+class Server(AccountDatabase):
     """A server's database; a connection lost while idle is replaced without an error.
 
     Only what may run twice is run again: a SELECT, and the BEGIN that opens every transaction. A
@@ -27,8 +28,6 @@ class Server(peewee.Database):
 
     lock_timeout = BUSY_TIMEOUT
     read_timeout: float | None = READ_TIMEOUT
-    _state: Any
-    _set_lock_timeout: str
     _silent_until = 0.0
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
@@ -70,8 +69,12 @@ class Server(peewee.Database):
             if monotonic() - begun > 1:
                 self._silent_until = monotonic() + SILENCE
             raise
-        connection.cursor().execute(self._set_lock_timeout.format(self.lock_timeout))
+        self._set_up(connection)
         return connection
+
+    def _set_up(self, connection: Any) -> None:
+        """Give a new connection the settings of its session."""
+        raise NotImplementedError
 
 
 def _is_lost(connection: Any) -> bool:  # in psycopg's words, or in PyMySQL's
@@ -81,22 +84,34 @@ def _is_lost(connection: Any) -> bool:  # in psycopg's words, or in PyMySQL's
 class PostgreSQL(Server, peewee.PostgresqlDatabase):
     """PostgreSQL, by psycopg 3."""
 
-    _set_lock_timeout = "SET lock_timeout = '{}s'"
+    _adapter: Any
 
     class psycopg3_adapter(peewee.Psycopg3Adapter):  # noqa: N801 - Peewee's name
         def connect(self, db: Any, **params: Any) -> Any:
             """Return a connection that gives up a silent server."""
             return _psycopg_connection(db.read_timeout).connect(dbname=db.database, **params)
 
+    def _set_up(self, connection: Any) -> None:
+        connection.execute(f"SET lock_timeout = '{self.lock_timeout}s'")
+
+    def _is_in_transaction(self, connection: Any) -> bool:
+        adapter = self._adapter
+        return adapter.txn_status(connection) not in (adapter.txn_idle, adapter.txn_unknown)
+
 
 class MariaDB(Server, peewee.MySQLDatabase):
     """MariaDB or MySQL, by PyMySQL."""
 
-    _set_lock_timeout = "SET lock_wait_timeout = {0}, innodb_lock_wait_timeout = {0}"
-
     def _connect(self) -> Any:
         self.connect_params["read_timeout"] = self.read_timeout
         return super()._connect()
+
+    def _set_up(self, connection: Any) -> None:
+        seconds = self.lock_timeout
+        connection.query(f"SET lock_wait_timeout = {seconds}, innodb_lock_wait_timeout = {seconds}")
+
+    def _is_in_transaction(self, connection: Any) -> bool:
+        return bool(connection.server_status & _SERVER_STATUS_IN_TRANS)
 
 
 @cache

@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from time import monotonic
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import peewee
 from playhouse import pool
 
-from wsgiauth.connections import discard_connection
+from wsgiauth.connections import AccountDatabase, discard_connection
 
 CHECK_INTERVAL = 1  # seconds for which a file is taken for the one that it was
 
@@ -94,13 +94,21 @@ class FileConnection(Connection):
     reader: sqlite3.Cursor
 
 
-class File(peewee.SqliteDatabase):
+class SQLite(AccountDatabase, peewee.SqliteDatabase):
+    """A database of SQLite, in a file or in memory."""
+
+    def _is_in_transaction(self, connection: sqlite3.Connection) -> bool:
+        return connection.in_transaction
+
+
+class File(SQLite):
     """An SQLite file; connections do not outlive it when it is deleted or replaced.
 
     They would go on as if nothing had happened, and all that they wrote would be lost.
     """
 
-    connection: Callable[[], FileConnection]
+    # Takes no note of the use, for what it is used for begins no transaction.
+    _quick_connection: ClassVar[Callable[[Any], FileConnection]] = peewee.Database.connection
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
         """Execute, on a new connection where another file has taken the place of ours."""
@@ -113,21 +121,21 @@ class File(peewee.SqliteDatabase):
         For the one question of every request: that another file has taken the place of ours is
         noticed within a second.
         """
-        connection = self.connection()
+        connection = self._quick_connection()
         if monotonic() - connection.checked_at > CHECK_INTERVAL:
             self._follow_file()
-            connection = self.connection()
+            connection = self._quick_connection()
         rows = connection.reader.execute(sql, parameters).fetchall()
         return rows[0] if rows else None
 
     def _follow_file(self) -> None:
-        while not self.in_transaction() and self.connection().inode != _inode(self.database):
+        while not self.in_transaction() and self._quick_connection().inode != _inode(self.database):
             discard_connection(self)
-        self.connection().checked_at = monotonic()
+        self._quick_connection().checked_at = monotonic()
 
     def rollback(self) -> None:
         """Roll back, unless SQLite has done so by itself, as on a full disk."""
-        if self.connection().in_transaction:
+        if self._quick_connection().in_transaction:
             super().rollback()
 
     def _connect(self) -> FileConnection:
@@ -141,10 +149,8 @@ class File(peewee.SqliteDatabase):
         return connection
 
 
-class Memory(peewee.SqliteDatabase):
+class Memory(SQLite):
     """SQLite without a file, for tests: all threads reach the same tables, gone with the object."""
-
-    connection: Callable[[], Any]
 
     def __init__(self) -> None:
         name = next(_memory_names)

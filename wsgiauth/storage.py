@@ -14,7 +14,13 @@ import peewee
 from playhouse.pool import PooledDatabase
 
 from wsgiauth import context, forking, schema
-from wsgiauth.connections import FAILURES, discard_connection, reason_of
+from wsgiauth.connections import (
+    FAILURES,
+    AccountDatabase,
+    discard_connection,
+    reason_of,
+    roll_back,
+)
 from wsgiauth.databases import database_of
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
@@ -60,7 +66,7 @@ def current() -> peewee.Database:
 
 def open_database(
     url: str, *, prepare: Callable[[peewee.Database], object] = schema.make_ready
-) -> peewee.Database:
+) -> AccountDatabase:
     """Open the database at `url` and make it the current one.
 
     SQLite's file and schema are made, and brought up to date, on the way; any number of processes
@@ -104,8 +110,40 @@ def release_connection(opened: peewee.Database) -> None:
     """Give a pooled connection back; one that belongs to the thread stays open."""
     if not isinstance(opened, PooledDatabase) or opened.is_closed():
         return
-    if not opened.in_transaction():  # whoever began one still needs the connection
-        opened.close()
+    pooled: Any = opened
+    if not pooled.has_open_transaction():  # whoever began it still needs the connection
+        pooled.close()
+
+
+def is_left_open(uses: context.DatabaseUses) -> bool:
+    """Return whether a transaction is open that was not when the request first used its database.
+
+    Args:
+        uses: See `context.database_uses`.
+    """
+    return any(_left_open(uses))
+
+
+def roll_back_forgotten(uses: context.DatabaseUses) -> None:
+    """Roll back every transaction that a request began and did not end, with a warning.
+
+    It would lock other clients out, or keep this thread's reads in a snapshot in which a revoked
+    login is still valid.
+
+    Args:
+        uses: See `context.database_uses`.
+    """
+    for each in _left_open(uses):
+        logger.warning(
+            "A request left a transaction open on the account database; it was rolled back. Begin"
+            " transactions with `with database.atomic():`, which ends them."
+        )
+        roll_back(each)
+
+
+def _left_open(uses: context.DatabaseUses) -> list[AccountDatabase]:
+    # A copy, for threads that the application has started may add to it.
+    return [each for each, was in list(uses.items()) if not was and each.has_open_transaction()]
 
 
 def report_failure(error: Exception) -> None:
