@@ -1,6 +1,7 @@
 """What is true of a connection to any database: how it fails, who uses it, and how it is closed."""
 
 import sqlite3
+import threading
 from typing import Any
 
 import peewee
@@ -48,6 +49,18 @@ class AccountDatabase(peewee.Database):
     def _is_in_transaction(self, connection: Any) -> bool:
         """Return what the driver says, which also sees a BEGIN that Peewee does not know of."""
         raise NotImplementedError
+
+    def _connect(self) -> Any:
+        # Peewee's state derives from the class that `threading.local` was at its import. After
+        # `monkey.patch_all()` all greenlets of a thread would share its connection, and read each
+        # other's rows.
+        if not isinstance(self._state, threading.local):
+            raise peewee.InterfaceError(
+                "greenlets would share one connection, because gevent replaced threads after"
+                " wsgiauth was imported: start gunicorn without --preload, or call"
+                " gevent.monkey.patch_all() first"
+            )
+        return super()._connect()  # type: ignore[misc]
 
 
 def reason_of(failure: Exception) -> str:

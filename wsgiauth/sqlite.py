@@ -142,7 +142,7 @@ class File(SQLite):
         inode = _inode(self.database)
         if inode is None:  # SQLite would make an empty one, which others may read
             raise peewee.OperationalError("the database file is gone")
-        connection: FileConnection = super()._connect()  # type: ignore[misc]
+        connection: FileConnection = super()._connect()
         connection.inode = inode
         connection.checked_at = monotonic()
         connection.reader = connection.cursor(sqlite3.Cursor)

@@ -2,15 +2,20 @@
 
 import http.client
 import os
+import re
 import sys
+import time
 from contextlib import contextmanager
 
 import pytest
 
 from tests.conftest import require
+from tests.docs.pages import PAGES
 from tests.frameworks.clients import PATIENCE, Client, cookie, settings_of
 from tests.frameworks.conftest import SOURCES
 from tests.sites import BROWSER, SAME_ORIGIN, SECRET_KEY, USERNAME, running
+from wsgiauth import Settings
+from wsgiauth.tokens import Tokens
 
 # The plain recipe, and which process answers.
 SERVED = """
@@ -30,17 +35,27 @@ SERVERS = {
     "gunicorn with threads": "gunicorn --bind=127.0.0.1:8080 --worker-class=gthread --threads=4",
     "gunicorn with gevent": "gunicorn --bind=127.0.0.1:8080 --worker-class=gevent",
     "gunicorn that forks": "gunicorn --bind=127.0.0.1:8080 --preload --workers=2",
+    "gunicorn with gevent that forks": (
+        "gunicorn --bind=127.0.0.1:8080 --worker-class=gevent --preload"
+    ),
     "cheroot": "cheroot --bind=127.0.0.1:8080",
 }
+CONFIGURATION = re.search(
+    r"first line of `gunicorn.conf.py`: `(.*?)`", PAGES["docs/deployment.md"]
+)[1]
 
 
 @contextmanager
-def served(name, folder):
+def served(name, folder, *, configuration=CONFIGURATION):
     """Run a server of `SERVERS` in a folder; yields a client of it."""
     command = SERVERS[name]
     require(command.partition(" ")[0], *(["gevent"] if "gevent" in name else []))
     for module, code in {"plain_site": SOURCES["plain"], "served": SERVED}.items():
         (folder / f"{module}.py").write_text(code, encoding="utf-8")
+    if "gevent" in command:
+        require("gevent")
+        if "--preload" in command:
+            (folder / "gunicorn.conf.py").write_text(configuration, encoding="utf-8")
     settings = settings_of(folder)
     environ = {
         "PATH": os.environ["PATH"],
@@ -108,3 +123,16 @@ def test_a_login_and_a_logout_are_known_to_every_worker(tmp_path):
             assert [answer.json for answer in answers] == [{"user": user}] * 2
             assert len({answer.headers["X-Process"] for answer in answers}) == 2
             client.ask("POST", "/auth/logout", headers=bearer)
+
+
+@pytest.mark.promise(22)
+def test_greenlets_that_would_share_a_connection_are_refused(tmp_path):
+    with served("gunicorn with gevent that forks", tmp_path, configuration="") as client:
+        assert client.ask("GET", "/").json == {"user": None}
+        token = Tokens(Settings(SECRET_KEY=SECRET_KEY)).issue(1, "a" * 22, int(time.time()) + 60)
+        answer = client.ask("GET", "/", headers={"Authorization": f"Bearer {token}"})
+        assert (answer.status, answer.json["code"]) == (503, "unavailable")
+        assert client.log_in().status == 503
+    log = (tmp_path / "log").read_text()
+    assert "the account database failed: InterfaceError: greenlets would share" in log
+    assert "Traceback" not in log
