@@ -390,16 +390,12 @@ def test_a_table_locked_by_maintenance_is_not_waited_for_twice(
 
 @pytest.mark.parametrize("kind", SERVERS)
 def test_requests_wait_less_for_locks_than_migrations(kind, pooling, server_urls):
-    waits = []
-
-    def prepare(database):
-        waits.extend(database.execute_sql(LOCK_TIMEOUTS[kind]).fetchone())
-
-    url = server_urls(kind).replace(":", f"{pooling}:", 1)
-    opened = storage.open_database(url, prepare=prepare)
-    prepare(opened)
+    opened = storage.open_database(server_urls(kind).replace(":", f"{pooling}:", 1))
+    with opened.patient(schema.LOCK_TIMEOUT):
+        patience = opened.execute_sql(LOCK_TIMEOUTS[kind]).fetchone()
+    usual = opened.execute_sql(LOCK_TIMEOUTS[kind]).fetchone()
     storage.discard_connection(opened)
-    assert waits == [schema.LOCK_TIMEOUT, connections.BUSY_TIMEOUT]
+    assert (*patience, *usual) == (schema.LOCK_TIMEOUT, connections.BUSY_TIMEOUT)
     assert connections.BUSY_TIMEOUT < servers.READ_TIMEOUT
 
 
@@ -407,13 +403,34 @@ def test_requests_wait_less_for_locks_than_migrations(kind, pooling, server_urls
 def test_a_migration_waits_longer_than_a_server_may_be_silent(kind, server_urls):
     slow = {"postgresql": "SELECT pg_sleep(0.5)", "mariadb": "SELECT SLEEP(0.5)"}[kind]
     url = server_urls(kind)
-    opened = storage.open_database(
-        f"{url}{'&' if '?' in url else '?'}read_timeout=0.2",
-        prepare=lambda database: database.execute_sql(slow),
-    )
+    opened = storage.open_database(f"{url}{'&' if '?' in url else '?'}read_timeout=0.2")
+    with opened.patient(schema.LOCK_TIMEOUT):
+        opened.execute_sql(slow)
     with pytest.raises(storage.FAILURES):
         opened.execute_sql(slow)
     storage.discard_connection(opened)
+
+
+@pytest.mark.promise(28)
+@pytest.mark.parametrize(
+    ("kind", "prepare"),
+    [
+        pytest.param("postgresql", schema.make_ready, id="PostgreSQL"),
+        pytest.param("mariadb", schema.make_ready, id="MariaDB"),
+        pytest.param("mariadb", schema.migrate, id="MariaDB, migrate"),
+    ],
+)
+def test_a_start_gives_up_a_port_that_says_nothing(kind, prepare, monkeypatch):
+    monkeypatch.setattr(servers, "START_TIMEOUT", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = urlsplit(SERVERS[kind])
+        url = url._replace(netloc=f"ada:canary@127.0.0.1:{listener.getsockname()[1]}")
+        hang_up = threading.Timer(10, lambda: listener.shutdown(socket.SHUT_RDWR))
+        hang_up.start()
+        silent = f"{url.geturl()}{'&' if url.query else '?'}connect_timeout=2"
+        with pytest.raises(ConfigurationError, match=r"^DATABASE_URL cannot be opened: .*time"):
+            storage.open_database(silent, prepare=prepare)
+        hang_up.cancel()
 
 
 def test_a_server_that_speaks_slowly_is_listened_to(server_urls):

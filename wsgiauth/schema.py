@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import peewee
 from playhouse.migrations import Runner
@@ -52,7 +53,7 @@ def _refuse_encoding(database: peewee.Database) -> None:
 def migrate(database: peewee.Database) -> list[str]:
     """Bring the schema up to date and return the names of the migrations that did it.
 
-    The others that try at the same time wait, and then find nothing left to do.
+    Other processes that migrate at the same time wait; each migration is applied once.
 
     Raises:
         ConfigurationError: The database cannot hold every name.
@@ -60,7 +61,14 @@ def migrate(database: peewee.Database) -> list[str]:
     """
     if isinstance(database, peewee.SqliteDatabase):
         _switch_to_wal(database)
+        return _apply_pending(database)
     _refuse_encoding(database)
+    server: Any = database
+    with server.patient(LOCK_TIMEOUT):
+        return _apply_pending(database)
+
+
+def _apply_pending(database: peewee.Database) -> list[str]:
     if not pending(database):
         return []
     with _sole_migration(database):

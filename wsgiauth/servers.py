@@ -1,10 +1,10 @@
-"""PostgreSQL and MariaDB as Peewee drives them, made to bear what happens to connections.
+"""PostgreSQL and MariaDB, by Peewee: connections that survive what happens to them in production.
 
-They are lost, locked out, and left without an answer.
+They are lost, blocked by locks, left without an answer, and shared by a connection pooler.
 """
 
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from functools import cache
 from time import monotonic
 from typing import Any
@@ -15,6 +15,7 @@ from playhouse import pool
 from wsgiauth.connections import BUSY_TIMEOUT, AccountDatabase, discard_connection
 
 READ_TIMEOUT = 10  # seconds to wait for a server to say something; more than it waits for a lock
+START_TIMEOUT = 30  # the same while a process starts; a migration has no such limit
 _SERVER_STATUS_IN_TRANS = 1  # of MariaDB's protocol
 SILENCE = 5  # seconds for which nobody tries to reach a server that was silent for more than one
 
@@ -27,7 +28,7 @@ class Server(AccountDatabase):
     """
 
     lock_timeout = BUSY_TIMEOUT
-    read_timeout: float | None = READ_TIMEOUT
+    read_timeout: float | None = READ_TIMEOUT  # None: no limit
     _silent_until = 0.0
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
@@ -47,6 +48,22 @@ class Server(AccountDatabase):
         attempt = super().begin
         self._twice(lambda: attempt(*args, **kwargs))
 
+    @contextmanager
+    def patient(self, lock_timeout: int) -> Iterator[None]:
+        """Meanwhile, let new connections wait for the server's answers as long as it takes.
+
+        Args:
+            lock_timeout: Seconds to wait for a lock.
+        """
+        usual = self.lock_timeout, self.read_timeout
+        self.lock_timeout, self.read_timeout = lock_timeout, None
+        discard_connection(self)
+        try:
+            yield
+        finally:
+            self.lock_timeout, self.read_timeout = usual
+            discard_connection(self)
+
     def _twice(self, action: Callable[[], Any]) -> Any:
         try:
             return action()
@@ -64,7 +81,7 @@ class Server(AccountDatabase):
             # Peewee lets threads connect one by one. They shall not all wait for the same silence.
             raise peewee.OperationalError("the server did not answer a moment ago")
         try:
-            connection = super()._connect()  # type: ignore[misc]
+            connection = super()._connect()
         except Exception:
             if monotonic() - begun > 1:
                 self._silent_until = monotonic() + SILENCE

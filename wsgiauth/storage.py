@@ -13,7 +13,7 @@ from typing import Any
 import peewee
 from playhouse.pool import PooledDatabase
 
-from wsgiauth import context, forking, schema
+from wsgiauth import context, forking, schema, servers
 from wsgiauth.connections import (
     FAILURES,
     AccountDatabase,
@@ -85,7 +85,7 @@ def open_database(
         with _parameters_understood():
             opened = database_of(url)
         try:
-            with _unhurried(opened):
+            with _starting(opened):
                 with _parameters_understood():
                     opened.connect()
                 prepare(opened)
@@ -199,18 +199,16 @@ def _parameters_understood() -> Iterator[None]:
 
 
 @contextmanager
-def _unhurried(opened: peewee.Database) -> Iterator[None]:
-    """Meanwhile, new connections to a server may wait as long as a migration needs to."""
-    if isinstance(opened, peewee.SqliteDatabase):
+def _starting(opened: AccountDatabase) -> Iterator[None]:
+    """Meanwhile, a server may take longer to answer than in a request, but not forever."""
+    if not isinstance(opened, servers.Server):
         yield
         return
-    server: Any = opened
-    usual = server.lock_timeout, server.read_timeout
-    server.lock_timeout, server.read_timeout = schema.LOCK_TIMEOUT, None
+    usual, opened.read_timeout = opened.read_timeout, servers.START_TIMEOUT
     try:
         yield
     finally:
-        server.lock_timeout, server.read_timeout = usual
+        opened.read_timeout = usual
 
 
 database = _CurrentDatabase()
