@@ -31,7 +31,7 @@ def make_ready(database: peewee.Database) -> None:
     if isinstance(database, peewee.SqliteDatabase):
         migrate(database)
         return
-    _refuse_encoding(database)
+    _refuse_server_settings(database)
     missing = pending(database)
     if missing:
         raise ConfigurationError(
@@ -40,14 +40,27 @@ def make_ready(database: peewee.Database) -> None:
         )
 
 
-def _refuse_encoding(database: peewee.Database) -> None:
-    """Refuse a PostgreSQL database that cannot hold every name; MariaDB's tables say utf8mb4."""
-    if isinstance(database, peewee.PostgresqlDatabase):
-        (encoding,) = database.execute_sql("SHOW server_encoding").fetchone()
-        if encoding != "UTF8":
-            raise ConfigurationError(
-                f"DATABASE_URL names a database whose encoding is {encoding}; it must be UTF8."
-            )
+def _refuse_server_settings(database: peewee.Database) -> None:
+    """Refuse a PostgreSQL database whose settings wsgiauth cannot work with.
+
+    A direct connection sets its isolation level itself; a pooled one has the database's default.
+    (MariaDB's tables say utf8mb4 themselves.)
+    """
+    if not isinstance(database, peewee.PostgresqlDatabase):
+        return
+    encoding, isolation = database.execute_sql(
+        "SELECT current_setting('server_encoding'), current_setting('transaction_isolation')"
+    ).fetchone()
+    if encoding != "UTF8":
+        raise ConfigurationError(
+            f"DATABASE_URL names a database whose encoding is {encoding}; it must be UTF8."
+        )
+    if isolation != "read committed":
+        raise ConfigurationError(
+            "DATABASE_URL leads through a connection pooler to a database whose"
+            f" default_transaction_isolation is {isolation}: run"
+            " `ALTER DATABASE ... SET default_transaction_isolation = 'read committed'`."
+        )
 
 
 def migrate(database: peewee.Database) -> list[str]:
@@ -62,17 +75,18 @@ def migrate(database: peewee.Database) -> list[str]:
     if isinstance(database, peewee.SqliteDatabase):
         _switch_to_wal(database)
         return _apply_pending(database)
-    _refuse_encoding(database)
+    _refuse_server_settings(database)
     server: Any = database
     with server.patient(LOCK_TIMEOUT):
         return _apply_pending(database)
 
 
 def _apply_pending(database: peewee.Database) -> list[str]:
-    if not pending(database):
-        return []
-    with _sole_migration(database):
-        return list(_runner(database).up())
+    applied: list[str] = []
+    while missing := pending(database):
+        with _sole_migration(database):
+            applied += _runner(database).up(missing[0])
+    return applied
 
 
 def pending(database: peewee.Database) -> list[str]:
@@ -109,12 +123,12 @@ def _sole_migration(database: peewee.Database) -> Iterator[None]:
         finally:
             database.pragma("foreign_keys", 1)
     elif isinstance(database, peewee.PostgresqlDatabase):
-        database.execute_sql(f"SET lock_timeout = '{LOCK_TIMEOUT}s'")
-        database.execute_sql("SELECT pg_advisory_lock(%s)", (_ADVISORY_LOCK,))
-        try:
+        # The transaction's lock, not the session's: behind a connection pooler such as PgBouncer,
+        # other statements of the same session may run on other connections to the server.
+        with database.atomic():
+            database.execute_sql(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}s'")
+            database.execute_sql("SELECT pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK,))
             yield
-        finally:
-            database.execute_sql("SELECT pg_advisory_unlock(%s)", (_ADVISORY_LOCK,))
     else:
         granted = database.execute_sql(f"SELECT GET_LOCK({_NAMED_LOCK}, %s)", (LOCK_TIMEOUT,))
         if granted.fetchone() != (1,):

@@ -99,7 +99,11 @@ def _is_lost(connection: Any) -> bool:  # in psycopg's words, or in PyMySQL's
 
 
 class PostgreSQL(Server, peewee.PostgresqlDatabase):
-    """PostgreSQL, by psycopg 3."""
+    """PostgreSQL, by psycopg 3.
+
+    A pooler such as PgBouncer in transaction mode gives each transaction any of its connections to
+    the server. So neither prepared statements nor settings may stay behind on one.
+    """
 
     _adapter: Any
 
@@ -109,7 +113,18 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
             return _psycopg_connection(db.read_timeout).connect(dbname=db.database, **params)
 
     def _set_up(self, connection: Any) -> None:
-        connection.execute(f"SET lock_timeout = '{self.lock_timeout}s'")
+        # In one round trip, and only if the server process is the one that was announced. Poolers
+        # announce a number of their own.
+        is_direct = connection.execute(
+            f"""
+            SELECT CASE WHEN pg_backend_pid() = {connection.info.backend_pid} THEN
+                set_config('lock_timeout', '{self.lock_timeout}s', false)
+                || set_config('default_transaction_isolation', 'read committed', false)
+            END
+            """
+        ).fetchone()[0]
+        if is_direct is None:
+            connection.prepare_threshold = None
 
     def _is_in_transaction(self, connection: Any) -> bool:
         adapter = self._adapter
