@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 
 from tests.conftest import insert_users
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
-from wsgiauth import Settings, User, __version__, sessions, verify_password
+from wsgiauth import Settings, User, __version__, schema, sessions, verify_password
 from wsgiauth.accounts import PAGE, create_user
 from wsgiauth.cli import main
 from wsgiauth.settings import PER_ADDRESS
@@ -501,6 +502,38 @@ def test_check_refuses_a_database_that_it_cannot_write_to(wsgiauth, monkeypatch,
         outsider.execute("BEGIN IMMEDIATE")
         refused = (1, "", "wsgiauth: the database failed: database is locked\n")
         assert wsgiauth("check") == refused
+
+
+def test_check_changes_nothing_in_a_file_whose_schema_is_behind(
+    wsgiauth, monkeypatch, database, tmp_path
+):
+    migrations = tmp_path / "migrations"
+    shutil.copytree(schema.MIGRATIONS, migrations)
+    (migrations / "9999_more.py").write_text(
+        "def up(migrator, db): db.execute_sql('CREATE TABLE more (id INTEGER)')", encoding="utf-8"
+    )
+    monkeypatch.setattr(schema, "MIGRATIONS", migrations)
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    file = Path(database.database)
+    before = file.read_bytes()
+    database.connect()  # the site is running
+    status, output, _ = wsgiauth("check")
+    assert status == 0
+    assert "note: The schema lacks 9999_more: the next start will apply it.\n" in output
+    database.close()
+    assert file.read_bytes() == before
+    with closing(sqlite3.connect(file)) as opened:
+        assert opened.execute("SELECT * FROM sqlite_master WHERE name = 'more'").fetchall() == []
+
+
+def test_check_changes_nothing_in_a_new_file(wsgiauth, monkeypatch, tmp_path):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    file = tmp_path / "new.db"
+    file.touch(mode=0o600)
+    status, output, _ = wsgiauth("check", "--database", f"sqlite:///{file}")
+    assert status == 0
+    assert "note: The schema lacks 0001_users_sessions_permissions, " in output
+    assert file.read_bytes() == b""
 
 
 def test_check_of_a_database_in_memory_has_no_file_to_warn_of(wsgiauth, monkeypatch):

@@ -40,6 +40,19 @@ def make_ready(database: peewee.Database) -> None:
         )
 
 
+def pending_at_start(database: peewee.Database) -> list[str]:
+    """Return the migrations that the next start will apply; change nothing.
+
+    Raises:
+        ConfigurationError: The start would be refused.
+        peewee.DatabaseError: The database failed.
+    """
+    if isinstance(database, peewee.SqliteDatabase):
+        return pending(database)
+    make_ready(database)
+    return []
+
+
 def _refuse_server_settings(database: peewee.Database) -> None:
     """Refuse a PostgreSQL database whose settings wsgiauth cannot work with.
 

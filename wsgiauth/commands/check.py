@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from difflib import get_close_matches
 
-from wsgiauth import storage
+from wsgiauth import schema, storage
 from wsgiauth.commands import Arguments, CommandError, environment, require_file
 from wsgiauth.databases import file_risks
 from wsgiauth.endpoints import Auth
@@ -17,14 +17,18 @@ OTHER_VARIABLES = frozenset({"COOKIE_SECRET"})
 
 
 def check(arguments: Arguments) -> None:
-    """Start as the server would, without serving, and print what is risky."""
+    """Print what a start of the server would refuse, and what is risky; change nothing."""
     environ = environment(arguments)
     settings = Settings.from_mapping(environ)
     Auth.from_settings(settings, "/auth")
     require_file(settings)
-    storage.open_database(settings.DATABASE_URL)
-    with storage.current().atomic():
-        pass  # a database that cannot be written to says so here
+    pending: list[str] = []
+    opened = storage.open_database(
+        settings.DATABASE_URL,
+        prepare=lambda opened: pending.extend(schema.pending_at_start(opened)),
+    )
+    opened.begin()  # a database that cannot be written to says so here
+    opened.rollback()  # a COMMIT would write to an empty file
     risks = settings.risks() + file_risks(storage.current())
     notes = []
     if settings.COOKIE_SECURE == "auto":
@@ -38,7 +42,9 @@ def check(arguments: Arguments) -> None:
             " from it (waitress: --trusted-proxy and --trusted-proxy-headers=x-forwarded-for), or"
             f" all clients are one, and {' and '.join(PER_ADDRESS)} must be 0."
         )
-    if not User.objects.filter(is_superuser=True, is_active=True).exists():
+    if pending:
+        notes.append(f"The schema lacks {', '.join(pending)}: the next start will apply it.")
+    elif not User.objects.filter(is_superuser=True, is_active=True).exists():
         notes.append("There is no superuser: `python -m wsgiauth createsuperuser` makes one.")
     notes += [
         f"{variable} is not a setting and is ignored; the similar {setting} is not set."
