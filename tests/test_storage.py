@@ -268,6 +268,21 @@ def test_a_file_that_others_can_open_is_a_risk(database):
     assert "mode 0640" in risk
 
 
+def test_a_file_of_another_user_is_a_risk(database, monkeypatch):
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    (risk,) = databases.file_risks(database)
+    assert risk.startswith(f"{database.database} is owned by another user (number {owner})")
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777], ids=["writable by all", "likewise, sticky"])
+def test_a_folder_that_every_user_can_write_to_is_a_risk(database, mode):
+    folder = Path(database.database).parent
+    folder.chmod(mode)
+    (risk,) = databases.file_risks(database)
+    assert risk.startswith(f"{folder} can be written to by every user")
+
+
 # Connections
 
 

@@ -63,10 +63,23 @@ def file_risks(database: peewee.Database) -> list[str]:
     """Return what is unwise about the database's file, if it has one, as sentences."""
     if not isinstance(database, peewee.SqliteDatabase) or not Path(database.database).is_file():
         return []
-    mode = stat.S_IMODE(Path(database.database).stat().st_mode)
-    if not mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return []
-    return [f"{database.database} can be opened by other users (mode {mode:04o}): chmod 600."]
+    file = Path(database.database)
+    status, folder = file.stat(), file.parent
+    mode = stat.S_IMODE(status.st_mode)
+    risks = []
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():  # Windows has none
+        risks.append(
+            f"{file} is owned by another user (number {status.st_uid}), who can read and change"
+            " every account: chown it, or run this as that user."
+        )
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        risks.append(f"{file} can be opened by other users (mode {mode:04o}): chmod 600.")
+    if folder.stat().st_mode & stat.S_IWOTH:
+        risks.append(
+            f"{folder} can be written to by every user, who could put files of their own beside"
+            " the database or in its place: chmod o-w, or use another folder."
+        )
+    return risks
 
 
 def _understood(url: str) -> tuple[Any, dict[str, Any]]:
