@@ -22,6 +22,7 @@ DRIVERS: dict[str, Any] = {
 }
 CONNECT_TIMEOUT = 5  # seconds to wait for a database server
 _ALIASES = {"postgresql": "postgres", "mariadb": "mysql"}  # schemes, in Peewee's words
+_DRIVERS_NAMED = {"postgres+psycopg": "postgres", "mysql+pymysql": "mysql"}  # as SQLAlchemy does
 
 
 def database_of(url: str) -> AccountDatabase:
@@ -87,6 +88,7 @@ def _understood(url: str) -> tuple[Any, dict[str, Any]]:
     scheme, _, rest = url.partition("://")
     kind, plus, option = scheme.lower().partition("+")
     driver = _ALIASES.get(kind, kind) + plus + option
+    driver = _DRIVERS_NAMED.get(driver, driver)
     if driver not in DRIVERS:
         raise ConfigurationError(
             "DATABASE_URL must begin with sqlite://, postgresql:// or mysql://, each with or"
