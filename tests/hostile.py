@@ -33,6 +33,7 @@ SETTINGS = Settings.from_mapping(
         "DATABASE_URL": "sqlite:///:memory:",
         "LOGIN_FAILURES_PER_ACCOUNT": 0,
         "LOGIN_FAILURES_PER_ADDRESS": 0,
+        "LOGINS_PER_ACCOUNT": 0,
         "REGISTRATIONS_PER_ADDRESS": 0,
         "HASHING_PER_ADDRESS": 0,
     }
@@ -162,9 +163,12 @@ class Site:
         self._app = AuthMiddleware(views, SETTINGS)
         self._database = storage.current()
         self._ada = create_user(USERNAME, EMAIL, PASSWORD, settings=SETTINGS)
+        member = {"PATH_INFO": "/auth/login", "HTTP_COOKIE": f"wsgiauth={TOKEN}"}
+        environs = [{"PATH_INFO": f"/auth/{name}"} for name in ("login", "register", "nowhere")]
+        environs += [member, {**member, "QUERY_STRING": "next=/"}]
         self._pages = {
-            structure(self.answer(Request({"PATH_INFO": path, "HTTP_ACCEPT": "text/html"})).body)
-            for path in ("/auth/login", "/auth/register", "/auth/nowhere")
+            structure(self.answer(Request({**environ, "HTTP_ACCEPT": "text/html"})).body)
+            for environ in environs
         }
 
     def close(self):

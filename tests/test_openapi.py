@@ -81,7 +81,7 @@ REQUESTS_WITHOUT_A_DATABASE = [  # by somebody who had logged in before it went 
 # Sent often enough, each draws 429 where one attempt is free: the waits double from one second on.
 THROTTLED_REQUESTS = [
     ("POST", "/register", JSON, json.dumps(BOB)),
-    ("POST", "/login", JSON, json.dumps({**ADA, "password": "wrong"})),
+    ("POST", "/login", JSON, json.dumps({"username": "unknown", "password": "wrong"})),
 ] * 5
 THROTTLE = {"LOGIN_FAILURES_PER_ADDRESS": "1", "REGISTRATIONS_PER_ADDRESS": "1"}
 
