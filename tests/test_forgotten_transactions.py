@@ -139,6 +139,19 @@ def test_a_transaction_around_a_request_goes_on(site, warnings):
     assert not is_ada_staff()
 
 
+@pytest.mark.promise(21)
+@pytest.mark.parametrize("site", [""], ids=["kept"], indirect=True)
+def test_a_stream_that_forgets_nothing_is_the_applications_own(site):
+    def view(database, environ):
+        with database.atomic():
+            make_ada_staff()
+        return answer
+
+    answer = iter([b"written"])
+    site.view = view
+    assert site.middleware({}, lambda *_: None) is answer
+
+
 def test_a_request_within_a_request_leaves_the_outer_transaction_alone(site, warnings):
     def view(database, environ):
         with database.atomic():

@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from abc import abstractmethod
 from typing import Any
 
 import peewee
@@ -37,18 +38,19 @@ class AccountDatabase(peewee.Database):
 
     def has_open_transaction(self) -> bool:
         """Return whether this thread's connection is in a transaction, however it began."""
-        if self.is_closed():
+        state = self._state
+        if state.closed:
             return False
-        return self.in_transaction() or self._is_in_transaction(self._state.conn)
+        return bool(state.transactions) or self._is_in_transaction(state.conn)
 
     def _note_use(self) -> None:
         uses = context.database_uses()
         if uses is not None and self not in uses:
             uses[self] = self.has_open_transaction()
 
+    @abstractmethod
     def _is_in_transaction(self, connection: Any) -> bool:
         """Return what the driver says, which also sees a BEGIN that Peewee does not know of."""
-        raise NotImplementedError
 
     def _connect(self) -> Any:
         # Peewee's state derives from the class that `threading.local` was at its import. After

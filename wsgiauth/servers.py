@@ -3,6 +3,7 @@
 They are lost, blocked by locks, left without an answer, and shared by a connection pooler.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import cache
@@ -16,7 +17,8 @@ from wsgiauth.connections import BUSY_TIMEOUT, AccountDatabase, discard_connecti
 
 READ_TIMEOUT = 10  # seconds to wait for a server to say something; more than it waits for a lock
 START_TIMEOUT = 30  # the same while a process starts; a migration has no such limit
-_SERVER_STATUS_IN_TRANS = 1  # of MariaDB's protocol
+_POSTGRESQL_IN_TRANSACTION = (2, 3)  # libpq's PQTRANS_INTRANS and PQTRANS_INERROR
+_MARIADB_IN_TRANSACTION = 1  # the protocol's SERVER_STATUS_IN_TRANS
 SILENCE = 5  # seconds for which nobody tries to reach a server that was silent for more than one
 
 
@@ -89,9 +91,9 @@ class Server(AccountDatabase):
         self._set_up(connection)
         return connection
 
+    @abstractmethod
     def _set_up(self, connection: Any) -> None:
         """Give a new connection the settings of its session."""
-        raise NotImplementedError
 
 
 def _is_lost(connection: Any) -> bool:  # in psycopg's words, or in PyMySQL's
@@ -104,8 +106,6 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
     A pooler such as PgBouncer in transaction mode gives each transaction any of its connections to
     the server. So neither prepared statements nor settings may stay behind on one.
     """
-
-    _adapter: Any
 
     class psycopg3_adapter(peewee.Psycopg3Adapter):  # noqa: N801 - Peewee's name
         def connect(self, db: Any, **params: Any) -> Any:
@@ -127,8 +127,7 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
             connection.prepare_threshold = None
 
     def _is_in_transaction(self, connection: Any) -> bool:
-        adapter = self._adapter
-        return adapter.txn_status(connection) not in (adapter.txn_idle, adapter.txn_unknown)
+        return connection.pgconn.transaction_status in _POSTGRESQL_IN_TRANSACTION
 
 
 class MariaDB(Server, peewee.MySQLDatabase):
@@ -143,7 +142,7 @@ class MariaDB(Server, peewee.MySQLDatabase):
         connection.query(f"SET lock_wait_timeout = {seconds}, innodb_lock_wait_timeout = {seconds}")
 
     def _is_in_transaction(self, connection: Any) -> bool:
-        return bool(connection.server_status & _SERVER_STATUS_IN_TRANS)
+        return bool(connection.server_status & _MARIADB_IN_TRANSACTION)
 
 
 @cache

@@ -121,7 +121,9 @@ def is_left_open(uses: context.DatabaseUses) -> bool:
     Args:
         uses: See `context.database_uses`.
     """
-    return any(_left_open(uses))
+    return any(
+        not was_open and each.has_open_transaction() for each, was_open in list(uses.items())
+    )
 
 
 def roll_back_forgotten(uses: context.DatabaseUses) -> None:
@@ -133,17 +135,14 @@ def roll_back_forgotten(uses: context.DatabaseUses) -> None:
     Args:
         uses: See `context.database_uses`.
     """
-    for each in _left_open(uses):
+    for each, was_open in list(uses.items()):  # the application's threads may add
+        if was_open or not each.has_open_transaction():
+            continue
         logger.warning(
             "A request left a transaction open on the account database; it was rolled back. Begin"
             " transactions with `with database.atomic():`, which ends them."
         )
         roll_back(each)
-
-
-def _left_open(uses: context.DatabaseUses) -> list[AccountDatabase]:
-    # A copy, for threads that the application has started may add to it.
-    return [each for each, was in list(uses.items()) if not was and each.has_open_transaction()]
 
 
 def report_failure(error: Exception) -> None:
