@@ -17,7 +17,7 @@ import pytest
 
 from tests.conftest import insert_users
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
-from wsgiauth import Settings, User, __version__, schema, sessions, verify_password
+from wsgiauth import Settings, User, __version__, schema, sessions, storage, verify_password
 from wsgiauth.accounts import PAGE, create_user
 from wsgiauth.cli import main
 from wsgiauth.settings import PER_ADDRESS
@@ -403,6 +403,7 @@ def test_secret_prints_a_key_for_any_algorithm(wsgiauth):
     assert output != wsgiauth("secret")[1]
 
 
+@pytest.mark.every_database
 def test_check_accepts_what_the_server_would(wsgiauth, monkeypatch, person):
     person.is_superuser = True
     person.save()
@@ -416,6 +417,7 @@ def test_check_accepts_what_the_server_would(wsgiauth, monkeypatch, person):
         "The settings are valid and the database is ready.\n",
         "",
     )
+    storage.discard_connection(storage.current())
 
 
 def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):

@@ -18,7 +18,7 @@ import pytest
 from playhouse.pool import PooledDatabase
 from webtest import TestApp
 
-from tests.conftest import SERVERS, empty_tables
+from tests.conftest import SERVERS, empty_tables, require
 from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import (
     AuthMiddleware,
@@ -445,6 +445,27 @@ print(User.objects.count())
 def test_a_fork_in_a_transaction_leaves_it_to_the_parent(scheme, tmp_path):
     url = f"{scheme}:///{tmp_path}/accounts.db"
     assert run_python(FORK_IN_A_TRANSACTION, tmp_path, DATABASE_URL=url, HASH=HASH) == "1\n"
+
+
+PATCHED_TOO_LATE = """
+import os
+from gevent import monkey
+from wsgiauth import storage
+opened = storage.open_database(os.environ["DATABASE_URL"])
+monkey.patch_thread()
+try:
+    opened.connect()
+except storage.FAILURES as error:
+    print(error)
+"""
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(22)
+def test_a_connection_that_greenlets_would_share_is_refused(database_url, tmp_path):
+    require("gevent")
+    told = run_python(PATCHED_TOO_LATE, tmp_path, DATABASE_URL=database_url)
+    assert told.startswith("greenlets would share one connection")
 
 
 # Pools
