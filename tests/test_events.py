@@ -87,7 +87,8 @@ class Scene:
         return {"Authorization": f"Bearer {self.log_in().json['access_token']}"}
 
     def limit(self, **settings):
-        """Go on with a site that has other settings."""
+        """Go on with a site that has other settings, and waits that no test outlasts."""
+        self.monkeypatch.setattr("wsgiauth.throttle.DOUBLING", (60,))
         self.client = self.client_of(self.made_anew(**settings))
 
     def while_hashing(self, action):
