@@ -4,6 +4,7 @@ import random
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
+from itertools import chain
 
 import pytest
 from playhouse.migrations import Runner
@@ -118,7 +119,7 @@ def test_of_eight_processes_that_migrate_each_migration_is_applied_by_one(
     runner = Runner(database, str(schema.MIGRATIONS), table_name="wsgiauth_migration")
     runner.down(migrations[0])
     applied = in_processes(migrate, settings.DATABASE_URL)
-    assert sorted(sum(applied, [])) == migrations
+    assert sorted(chain.from_iterable(applied)) == migrations
 
 
 def remove_superusers(url):

@@ -1,5 +1,6 @@
 """The slots in which a process hashes passwords."""
 
+import logging
 import queue
 import threading
 from dataclasses import replace
@@ -14,7 +15,16 @@ from wsgiauth.accounts import create_user
 from wsgiauth.app import AuthApp
 from wsgiauth.endpoints import Auth
 from wsgiauth.exceptions import RetryLaterError
-from wsgiauth.hashing import HALF_LIFE, HEAD_START, MAX_KEYS, Claim, HashSlots, RecentUse
+from wsgiauth.hashing import (
+    FLOOD,
+    HALF_LIFE,
+    HEAD_START,
+    MAX_KEYS,
+    RETRY_AFTER,
+    Claim,
+    HashSlots,
+    RecentUse,
+)
 
 pytestmark = pytest.mark.promise(14)
 
@@ -431,6 +441,74 @@ def test_requests_are_forgotten_in_time(house):
     assert flooded.visit("x", "a", "b") == ["hashing", "waiting", "refused"]
 
 
+# Patience
+
+
+def flood(slots, claim, times=FLOOD):
+    """Ask for a slot again and again, and be refused; `slots` have none to give."""
+    for _ in range(times):
+        with pytest.raises(RetryLaterError), slots.slot(replace(claim)):
+            pass
+
+
+def is_read(slots, *networks):
+    try:
+        slots.require_patience(networks)
+    except RetryLaterError:
+        return False
+    return True
+
+
+def test_a_flood_is_read_once_in_each_retry_after(house):
+    full = house(QUEUE=0)
+    full.visit("x")
+    flood(full.slots, Claim(("a",)), FLOOD - 1)
+    assert is_read(full.slots, "a")
+    flood(full.slots, Claim(("a",)), 1)
+    assert not is_read(full.slots, "a")
+    full.now += RETRY_AFTER
+    assert is_read(full.slots, "a")
+    flood(full.slots, Claim(("a",)), 1)
+    assert not is_read(full.slots, "a")
+
+
+def test_a_flood_keeps_no_other_client_from_being_read(house):
+    full = house(QUEUE=0)
+    full.visit("x")
+    flood(full.slots, Claim(("2001:db8:0:1::/64", "2001:db8::/48")))
+    assert not is_read(full.slots, "2001:db8:0:2::/64", "2001:db8::/48")
+    assert is_read(full.slots, "2001:db8:1:1::/64", "2001:db8:1::/48")
+
+
+def test_a_client_that_got_its_slot_is_read_however_often_it_asks(house):
+    idle = house(QUEUE=0)
+    idle.hash(Claim(("a",)), FLOOD + 1)
+    assert is_read(idle.slots, "a")
+
+
+def test_a_client_that_stops_for_a_while_is_read_again(house):
+    full = house(QUEUE=0)
+    full.visit("x")
+    flood(full.slots, Claim(("a",)))
+    for _ in range(FLOOD):
+        assert not is_read(full.slots, "a")  # counts, too
+    full.now += HALF_LIFE
+    flood(full.slots, Claim(("a",)), 1)
+    assert not is_read(full.slots, "a")
+    full.now += HALF_LIFE
+    flood(full.slots, Claim(("a",)), 1)
+    assert is_read(full.slots, "a")
+
+
+def test_the_refusals_of_any_number_of_clients_take_so_much_memory(house):
+    full = house(QUEUE=0)
+    full.visit("x")
+    flood(full.slots, Claim(("a",)))
+    for number in range(MAX_KEYS):
+        flood(full.slots, Claim((str(number),)), 1)
+    assert is_read(full.slots, "a")  # all were forgotten at once
+
+
 def test_what_was_counted_weighs_half_after_a_while():
     now = [0.0]
     use = RecentUse(lambda: now[0])
@@ -492,6 +570,41 @@ def app_with(settings, database):
         return AuthApp(replace(Auth.from_settings(settings, "/auth"), hash_slots=slots))
 
     return app
+
+
+class Unreadable:
+    """A body that must not be read."""
+
+    def read(self, *_):
+        raise AssertionError("the body was read")
+
+    readline = readlines = __iter__ = read
+
+
+@pytest.mark.parametrize("path", ["/login", "/register"])
+@pytest.mark.parametrize("content_type", ["application/json", "application/x-www-form-urlencoded"])
+def test_a_flood_is_refused_before_anything_is_read_or_looked_up(
+    app_with, caplog, path, content_type
+):
+    slots = HashSlots(Settings(HASHING_THREADS=1, HASHING_QUEUE=0))
+    app = app_with(slots)
+    environ = {
+        **environ_of(HERE),
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": path,
+        "CONTENT_TYPE": content_type,
+        "CONTENT_LENGTH": "100",
+        "wsgi.input": Unreadable(),
+    }
+    answers = []
+    with slots.slot(Claim((THERE,))):
+        flood(slots, Claim((HERE,)), FLOOD + 1)  # they weigh a little less by then
+    caplog.set_level(logging.DEBUG)
+    caplog.clear()
+    app(environ, lambda status, headers: answers.append((status, dict(headers))))
+    ((status, headers),) = answers
+    assert (status, headers["Retry-After"]) == ("503 Service Unavailable", "1")
+    assert caplog.records == []
 
 
 def test_a_program_learns_that_the_site_is_busy(app_with):

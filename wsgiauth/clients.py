@@ -6,6 +6,7 @@ which proxy to trust, and writes the address that it trusts into REMOTE_ADDR.
 """
 
 import logging
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from wsgiref.types import WSGIEnvironment
 
@@ -72,6 +73,7 @@ def _host(environ: WSGIEnvironment) -> str:
     return remote.partition(":")[0] if remote.count(":") == 1 else remote
 
 
+@lru_cache(maxsize=1024)
 def _parsed(host: str) -> IPv4Address | IPv6Address | None:
     try:
         address = ip_address(host.partition("%")[0])  # without the zone of a link-local address

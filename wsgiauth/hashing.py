@@ -9,8 +9,8 @@ was read, because what decides is how often this client and this account asked l
 - An IPv4 address, an IPv6 /64 and an IPv6 /48 hash one password at a time, and so does an account.
   A single account that logs in from many addresses therefore leaves the other slots free.
 - The login whose client and account asked least comes first, and takes the place of one that waits
-  and asked more. A request that is refused counts as well, so a flood counts itself back, and the
-  more so the less it heeds Retry-After.
+  and asked more. A request that is refused counts as well, so a flood counts itself back. A client
+  that floods and ignores Retry-After is refused before its request is read.
 - A client that logged in to this account before has a head start over strangers, so new addresses
   gain nothing over it. The head start is a number of requests and not a right: accounts that an
   attacker made for the purpose lose it at once, and honest strangers come before them.
@@ -35,6 +35,7 @@ from wsgiauth.settings import Settings
 
 BUSY, BUSY_WITH_CLIENT = "busy", "busy with this address"  # reasons, in events
 RETRY_AFTER = 1  # seconds; a slot is free again after one hash
+FLOOD = 100  # requests that count, from which on a client that ignores Retry-After is not read
 HEAD_START = 5  # requests by which a known client comes before a stranger
 HALF_LIFE = 60  # seconds after which a request counts half
 MAX_KEYS = 10_000  # an IPv6 /32 has 65,536 times /48, and requests cost nothing
@@ -103,10 +104,31 @@ class HashSlots:
         self._capacity = settings.HASHING_THREADS + settings.HASHING_QUEUE
         self._longest_wait = settings.HASHING_WAIT
         self._share = settings.HASHING_PER_ADDRESS
+        self._clock = clock
         self._use = RecentUse(clock)
+        self._refused_until: dict[str, float] = {}
         self._hashing: list[Claim] = []
         self._waiting: list[Claim] = []
         self._changed = threading.Condition()
+
+    def require_patience(self, networks: tuple[str, ...]) -> None:
+        """Refuse a client that floods and was refused less than Retry-After ago.
+
+        Costs next to nothing, and is not reported: the refusal before was.
+
+        Args:
+            networks: The client's.
+
+        Raises:
+            RetryLaterError: 503.
+        """
+        site = networks[-1]
+        with self._changed:
+            is_early = self._clock() < self._refused_until.get(site, 0)
+            if not is_early or self._use.of(site) < FLOOD:
+                return
+            self._use.add((site,))
+        raise _busy()
 
     @contextmanager
     def slot(self, claim: Claim) -> Iterator[None]:
@@ -120,13 +142,9 @@ class HashSlots:
         """
         reason = self._enter(claim)
         if reason is not None:
+            self._remember_refusal(claim)
             events.emit("refused", reason=reason)
-            raise RetryLaterError(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                "busy",
-                "Too many people are logging in or registering. Try again in a few seconds.",
-                seconds=RETRY_AFTER,
-            )
+            raise _busy()
         try:
             yield
         finally:
@@ -155,6 +173,13 @@ class HashSlots:
                 if claim in self._waiting:
                     self._waiting.remove(claim)
                 self._changed.notify_all()
+
+    def _remember_refusal(self, claim: Claim) -> None:
+        now = self._clock()
+        with self._changed:
+            if len(self._refused_until) >= MAX_KEYS:
+                self._refused_until.clear()
+            self._refused_until[claim.networks[-1]] = now + RETRY_AFTER
 
     def _make_room(self, claim: Claim) -> str | None:
         """Displace a claim that waits, if this one needs its place and comes before it."""
@@ -197,3 +222,12 @@ class HashSlots:
         """Return how often a claim's client and account asked lately; the least comes first."""
         asked = round(max(map(self._use.of, claim.keys)))
         return asked if claim.is_known else asked + HEAD_START
+
+
+def _busy() -> RetryLaterError:
+    return RetryLaterError(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "busy",
+        "Too many people are logging in or registering. Try again in a few seconds.",
+        seconds=RETRY_AFTER,
+    )

@@ -48,6 +48,7 @@ def show(environ: WSGIEnvironment, auth: Auth) -> Response:
 
 def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
     """Log in: JSON is answered with a token; a form with a cookie, and a redirect or JSON."""
+    auth.hash_slots.require_patience(auth.clients.networks(environ))
     if content_type(environ) == JSON:
         return _exchange(environ, auth)
     require_same_origin(environ, auth)

@@ -35,6 +35,7 @@ def show(environ: WSGIEnvironment, auth: Auth) -> Response:
 
 def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
     """Create an account: JSON is answered with the profile, a form also with a login."""
+    auth.hash_slots.require_patience(auth.clients.networks(environ))
     if content_type(environ) == JSON:
         return _created(environ, _create(environ, auth, read_json(environ)))
     require_same_origin(environ, auth)
