@@ -4,13 +4,14 @@ import http.client
 import json
 import socket
 import ssl
+from dataclasses import replace
 
 import pytest
 
 from tests.conftest import skip_or_fail
-from tests.frameworks.clients import PATIENCE, Client, cookie, settings_of
+from tests.frameworks.clients import JSON, PATIENCE, Client, cookie, settings_of
 from tests.nginx import nginx
-from tests.sites import BROWSER, SAME_ORIGIN, USERNAME, serving
+from tests.sites import BROWSER, SAME_ORIGIN, USERNAME, free_port, serving
 from wsgiauth import AuthMiddleware
 
 SERVER = """
@@ -98,3 +99,47 @@ def test_a_browser_logs_in_and_out(https):
 def test_a_program_logs_in(https):
     assert https.ask("GET", "/site/account", headers=https.bearer("/site")).json["user"] == USERNAME
     assert https.ask("GET", "/site/account").json["code"] == "unauthenticated"
+
+
+DUAL_STACK = """
+    server {{
+        listen 443;
+    }}
+    server {{
+        listen [::]:{port} ipv6only=off;
+        location / {{
+            proxy_pass {address};
+            proxy_set_header X-Forwarded-For $remote_addr;
+        }}
+    }}
+"""
+
+
+@pytest.mark.promise(13)
+def test_ipv4_clients_of_a_listener_for_ipv6_are_told_apart(tmp_path):
+    # nginx passes ::ffff:127.0.0.2 on, and waitress cuts it to ::ffff.
+    if not socket.has_dualstack_ipv6():
+        skip_or_fail("this machine has no IPv6")
+    settings = replace(settings_of(tmp_path), LOGIN_FAILURES_PER_ADDRESS=1)
+    proxy = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": "x-forwarded-for"}
+    port = free_port()
+
+    def status_of(address, name):
+        source = (address, 0)
+        client = Client(
+            lambda: http.client.HTTPConnection("127.0.0.1", port, PATIENCE, source_address=source)
+        )
+        guess = json.dumps({"username": name, "password": "wrong"})
+        return client.ask("POST", "/auth/login", guess, JSON).status
+
+    with (
+        serving(AuthMiddleware(who, settings), **proxy) as address,
+        nginx(tmp_path, DUAL_STACK.format(address=address, port=port)),
+    ):
+        statuses = [
+            status_of("127.0.0.2", "a"),
+            status_of("127.0.0.3", "b"),
+            *(status_of("127.0.0.2", f"c{number}") for number in range(3)),
+        ]
+    assert statuses[:2] == [401, 401]
+    assert 429 in statuses[2:]
