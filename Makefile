@@ -43,16 +43,16 @@ format: .venv/dev ## format the code and mend what lint can mend
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
 bench: .venv/bench ## time requests and logins, beside their floor and what one would take instead
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.load.bench
 
 flood: .venv/dev ## show what a flood of logins does to everybody else, in two minutes
-	$(BIN)/python -m tests.flood
+	$(BIN)/python -m tests.load.flood
 
 soak: .venv/dev ## ten minutes of mixed traffic, during which nothing may grow
-	$(BIN)/python -m tests.soak
+	$(BIN)/python -m tests.load.soak
 
 fuzz: .venv/dev ## send the site what no client should, for a minute (SECONDS=… for longer)
-	$(BIN)/python -m tests.fuzz $(SECONDS)
+	$(BIN)/python -m tests.load.fuzz $(SECONDS)
 
 dist: .venv/dev ## build the sdist and the wheel into dist/
 	$(BIN)/python -m build

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import find_packages, setup
 
 HERE = Path(__file__).parent
 VERSION = re.search(
@@ -80,10 +80,16 @@ setup(
         "Typing :: Typed",
     ],
     python_requires=">=3.11",
-    packages=["wsgiauth", "wsgiauth.commands", "wsgiauth.endpoints"],
+    packages=find_packages(include=["wsgiauth", "wsgiauth.*"]),
     py_modules=["sample_wsgi"],
     package_data={
-        "wsgiauth": ["py.typed", "openapi.json", "data/*.txt", "migrations/*.py", "templates/*"],
+        "wsgiauth": [
+            "py.typed",
+            "openapi.json",
+            "data/*.txt",
+            "storage/migrations/*.py",
+            "templates/*",
+        ],
     },
     install_requires=[
         "bcrypt>=4.1",
@@ -109,7 +115,6 @@ setup(
     },
     entry_points={
         "console_scripts": ["wsgiauth = wsgiauth.cli:main"],
-        "pytest11": ["wsgiauth = wsgiauth.pytest_plugin"],
         "paste.filter_app_factory": ["main = wsgiauth.paste:filter_app_factory"],
         "paste.app_factory": ["main = sample_wsgi:app_factory"],
     },

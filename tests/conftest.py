@@ -10,13 +10,14 @@ import pytest
 from playhouse import db_url
 from webtest import TestApp
 
-from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
-from wsgiauth import AuthMiddleware, Settings, sessions, storage
+from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
+from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
-from wsgiauth.attempts import AttemptCount
-from wsgiauth.models import Permission, Session, User
-from wsgiauth.schema import migrate
-from wsgiauth.tokens import Tokens
+from wsgiauth.accounts.models import Permission, Session, User
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.storage.schema import migrate
+from wsgiauth.throttling.counts import AttemptCount
 
 pytest_plugins = "pytester"
 

@@ -6,7 +6,7 @@ import json
 import pytest
 from webtest import TestApp
 
-from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, storage
 
 FIELDS = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}

@@ -1,7 +1,8 @@
-"""The map of the package: imports point down only, and dangerous libraries have one door each."""
+"""The map of the package: rooms import from the rows above, and some libraries have one door."""
 
 import ast
 import re
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -11,27 +12,31 @@ import wsgiauth
 PACKAGE = Path(wsgiauth.__file__).parent
 TESTS = Path(__file__).parent
 
-# A module may import from the lines above its own.
 MAP = re.search(
     r"^## The map$(.*?)^## ",
     (PACKAGE.parent / "docs/architecture.md").read_text(encoding="utf-8"),
     re.MULTILINE | re.DOTALL,
 )[1]
-LAYERS = [
-    set(re.findall(r"`([\w.]+)`", row)) for row in re.findall(r"^\| (`.*?) \|", MAP, re.MULTILINE)
+ROWS = [
+    set(re.findall(r"`(\w+)/?`", row)) for row in re.findall(r"^\| (`.*?) \|", MAP, re.MULTILINE)
 ]
-LEVEL = {module: level for level, layer in enumerate(LAYERS) for module in layer}
+LEVEL = {room: level for level, row in enumerate(ROWS) for room in row}
 
 
 def name_of(path):
+    """Return a module's name below the package; that of a package is the package's own."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
-    dotted = ".".join(part for part in parts if part != "__init__")
-    return dotted or "wsgiauth"
+    return ".".join(part for part in parts if part != "__init__") or "wsgiauth"
+
+
+def room_of(module):
+    return module.partition(".")[0]
 
 
 MODULES = {
     name_of(path): path for path in PACKAGE.rglob("*.py") if path.parent.name != "migrations"
 }
+ROOMS = sorted({room_of(module) for module in MODULES})
 
 
 def imports(path):
@@ -45,22 +50,50 @@ def imports(path):
     return found
 
 
-def internal_imports(path):
-    names = {name.removeprefix("wsgiauth.") for name in imports(path) if name != "wsgiauth"}
-    return names & MODULES.keys()
+def internal_imports(module):
+    """Return the modules of the package that a module imports.
+
+    `from wsgiauth.storage import schema` is an import of `storage.schema`, and of `storage` itself
+    only if it names something that is no module.
+    """
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.ImportFrom) or room_of(node.module) != "wsgiauth":
+            continue
+        package = node.module.removeprefix("wsgiauth").lstrip(".")
+        for alias in node.names:
+            submodule = f"{package}.{alias.name}".lstrip(".")
+            found.add(submodule if submodule in MODULES else package or "wsgiauth")
+    return found
 
 
-def test_every_module_has_its_place_on_the_map():
-    assert MODULES.keys() == LEVEL.keys()
+def test_every_room_has_its_place_on_the_map():
+    assert set(ROOMS) == LEVEL.keys()
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
-def test_imports_point_down_only(module):
-    upward = {name for name in internal_imports(MODULES[module]) if LEVEL[name] >= LEVEL[module]}
-    assert not upward
+def test_imports_lead_to_the_rows_above_or_stay_in_the_room(module):
+    room = room_of(module)
+    others = {room_of(each) for each in internal_imports(module)} - {room, "wsgiauth"}
+    assert {other for other in others if LEVEL[other] > LEVEL[room]} == set()
 
 
-@pytest.mark.parametrize(("library", "module"), [("bcrypt", "passwords"), ("jwt", "tokens")])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: ",".join(sorted(row)))
+def test_no_imports_within_a_row_lead_in_a_circle(row):
+    graph = {
+        module: {each for each in internal_imports(module) if room_of(each) in row}
+        for module in MODULES
+        if room_of(module) in row
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+@pytest.mark.parametrize(
+    ("library", "module"), [("bcrypt", "accounts.passwords"), ("jwt", "authentication.tokens")]
+)
 def test_one_module_alone_imports(library, module):
     importers = {
         name

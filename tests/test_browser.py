@@ -16,7 +16,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, serving
+from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, serving
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
 

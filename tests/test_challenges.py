@@ -12,7 +12,7 @@ from webob import Request, exc
 from webob.dec import wsgify
 from webtest import TestApp
 
-from tests.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo, serving
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, login_required, storage
 
 CHALLENGE = 'Bearer realm="wsgiauth"'

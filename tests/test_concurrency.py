@@ -11,12 +11,14 @@ from playhouse.migrations import Runner
 from webtest import TestApp
 
 from tests.conftest import SERVERS, empty_tables
-from tests.sites import EMAIL, PASSWORD, SECRET_KEY, SPAWN, USERNAME, echo, serving, spawned
-from wsgiauth import AuthMiddleware, Settings, schema, sessions, storage
+from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, SPAWN, USERNAME, echo, serving, spawned
+from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import change_password, create_user, delete_user, update_user
+from wsgiauth.accounts.models import Session, User
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import LastSuperuserError
-from wsgiauth.models import Session, User
-from wsgiauth.tokens import Tokens
+from wsgiauth.storage import schema
 
 PROCESSES = 8
 THREADS = 4

@@ -19,7 +19,7 @@ import webob
 from webtest import TestApp
 
 import wsgiauth
-from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import (
     AuthMiddleware,
     User,
@@ -27,9 +27,9 @@ from wsgiauth import (
     events,
     hash_password,
     permission_required,
-    sessions,
     storage,
 )
+from wsgiauth.authentication import sessions
 from wsgiauth.cli import main
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
 
@@ -88,7 +88,7 @@ class Scene:
 
     def limit(self, **settings):
         """Go on with a site that has other settings, and waits that no test outlasts."""
-        self.monkeypatch.setattr("wsgiauth.throttle.DOUBLING", (60,))
+        self.monkeypatch.setattr("wsgiauth.throttling.throttle.DOUBLING", (60,))
         self.client = self.client_of(self.made_anew(**settings))
 
     def while_hashing(self, action):

@@ -11,10 +11,10 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
 
-from tests.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, serving
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, Settings, login_required, storage
 from wsgiauth.accounts import create_user
-from wsgiauth.request import MAX_BODY
+from wsgiauth.web.request import MAX_BODY
 
 PATIENCE = 10  # seconds, after which an answer counts as missing
 THREADS = 2

@@ -6,10 +6,10 @@ import functools
 import pytest
 from webob.dec import wsgify
 
-from tests.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, login_required, permission_required, storage
+from wsgiauth.accounts.models import Permission
 from wsgiauth.exceptions import MiddlewareMissingError
-from wsgiauth.models import Permission
 
 CHALLENGE = 'Bearer realm="wsgiauth"'
 INVALID_TOKEN = 'Bearer realm="wsgiauth", error="invalid_token"'

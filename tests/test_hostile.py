@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests import hostile
-from tests.sites import USERNAME
+from tests.support import hostile
+from tests.support.sites import USERNAME
 
 # The same requests in every run. `make fuzz` tries others, a hundred times as many.
 bounded = settings(

@@ -17,7 +17,7 @@ import webob
 from playhouse import db_url
 from webtest import TestApp
 
-from tests.sites import (
+from tests.support.sites import (
     BROWSER,
     EMAIL,
     PASSWORD,
@@ -27,17 +27,10 @@ from tests.sites import (
     echo,
     serving,
 )
-from wsgiauth import (
-    AuthMiddleware,
-    Settings,
-    User,
-    login_required,
-    permission_required,
-    storage,
-)
+from wsgiauth import AuthMiddleware, Settings, User, login_required, permission_required, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.urls import with_next
+from wsgiauth.web.urls import with_next
 
 THREADS = 50
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}

@@ -14,15 +14,15 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.docs.pages import PAGES, ROOT, code, commands, section
-from tests.sites import PASSWORD, running
+from tests.support.sites import PASSWORD, running
 
 PACKAGE_DATA = {
     "wsgiauth/py.typed",
     "wsgiauth/openapi.json",
     "wsgiauth/data/common_passwords.txt",
     "wsgiauth/data/licenses.txt",
-    "wsgiauth/migrations/0001_users_sessions_permissions.py",
-    "wsgiauth/migrations/0002_attempt_counts.py",
+    "wsgiauth/storage/migrations/0001_users_sessions_permissions.py",
+    "wsgiauth/storage/migrations/0002_attempt_counts.py",
     "wsgiauth/templates/error.html",
     "wsgiauth/templates/icon.svg",
     "wsgiauth/templates/logged_in.html",

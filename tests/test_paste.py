@@ -4,7 +4,7 @@ import pytest
 from paste.deploy import loadapp
 from webtest import TestApp
 
-from tests.sites import BROWSER, SECRET_KEY, echo
+from tests.support.sites import BROWSER, SECRET_KEY, echo
 from wsgiauth import login_required
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.paste import filter_app_factory

@@ -6,7 +6,7 @@ import sys
 import pytest
 from webtest import TestApp
 
-from tests.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import AuthMiddleware
 
 

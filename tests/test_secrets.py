@@ -20,13 +20,13 @@ import pytest
 from webtest import TestApp
 
 from tests.conftest import SERVERS, empty_tables
-from tests.sites import BROWSER, EMAIL, SAME_ORIGIN, USERNAME, echo
+from tests.support.sites import BROWSER, EMAIL, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, User, login_required, permission_required, storage
 from wsgiauth.accounts import change_password, create_user
+from wsgiauth.accounts.models import Session
 from wsgiauth.cli import main
 from wsgiauth.endpoints import Auth
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError, WsgiAuthError
-from wsgiauth.models import Session
 
 pytestmark = pytest.mark.promise(30)
 

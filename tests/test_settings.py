@@ -8,7 +8,7 @@ import traceback
 
 import pytest
 
-from tests.sites import SECRET_KEY, echo
+from tests.support.sites import SECRET_KEY, echo
 from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.exceptions import ConfigurationError, WsgiAuthError
 

@@ -10,11 +10,12 @@ import pytest
 from webob.dec import wsgify
 from webtest import TestApp
 
-from tests.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
-from wsgiauth import AuthMiddleware, context, login_required, permission_required, storage
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, login_required, permission_required, storage
+from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
-from wsgiauth.models import User
 from wsgiauth.settings import PER_ADDRESS
+from wsgiauth.storage import context
 from wsgiauth.testing import bearer, logged_in, make_settings, make_user
 
 FIXTURES = [
@@ -363,7 +364,12 @@ def test_a_client_that_has_logged_out_can_log_in_again(site):
 
 # The fixtures, in a suite as a user would write it.
 
-CONFTEST = """
+PLUGIN = """
+pytest_plugins = ["wsgiauth.pytest_plugin"]
+"""
+CONFTEST = (
+    PLUGIN
+    + """
 import pytest
 from webob.dec import wsgify
 from wsgiauth import AuthMiddleware, permission_required
@@ -377,6 +383,7 @@ def wsgiauth_app(wsgiauth_settings):
 
     return AuthMiddleware(report, wsgiauth_settings)
 """
+)
 
 SUITE = """
 from webtest import TestApp
@@ -403,9 +410,8 @@ def test_a_password(wsgiauth_app, wsgiauth_user):
 """
 
 
-def test_pytest_finds_the_fixtures_by_an_entry_point():
-    (found,) = entry_points(group="pytest11", name="wsgiauth")
-    assert found.value == "wsgiauth.pytest_plugin"
+def test_pytest_loads_the_fixtures_only_for_suites_that_ask_for_them():
+    assert not entry_points(group="pytest11", name="wsgiauth")
 
 
 def test_a_suite_with_the_fixtures_passes(pytester):
@@ -438,6 +444,7 @@ def wsgiauth_settings(wsgiauth_settings):
 
 @pytest.mark.parametrize("name", ["wsgiauth_app", "wsgiauth_user", "wsgiauth_bearer"])
 def test_a_suite_that_defines_no_application_is_told_how(pytester, name):
+    pytester.makeconftest(PLUGIN)
     pytester.makepyfile(f"def test_it({name}): pass")
     result = pytester.runpytest_inprocess("-p", "no:randomly")
     result.assert_outcomes(errors=1)
@@ -450,6 +457,7 @@ def test_a_suite_that_defines_no_application_is_told_how(pytester, name):
 
 
 def test_the_fixtures_tell_what_they_are(pytester):
+    pytester.makeconftest(PLUGIN)
     result = pytester.runpytest_inprocess("--fixtures", "-p", "no:randomly")
     for name in FIXTURES:
         line = rf"{name} -- .*pytest_plugin\.py:\d+"
@@ -467,44 +475,23 @@ def note(event, arguments):
 
 sys.addaudithook(note)
 status = pytest.main(["-q", "-p", "wsgiauth.pytest_plugin", "-p", "no:cacheprovider"])
-assert "wsgiauth.pytest_plugin" in sys.modules
-print("imported", *(name for name in ("wsgiauth.testing", "webtest") if name in sys.modules))
 sys.exit(status)
 """
 
 
-@pytest.fixture(scope="module")
-def idle_run(tmp_path_factory):
-    """Return the folder, and the output, of a suite that asks for no fixture."""
-    folder = tmp_path_factory.mktemp("idle")
-    (folder / "test_it.py").write_text("def test_it(): pass")
+def test_a_suite_that_asks_for_nothing_opens_no_database_and_makes_no_file(tmp_path):
+    (tmp_path / "test_it.py").write_text("def test_it(): pass")
     run = subprocess.run(
         [sys.executable, "-B", "-c", IDLE_RUN],
-        cwd=folder,
+        cwd=tmp_path,
         # The key would be refused if it were looked at.
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "SECRET_KEY": "x"},
         capture_output=True,
         text=True,
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    return folder, run.stdout
-
-
-def test_a_suite_that_asks_for_nothing_opens_no_database_and_makes_no_file(idle_run):
-    folder, output = idle_run
-    assert "opened" not in output
-    assert [path.name for path in folder.iterdir()] == ["test_it.py"]
-
-
-def test_a_suite_that_asks_for_nothing_does_not_import_what_it_would_ask(idle_run):
-    _, output = idle_run
-    assert output.endswith("imported\n")
-
-
-def test_a_suite_that_asks_for_nothing_is_shown_no_warning_of_ours(idle_run):
-    _, output = idle_run
-    assert "1 passed in" in output
-    assert "Warning" not in output
+    assert "opened" not in run.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["test_it.py"]
 
 
 @pytest.mark.parametrize("log_in", [bearer, logged_in])

@@ -5,10 +5,10 @@ from http import HTTPStatus
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from wsgiauth import storage
-from wsgiauth.connections import FAILURES
 from wsgiauth.endpoints import Auth, login, logout, me, openapi, register
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.responses import Response, failure, problem, unavailable
+from wsgiauth.storage.connections import FAILURES
+from wsgiauth.web.responses import Response, failure, problem, unavailable
 
 Endpoint = Callable[[WSGIEnvironment, Auth], Response]
 

@@ -9,7 +9,7 @@ from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from wsgiauth.guards import ask_to_log_in
-from wsgiauth.responses import Header
+from wsgiauth.web.responses import Header
 
 _Write = Callable[[bytes], object]
 

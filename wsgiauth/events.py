@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 
 import peewee
 
-from wsgiauth import context
-from wsgiauth.fields import utc_now, utc_text
+from wsgiauth.storage import context
+from wsgiauth.storage.columns import utc_now, utc_text
 
 logger = logging.getLogger("wsgiauth")
 

@@ -11,12 +11,12 @@ from typing import Any, TypeVar, cast, overload
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events, storage
-from wsgiauth.connections import FAILURES
+from wsgiauth.accounts.names import check_permission
 from wsgiauth.exceptions import MiddlewareMissingError
-from wsgiauth.names import check_permission
-from wsgiauth.request import prefers_html
-from wsgiauth.responses import Response, challenge, failure, redirect, unavailable
-from wsgiauth.urls import path_asked_for, root_url, safe_next, with_next
+from wsgiauth.storage.connections import FAILURES
+from wsgiauth.web.request import prefers_html
+from wsgiauth.web.responses import Response, challenge, failure, redirect, unavailable
+from wsgiauth.web.urls import path_asked_for, root_url, safe_next, with_next
 
 _App = TypeVar("_App", bound=Callable[..., Any])
 _Check = Callable[[WSGIEnvironment], Response | None]

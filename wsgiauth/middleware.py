@@ -17,17 +17,17 @@ from playhouse.pool import PooledDatabase
 
 from wsgiauth import storage
 from wsgiauth.app import AuthApp
-from wsgiauth.caching import start_private
+from wsgiauth.authentication.identity import NOBODY, Identity
 from wsgiauth.challenges import ChallengingApp
-from wsgiauth.connections import FAILURES
-from wsgiauth.context import DatabaseUses, enter, last_used, leave, use
-from wsgiauth.databases import file_risks
 from wsgiauth.endpoints import Auth
 from wsgiauth.events import Subscriber, subscribe
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.identity import NOBODY, Identity
-from wsgiauth.responses import Pages, unavailable
 from wsgiauth.settings import Settings
+from wsgiauth.storage.connections import FAILURES
+from wsgiauth.storage.context import DatabaseUses, enter, last_used, leave, use
+from wsgiauth.storage.databases import file_risks
+from wsgiauth.web.caching import start_private
+from wsgiauth.web.responses import Pages, unavailable
 
 logger = logging.getLogger("wsgiauth")
 

@@ -17,7 +17,7 @@ many of the keys that are most at risk break them by chance:
 import re
 from collections import Counter
 
-from wsgiauth.patterns import length_without_runs
+from wsgiauth.guessing.patterns import length_without_runs
 
 # RFC 7518 section 3.2: a key at least as long as the hash's output, in bytes.
 MINIMUM_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}

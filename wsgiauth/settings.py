@@ -4,15 +4,14 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from wsgiauth import secret_keys
-from wsgiauth.breached_passwords import file_problem
-from wsgiauth.names import EMAIL_MAX_LENGTH
-from wsgiauth.password_rules import PasswordRules
+from wsgiauth.guessing.breached_passwords import file_problem
 from wsgiauth.setting_values import RANGES, out_of_range, parse, wrong_setting
+
+MAX_WORD_LENGTH = 254  # characters of a word that no password can be
 
 # OWASP Password Storage Cheat Sheet: a bcrypt work factor of 10 at the least.
 MINIMUM_SAFE_ROUNDS = 10
@@ -170,15 +169,6 @@ class Settings:
         self._check_password_rules()
         self._check_secret_keys()
 
-    @cached_property
-    def password_rules(self) -> PasswordRules:
-        """The rules for new passwords."""
-        return PasswordRules(
-            min_length=self.PASSWORD_MIN_LENGTH,
-            words=self.PASSWORD_WORDS,
-            breached=self.BREACHED_PASSWORDS,
-        )
-
     def secret_keys(self) -> list[tuple[str, str]]:
         """Return the keys that verify, each after the name of its setting; the first one signs.
 
@@ -237,10 +227,10 @@ class Settings:
 
     def _check_password_rules(self) -> None:
         if not isinstance(self.PASSWORD_WORDS, tuple) or not all(
-            isinstance(word, str) and 0 < len(word) <= EMAIL_MAX_LENGTH
+            isinstance(word, str) and 0 < len(word) <= MAX_WORD_LENGTH
             for word in self.PASSWORD_WORDS
         ):
-            expected = f"several words of at most {EMAIL_MAX_LENGTH} characters"
+            expected = f"several words of at most {MAX_WORD_LENGTH} characters"
             raise wrong_setting("PASSWORD_WORDS", expected)
         if self.BREACHED_PASSWORDS is not None:
             problem = file_problem(self.BREACHED_PASSWORDS)

@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from http.cookiejar import Cookie
 from typing import TYPE_CHECKING, Any
 
-from wsgiauth import context, sessions
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.passwords import hash_password
+from wsgiauth.authentication import sessions
 from wsgiauth.middleware import AuthMiddleware
-from wsgiauth.models import User
-from wsgiauth.passwords import hash_password
 from wsgiauth.settings import Settings
+from wsgiauth.storage import context
 
 if TYPE_CHECKING:
     from webtest import TestApp

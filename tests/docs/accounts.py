@@ -3,7 +3,7 @@
 import json
 import urllib.request
 
-from tests.sites import PASSWORD, SECRET_KEY, USERNAME
+from tests.support.sites import PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import Settings
 
 ROUNDS = 4

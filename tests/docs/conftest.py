@@ -13,7 +13,7 @@ from webtest import TestApp
 
 from tests.docs.accounts import ROUNDS, settings_of
 from tests.docs.pages import PAGES, save_programs
-from tests.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, running
+from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, running
 from wsgiauth import AuthMiddleware, User, hash_password, storage
 
 

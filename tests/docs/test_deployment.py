@@ -17,8 +17,8 @@ from webtest import TestApp
 from tests.conftest import NAME, SERVERS, require, skip_or_fail
 from tests.docs.accounts import ask, bearer, settings_of, token_of
 from tests.docs.pages import PAGES, code, commands, section, shown
-from tests.nginx import nginx
-from tests.sites import PASSWORD, USERNAME
+from tests.support.nginx import nginx
+from tests.support.sites import PASSWORD, USERNAME
 from wsgiauth import AuthMiddleware, storage
 
 DEPLOYMENT = PAGES["docs/deployment.md"]

@@ -15,10 +15,10 @@ from tests.conftest import require
 from tests.docs.accounts import ROUNDS, bearer, settings_of
 from tests.docs.old.passwords import PASSWORDS
 from tests.docs.pages import PAGES, code, shown
-from tests.sites import PASSWORD, SECRET_KEY
+from tests.support.sites import PASSWORD, SECRET_KEY
 from wsgiauth import AuthMiddleware, User, hash_password, storage
-from wsgiauth.fields import utc_now
-from wsgiauth.models import Session
+from wsgiauth.accounts.models import Session
+from wsgiauth.storage.columns import utc_now
 
 OLD = Path(__file__).parent / "old"
 MIGRATION = PAGES["docs/migration.md"]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import skip_or_fail
 from tests.docs.pages import PAGES, ROOT, code, commands, save_programs, section
-from tests.sites import running
+from tests.support.sites import running
 from wsgiauth import Settings
 from wsgiauth.app import ROUTES
 from wsgiauth.events import LEVELS

@@ -11,12 +11,20 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from tests.apache import apache
 from tests.conftest import empty_tables, require
 from tests.docs.accounts import ROUNDS, ask, token_of
 from tests.docs.pages import PAGES, code, section, shown
-from tests.nginx import nginx
-from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, free_port, serving
+from tests.support.apache import apache
+from tests.support.nginx import nginx
+from tests.support.sites import (
+    EMAIL,
+    PASSWORD,
+    SAME_ORIGIN,
+    SECRET_KEY,
+    USERNAME,
+    free_port,
+    serving,
+)
 from wsgiauth import Settings, storage
 from wsgiauth.accounts import create_user
 

@@ -6,13 +6,14 @@ import bcrypt
 import pytest
 from webtest import TestApp
 
-from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
-from wsgiauth import AuthMiddleware, sessions, storage
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.app import AuthApp
+from wsgiauth.authentication import sessions
 from wsgiauth.endpoints import Auth
-from wsgiauth.hashing import Claim
-from wsgiauth.throttle import Throttle
+from wsgiauth.throttling.hash_slots import Claim
+from wsgiauth.throttling.throttle import Throttle
 
 pytestmark = pytest.mark.every_database
 

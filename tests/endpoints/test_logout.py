@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
 
 pytestmark = pytest.mark.every_database
 

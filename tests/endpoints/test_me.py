@@ -4,11 +4,12 @@ import time
 
 import pytest
 
-from tests.sites import BROWSER, PASSWORD
-from wsgiauth import hash_password, sessions
+from tests.support.sites import BROWSER, PASSWORD
+from wsgiauth import hash_password
 from wsgiauth.accounts import create_user
-from wsgiauth.models import User
-from wsgiauth.tokens import Tokens
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.tokens import Tokens
 
 pytestmark = pytest.mark.every_database
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from webtest import TestApp
 
-from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User
 from wsgiauth.app import AuthApp
 from wsgiauth.endpoints import Auth
-from wsgiauth.hashing import Claim
+from wsgiauth.throttling.hash_slots import Claim
 
 pytestmark = pytest.mark.every_database
 

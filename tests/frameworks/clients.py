@@ -4,7 +4,7 @@ import json
 from types import SimpleNamespace
 from urllib.parse import urlencode
 
-from tests.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME
+from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME
 from wsgiauth import Settings, storage
 from wsgiauth.accounts import create_user
 

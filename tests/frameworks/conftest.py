@@ -9,7 +9,7 @@ import pytest
 from webtest import TestApp
 
 from tests.conftest import require
-from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME
 from wsgiauth import Settings, storage
 from wsgiauth.accounts import create_user
 

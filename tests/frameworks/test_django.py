@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from tests.frameworks.conftest import PROGRAMS, Visitor
-from tests.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import User
 
 CROSS_SITE = {"Sec-Fetch-Site": "cross-site", "Origin": "https://elsewhere.example"}

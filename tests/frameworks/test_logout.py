@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import require
 from tests.frameworks.conftest import PROGRAMS, RECIPES, Visitor
-from tests.sites import BROWSER, SAME_ORIGIN, USERNAME
+from tests.support.sites import BROWSER, SAME_ORIGIN, USERNAME
 from wsgiauth import AuthMiddleware
 
 (FORM,) = re.findall(r"^```html\n(.*?)^```$", RECIPES.read_text("utf-8"), re.MULTILINE | re.DOTALL)

@@ -10,8 +10,8 @@ import pytest
 
 from tests.conftest import skip_or_fail
 from tests.frameworks.clients import JSON, PATIENCE, Client, cookie, settings_of
-from tests.nginx import nginx
-from tests.sites import BROWSER, SAME_ORIGIN, USERNAME, free_port, serving
+from tests.support.nginx import nginx
+from tests.support.sites import BROWSER, SAME_ORIGIN, USERNAME, free_port, serving
 from wsgiauth import AuthMiddleware
 
 SERVER = """

@@ -5,7 +5,7 @@ from urllib.parse import unquote
 import pytest
 
 from tests.frameworks.conftest import PACKAGES, Visitor, each_of
-from tests.sites import BROWSER, PASSWORD, SAME_ORIGIN
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 
 MARK = "for members"  # in the page that only members may see
 CHALLENGE = 'Bearer realm="wsgiauth"'

@@ -13,9 +13,9 @@ from tests.conftest import require
 from tests.docs.pages import PAGES
 from tests.frameworks.clients import PATIENCE, Client, cookie, settings_of
 from tests.frameworks.conftest import SOURCES
-from tests.sites import BROWSER, SAME_ORIGIN, SECRET_KEY, USERNAME, running
+from tests.support.sites import BROWSER, SAME_ORIGIN, SECRET_KEY, USERNAME, running
 from wsgiauth import Settings
-from wsgiauth.tokens import Tokens
+from wsgiauth.authentication.tokens import Tokens
 
 # The plain recipe, and which process answers.
 SERVED = """

@@ -11,7 +11,7 @@ from webtest import TestApp, lint
 from tests.conftest import require
 from tests.frameworks import transfers
 from tests.frameworks.conftest import PACKAGES, each_of
-from tests.sites import serving
+from tests.support.sites import serving
 from wsgiauth import AuthMiddleware
 
 PATIENCE = 10  # seconds, after which what was expected counts as missing

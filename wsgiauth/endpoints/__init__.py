@@ -10,15 +10,15 @@ from typing import Self
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.clients import Clients
-from wsgiauth.cross_origin import is_same_origin
+from wsgiauth.authentication.identity import Identifier
+from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import RequestError
-from wsgiauth.hashing import HashSlots
-from wsgiauth.identity import Identifier
-from wsgiauth.responses import Pages
 from wsgiauth.settings import Settings
-from wsgiauth.throttle import Throttle
-from wsgiauth.tokens import Tokens
+from wsgiauth.throttling.hash_slots import HashSlots
+from wsgiauth.throttling.throttle import Throttle
+from wsgiauth.web.clients import Clients
+from wsgiauth.web.cross_origin import is_same_origin
+from wsgiauth.web.responses import Pages
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from http import HTTPStatus
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth import events, sessions
-from wsgiauth.authentication import authenticate
+from wsgiauth import events
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import authenticate, sessions
+from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.endpoints import Auth, require_same_origin
 from wsgiauth.exceptions import RetryLaterError, ValidationError
-from wsgiauth.identity import bearer_token
-from wsgiauth.models import User
-from wsgiauth.request import (
+from wsgiauth.web.request import (
     JSON,
     asks_for_json,
     content_type,
@@ -20,7 +20,7 @@ from wsgiauth.request import (
     read_json,
     text_field,
 )
-from wsgiauth.responses import (
+from wsgiauth.web.responses import (
     SWITCH,
     Header,
     Response,
@@ -29,7 +29,7 @@ from wsgiauth.responses import (
     problem,
     redirect,
 )
-from wsgiauth.urls import leads_to, mount_url, root_url, safe_next, with_next
+from wsgiauth.web.urls import leads_to, mount_url, root_url, safe_next, with_next
 
 REFUSAL = "The username and password do not match an active account."
 

@@ -3,14 +3,15 @@
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth import events, sessions
-from wsgiauth.cross_origin import is_prefetch
+from wsgiauth import events
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.endpoints import Auth, require_same_origin
 from wsgiauth.exceptions import RequestError
-from wsgiauth.identity import bearer_token
-from wsgiauth.request import prefers_html, query_field
-from wsgiauth.responses import Response, json_response, redirect
-from wsgiauth.urls import mount_url, safe_next
+from wsgiauth.web.cross_origin import is_prefetch
+from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.urls import mount_url, safe_next
 
 
 def end(environ: WSGIEnvironment, auth: Auth) -> Response:

@@ -3,10 +3,10 @@
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.models import User
 from wsgiauth.endpoints import Auth
-from wsgiauth.fields import utc_text
-from wsgiauth.models import User
-from wsgiauth.responses import Response, challenge, failure, json_response
+from wsgiauth.storage.columns import utc_text
+from wsgiauth.web.responses import Response, challenge, failure, json_response
 
 
 def show(environ: WSGIEnvironment, auth: Auth) -> Response:

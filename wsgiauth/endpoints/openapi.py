@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.authentication.identity import SECURE_PREFIX
 from wsgiauth.endpoints import Auth
-from wsgiauth.identity import SECURE_PREFIX
-from wsgiauth.responses import Response, json_response
-from wsgiauth.urls import mount_url
+from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import mount_url
 
 _DOCUMENT = json.loads(Path(__file__).parent.with_name("openapi.json").read_text(encoding="utf-8"))
 

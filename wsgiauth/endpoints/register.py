@@ -6,14 +6,14 @@ from types import MappingProxyType
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth import sessions
 from wsgiauth.accounts import account_errors, create_user
+from wsgiauth.accounts.models import User, refuse_names
+from wsgiauth.authentication import sessions
 from wsgiauth.endpoints import Auth, require_same_origin
 from wsgiauth.endpoints.login import redirect_after_login, replace_cookie
 from wsgiauth.endpoints.me import profile
 from wsgiauth.exceptions import RetryLaterError, ValidationError
-from wsgiauth.models import User, refuse_names
-from wsgiauth.request import (
+from wsgiauth.web.request import (
     JSON,
     asks_for_json,
     content_type,
@@ -22,8 +22,8 @@ from wsgiauth.request import (
     read_json,
     text_field,
 )
-from wsgiauth.responses import Header, Response, json_response, redirect
-from wsgiauth.urls import mount_url, safe_next, with_next
+from wsgiauth.web.responses import Header, Response, json_response, redirect
+from wsgiauth.web.urls import mount_url, safe_next, with_next
 
 FIELDS = ("username", "email", "password")
 

@@ -1,0 +1,354 @@
+"""Creating, changing and finding accounts."""
+
+import pytest
+
+from tests.conftest import insert_users
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import Settings, verify_password
+from wsgiauth.accounts import (
+    PAGE,
+    change_password,
+    create_user,
+    delete_user,
+    find_user,
+    update_user,
+    user_pages,
+)
+from wsgiauth.accounts.models import Session, User
+from wsgiauth.exceptions import LastSuperuserError, TakenError, ValidationError
+
+pytestmark = pytest.mark.every_database
+
+NEW_PASSWORD = "four other words"
+SETTINGS = Settings(BCRYPT_ROUNDS=4)  # for what never reaches a database
+
+BAD_PASSWORDS = pytest.mark.parametrize(
+    "password",
+    [
+        pytest.param("seven..", id="7 characters"),
+        pytest.param("password1", id="common"),
+        pytest.param("Password123!", id="common, with characters added"),
+        pytest.param("aaaaaaaaaaaa", id="one character"),
+        pytest.param("LoveLace", id="the username"),
+        pytest.param(EMAIL.upper(), id="the e-mail"),
+        pytest.param("x" * 73, id="73 bytes"),
+        pytest.param("é" * 37, id="74 bytes"),
+        pytest.param("four\0words", id="NUL"),
+        pytest.param("four\ud800words", id="surrogate"),
+    ],
+)
+
+
+@pytest.fixture
+def ada(database, settings):
+    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+
+
+def read(user):
+    """Return another copy of a user."""
+    return User.objects.get(id=user.id)
+
+
+def test_an_account_is_created_as_it_is_described(ada):
+    assert (read(ada).username, read(ada).email) == (USERNAME, EMAIL)
+    assert verify_password(PASSWORD, read(ada).hashed_password)
+
+
+def test_a_stranger_has_no_rights(ada):
+    assert (ada.is_active, ada.is_staff, ada.is_superuser) == (True, False, False)
+
+
+@pytest.mark.parametrize("right", ["is_staff", "is_superuser"])
+def test_a_right_is_given_with_the_account(database, settings, right):
+    user = read(create_user(USERNAME, EMAIL, PASSWORD, settings=settings, **{right: True}))
+    given = {name: getattr(user, name) for name in ("is_staff", "is_superuser")}
+    assert given == {"is_staff": False, "is_superuser": False} | {right: True}
+
+
+@pytest.mark.promise(8)
+def test_the_cost_of_the_hash_is_the_configured_one(ada):
+    assert ada.hashed_password.startswith("$2b$04$")
+
+
+@pytest.mark.promise(10)
+def test_all_broken_rules_are_told_at_once():
+    with pytest.raises(ValidationError) as refused:
+        create_user("", "nowhere", "short", settings=SETTINGS)
+    assert set(refused.value.errors) == {"username", "email", "password"}
+
+
+@pytest.mark.promise(7)
+@BAD_PASSWORDS
+def test_a_password_against_the_rules_makes_no_account(database, settings, password):
+    with pytest.raises(ValidationError) as refused:
+        create_user("lovelace", EMAIL, password, settings=settings)
+    assert list(refused.value.errors) == ["password"]
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    ("username", "email", "taken"),
+    [
+        pytest.param("aDA", "other@example.org", ["username"], id="username"),
+        pytest.param("other", "ADA@Example.org", ["email"], id="e-mail"),
+        pytest.param("aDA", "ADA@Example.org", ["username", "email"], id="both"),
+    ],
+)
+def test_a_name_that_is_taken_makes_no_account(ada, settings, username, email, taken):
+    with pytest.raises(TakenError) as refused:
+        create_user(username, email, PASSWORD, settings=settings)
+    assert list(refused.value.errors) == taken
+    assert User.objects.count() == 1
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize("letters", ["\u1fbc\u0342", "\u1fcc\u0342", "\u1ffc\u0342"], ids=ascii)
+def test_an_iota_subscript_does_not_make_a_second_name(database, settings, letters):
+    create_user(f"zoe{letters}", EMAIL, PASSWORD, settings=settings)
+    with pytest.raises(TakenError):
+        create_user(f"zoe{letters.lower()}", "other@example.org", PASSWORD, settings=settings)
+
+
+@pytest.mark.promise(10)
+def test_broken_rules_do_not_hide_that_a_name_is_taken(ada, settings):
+    with pytest.raises(ValidationError) as refused:
+        create_user("aDA", "nowhere", "short", settings=settings)
+    assert refused.value.errors.keys() == {"username", "email", "password"}
+    assert type(refused.value) is ValidationError
+    with pytest.raises(ValidationError) as refused:
+        create_user("aDA", EMAIL, "short", settings=settings)
+    assert refused.value.errors.keys() == {"username", "email", "password"}
+
+
+def test_a_new_password_replaces_the_old_one(ada, settings):
+    change_password(ada, NEW_PASSWORD, settings=settings)
+    stored = read(ada).hashed_password
+    assert verify_password(NEW_PASSWORD, stored)
+    assert not verify_password(PASSWORD, stored)
+
+
+@pytest.mark.promise(5)
+def test_a_new_password_ends_all_sessions(ada, settings):
+    Session.insert(id="hers", user=ada.id, expires_at=2**40).execute()
+    change_password(ada, NEW_PASSWORD, settings=settings)
+    assert Session.select().count() == 0
+
+
+@pytest.mark.promise(7)
+@BAD_PASSWORDS
+def test_a_new_password_against_the_rules_is_refused(password):
+    with pytest.raises(ValidationError) as refused:
+        change_password(User(username="lovelace", email=EMAIL), password, settings=SETTINGS)
+    assert list(refused.value.errors) == ["password"]
+
+
+def test_a_new_password_that_is_refused_changes_nothing(ada, settings):
+    with pytest.raises(ValidationError):
+        change_password(ada, "short", settings=settings)
+    assert verify_password(PASSWORD, read(ada).hashed_password)
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize("identifier", ["Ada", "aDA", "\uff21da", EMAIL, "ADA@EXAMPLE.ORG"])
+def test_a_user_is_found_by_either_name_in_any_spelling(ada, identifier):
+    assert find_user(identifier) == ada
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        pytest.param("Nobody", id="unknown username"),
+        pytest.param("nobody@example.org", id="unknown e-mail"),
+        pytest.param("Adá", id="accent"),
+        pytest.param("Ad_", id="wildcard"),
+        pytest.param("'OR/**/1=1--", id="SQL"),
+    ],
+)
+def test_a_name_that_nobody_has_finds_nobody(ada, identifier):
+    assert find_user(identifier) is None
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("Ada ", id="space"),
+        pytest.param("Ada\0", id="NUL"),
+        pytest.param("Ada\ud800", id="surrogate"),
+        pytest.param("x" * 151, id="username of 151"),
+        pytest.param(f"{'x' * 100_000}@example.org", id="e-mail of 100,000"),
+    ],
+)
+def test_a_name_that_nobody_can_have_finds_nobody(identifier):
+    assert find_user(identifier) is None
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize("identifier", [["Ada", "Grace"], 1, {"Ada": 1}], ids=repr)
+def test_what_is_no_text_is_nobodys_name(ada, identifier):
+    assert find_user(identifier) is None
+
+
+@pytest.mark.promise(10)
+def test_an_older_username_with_a_leading_dash_is_found(ada, database):
+    database.execute_sql("UPDATE wsgiauth_user SET username = '-h', username_key = '-h'")
+    assert find_user("-H") == ada
+
+
+# Changing and deleting
+
+
+@pytest.fixture
+def grace(database, settings):
+    return create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+
+
+@pytest.fixture
+def root(database, settings):
+    """Return the only superuser."""
+    return create_user("Root", "root@example.org", PASSWORD, settings=settings, is_superuser=True)
+
+
+REMOVALS = pytest.mark.parametrize(
+    "remove",
+    [
+        pytest.param(lambda user: update_user(user, is_superuser=False), id="demoted"),
+        pytest.param(lambda user: update_user(user, is_active=False), id="deactivated"),
+        pytest.param(delete_user, id="deleted"),
+    ],
+)
+
+
+def test_only_the_given_fields_are_changed(ada):
+    ada.is_staff = True
+    ada.save()
+    update_user(ada, username="Augusta", is_superuser=True)
+    assert read(ada).username == "Augusta"
+    assert (read(ada).is_active, read(ada).is_staff, read(ada).is_superuser) == (True, True, True)
+    update_user(ada, email="augusta@example.org", is_staff=False)
+    assert (read(ada).email, read(ada).is_staff) == ("augusta@example.org", False)
+
+
+def test_a_change_with_a_name_that_is_taken_changes_nothing(ada, grace):
+    with pytest.raises(TakenError):
+        update_user(ada, username="grace", is_staff=True)
+    assert (read(ada).username, read(ada).is_staff) == (USERNAME, False)
+
+
+@REMOVALS
+def test_the_last_active_superuser_stays(root, ada, remove):
+    former = User.objects.get(id=ada.id)
+    update_user(former, is_superuser=True)
+    update_user(former, is_active=False)  # an inactive superuser does not count
+    with pytest.raises(LastSuperuserError, match="Root is the last active superuser"):
+        remove(read(root))
+    assert (read(root).is_active, read(root).is_superuser) == (True, True)
+
+
+@REMOVALS
+@pytest.mark.parametrize("flags", [{}, {"is_superuser": True, "is_active": False}], ids=repr)
+def test_others_can_be_removed(root, ada, remove, flags):
+    update_user(ada, **flags)
+    remove(ada)
+    assert not User.objects.filter(id=ada.id, is_superuser=True, is_active=True).exists()
+
+
+@REMOVALS
+def test_a_superuser_beside_another_can_be_removed(root, ada, remove):
+    update_user(ada, is_superuser=True)
+    remove(root)
+    assert list(User.objects.filter(is_superuser=True, is_active=True)) == [ada]
+
+
+def test_the_last_active_superuser_can_be_renamed(root):
+    update_user(root, username="Admin", is_active=True, is_superuser=True)
+    assert read(root).username == "Admin"
+
+
+def test_what_is_stored_decides_who_is_a_superuser(root, ada):
+    stale = read(ada)
+    update_user(ada, is_superuser=True)
+    update_user(root, is_superuser=False)
+    with pytest.raises(LastSuperuserError):
+        update_user(stale, is_active=False)
+
+
+def test_a_deleted_user_takes_sessions_along(ada, grace):
+    Session.insert(id="hers", user=ada.id, expires_at=2**40).execute()
+    delete_user(ada)
+    assert (Session.select().count(), list(User.objects.all())) == (0, [grace])
+
+
+@pytest.mark.parametrize("change", [delete_user, lambda user: update_user(user, is_staff=True)])
+def test_a_user_who_is_gone_is_not_changed(ada, change):
+    delete_user(read(ada))
+    with pytest.raises(User.DoesNotExist):
+        change(ada)
+
+
+# Listing
+
+
+def listed(*arguments, **options):
+    return [user.username for page in user_pages(*arguments, **options) for user, _ in page]
+
+
+def test_users_come_with_their_permissions_the_oldest_account_first(ada, grace):
+    ada.grant("b.b", "a.a")
+    assert list(user_pages()) == [[(ada, ["a.a", "b.b"]), (grace, [])]]
+
+
+def test_without_users_there_is_no_page(database):
+    assert list(user_pages()) == []
+
+
+def test_every_page_is_read_once(database):
+    insert_users(2 * PAGE + 1)
+    assert [len(page) for page in user_pages()] == [PAGE, PAGE, 1]
+    assert listed() == [f"User{index}" for index in range(2 * PAGE + 1)]
+
+
+def test_a_page_takes_two_queries(database, queries):
+    insert_users(PAGE + 1)
+    pages = user_pages()
+    assert len(queries(lambda: next(pages))) == 2
+
+
+@pytest.mark.parametrize(
+    ("limit", "sizes"),
+    [(1, [1]), (PAGE, [PAGE]), (PAGE + 1, [PAGE, 1]), (PAGE + 3, [PAGE, 2])],
+    ids=["one", "a page", "a page and one", "more than there are"],
+)
+def test_users_can_be_limited(database, limit, sizes):
+    insert_users(PAGE + 2)
+    assert [len(page) for page in user_pages(limit=limit)] == sizes
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    ("prefix", "expected"),
+    [
+        pytest.param("a", ["Ada", "a_b", "a%b", "a\\b"], id="one letter"),
+        pytest.param("\uff21D", ["Ada"], id="another spelling"),
+        pytest.param("GRACE@", ["Grace"], id="e-mail"),
+        pytest.param("da", [], id="not the beginning"),
+        pytest.param("a_", ["a_b"], id="underscore"),
+        pytest.param("a%", ["a%b"], id="per cent"),
+        pytest.param("a\\", ["a\\b"], id="backslash"),
+        pytest.param("é", ["Élan"], id="accent"),
+        pytest.param("e", [], id="no accent"),
+        pytest.param("'", [], id="quote"),
+        pytest.param("a b", [], id="space"),
+        pytest.param("a\0", [], id="NUL"),
+        pytest.param("a\udcff", [], id="byte that is not UTF-8"),
+        pytest.param("a" * 255, [], id="longer than any name"),
+    ],
+)
+def test_users_can_be_chosen_by_the_beginning_of_either_name(
+    ada, grace, settings, prefix, expected
+):
+    for number, username in enumerate(("a_b", "a%b", "a\\b", "Élan")):
+        create_user(username, f"{number}@example.org", PASSWORD, settings=settings)
+    assert listed(prefix) == expected

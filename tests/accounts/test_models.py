@@ -1,0 +1,508 @@
+"""Users, their permissions, and what saving a user does."""
+
+import pickle
+from datetime import UTC
+
+import peewee
+import pytest
+from playhouse.shortcuts import model_to_dict
+
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import hash_password
+from wsgiauth.accounts.models import Permission, Session, User
+from wsgiauth.exceptions import TakenError, ValidationError
+
+pytestmark = pytest.mark.every_database
+
+HASH = hash_password(PASSWORD, rounds=4)
+ANOTHER_HASH = hash_password("four other words", rounds=4)
+
+
+@pytest.fixture
+def ada(database):
+    return create()
+
+
+@pytest.fixture
+def grace(database):
+    return create("Grace", "grace@example.org")
+
+
+def create(username=USERNAME, email=EMAIL, hashed_password=HASH, **flags):
+    return User.objects.create(
+        username=username, email=email, hashed_password=hashed_password, **flags
+    )
+
+
+def read(user):
+    """Return another copy of a user."""
+    return User.objects.get(id=user.id)
+
+
+def log_in(user, session_id):
+    Session.insert(id=session_id, user=user.id, expires_at=2**40).execute()
+
+
+def session_ids():
+    return {session.id for session in Session.select()}
+
+
+# User.objects
+
+
+def test_a_new_user_is_active_and_without_rights(ada):
+    assert (ada.is_active, ada.is_staff, ada.is_superuser) == (True, False, False)
+
+
+@pytest.mark.parametrize("flag", ["is_active", "is_staff", "is_superuser"])
+def test_a_flag_can_be_given_to_a_new_user(database, flag):
+    assert getattr(read(create(**{flag: True})), flag) is True
+    assert getattr(read(create("Grace", "grace@example.org", **{flag: False})), flag) is False
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize("column", ["id", "username_key", "email_key", "created_at", "tea"])
+def test_no_other_column_can_be_given_to_a_new_user(column):
+    with pytest.raises(TypeError, match=column):
+        create(**{column: 1})
+
+
+def test_what_is_read_is_what_was_written(ada):
+    assert model_to_dict(read(ada)) == model_to_dict(ada)
+
+
+def test_the_moment_of_creation_is_in_utc_and_whole_seconds(ada):
+    assert ada.created_at.tzinfo is UTC
+    assert ada.created_at.microsecond == 0
+    assert read(ada).created_at.tzinfo is UTC
+
+
+def test_get_returns_the_user_that_matches(ada, grace):
+    assert User.objects.get(username="Grace") == grace
+    assert User.objects.get(User.id == ada.id, is_active=True) == ada
+
+
+def test_get_raises_when_nobody_matches(ada):
+    with pytest.raises(User.DoesNotExist):
+        User.objects.get(username="Nobody")
+
+
+def test_get_or_none_returns_none_when_nobody_matches(ada):
+    assert User.objects.get_or_none(username="Nobody") is None
+    assert User.objects.get_or_none(User.email == EMAIL) == ada
+
+
+def test_filter_returns_all_who_match(ada, grace):
+    grace.is_staff = True
+    grace.save()
+    assert list(User.objects.filter(is_staff=True)) == [grace]
+    assert list(User.objects.filter(User.id < grace.id, is_active=True)) == [ada]
+
+
+def test_all_returns_the_oldest_account_first(ada, grace):
+    ada.is_staff = True
+    ada.save()
+    assert list(User.objects.all()) == [ada, grace]
+
+
+def test_count_counts(ada, grace):
+    assert User.objects.count() == 2
+
+
+def test_a_user_as_a_string_is_the_username(ada):
+    assert (str(ada), f"{ada}", "%s" % ada) == ("Ada", "Ada", "Ada")  # noqa: UP031 - as logging does
+
+
+def test_the_hash_is_not_in_the_repr(ada):
+    assert repr(ada) == f"<User {ada.id} 'Ada'>"
+
+
+# Names
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [
+        pytest.param("username", "", id="empty username"),
+        pytest.param("username", "x" * 151, id="username of 151"),
+        pytest.param("username", "ﬃ" * 51, id="username whose key has 153"),
+        pytest.param("username", "ada@home", id="username with @"),
+        pytest.param("username", "ada\uff20home", id="username with a full-width @"),
+        pytest.param("username", "-h", id="username with a leading dash"),
+        pytest.param("username", "\uff0dh", id="username with a leading full-width dash"),
+        pytest.param("username", "ada lovelace", id="username with a space"),
+        pytest.param("username", "ada\u2003lovelace", id="username with an em space"),
+        pytest.param("username", "ada\0", id="username with NUL"),
+        pytest.param("username", "ada\n", id="username with a line feed"),
+        pytest.param("username", "ada\u200b", id="username with a zero-width space"),
+        pytest.param("username", "ada\u202eb", id="username that turns text around"),
+        pytest.param("username", "ada\ud800", id="username with a surrogate"),
+        pytest.param("email", "", id="empty e-mail"),
+        pytest.param("email", "ada", id="e-mail without @"),
+        pytest.param("email", "a@b@c", id="e-mail with two @"),
+        pytest.param("email", "@example.org", id="e-mail without a mailbox"),
+        pytest.param("email", f"{'x' * 243}@example.org", id="e-mail of 255"),
+        pytest.param("email", "ada@example.org\r\nBcc: x", id="e-mail with a header"),
+        pytest.param("email", "ada@example.org\0", id="e-mail with NUL"),
+    ],
+)
+def test_a_name_against_the_rules_is_not_saved(database, field, name):
+    with pytest.raises(ValidationError) as refused:
+        create(**{field: name})
+    assert list(refused.value.errors) == [field]
+
+
+@pytest.mark.promise(10)
+def test_the_rules_hold_for_a_change_of_name(ada):
+    ada.username = "ada lovelace"
+    with pytest.raises(ValidationError):
+        ada.save()
+    assert read(ada).username == USERNAME
+
+
+@pytest.mark.promise(10)
+def test_the_messages_for_both_names_come_together():
+    with pytest.raises(ValidationError) as refused:
+        create("", "")
+    assert list(refused.value.errors) == ["username", "email"]
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    ("username", "email"),
+    [
+        pytest.param("\U0001d49c" * 150, EMAIL, id="150 characters of four bytes"),
+        pytest.param(USERNAME, f"{'é' * 242}@example.org", id="e-mail of 254"),
+        pytest.param("Straße-ﬁ_\uff21.日本", "Ünï@bücher.example", id="letters of the world"),
+        pytest.param("';DROP/**/TABLE--%_\\\"", EMAIL, id="SQL"),
+        pytest.param("👩\U0001f680", EMAIL, id="emoji"),
+    ],
+)
+def test_a_name_is_shown_as_it_was_written(database, username, email):
+    user = read(create(username, email))
+    assert (user.username, user.email) == (username, email)
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    ("taken", "wanted"),
+    [
+        pytest.param("Ada", "aDA", id="letter case"),
+        pytest.param("Ada", "\uff21da", id="full width"),
+        pytest.param("ﬁn", "FIN", id="ligature"),
+        pytest.param("straße", "STRASSE", id="sharp s"),
+        pytest.param("ΣΊΣΥΦΟΣ", "σίσυφος", id="final sigma"),
+        pytest.param("e\u0301va", "Éva", id="combining accent"),
+    ],
+)
+def test_a_username_is_taken_in_all_its_spellings(database, taken, wanted):
+    create(username=taken)
+    with pytest.raises(TakenError) as refused:
+        create(username=wanted, email="other@example.org")
+    assert list(refused.value.errors) == ["username"]
+    assert User.objects.count() == 1
+
+
+@pytest.mark.promise(10)
+def test_an_email_is_taken_in_all_its_spellings(ada):
+    with pytest.raises(TakenError) as refused:
+        create(username="Grace", email="\uff21DA@Example.ORG")
+    assert list(refused.value.errors) == ["email"]
+    assert User.objects.count() == 1
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    ("username", "email"),
+    [
+        pytest.param("aDA", "nowhere", id="username is taken"),
+        pytest.param("a da", EMAIL, id="e-mail is taken"),
+    ],
+)
+def test_a_malformed_name_does_not_hide_that_the_other_is_taken(ada, grace, username, email):
+    with pytest.raises(ValidationError) as refused:
+        create(username, email)
+    assert refused.value.errors.keys() == {"username", "email"}
+    assert type(refused.value) is ValidationError
+    grace.username, grace.email = username, email
+    with pytest.raises(ValidationError) as refused:
+        grace.save()
+    assert refused.value.errors.keys() == {"username", "email"}
+
+
+@pytest.mark.promise(10)
+def test_ones_own_name_is_not_taken_beside_a_malformed_one(ada):
+    ada.username, ada.email = "ADA", "nowhere"
+    with pytest.raises(ValidationError) as refused:
+        ada.save()
+    assert list(refused.value.errors) == ["email"]
+
+
+@pytest.mark.promise(10)
+def test_both_names_can_be_taken_at_once(ada):
+    with pytest.raises(TakenError) as refused:
+        create("ADA", "ADA@example.org")
+    assert list(refused.value.errors) == ["username", "email"]
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param("Adá", id="accent"),
+        pytest.param("\u0410da", id="Cyrillic"),
+        pytest.param("Ada.", id="punctuation"),
+        pytest.param("Ad", id="beginning"),
+    ],
+)
+def test_a_name_that_only_looks_alike_is_another_name(ada, other):
+    assert create(other, "other@example.org") != ada
+    assert User.objects.get(username=other).username == other
+
+
+@pytest.mark.promise(10)
+def test_the_keys_are_not_longer_than_their_columns(database):
+    user = create("ﬃ" * 50, f"{'ﬃ' * 80}@example.org")
+    assert (len(user.username_key), len(user.email_key)) == (150, 252)
+    assert read(user).email_key == user.email_key
+
+
+@pytest.mark.promise(10)
+def test_ones_own_name_can_be_spelled_anew(ada):
+    ada.username, ada.email = "ADA", "ADA@example.org"
+    ada.save()
+    assert (read(ada).username, read(ada).email) == ("ADA", "ADA@example.org")
+
+
+@pytest.mark.promise(10)
+def test_nobody_can_be_renamed_to_somebody_else(ada, grace):
+    grace.username = "ada"
+    with pytest.raises(TakenError):
+        grace.save()
+    assert read(grace).username == "Grace"
+
+
+@pytest.mark.promise(10)
+def test_a_name_given_up_is_free(ada):
+    ada.username = "Countess"
+    ada.save()
+    create("ada", "other@example.org")
+    assert User.objects.count() == 2
+
+
+# Saving
+
+
+def test_saving_a_copy_keeps_what_others_changed(ada):
+    copy = read(ada)
+    ada.is_staff = True
+    ada.save()
+    copy.email = "countess@example.org"
+    copy.save()
+    assert (read(ada).is_staff, read(ada).email) == (True, "countess@example.org")
+
+
+def test_saving_nothing_changes_nothing(ada):
+    copy = read(ada)
+    ada.email = "countess@example.org"
+    ada.save()
+    copy.save()
+    assert read(ada).email == "countess@example.org"
+
+
+def test_a_constraint_that_is_not_about_names_is_not_hidden(ada):
+    ada.is_staff = None
+    with pytest.raises(peewee.IntegrityError):
+        ada.save()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("canary", id="plain text"),
+        pytest.param(None, id="nothing"),
+        pytest.param(HASH[:-1], id="cut short"),
+        pytest.param(HASH.replace("$04$", "$03$"), id="cost of 3"),
+    ],
+)
+def test_what_is_no_hash_is_not_stored_as_one(ada, value):
+    ada.hashed_password = value
+    with pytest.raises(ValueError, match="hash_password") as refused:
+        ada.save()
+    assert "canary" not in str(refused.value)
+    assert read(ada).hashed_password == HASH
+
+
+def test_a_password_is_not_stored_by_a_query_either(ada):
+    with pytest.raises(ValueError, match="hash_password"):
+        User.update(hashed_password="canary").execute()
+
+
+@pytest.mark.parametrize("version", ["$2a$", "$2y$"])
+def test_hashes_of_other_bcrypt_tools_are_stored(database, version):
+    imported = HASH.replace("$2b$", version)
+    assert read(create(hashed_password=imported)).hashed_password == imported
+
+
+@pytest.mark.promise(5)
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("hashed_password", ANOTHER_HASH), ("hashed_password", HASH), ("is_active", False)],
+    ids=["another password", "the same password anew", "deactivated"],
+)
+def test_saving_ends_the_sessions(ada, grace, field, value):
+    log_in(ada, "hers")
+    log_in(grace, "another's")
+    setattr(ada, field, value)
+    ada.save()
+    assert session_ids() == {"another's"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("username", "Countess"), ("email", "countess@example.org"), ("is_superuser", True)],
+)
+def test_saving_anything_else_ends_no_session(ada, field, value):
+    log_in(ada, "hers")
+    setattr(ada, field, value)
+    ada.save()
+    assert session_ids() == {"hers"}
+
+
+def test_a_change_that_is_refused_ends_no_session(ada, grace):
+    log_in(ada, "hers")
+    ada.is_active, ada.username = False, "grace"
+    with pytest.raises(TakenError):
+        ada.save()
+    assert session_ids() == {"hers"}
+
+
+@pytest.mark.promise(5)
+def test_deleting_a_user_deletes_what_belongs_to_them(ada):
+    log_in(ada, "hers")
+    ada.grant("reports.publish")
+    ada.delete_instance()
+    assert (Session.select().count(), Permission.select().count()) == (0, 0)
+
+
+# Permissions
+
+
+def test_a_permission_is_had_when_it_is_granted(ada):
+    assert not ada.has_permission("reports.publish")
+    ada.grant("reports.publish")
+    assert ada.has_permission("reports.publish")
+
+
+def test_several_permissions_are_granted_at_once(ada):
+    ada.grant("reports.publish", "reports.archive")
+    assert read(ada).permissions == {"reports.publish", "reports.archive"}
+
+
+def test_a_permission_granted_twice_is_had_once(ada):
+    ada.grant("reports.publish", "reports.publish")
+    ada.grant("reports.publish")
+    assert [permission.name for permission in Permission.select()] == ["reports.publish"]
+
+
+def test_a_permission_is_one_users_alone(ada, grace):
+    ada.grant("reports.publish")
+    assert not grace.has_permission("reports.publish")
+
+
+def test_a_permission_that_differs_in_case_is_another(ada):
+    ada.grant("reports.publish")
+    assert not ada.has_permission("reports.Publish")
+
+
+def test_a_permission_is_gone_when_it_is_revoked(ada, grace):
+    for user in (ada, grace):
+        user.grant("reports.publish", "reports.archive")
+    copy = read(ada)
+    ada.revoke("reports.publish", "reports.read")
+    assert copy.permissions == {"reports.archive"}
+    assert grace.permissions == {"reports.publish", "reports.archive"}
+
+
+def test_no_permission_is_granted_or_revoked_by_naming_none(ada):
+    ada.grant("reports.publish")
+    ada.grant()
+    ada.revoke()
+    assert ada.permissions == {"reports.publish"}
+
+
+def test_a_superuser_has_every_permission_without_its_being_listed(database):
+    root = create(is_superuser=True)
+    assert root.has_permission("reports.publish")
+    assert root.permissions == frozenset()
+
+
+def test_an_inactive_user_has_no_permission(database):
+    user = create(is_active=False, is_superuser=True)
+    user.grant("reports.publish")
+    assert not user.has_permission("reports.publish")
+
+
+def test_a_user_who_was_deleted_is_granted_nothing(ada):
+    ada.delete_instance()
+    with pytest.raises(User.DoesNotExist):
+        ada.grant("reports.publish")
+
+
+def test_a_user_who_was_never_saved_is_granted_nothing(database):
+    with pytest.raises(User.DoesNotExist):
+        User(username=USERNAME, email=EMAIL).grant("reports.publish")
+
+
+@pytest.mark.parametrize(
+    "permission",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("reports", id="one part"),
+        pytest.param("reports.", id="no action"),
+        pytest.param(".publish", id="no app"),
+        pytest.param("a.b.c", id="three parts"),
+        pytest.param("reports.publish\n", id="line feed"),
+        pytest.param("reports.pub lish", id="space"),
+        pytest.param("reports.*", id="wildcard"),
+        pytest.param("reports.püblish", id="not ASCII"),
+        pytest.param(f"a.{'b' * 99}", id="101 characters"),
+        pytest.param(None, id="nothing"),
+        pytest.param(["a.b"], id="list"),
+    ],
+)
+@pytest.mark.parametrize("action", ["grant", "revoke", "has_permission"])
+def test_a_permission_of_another_form_is_refused(action, permission):
+    with pytest.raises(ValueError, match=r"<app>\.<action>"):
+        getattr(User(id=1, is_superuser=True), action)(permission)
+
+
+def test_a_permission_may_have_100_characters(ada):
+    longest = f"a.{'b' * 98}"
+    ada.grant(longest)
+    assert ada.has_permission(longest)
+
+
+@pytest.mark.parametrize("action", ["grant", "revoke"])
+def test_permissions_are_changed_all_or_none(ada, action):
+    ada.grant("reports.read")
+    with pytest.raises(ValueError, match="nonsense"):
+        getattr(ada, action)("reports.read", "reports.publish", "nonsense")
+    assert ada.permissions == {"reports.read"}
+
+
+def test_a_deleted_users_id_is_not_given_again(ada):
+    ada.delete_instance()
+    assert create().id != ada.id
+
+
+def test_a_user_can_be_pickled(ada):
+    assert pickle.loads(pickle.dumps(ada)).username == USERNAME  # noqa: S301 - our own
+
+
+def test_a_name_that_is_saved_alone_takes_its_key_along(ada):
+    ada.username, ada.email = "Grace", "not an address"
+    ada.save(only=[User.username])
+    stored = read(ada)
+    assert (stored.username, stored.username_key, stored.email) == ("Grace", "grace", EMAIL)

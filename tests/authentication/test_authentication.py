@@ -1,0 +1,229 @@
+"""Who is it that knows this password?"""
+
+import bcrypt
+import pytest
+
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import hash_password, verify_password
+from wsgiauth.accounts import change_password, create_user
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import authenticate, sessions
+
+every_database = pytest.mark.every_database
+ROUNDS = 4
+
+
+@pytest.fixture
+def ada(database, settings):
+    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+
+
+@pytest.fixture
+def spent(monkeypatch):
+    """Return the costs of the bcrypt computations so far."""
+    costs = []
+
+    def counted(compute):
+        def count_and_compute(password, salt):
+            costs.append(int(salt[4:6]))
+            return compute(password, salt)
+
+        return count_and_compute
+
+    monkeypatch.setattr(bcrypt, "checkpw", counted(bcrypt.checkpw))
+    monkeypatch.setattr(bcrypt, "hashpw", counted(bcrypt.hashpw))
+    return costs
+
+
+@pytest.fixture
+def meanwhile(monkeypatch):
+    """Return a function that makes something happen once, while a password is verified."""
+
+    def arrange(action):
+        checkpw = bcrypt.checkpw
+
+        def act_and_check(password, hashed_password):
+            monkeypatch.setattr(bcrypt, "checkpw", checkpw)
+            action()
+            return checkpw(password, hashed_password)
+
+        monkeypatch.setattr(bcrypt, "checkpw", act_and_check)
+
+    return arrange
+
+
+def stored_hash():
+    return User.select(User.hashed_password).tuples().get()[0]
+
+
+def store_hash(database, text):
+    database.execute_sql(f"UPDATE wsgiauth_user SET hashed_password = '{text}'")  # noqa: S608
+
+
+@every_database
+@pytest.mark.parametrize("identifier", ["Ada", "aDA", EMAIL, "Ada@Example.ORG"])
+def test_the_right_password_is_known_by_its_user(ada, identifier):
+    assert authenticate(identifier, PASSWORD, rounds=ROUNDS) == ada
+
+
+# Failures
+
+FAILURES = pytest.mark.parametrize(
+    ("identifier", "password"),
+    [
+        pytest.param("Nobody", PASSWORD, id="unknown username"),
+        pytest.param("nobody@example.org", PASSWORD, id="unknown e-mail"),
+        pytest.param("", PASSWORD, id="no username"),
+        pytest.param("Ada\0", PASSWORD, id="impossible username"),
+        pytest.param("Ada", "another password", id="wrong password"),
+        pytest.param("Ada", "", id="no password"),
+        pytest.param("Ada", "x" * 73, id="73 bytes"),
+        pytest.param("Ada", "x" * 100_000, id="100,000 bytes"),
+        pytest.param("Ada", f"{PASSWORD}\0", id="NUL"),
+        pytest.param("Ada", f"{PASSWORD}\ud800", id="surrogate"),
+    ],
+)
+
+
+@pytest.mark.promise(9)
+@FAILURES
+def test_a_failure_costs_one_bcrypt(ada, spent, identifier, password):
+    assert authenticate(identifier, password, rounds=ROUNDS) is None
+    assert spent == [ROUNDS]
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize(
+    "password", [PASSWORD, "another password"], ids=["right password", "wrong password"]
+)
+def test_an_inactive_user_costs_one_bcrypt(ada, spent, password):
+    ada.is_active = False
+    ada.save()
+    assert authenticate(USERNAME, password, rounds=ROUNDS) is None
+    assert spent == [ROUNDS]
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize(
+    "corrupt",
+    [
+        pytest.param("", id="empty"),
+        pytest.param(PASSWORD, id="the password itself"),
+        pytest.param(f"$2b$99${'a' * 21}e{'a' * 31}", id="impossible cost"),
+        pytest.param(f"$2b$04${'a' * 53}", id="impossible salt"),
+        pytest.param(f"$2b$04${'a' * 20}", id="cut short"),
+        pytest.param(f"$2x$04${'a' * 21}e{'a' * 31}", id="unknown version"),
+    ],
+)
+def test_a_corrupt_hash_costs_one_bcrypt(ada, database, spent, corrupt):
+    store_hash(database, corrupt)
+    assert authenticate(USERNAME, PASSWORD, rounds=ROUNDS) is None
+    assert spent == [ROUNDS]
+
+
+@every_database
+@pytest.mark.promise(9)
+def test_a_success_costs_one_bcrypt(ada, spent):
+    authenticate(USERNAME, PASSWORD, rounds=ROUNDS)
+    assert spent == [ROUNDS]
+
+
+@pytest.mark.promise(9)
+def test_a_password_of_72_bytes_is_told_from_a_longer_one(database, settings):
+    longest = f"{PASSWORD:x<72}"
+    user = create_user(USERNAME, EMAIL, longest, settings=settings)
+    assert authenticate(USERNAME, longest, rounds=ROUNDS) == user
+    assert authenticate(USERNAME, longest + "x", rounds=ROUNDS) is None
+
+
+# Rehashing
+
+
+@every_database
+@pytest.mark.promise(8)
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("cost", [4, 6], ids=["lower", "higher"])
+def test_a_login_replaces_a_hash_of_another_cost(ada, database, spent, cost):
+    store_hash(database, hash_password(PASSWORD, rounds=cost))
+    assert authenticate(USERNAME, PASSWORD, rounds=5) == ada
+    assert stored_hash().startswith("$2b$05$")
+    assert verify_password(PASSWORD, stored_hash())
+    spent.clear()
+    for name in (USERNAME, "Nobody"):
+        assert authenticate(name, "another password", rounds=5) is None
+    assert spent == [5, 5]  # a known and an unknown name cost the same
+
+
+@pytest.mark.promise(8)
+def test_a_login_keeps_a_hash_of_the_configured_cost(ada):
+    kept = stored_hash()
+    authenticate(USERNAME, PASSWORD, rounds=ROUNDS)
+    assert stored_hash() == kept
+
+
+@pytest.mark.promise(8)
+def test_a_failed_login_replaces_no_hash(ada):
+    kept = stored_hash()
+    authenticate(USERNAME, "another password", rounds=5)
+    assert stored_hash() == kept
+
+
+@every_database
+@pytest.mark.promise(8)
+def test_replacing_the_hash_ends_no_session(ada, tokens):
+    token = sessions.start(ada, tokens)
+    authenticate(USERNAME, PASSWORD, rounds=5)
+    assert sessions.find(token, tokens)[0] == ada
+
+
+@every_database
+@pytest.mark.promise(8)
+def test_a_user_whose_hash_was_replaced_is_logged_in(ada, tokens):
+    user = authenticate(USERNAME, PASSWORD, rounds=5)
+    assert sessions.find(sessions.start(user, tokens), tokens)[0] == ada
+
+
+@every_database
+@pytest.mark.promise(8)
+def test_two_logins_that_replace_the_hash_at_once_both_succeed(ada, tokens, meanwhile):
+    meanwhile(lambda: authenticate(USERNAME, PASSWORD, rounds=5))
+    user = authenticate(USERNAME, PASSWORD, rounds=5)
+    assert sessions.start(user, tokens) is not None
+
+
+# What changes while the password is verified
+
+
+@every_database
+@pytest.mark.promise(5)
+def test_a_password_changed_meanwhile_wins_over_the_replaced_hash(ada, settings, meanwhile):
+    meanwhile(lambda: change_password(ada, "four other words", settings=settings))
+    authenticate(USERNAME, PASSWORD, rounds=5)
+    assert verify_password("four other words", stored_hash())
+
+
+def deactivate(user, settings):
+    user.is_active = False
+    user.save()
+
+
+@every_database
+@pytest.mark.promise(5)
+@pytest.mark.parametrize("rounds", [ROUNDS, 5], ids=["hash kept", "hash replaced"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(
+            lambda user, settings: change_password(user, "four other words", settings=settings),
+            id="password changed",
+        ),
+        pytest.param(deactivate, id="deactivated"),
+        pytest.param(lambda user, settings: user.delete_instance(), id="deleted"),
+    ],
+)
+def test_a_user_changed_meanwhile_is_not_logged_in(
+    ada, settings, tokens, meanwhile, change, rounds
+):
+    meanwhile(lambda: change(ada, settings))
+    user = authenticate(USERNAME, PASSWORD, rounds=rounds)
+    assert user is None or sessions.start(user, tokens) is None

@@ -1,0 +1,799 @@
+"""The command line: what each command does, prints, and exits with."""
+
+import io
+import json
+import os
+import pty
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tracemalloc
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import insert_users
+from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
+from wsgiauth import Settings, User, __version__, storage, verify_password
+from wsgiauth.accounts import PAGE, create_user
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.cli import main
+from wsgiauth.settings import PER_ADDRESS
+from wsgiauth.storage import schema
+from wsgiauth.throttling.throttle import Throttle
+
+# What is set on developers' machines, on servers, in containers and in CI.
+OTHER_VARIABLES = """
+    AWS_ACCESS_KEY_ID AWS_REGION AWS_SECRET_ACCESS_KEY AWS_SECRET_KEY APP_ENV API_KEY ALGORITHM
+    BASE_URL CACHE_URL CELERY_BROKER_URL CI COLUMNS COMPOSE_PROJECT_NAME COOKIE_DOMAIN COOKIES
+    COOKIE_PASSWORD COOKIE_SECRET CSRF_TRUSTED_ORIGIN_HOSTS DATABASE DATABASE_HOST DATABASE_NAME
+    DATABASE_PASSWORD DATABASE_PORT DATABASE_SSL DATABASE_TYPE DATABASE_USER DATABASE_USERNAME
+    DB_URL DEBUG DISPLAY DJANGO_SECRET_KEY DJANGO_SETTINGS_MODULE DOMAIN EDITOR EMAIL_HOST ENV
+    FLASK_APP FLASK_SECRET_KEY GITHUB_TOKEN GPG_KEY GUNICORN_CMD_ARGS HOME HOST HOSTNAME HTTP_PROXY
+    INVOCATION_ID JAVA_HOME JOURNAL_STREAM JWT_EXPIRATION JWT_EXPIRES_IN JWT_KEY JWT_PRIVATE_KEY
+    JWT_SECRET JWT_SECRET_KEY KUBERNETES_PORT LANG LC_ALL LESS LISTEN_FDS LOGNAME LOG_LEVEL
+    LS_COLORS MAIL MAILTO MAX_THREADS MIN_LENGTH MYSQL_DATABASE MYSQL_PASSWORD MYSQL_ROOT_PASSWORD
+    NODE_ENV NO_PROXY OLDPWD PAGER PASSWORD PATH PGDATABASE PGHOST PGPASSWORD PORT POSTGRES_DB
+    POSTGRES_PASSWORD PS1 PWD PYTHONPATH PYTHONUNBUFFERED PYTHON_VERSION RAILS_MASTER_KEY
+    REDIS_URL REGISTRY REGISTRY_URL ROUNDS SECRET SECRETS SECRET_KEY_BASE SECRET_TOKEN
+    SECURE_COOKIES SENTRY_DSN SERVER_NAME SESSION_COOKIE_SECURE SESSION_SECRET SHELL SHLVL SITE_ID
+    SITE_URL SSH_AUTH_SOCK TEMPLATE_DIR TEMPLATES_DIR TERM TEST_DATABASE_URL THREADS TMPDIR
+    TRUSTED_HOSTS TRUSTED_PROXIES TZ USER USERNAME VIRTUAL_ENV WEB_CONCURRENCY WORKERS
+    XDG_RUNTIME_DIR _
+"""
+
+CREATE = ["--username", USERNAME, "--email", EMAIL, "--password-stdin"]
+
+
+@pytest.fixture
+def wsgiauth(monkeypatch, capsys, database, settings):
+    """Return a function that runs a command: its exit status, output and errors."""
+    monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
+    monkeypatch.setenv("BCRYPT_ROUNDS", "4")
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+
+    def run(*argv, stdin=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        status = main(argv)
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def person(database, settings):
+    """Return a user to be managed."""
+    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+
+
+def stored():
+    return User.objects.get(username=USERNAME)
+
+
+def test_createsuperuser_makes_an_administrator(wsgiauth):
+    assert wsgiauth("createsuperuser", *CREATE, stdin=f"{PASSWORD}\n") == (
+        0,
+        "Created superuser Ada.\n",
+        "",
+    )
+    assert (stored().is_superuser, stored().is_staff) == (True, True)
+    assert verify_password(PASSWORD, stored().hashed_password)
+
+
+@pytest.mark.parametrize(
+    ("options", "is_staff"),
+    [pytest.param([], False, id="member"), pytest.param(["--staff"], True, id="staff")],
+)
+def test_createuser_makes_no_administrator(wsgiauth, options, is_staff):
+    assert wsgiauth("createuser", *CREATE, *options, stdin=PASSWORD)[0] == 0
+    assert (stored().is_superuser, stored().is_staff) == (False, is_staff)
+
+
+@pytest.mark.parametrize(
+    ("stdin", "reason"),
+    [
+        pytest.param("short\n", "A password has at least 8 characters.", id="short"),
+        pytest.param("", "the input ended too early", id="none"),
+    ],
+)
+def test_a_password_that_breaks_a_rule_is_refused(wsgiauth, stdin, reason):
+    assert wsgiauth("createuser", *CREATE, stdin=stdin) == (1, "", f"wsgiauth: {reason}\n")
+    assert User.objects.count() == 0
+
+
+def test_a_taken_name_is_refused(wsgiauth, person):
+    status, _, errors = wsgiauth("createsuperuser", *CREATE, stdin=PASSWORD)
+    assert (status, errors) == (
+        1,
+        "wsgiauth: This username is taken. This e-mail address is taken.\n",
+    )
+
+
+def test_a_script_is_not_asked_for_what_it_left_out(wsgiauth):
+    status, _, errors = wsgiauth("createuser")
+    assert status == 1
+    assert errors.endswith("so give --username, --email and --password-stdin\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "missing"),
+    [
+        pytest.param(
+            ["createuser", "--username", "grace", "--password-stdin"], "--email", id="createuser"
+        ),
+        pytest.param(["changepassword", "ada"], "--password-stdin", id="changepassword"),
+        pytest.param(["deleteuser", "ada"], "--yes", id="deleteuser"),
+    ],
+)
+def test_a_script_is_told_the_options_that_its_command_lacks(wsgiauth, person, argv, missing):
+    reason = f"wsgiauth: standard input is not a terminal, so give {missing}\n"
+    assert wsgiauth(*argv, stdin="four other words\n") == (1, "", reason)
+
+
+@pytest.mark.parametrize(
+    ("username", "email", "messages"),
+    [
+        pytest.param("ada", "nowhere", "This username is taken. Enter an e-mail", id="e-mail"),
+        pytest.param("a b", EMAIL, "This e-mail address is taken. A username", id="username"),
+    ],
+)
+def test_a_malformed_name_does_not_hide_that_the_other_is_taken(
+    wsgiauth, person, username, email, messages
+):
+    names = ("--username", username, "--email", email, "--password-stdin")
+    status, _, errors = wsgiauth("createuser", *names, stdin="short\n")
+    assert (status, errors.startswith(f"wsgiauth: {messages}")) == (1, True)
+    assert errors.endswith("A password has at least 8 characters.\n")
+
+
+def test_changepassword_ends_all_sessions(wsgiauth, person, bearer, settings):
+    bearer(person)
+    status, output, _ = wsgiauth("changepassword", "ADA", "--password-stdin", stdin="other words")
+    assert (status, output) == (0, "Changed the password of Ada and ended all sessions.\n")
+    assert verify_password("other words", stored().hashed_password)
+    assert sessions.end_all(person) == 0
+
+
+def test_deactivate_and_activate_can_be_repeated(wsgiauth, person, bearer):
+    bearer(person)
+    for _ in range(2):
+        status, output, _ = wsgiauth("deactivate", EMAIL)
+        assert (status, output) == (0, "Ada can no longer log in; all sessions are ended.\n")
+        assert not stored().is_active
+    assert sessions.end_all(person) == 0
+    for _ in range(2):
+        assert wsgiauth("activate", EMAIL) == (0, "Ada can log in.\n", "")
+        assert stored().is_active
+
+
+def test_grant_and_revoke_print_what_is_held(wsgiauth, person):
+    assert wsgiauth("grant", "ada", "b.b", "a.a") == (0, "Ada holds: a.a, b.b\n", "")
+    assert wsgiauth("grant", "ada", "a.a") == (0, "Ada holds: a.a, b.b\n", "")
+    assert wsgiauth("revoke", "ada", "a.a", "b.b") == (0, "Ada holds: no permissions\n", "")
+
+
+def test_users_is_a_table(wsgiauth, person):
+    person.grant("a.a", "b.b")
+    _, output, _ = wsgiauth("users")
+    heading, row = output.splitlines()
+    assert heading.split() == [
+        *("id", "username", "email", "active", "staff", "superuser", "created", "permissions"),
+    ]
+    created = person.created_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert row.split() == [str(person.id), "Ada", EMAIL, "yes", "no", "no", created, "a.a", "b.b"]
+    assert row.index("Ada") == heading.index("username")
+
+
+def test_users_can_be_json(wsgiauth, person):
+    _, output, _ = wsgiauth("users", "--json")
+    assert [user["username"] for user in json.loads(output)] == ["Ada"]
+    assert wsgiauth("users", "nobody", "--json")[1] == "[]\n"
+
+
+def test_users_can_be_chosen_by_prefix_and_limited(wsgiauth, person):
+    insert_users(3)
+    _, output, _ = wsgiauth("users", "USER", "--limit", "2", "--json")
+    assert [user["username"] for user in json.loads(output)] == ["User0", "User1"]
+
+
+def test_all_pages_of_users_are_one_document_and_one_table(wsgiauth, person):
+    insert_users(PAGE)
+    _, output, _ = wsgiauth("users", "--json")
+    assert len(json.loads(output)) == PAGE + 1
+    heading, *rows = wsgiauth("users")[1].splitlines()
+    assert (heading.split()[0], len(rows)) == ("id", PAGE + 1)
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["table", "JSON"])
+def test_the_memory_for_users_does_not_grow_with_their_number(
+    wsgiauth, person, monkeypatch, options
+):
+    def peak():
+        with Path(os.devnull).open("w") as nowhere:
+            monkeypatch.setattr(sys, "stdout", nowhere)
+            tracemalloc.start()
+            assert main(["users", *options]) == 0
+            _, most = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+        return most
+
+    insert_users(PAGE)
+    peak()  # whatever is loaded only once
+    few = peak()
+    insert_users(3 * PAGE, start=PAGE)
+    assert peak() < 2 * few
+
+
+def test_sessions_lists_those_that_live(wsgiauth, person, settings):
+    live = Tokens(settings)
+    over = Tokens(settings, clock=lambda: 1_000_000_000)
+    session_id = live.verify(sessions.start(person, live)).session_id
+    sessions.start(person, over)
+    _, output, _ = wsgiauth("sessions", "ada")
+    heading, row = output.splitlines()
+    assert heading.split() == ["session", "began", "ends"]
+    assert row.split()[0] == session_id
+
+
+def test_set_changes_what_is_given(wsgiauth, person):
+    _, output, _ = wsgiauth("set", "ada", "--username", "Augusta", "--superuser", "--staff")
+    assert output == f"Augusta ({EMAIL}) has staff: yes, superuser: yes.\n"
+    wsgiauth("createsuperuser", *CREATE[2:], "--username=G", "--email=g@x", stdin=PASSWORD)
+    _, output, _ = wsgiauth("set", "--no-superuser", "--email", "a@x", "augusta")
+    assert output == "Augusta (a@x) has staff: yes, superuser: no.\n"
+    changed = User.objects.get(id=person.id)
+    assert (changed.username, changed.email) == ("Augusta", "a@x")
+    assert (changed.is_staff, changed.is_superuser) == (True, False)
+
+
+def test_set_that_is_refused_changes_nothing(wsgiauth, person, settings):
+    create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    status, _, errors = wsgiauth("set", "ada", "--username=grace", "--email=nowhere", "--staff")
+    assert status == 1
+    assert errors == (
+        "wsgiauth: This username is taken. Enter an e-mail address such as ada@example.org.\n"
+    )
+    assert (stored().email, stored().is_staff) == (EMAIL, False)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        pytest.param(["deactivate", "ada"], id="deactivate"),
+        pytest.param(["set", "ada", "--no-superuser", "--username", "x"], id="set --no-superuser"),
+        pytest.param(["deleteuser", "ada", "--yes"], id="deleteuser"),
+    ],
+)
+def test_the_last_active_superuser_stays(wsgiauth, argv):
+    wsgiauth("createsuperuser", *CREATE, stdin=PASSWORD)
+    reason = "Ada is the last active superuser: make another user a superuser first"
+    assert wsgiauth(*argv) == (1, "", f"wsgiauth: {reason}\n")
+    assert (stored().is_active, stored().is_superuser) == (True, True)
+
+
+def test_deleteuser_by_a_script_deletes(wsgiauth, person):
+    assert wsgiauth("deleteuser", "ada", "--yes") == (0, "Deleted Ada.\n", "")
+    assert User.objects.count() == 0
+
+
+class Terminal(io.StringIO):
+    """A terminal on which a person answers a question, perhaps after something else happens."""
+
+    def __init__(self, answer, before=lambda: None):
+        super().__init__(answer)
+        self.before = before
+
+    def isatty(self):
+        return True
+
+    def readline(self, *arguments):
+        self.before()
+        return super().readline(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_deleted"),
+    [("y\n", True), (" YES \n", True), ("n\n", False), ("\n", False), ("ada\n", False)],
+)
+def test_deleteuser_asks_a_person(
+    wsgiauth, monkeypatch, capsys, settings, person, answer, is_deleted
+):
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    status = main(["deleteuser", "ada"])
+    captured = capsys.readouterr()
+    assert f"Delete Ada ({EMAIL}) with all sessions and permissions? [y/N] " in captured.out
+    assert (status, User.objects.count()) == ((0, 0) if is_deleted else (1, 1))
+    assert captured.err == ("" if is_deleted else "wsgiauth: nothing was deleted\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        pytest.param(["--username", "ada"], "This username is taken.", id="taken"),
+        pytest.param(["--email", "nowhere"], "Enter an e-mail address such", id="malformed"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_is_asked(
+    wsgiauth, monkeypatch, capsys, person, options, reason
+):
+    monkeypatch.setattr(sys, "stdin", Terminal(""))
+    assert main(["createuser", *options]) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.startswith(f"wsgiauth: {reason}")) == ("", True)
+
+
+def test_a_user_who_is_deleted_meanwhile_is_refused(wsgiauth, monkeypatch, capsys, person):
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n", before=person.delete_instance))
+    assert main(["deleteuser", "ada"]) == 1
+    assert capsys.readouterr().err == "wsgiauth: the user was deleted meanwhile\n"
+
+
+def test_a_username_cannot_be_an_option(wsgiauth):
+    names = ("--username=-h", *CREATE[2:])
+    refused = (1, "", "wsgiauth: A username cannot begin with -.\n")
+    assert wsgiauth("createuser", *names, stdin=PASSWORD) == refused
+
+
+def test_an_older_username_that_looks_like_an_option_stands_after_two_dashes(
+    wsgiauth, person, database
+):
+    database.execute_sql("UPDATE wsgiauth_user SET username = '-h', username_key = '-h'")
+    assert wsgiauth("deactivate", "--", "-h")[:1] == (0,)
+    assert not User.objects.get().is_active
+    assert wsgiauth("set", "--username", "harry", "--", "-h")[0] == 0
+    assert User.objects.get().username == "harry"
+
+
+def test_logout_of_all_users_ends_all_sessions(wsgiauth, person, bearer, settings):
+    grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    for user in (person, grace, grace):
+        bearer(user)
+    assert wsgiauth("logout", "--all") == (0, "Ended 3 sessions of all users.\n", "")
+    assert wsgiauth("logout", "--all") == (0, "Ended 0 sessions of all users.\n", "")
+
+
+def test_logout_ends_all_sessions(wsgiauth, person, bearer):
+    bearer(person)
+    assert wsgiauth("logout", "ada") == (0, "Ended 1 session of Ada.\n", "")
+    assert wsgiauth("logout", "ada") == (0, "Ended 0 sessions of Ada.\n", "")
+
+
+def test_purge_counts_what_had_expired(wsgiauth, person, settings):
+    for _ in range(2):
+        sessions.start(person, Tokens(settings))
+    sessions.start(person, Tokens(settings, clock=lambda: 1_000_000_000))
+    Throttle(settings, clock=lambda: 1_000_000_000).login(USERNAME, "127.0.0.1").begin()
+    assert wsgiauth("purge") == (
+        0,
+        "Deleted 1 expired session and 2 expired counts of attempts.\n",
+        "",
+    )
+    assert sessions.end_all(person) == 2
+
+
+def test_migrate_of_a_current_schema_does_nothing(wsgiauth):
+    assert wsgiauth("migrate") == (0, "The schema is up to date.\n", "")
+
+
+def test_migrate_names_what_it_applied(wsgiauth, server_urls, request):
+    url = f"{server_urls('postgresql')}?options=-csearch_path%3Dbehind"
+    from playhouse import db_url
+
+    server = db_url.connect(server_urls("postgresql"))
+    server.execute_sql("CREATE SCHEMA behind")
+    try:
+        status, _, errors = wsgiauth("users", "--database", url)
+        assert (status, "python -m wsgiauth migrate" in errors) == (1, True)
+        assert wsgiauth("migrate", "--database", url) == (
+            0,
+            "Applied 0001_users_sessions_permissions, 0002_attempt_counts.\n",
+            "",
+        )
+    finally:
+        server.execute_sql("DROP SCHEMA behind CASCADE")
+        server.close()
+
+
+def test_secret_prints_a_key_for_any_algorithm(wsgiauth):
+    _, output, _ = wsgiauth("secret")
+    assert Settings(SECRET_KEY=output.strip(), JWT_ALGORITHM="HS512")
+    assert output != wsgiauth("secret")[1]
+
+
+@pytest.mark.every_database
+def test_check_accepts_what_the_server_would(wsgiauth, monkeypatch, person):
+    person.is_superuser = True
+    person.save()
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("BCRYPT_ROUNDS", "12")
+    monkeypatch.setenv("COOKIE_SECURE", "on")
+    for name in PER_ADDRESS:
+        monkeypatch.setenv(name, "0")
+    assert wsgiauth("check", "--strict") == (
+        0,
+        "The settings are valid and the database is ready.\n",
+        "",
+    )
+    storage.discard_connection(storage.current())
+
+
+def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("JWT_EXPIRY_MINUTES", "500000")
+    os.chmod(database.database, 0o644)  # noqa: PTH101 - Peewee keeps a text
+    status, output, _ = wsgiauth("check")
+    assert status == 0
+    strict, same, complaint = wsgiauth("check", "--strict")
+    assert (strict, complaint) == (1, "wsgiauth: there are warnings\n")
+    assert output.startswith(same)
+    *risks, _ = output.splitlines()
+    for risk, beginning in zip(
+        risks,
+        (
+            "warning: BCRYPT_ROUNDS is 4",
+            "warning: JWT_EXPIRY_MINUTES is 500000",
+            f"warning: {database.database} can be opened by other users (mode 0644)",
+            "note: COOKIE_SECURE is auto",
+            "note: Client addresses share limits",
+            "note: There is no superuser",
+        ),
+        strict=True,
+    ):
+        assert risk.startswith(beginning)
+
+
+@pytest.mark.promise(29)
+@pytest.mark.parametrize("command", ["check", "users", "changepassword ada --password-stdin"])
+def test_a_bad_file_of_breached_passwords_is_named(command, wsgiauth, monkeypatch, person):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("BREACHED_PASSWORDS", "/no/such/file")
+    status, _, complaint = wsgiauth(*command.split())
+    assert status == 1
+    assert complaint.startswith("wsgiauth: BREACHED_PASSWORDS must be a file of SHA-1 hashes")
+    assert "'/no/such/file' does not exist" in complaint
+
+
+@pytest.mark.parametrize(
+    ("variable", "setting"),
+    [
+        ("JWT_EXPIRY_MINUTE", "JWT_EXPIRY_MINUTES"),
+        ("JWT_EXPIRES_MINUTES", "JWT_EXPIRY_MINUTES"),
+        ("BCRYPT_ROUND", "BCRYPT_ROUNDS"),
+        ("PASSWORD_MIN_LENGHT", "PASSWORD_MIN_LENGTH"),
+        ("LOGIN_FAILURE_PER_ACCOUNT", "LOGIN_FAILURES_PER_ACCOUNT"),
+        ("TRUSTED_ORIGIN", "TRUSTED_ORIGINS"),
+        ("cookie_secure", "COOKIE_SECURE"),
+        ("WSGIAUTH_REGISTRATION", "REGISTRATION"),
+    ],
+)
+def test_check_names_a_variable_that_is_nearly_a_setting(wsgiauth, monkeypatch, variable, setting):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv(variable, "10")
+    monkeypatch.delenv(setting, raising=False)
+    note = f"note: {variable} is not a setting and is ignored; the similar {setting} is not set.\n"
+    assert note in wsgiauth("check")[1]
+
+
+def test_check_says_nothing_of_other_variables(wsgiauth, monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("SECRET_KEYS", "of another program, since the setting is set")
+    for name in OTHER_VARIABLES.split():
+        monkeypatch.setenv(name, "1")
+    assert "is not a setting" not in wsgiauth("check")[1]
+
+
+@pytest.mark.parametrize("command", ["users", "purge", "check", "logout ada", "grant ada a.b"])
+def test_a_file_that_is_not_there_is_not_made_by_the_way(command, wsgiauth, monkeypatch, tmp_path):
+    path = tmp_path / "elsewhere.db"
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
+    status, _, complaint = wsgiauth(*command.split())
+    assert (status, complaint.partition(": set")[0]) == (1, f"wsgiauth: there is no {path}")
+    assert not path.exists()
+    wsgiauth("migrate")
+    assert wsgiauth("users")[0] == 0
+
+
+def test_check_refuses_a_database_that_it_cannot_write_to(wsgiauth, monkeypatch, database):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{database.database}?timeout=0.1")
+    with closing(sqlite3.connect(database.database, isolation_level=None)) as outsider:
+        outsider.execute("BEGIN IMMEDIATE")
+        refused = (1, "", "wsgiauth: the database failed: database is locked\n")
+        assert wsgiauth("check") == refused
+
+
+def test_check_changes_nothing_in_a_file_whose_schema_is_behind(
+    wsgiauth, monkeypatch, database, tmp_path
+):
+    migrations = tmp_path / "migrations"
+    shutil.copytree(schema.MIGRATIONS, migrations)
+    (migrations / "9999_more.py").write_text(
+        "def up(migrator, db): db.execute_sql('CREATE TABLE more (id INTEGER)')", encoding="utf-8"
+    )
+    monkeypatch.setattr(schema, "MIGRATIONS", migrations)
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    file = Path(database.database)
+    before = file.read_bytes()
+    database.connect()  # the site is running
+    status, output, _ = wsgiauth("check")
+    assert status == 0
+    assert "note: The schema lacks 9999_more: the next start will apply it.\n" in output
+    database.close()
+    assert file.read_bytes() == before
+    with closing(sqlite3.connect(file)) as opened:
+        assert opened.execute("SELECT * FROM sqlite_master WHERE name = 'more'").fetchall() == []
+
+
+def test_check_changes_nothing_in_a_new_file(wsgiauth, monkeypatch, tmp_path):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    file = tmp_path / "new.db"
+    file.touch(mode=0o600)
+    status, output, _ = wsgiauth("check", "--database", f"sqlite:///{file}")
+    assert status == 0
+    assert "note: The schema lacks 0001_users_sessions_permissions, " in output
+    assert file.read_bytes() == b""
+
+
+def test_check_of_a_database_in_memory_has_no_file_to_warn_of(wsgiauth, monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    _, output, _ = wsgiauth("check", "--database", "sqlite:///:memory:")
+    assert "mode" not in output
+
+
+@pytest.mark.parametrize(
+    ("argv", "reason"),
+    [
+        pytest.param(["check"], "SECRET_KEY must be set", id="no key"),
+        pytest.param(["activate", "nobody"], "there is no user 'nobody'", id="no user"),
+        pytest.param(["users", "--database", "x://y"], "DATABASE_URL must begin", id="bad url"),
+        pytest.param(
+            ["users", "--database", "mysql://root@127.0.0.1:1/x"],
+            "DATABASE_URL cannot be opened",
+            id="no server",
+        ),
+    ],
+)
+def test_a_refusal_is_one_line(wsgiauth, argv, reason):
+    status, output, errors = wsgiauth(*argv)
+    assert (status, output) == (1, "")
+    assert errors.startswith(f"wsgiauth: {reason}")
+    assert errors.count("\n") == 1
+
+
+def test_a_database_that_fails_later_is_a_refusal(wsgiauth, database):
+    database.execute_sql("DROP TABLE wsgiauth_session")
+    status, _, errors = wsgiauth("purge")
+    assert (status, errors) == (
+        1,
+        "wsgiauth: the database failed: no such table: wsgiauth_session\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        pytest.param(["dance"], id="unknown command"),
+        pytest.param(["set", "ada"], id="nothing to set"),
+        pytest.param(["logout"], id="nobody to log out"),
+        pytest.param(["logout", "ada", "--all"], id="one user and all users"),
+        pytest.param(["users", "--limit", "0"], id="no users"),
+        pytest.param(["users", "--limit", "x"], id="no number of users"),
+        pytest.param(["users", "--database", ""], id="empty URL"),
+        pytest.param(["activate"], id="no user"),
+        pytest.param(["grant", "ada", "reports"], id="no permission"),
+    ],
+)
+def test_wrong_usage_exits_with_2(wsgiauth, argv, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        wsgiauth(*argv)
+    assert exit_.value.code == 2
+    assert "usage: wsgiauth" in capsys.readouterr().err
+
+
+def test_without_a_command_the_help_is_printed(wsgiauth):
+    status, output, errors = wsgiauth()
+    assert (status, errors) == (0, "")
+    assert output.startswith("usage: wsgiauth")
+    assert "createsuperuser" in output
+
+
+def printed(capsys, *argv):
+    with pytest.raises(SystemExit) as exit_:
+        main(argv)
+    captured = capsys.readouterr()
+    return exit_.value.code, captured.out, captured.err
+
+
+def test_the_version_is_printed(capsys):
+    assert printed(capsys, "--version") == (0, f"wsgiauth {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("mistyped", "suggestion"),
+    [
+        ("createsuperusr", "; did you mean 'createsuperuser'?"),
+        ("delete", "; did you mean 'deleteuser'?"),
+        ("dance", ""),
+    ],
+)
+def test_a_mistyped_command_gets_a_suggestion(capsys, mistyped, suggestion):
+    status, _, errors = printed(capsys, mistyped)
+    complaint = f"wsgiauth: error: there is no command '{mistyped}'{suggestion}\n"
+    assert (status, errors.endswith(complaint)) == (2, True)
+
+
+def test_every_option_has_help(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # a short entry and its help stand on one line
+    names = re.findall(r"^    (\w+)", printed(capsys, "--help")[1], re.MULTILINE)
+    assert "deleteuser" in names
+    for name in names:
+        _, text, _ = printed(capsys, name, "--help")
+        entries = re.findall(r"^  (\S.*(?:\n {10,}\S.*)*)", text, re.MULTILINE)
+        assert [entry for entry in entries if not re.search(r"\s{2,}\S", entry)] == []
+
+
+@pytest.mark.parametrize(
+    ("url", "is_visible"),
+    [
+        pytest.param("mysql://root:canary@127.0.0.1:1/x", True, id="before the host"),
+        pytest.param("postgresql://127.0.0.1:1/x?password=canary", True, id="parameter"),
+        pytest.param("mysql://root@127.0.0.1:1/x", False, id="no password"),
+    ],
+)
+def test_a_password_among_the_arguments_is_warned_of(wsgiauth, monkeypatch, url, is_visible):
+    _, _, errors = wsgiauth("users", "--database", url)
+    assert errors.startswith("warning: other users of this machine") is is_visible
+    assert "canary" not in errors
+    monkeypatch.setenv("DATABASE_URL", url)
+    for argv, stdin in (([], ""), (["--database", "-"], url)):
+        status, _, errors = wsgiauth("users", *argv, stdin=stdin)
+        assert (status, errors.count("\n"), "warning" in errors) == (1, 1, False)
+
+
+def test_a_script_gives_the_url_and_then_the_password(wsgiauth, monkeypatch, settings):
+    url = settings.DATABASE_URL
+    monkeypatch.setenv("DATABASE_URL", "x://y")
+    stdin = f"{url}\n{PASSWORD}\n"
+    assert wsgiauth("createuser", *CREATE, "--database", "-", stdin=stdin)[0] == 0
+    assert verify_password(PASSWORD, stored().hashed_password)
+
+
+def test_standard_input_without_a_url_is_refused(wsgiauth):
+    refused = (1, "", "wsgiauth: the input ended too early\n")
+    assert wsgiauth("users", "--database", "-") == refused
+    with pytest.raises(SystemExit):
+        wsgiauth("users", "--database", "-", stdin="\n")
+
+
+def test_the_url_is_not_shown_when_it_is_typed(settings, person):
+    url = settings.DATABASE_URL.encode()
+    answers = [(b"Database URL: ", url + b"\n")]
+    status, screen = talk(settings, "users", "--database", "-", answers=answers)
+    assert (status, EMAIL in screen, url.decode() in screen) == (0, True, False)
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "SECRET_KEY_FALLBACKS"])
+def test_a_bad_key_does_not_hinder_managing_users(name, wsgiauth, monkeypatch):
+    monkeypatch.setenv(name, "short")
+    assert wsgiauth("users")[0] == 0
+
+
+def test_output_that_nobody_reads_is_no_error(settings):
+    script = 'python -m wsgiauth users 2>&1 >&"$0" | cat'
+    reader, writer = os.pipe()
+    os.close(reader)
+    environ = {**os.environ, "DATABASE_URL": settings.DATABASE_URL}
+    command = ["bash", "-c", script.replace("python", sys.executable), str(writer)]
+    printed = subprocess.check_output(command, env=environ, pass_fds=[writer])
+    os.close(writer)
+    assert printed == b""
+
+
+def talk(settings, *argv, answers):
+    """Run a command on a terminal, answer each prompt; return its exit status and the screen."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ |= {"DATABASE_URL": settings.DATABASE_URL, "BCRYPT_ROUNDS": "4"}
+        os.execv(sys.executable, [sys.executable, "-m", "wsgiauth", *argv])  # noqa: S606
+    screen = b""
+    for prompt, answer in answers:
+        unanswered = b""
+        while not unanswered.endswith(prompt):
+            unanswered += os.read(terminal, 1024)
+        screen += unanswered
+        os.write(terminal, answer)
+    try:
+        while part := os.read(terminal, 1024):
+            screen += part
+    except OSError:  # how Linux says that the other side has closed the terminal
+        pass
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status), screen.decode()
+
+
+def test_createsuperuser_asks_until_the_answers_will_do(settings, database):
+    status, screen = talk(
+        settings,
+        "createsuperuser",
+        answers=[
+            (b"Username: ", b"a da\n"),
+            (b"Username: ", b"Ada\n"),
+            (b"E-mail: ", b"nowhere\n"),
+            (b"E-mail: ", b"ada@example.org\n"),
+            (b"Password: ", b"four unrelated words\n"),
+            (b"Password (again): ", b"four unrelated birds\n"),
+            (b"Password: ", b"four unrelated words\n"),
+            (b"Password (again): ", b"four unrelated words\n"),
+        ],
+    )
+    assert status == 0
+    assert "Created superuser Ada." in screen
+    assert "A username cannot contain spaces" in screen
+    assert "The two passwords differ" in screen
+    rules, _, _ = screen.partition("Password: ")
+    assert "at least 8 characters and at most 72 bytes" in rules
+    assert "unrelated" not in screen
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+def test_an_interrupted_command_says_nothing_more(wsgiauth, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", Terminal("", before=interrupt))
+    assert main(["createuser"]) == 130
+    assert capsys.readouterr().err == "\n"
+
+
+def test_both_programs_are_the_same_command_line():
+    by_module = subprocess.check_output([sys.executable, "-m", "wsgiauth", "--help"])
+    by_script = subprocess.check_output([f"{sys.prefix}/bin/wsgiauth", "--help"])
+    assert by_module == by_script
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_name_that_the_terminal_cannot_show_is_escaped(database, settings, encoding):
+    create_user("żółw", EMAIL, PASSWORD, settings=settings)
+    environ = {**os.environ, "DATABASE_URL": settings.DATABASE_URL, "PYTHONIOENCODING": encoding}
+    command = [sys.executable, "-m", "wsgiauth", "users"]
+    assert "\\u017c" in subprocess.check_output(command, env=environ).decode(encoding)
+
+
+def test_what_a_terminal_would_obey_is_escaped(wsgiauth, person, database):
+    database.execute_sql(
+        "UPDATE wsgiauth_user SET username = 'a' || char(27) || '[31m' || char(10)"
+    )
+    _, output, _ = wsgiauth("users")
+    assert "a\\x1b[31m\\n" in output
+    assert output.count("\n") == 2
+
+
+def test_a_taken_name_and_a_common_password_are_asked_for_again(settings, person):
+    status, screen = talk(
+        settings,
+        "createuser",
+        answers=[
+            (b"Username: ", b"ADA\n"),
+            (b"Username: ", b"grace\n"),
+            (b"E-mail: ", b"grace@example.org\n"),
+            (b"Password: ", b"password1\n"),
+            (b"Password: ", b"four unrelated words\n"),
+            (b"Password (again): ", b"four unrelated words\n"),
+        ],
+    )
+    assert status == 0
+    assert "This username is taken." in screen
+    assert "one of the most common" in screen
+
+
+def test_output_may_go_into_a_text(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert main(["secret"]) == 0
+    assert len(sys.stdout.getvalue().strip()) == 64

@@ -1,0 +1,71 @@
+"""Logins a second, beside what bcrypt alone does on all cores."""
+
+import io
+import itertools
+import json
+import os
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
+from wsgiref.util import setup_testing_defaults
+
+import bcrypt
+
+from tests.load.bench import print_table
+from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
+from wsgiauth import AuthMiddleware, Settings
+from wsgiauth.accounts import create_user
+
+ROUNDS, SECONDS = 5, 4
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+BODY = json.dumps({"username": USERNAME, "password": PASSWORD}).encode()
+
+
+def per_second(action):
+    """Return how often a second `action` is done by as many threads as there are cores."""
+    over = time.perf_counter() + SECONDS
+
+    def repeat(thread):
+        times = 0
+        while time.perf_counter() < over:
+            action(thread)
+            times += 1
+        return times / (time.perf_counter() - over + SECONDS)
+
+    with ThreadPoolExecutor(CORES) as threads:
+        return sum(threads.map(repeat, range(CORES)))
+
+
+def report(folder):
+    """Print the table."""
+    settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=f"sqlite:///{folder / 'logins.db'}")
+    site = AuthMiddleware(lambda environ, start_response: [], settings)
+    hashed = create_user(USERNAME, EMAIL, PASSWORD, settings=settings).hashed_password.encode()
+    statuses = set()
+
+    def log_in(thread):
+        environ = {
+            "REQUEST_METHOD": "POST",
+            "PATH_INFO": "/auth/login",
+            "CONTENT_TYPE": "application/json",
+            "CONTENT_LENGTH": str(len(BODY)),
+            "REMOTE_ADDR": f"192.0.2.{thread + 1}",  # one address has one place to hash
+            "wsgi.input": io.BytesIO(BODY),
+        }
+        setup_testing_defaults(environ)
+        list(site(environ, lambda status, headers: statuses.add(status)))
+
+    actions = {
+        "bcrypt.checkpw": lambda _: bcrypt.checkpw(PASSWORD.encode(), hashed),
+        "POST /auth/login": log_in,
+    }
+    counted = {name: [] for name in actions}
+    for _, (name, action) in itertools.product(range(ROUNDS), actions.items()):
+        counted[name].append(per_second(action))
+    assert statuses == {"200 OK"}, statuses
+    rates = {name: statistics.median(each) for name, each in counted.items()}
+    print(f"\nLogins a second, bcrypt at cost {settings.BCRYPT_ROUNDS}, {CORES} cores")
+    print_table(
+        ("", "a second", "of bcrypt alone"),
+        *((name, rate, rate / rates["bcrypt.checkpw"]) for name, rate in rates.items()),
+    )

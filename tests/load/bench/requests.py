@@ -1,0 +1,161 @@
+"""What a request costs in the process: wsgiauth beside nothing, its floor, and its peers."""
+
+import hmac
+import itertools
+import json
+import sqlite3
+import time
+from base64 import urlsafe_b64decode
+from wsgiref.util import setup_testing_defaults
+
+import jwt
+
+from tests.load.bench import measure, print_table
+from tests.load.bench.sites import Site
+from tests.load.peers import Peer, check, peers
+from tests.support.sites import SECRET_KEY
+from wsgiauth import login_required
+
+PEOPLE = 10_000
+ENVIRON = {  # as waitress fills it for a browser
+    "REMOTE_ADDR": "127.0.0.1",
+    "REMOTE_PORT": "50000",
+    "REQUEST_METHOD": "GET",
+    "REQUEST_URI": "/",
+    "SCRIPT_NAME": "",
+    "PATH_INFO": "/",
+    "QUERY_STRING": "",
+    "HTTP_USER_AGENT": "Mozilla/5.0 (X11; Linux x86_64)",
+    "HTTP_ACCEPT": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "HTTP_ACCEPT_LANGUAGE": "en",
+    "HTTP_ACCEPT_ENCODING": "gzip, deflate, br",
+    "HTTP_CONNECTION": "keep-alive",
+    "HTTP_SEC_FETCH_SITE": "none",
+    "wsgi.input_terminated": True,
+}
+setup_testing_defaults(ENVIRON)
+
+FLOOR = "floor: HMAC, json.loads, SELECT"
+
+# What is asked of the database on every request.
+SELECT = """
+    SELECT u.* FROM wsgiauth_user u JOIN wsgiauth_session s ON s.user_id = u.id
+    WHERE s.id = ? AND s.expires_at > ? AND u.is_active
+"""
+
+
+def nothing(environ, start_response):
+    """Answer nothing, as fast as can be."""
+    return ()
+
+
+@login_required
+def view(environ, start_response):
+    """Answer as the peers do."""
+    start_response("200 OK", [("Content-Type", "text/plain; charset=utf-8")])
+    return [environ["wsgiauth.user"].username.encode()]
+
+
+def floor(path):
+    """Return what verifies a token and finds its user with the standard library alone."""
+    key = SECRET_KEY.encode()
+    cursor = sqlite3.connect(path).cursor()
+
+    def find(token):
+        signed, _, signature = token.rpartition(".")
+        expected = hmac.digest(key, signed.encode(), "sha256")
+        if not hmac.compare_digest(urlsafe_b64decode(f"{signature}=="), expected):
+            return None
+        payload = signed.partition(".")[2]
+        claims = json.loads(urlsafe_b64decode(f"{payload}=="))
+        now = int(time.time())
+        if claims["exp"] <= now:
+            return None
+        return cursor.execute(SELECT, (claims["jti"], now)).fetchone()
+
+    return find
+
+
+def identifying(site):
+    """Return what identifying a caller costs, by who calls; and its floors."""
+    tokens = site.tokens(PEOPLE)
+    for token in tokens:
+        assert floor(site.path)(token) is not None
+    seen, verified, decoded, cookies, profiles = map(itertools.cycle, [tokens] * 5)
+    never_seen = site.never_seen(PEOPLE)
+    garbage = (f"{token[:-8]}{number:08}" for number, token in enumerate(itertools.cycle(tokens)))
+    find = floor(site.path)
+
+    def request(app, path="/", **headers):
+        app({**ENVIRON, "PATH_INFO": path, **headers}, _start_response)
+
+    def bearer(token, path="/"):
+        request(site.app, path, HTTP_AUTHORIZATION=f"Bearer {token}")
+
+    for token in tokens:
+        bearer(token)
+    actions = {
+        "no middleware": lambda: request(nothing),
+        "anonymous": lambda: request(site.app),
+        "bearer, seen before": lambda: bearer(next(seen)),
+        "bearer, never seen": lambda: bearer(next(never_seen)),
+        "cookie, seen before": lambda: request(site.app, HTTP_COOKIE=f"wsgiauth={next(cookies)}"),
+        "garbage token": lambda: bearer(next(garbage)),
+        "/auth/me": lambda: bearer(next(profiles), "/auth/me"),
+        FLOOR: lambda: find(next(verified)),
+        "jwt.decode": lambda: jwt.decode(next(decoded), SECRET_KEY, algorithms=["HS256"]),
+    }
+    return measure(actions, rounds=41, calls=200)
+
+
+def _start_response(status, headers, exc_info=None):
+    return len
+
+
+class Ours(Peer):
+    """A guarded view behind wsgiauth, asked as the peers are."""
+
+    def __init__(self, site):
+        self._app = site.app
+        tokens = site.tokens(PEOPLE)
+        self.token = tokens[0]
+        self.tokens = site.never_seen(PEOPLE)
+        for token in tokens:
+            assert self.request(token).status == 200
+
+
+def beside_peers(folder):
+    """Return what a request for a guarded view costs, by peer: token seen before, and never."""
+    all_peers = peers(folder, PEOPLE, PEOPLE)
+    for peer in all_peers.values():
+        check(peer)
+    all_peers["wsgiauth"] = Ours(Site(folder / "view.db", view, PEOPLE))
+    actions = {}
+    for name, peer in all_peers.items():
+        actions[name, "seen"] = lambda peer=peer: peer.request(peer.token)
+        actions[name, "never"] = lambda peer=peer: peer.request(next(peer.tokens))
+    medians = measure(actions, rounds=31, calls=50)
+    return {name: (medians[name, "seen"], medians[name, "never"]) for name in all_peers}
+
+
+def report(folder):
+    """Print both tables; return the rows for the figure."""
+    costs = identifying(Site(folder / "identify.db", nothing, PEOPLE))
+    base = costs[FLOOR]
+    print(f"\nA request, in µs, on SQLite with {PEOPLE} users and sessions")
+    print_table(
+        ("caller", "µs", "of the floor"),
+        *((name, cost, cost / base) for name, cost in costs.items()),
+    )
+    print(f"\nanonymous adds {costs['anonymous'] - costs['no middleware']:.2f} µs")
+    compared = beside_peers(folder)
+    ours = compared["wsgiauth"]
+    print("\nA request for a guarded view, in µs, and how many times wsgiauth's")
+    print_table(
+        ("stack", "seen before", "times", "never seen", "times"),
+        *(
+            (name, seen, seen / ours[0], never, never / ours[1])
+            for name, (seen, never) in sorted(compared.items(), key=lambda row: row[1])
+        ),
+    )
+    return costs, compared

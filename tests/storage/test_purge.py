@@ -1,0 +1,57 @@
+"""Rows whose time is over."""
+
+import pytest
+
+from wsgiauth.storage.purge import SOME, purge_expired, purge_some
+from wsgiauth.throttling.counts import AttemptCount
+
+NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
+
+
+def keep(*expirations):
+    """Make rows that end at these seconds."""
+    rows = [{"id": str(at), "retry_at": 0, "count": 1, "expires_at": at} for at in expirations]
+    AttemptCount.insert_many(rows).execute()
+
+
+def expirations():
+    return sorted(row.expires_at for row in AttemptCount.select())
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("limit", [1, 2, 3, 1000])
+def test_all_that_has_expired_is_deleted_in_batches_of_any_size(database, limit):
+    keep(*range(NOW - 3, NOW + 2))
+    assert purge_expired(AttemptCount, NOW + 0.5, limit=limit) == 4
+    assert expirations() == [NOW + 1]
+
+
+@pytest.mark.every_database
+def test_some_are_the_oldest(database):
+    keep(*reversed(range(NOW - SOME - 1, NOW + 2)))
+    purge_some(AttemptCount, NOW)
+    assert expirations() == [NOW - 1, NOW, NOW + 1]
+
+
+def test_a_few_rows_are_deleted_by_the_same_statement_as_many(database):
+    statements = []
+    database.query_hooks.append(lambda event: statements.append(event.sql))
+    for several in (1, 2, SOME):
+        keep(*range(NOW - several, NOW))
+        purge_some(AttemptCount, NOW)
+    assert len({sql for sql in statements if sql.startswith("DELETE")}) == 1
+
+
+def test_nothing_to_delete_is_no_error(database):
+    keep(NOW + 1)
+    purge_some(AttemptCount, NOW)
+    assert purge_expired(AttemptCount, NOW) == 0
+    assert expirations() == [NOW + 1]
+
+
+def test_what_cannot_be_deleted_by_the_way_is_logged_in_one_line(database, caplog):
+    database.execute_sql("DROP TABLE wsgiauth_attempt_count")
+    purge_some(AttemptCount, NOW)
+    (record,) = caplog.records
+    expected = "expired rows of wsgiauth_attempt_count stay for now: OperationalError"
+    assert (record.levelname, record.getMessage()) == ("WARNING", expected)

@@ -1,0 +1,211 @@
+"""Migrations: up, down, again, all at once, and equal to the models."""
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+import peewee
+import pytest
+from playhouse import db_url
+from playhouse.migrations import Runner
+from playhouse.schema_diff import diff_models
+
+from tests.conftest import SERVERS
+from wsgiauth import storage
+from wsgiauth.accounts.models import Permission, Session, User
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.storage import context, schema
+from wsgiauth.throttling.counts import AttemptCount
+
+MODELS = [User, Session, Permission, AttemptCount]
+TABLES = {model._meta.table_name for model in MODELS}
+MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
+
+
+@pytest.fixture
+def unmigrated(database):
+    """Return the database with all migrations taken back."""
+    runner = Runner(database, str(schema.MIGRATIONS), table_name="wsgiauth_migration")
+    runner.down(MIGRATIONS[0])
+    yield database
+    context.use(database)
+    schema.migrate(database)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Return another connection to a new SQLite file."""
+    connection = sqlite3.connect(tmp_path / "new.db", isolation_level=None)
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def server_url(request, server_urls):
+    """Return the URL of a database that has been migrated, on this kind of server."""
+    return server_urls(request.param)
+
+
+@pytest.fixture
+def own_migrations(monkeypatch, tmp_path):
+    """Return a folder from which migrations are taken instead of the package's."""
+    folder = tmp_path / "migrations"
+    folder.mkdir()
+    monkeypatch.setattr(schema, "MIGRATIONS", folder)
+    return folder
+
+
+def shape(database):
+    """Return everything that the database knows about the tables."""
+    return {
+        table: (
+            database.get_columns(table),
+            sorted(
+                (index.columns, index.unique)
+                for index in database.get_indexes(table)
+                if index.columns != database.get_primary_keys(table)  # a table may be in its order
+            ),
+            database.get_primary_keys(table),
+            sorted(key[:3] for key in database.get_foreign_keys(table)),
+        )
+        for table in TABLES
+    }
+
+
+@pytest.mark.every_database
+def test_the_schema_is_that_of_the_models(database):
+    assert not diff_models(database, MODELS)
+
+
+@pytest.mark.every_database
+def test_the_columns_are_those_that_the_models_would_make(unmigrated):
+    unmigrated.create_tables(MODELS)
+    made_by_models = shape(unmigrated)
+    unmigrated.drop_tables(MODELS)
+    schema.migrate(unmigrated)
+    assert shape(unmigrated) == made_by_models
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(10)
+@pytest.mark.parametrize("column", ["username_key", "email_key"])
+def test_names_are_unique_by_constraint(database, column):
+    unique = [index.columns for index in database.get_indexes("wsgiauth_user") if index.unique]
+    assert [column] in unique
+
+
+@pytest.mark.every_database
+def test_migrations_can_be_taken_back(unmigrated):
+    assert schema.pending(unmigrated) == MIGRATIONS
+    assert not TABLES & set(unmigrated.get_tables())
+
+
+@pytest.mark.every_database
+def test_migrating_says_what_it_did(unmigrated):
+    assert schema.migrate(unmigrated) == MIGRATIONS
+    assert set(unmigrated.get_tables()) >= TABLES
+
+
+@pytest.mark.every_database
+def test_migrating_again_does_nothing(database):
+    assert schema.pending(database) == []
+    assert schema.migrate(database) == []
+
+
+@pytest.mark.parametrize("server_url", SERVERS, indirect=True)
+def test_a_server_whose_schema_is_behind_is_refused(server_url, own_migrations):
+    (own_migrations / "0002_more.py").write_text("def up(migrator, db): pass", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=r"0002_more.*python -m wsgiauth migrate"):
+        storage.open_database(server_url)
+
+
+def test_a_file_whose_schema_is_behind_is_brought_up_to_date(unmigrated):
+    reopened = storage.open_database(f"sqlite:///{unmigrated.database}")
+    assert schema.pending(reopened) == []
+
+
+# Trouble
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(database, own_migrations):
+    (own_migrations / "0002_broken.py").write_text(
+        "def up(migrator, db):\n"
+        "    db.execute_sql('CREATE TABLE half_made (id INTEGER)')\n"
+        "    db.execute_sql('no SQL')\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(peewee.OperationalError):
+        schema.migrate(database)
+    assert not database.table_exists("half_made")
+    assert schema.pending(database) == ["0002_broken"]
+    assert database.pragma("foreign_keys") == 1
+
+
+def test_rebuilding_a_table_deletes_nothing_that_refers_to_it(database, own_migrations):
+    user = User.create(
+        username="Ada", email="ada@example.org", hashed_password=f"$2b$04${'a' * 21}e{'a' * 31}"
+    )
+    user.grant("reports.publish")
+    (own_migrations / "0002_rebuild.py").write_text(
+        "def up(migrator, db):\n"
+        "    migrator.migrate(migrator.add_not_null('wsgiauth_user', 'email'))\n",
+        encoding="utf-8",
+    )
+    schema.migrate(database)
+    assert user.permissions == {"reports.publish"}
+
+
+@pytest.mark.parametrize("lock", ["IMMEDIATE", "EXCLUSIVE"])
+def test_a_file_that_stays_locked_is_given_up(lock, file, tmp_path, monkeypatch):
+    monkeypatch.setattr(schema, "LOCK_TIMEOUT", 0)
+    file.execute(f"BEGIN {lock}")
+    with pytest.raises(ConfigurationError, match="locked"):
+        storage.open_database(f"sqlite:///{tmp_path}/new.db?timeout=0")
+
+
+def test_a_file_that_is_locked_for_a_moment_is_waited_for(file, tmp_path):
+    file.execute("CREATE TABLE anything (id INTEGER)")
+    file.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(1) as thread:
+        opening = thread.submit(storage.open_database, f"sqlite:///{tmp_path}/new.db?timeout=0")
+        with pytest.raises(TimeoutError):
+            opening.result(timeout=0.05)
+        file.execute("ROLLBACK")
+    assert schema.pending(opening.result()) == []
+    storage.discard_connection(opening.result())
+
+
+@pytest.mark.parametrize("server_url", ["mariadb"], indirect=True)
+def test_mariadb_is_given_up_when_another_process_migrates_forever(
+    server_url, own_migrations, monkeypatch
+):
+    other = storage.open_database(server_url, prepare=schema.pending)
+    other.execute_sql("SELECT GET_LOCK(CONCAT('wsgiauth.', LEFT(MD5(DATABASE()), 16)), 0)")
+    (own_migrations / "0002_more.py").write_text("def up(migrator, db): pass", encoding="utf-8")
+    monkeypatch.setattr(schema, "LOCK_TIMEOUT", 0)
+    with pytest.raises(ConfigurationError, match="another process has been migrating"):
+        storage.open_database(server_url, prepare=schema.migrate)
+    storage.discard_connection(other)
+
+
+@pytest.mark.promise(26)
+def test_a_database_that_cannot_hold_every_name_is_refused(server_urls):
+    url = server_urls("postgresql")
+    server = db_url.connect(url)
+    server.execute_sql(
+        "CREATE DATABASE wsgiauth_latin1 ENCODING 'LATIN1' TEMPLATE template0"
+        " LC_COLLATE 'C' LC_CTYPE 'C'"
+    )
+    latin1 = urlsplit(url)._replace(path="/wsgiauth_latin1").geturl()
+    try:
+        for prepare in (schema.make_ready, schema.migrate):
+            with pytest.raises(ConfigurationError, match="encoding is LATIN1"):
+                storage.open_database(latin1, prepare=prepare)
+    finally:
+        server.execute_sql("DROP DATABASE wsgiauth_latin1")
+        server.close()
+
+
+def test_another_charset_for_mariadb_is_refused():
+    with pytest.raises(ConfigurationError, match="charset utf8mb4"):
+        storage.open_database("mysql://root@127.0.0.1/name?charset=latin1")

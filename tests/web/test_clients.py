@@ -1,0 +1,105 @@
+"""Which client sent a request."""
+
+import logging
+
+import pytest
+
+from wsgiauth.web.clients import Clients, client_address
+
+pytestmark = pytest.mark.promise(13)
+
+DOCUMENTED = ("2001:db8:1:2::/64", "2001:db8:1::/48")
+LINK_LOCAL = ("fe80::/64", "fe80::/48")
+
+
+def networks(remote_addr, **environ):
+    return Clients().networks({"REMOTE_ADDR": remote_addr, **environ})
+
+
+@pytest.mark.parametrize(
+    ("remote_addr", "expected"),
+    [
+        pytest.param("192.0.2.1", ("192.0.2.1",), id="IPv4"),
+        pytest.param("192.0.2.1:5000", ("192.0.2.1",), id="IPv4 with a port"),
+        pytest.param("2001:db8:1:2:3:4:5:6", DOCUMENTED, id="IPv6"),
+        pytest.param("2001:DB8:1:2::", DOCUMENTED, id="IPv6 in upper case"),
+        pytest.param("2001:0db8:0001:0002:0:0:0:1", DOCUMENTED, id="IPv6 in full"),
+        pytest.param("[2001:db8:1:2::3]", DOCUMENTED, id="IPv6 in brackets"),
+        pytest.param("[2001:db8:1:2::3]:5000", DOCUMENTED, id="IPv6 with a port"),
+        pytest.param("2001:db8:1:3::1", ("2001:db8:1:3::/64", DOCUMENTED[1]), id="the next /64"),
+        pytest.param("::1", ("::/64", "::/48"), id="IPv6 loopback"),
+        pytest.param("::ffff:192.0.2.1", ("192.0.2.1",), id="IPv4 mapped into IPv6"),
+        pytest.param("[::FFFF:192.0.2.1]:80", ("192.0.2.1",), id="IPv4 mapped, with a port"),
+        pytest.param("::ffff:c000:201", ("192.0.2.1",), id="IPv4 mapped, in hexadecimal"),
+        pytest.param("fe80::1%eth0", LINK_LOCAL, id="link-local with a zone"),
+        pytest.param("[fe80::2%25wlan0]:80", LINK_LOCAL, id="link-local with another zone"),
+        pytest.param("fe80::3%", LINK_LOCAL, id="link-local with an empty zone"),
+    ],
+)
+def test_a_client_is_an_ipv4_address_or_the_networks_of_a_subscriber(remote_addr, expected, caplog):
+    assert networks(remote_addr) == expected
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("remote_addr", ["::ffff", "::FFFF"])
+def test_an_address_that_waitress_cuts_is_put_together_again(remote_addr):
+    assert networks(remote_addr, REMOTE_PORT="192.0.2.1") == ("192.0.2.1",)
+
+
+@pytest.mark.parametrize(
+    ("remote_addr", "address"),
+    [
+        ("192.0.2.1:5000", "192.0.2.1"),
+        ("[2001:db8::1]:5000", "2001:db8::1"),
+        ("fe80::1%eth0", "fe80::1%eth0"),
+        ("/run/app.sock", "/run/app.sock"),
+        ("", ""),
+    ],
+)
+def test_the_address_of_events_has_neither_brackets_nor_port(remote_addr, address):
+    assert client_address({"REMOTE_ADDR": remote_addr}) == address
+
+
+@pytest.mark.parametrize(
+    "remote_addr",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("::ffff", id="cut, without what was cut off"),
+        pytest.param("/run/app.sock", id="a Unix socket"),
+        pytest.param("unix:", id="a server that says so"),
+        pytest.param("client.example.org", id="a host name"),
+        pytest.param("client.example.org:80", id="a host name with a port"),
+        pytest.param("192.0.2.256", id="not quite an address"),
+        pytest.param("192.0.2.01", id="an ambiguous address"),
+        pytest.param("192.0.2.1:80:80", id="two ports"),
+        pytest.param("[]", id="nothing in brackets"),
+        pytest.param("%", id="garbage"),
+        pytest.param("\u0661\u0662.\xff\0\r\n", id="worse garbage"),
+    ],
+)
+def test_what_is_no_address_is_one_client_and_a_warning(remote_addr, caplog):
+    clients = Clients()
+    for _ in range(2):
+        assert clients.networks({"REMOTE_ADDR": remote_addr}) == (remote_addr,)
+    (record,) = caplog.records
+    assert (record.name, record.levelno) == ("wsgiauth", logging.WARNING)
+    assert "REMOTE_ADDR" in record.getMessage()
+    assert record.getMessage().isprintable()
+
+
+def test_events_name_the_address_that_waitress_cut():
+    environ = {"REMOTE_ADDR": "::ffff", "REMOTE_PORT": "192.0.2.1"}
+    assert client_address(environ) == "::ffff:192.0.2.1"
+
+
+def test_a_server_may_leave_the_address_out():
+    assert Clients().networks({}) == ("",)
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_CLIENT_IP", "HTTP_VIA"],
+)
+def test_no_header_says_who_the_client_is(header):
+    environ = {header: "198.51.100.2", "REMOTE_HOST": "x"}
+    assert networks("192.0.2.1", **environ) == ("192.0.2.1",)

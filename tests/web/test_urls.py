@@ -1,0 +1,156 @@
+"""Where browsers are sent: safe `next` paths, and the encoding of paths."""
+
+import pytest
+
+from wsgiauth.web.urls import leads_to, mount_url, path_asked_for, root_url, safe_next, with_next
+
+
+@pytest.mark.promise(18)
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        "/",
+        "/reports",
+        "/reports/",
+        "/reports?year=2026&month=11",
+        "/reports?next=https://example.org//x",
+        "/reports#top",
+        "/caf%C3%A9",
+        "/a%20b%2Fc%25",
+        "/a:b@c;d,e!$'()*+~-._[]",
+        "/@example.org",
+        "/..",
+        "/%2f%2fexample.org",
+        pytest.param("/" + "a" * 2047, id="2,048 characters"),
+    ],
+)
+def test_a_path_of_this_site_is_a_next(candidate):
+    assert safe_next(candidate, "/default") == candidate
+
+
+@pytest.mark.promise(18)
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("reports", id="relative"),
+        pytest.param("?next=/", id="query"),
+        pytest.param("https://evil.example/", id="URL"),
+        pytest.param("https:/evil.example", id="URL with one slash"),
+        pytest.param("javascript:alert(1)", id="script"),
+        pytest.param("//evil.example", id="two slashes"),
+        pytest.param("///evil.example", id="three slashes"),
+        pytest.param("/\\evil.example", id="slash and backslash"),
+        pytest.param("\\\\evil.example", id="two backslashes"),
+        pytest.param("/a\\b", id="backslash further in"),
+        pytest.param("/?a=\\", id="backslash in the query"),
+        pytest.param("/.//evil.example", id="dot and two slashes"),
+        pytest.param("/a/..//evil.example", id="dots and two slashes"),
+        pytest.param("/a//b", id="two slashes further in"),
+        pytest.param("/a#//b", id="two slashes in a fragment"),
+        pytest.param(" /a", id="leading space"),
+        pytest.param("/a b", id="space"),
+        pytest.param("/a ", id="trailing space"),
+        pytest.param("\t/a", id="leading tab"),
+        pytest.param("/\t/evil.example", id="tab between slashes"),
+        pytest.param("/\n/evil.example", id="line feed between slashes"),
+        pytest.param("/a\n", id="trailing line feed"),
+        pytest.param("/a\r\nSet-Cookie: a=b", id="header injection"),
+        pytest.param("/a\0", id="NUL"),
+        pytest.param("/a\x7f", id="delete"),
+        pytest.param("/a\x85", id="C1 control"),
+        pytest.param("/é", id="beyond ASCII"),
+        pytest.param("/\N{FULLWIDTH SOLIDUS}evil.example", id="fullwidth slash"),
+        pytest.param("/a\u2028b", id="line separator"),
+        pytest.param("/\ud800", id="surrogate"),
+        pytest.param("/%0d%0aSet-Cookie:%20a=b", id="encoded line feed"),
+        pytest.param("/%0D", id="encoded in upper case"),
+        pytest.param("/a?b=%0a", id="encoded in the query"),
+        pytest.param("/%00", id="encoded NUL"),
+        pytest.param("/%09/evil.example", id="encoded tab"),
+        pytest.param("/%1f", id="last of the encoded controls"),
+        pytest.param("/%7F", id="encoded delete"),
+        pytest.param("/%5cevil.example", id="encoded backslash"),
+        pytest.param("/" + "a" * 2048, id="2,049 characters"),
+    ],
+)
+def test_anything_else_is_the_default(candidate):
+    assert safe_next(candidate, "/default") == "/default"
+
+
+@pytest.mark.parametrize(
+    ("url", "destination", "expected"),
+    [
+        pytest.param("/auth/login", "", "/auth/login", id="nowhere"),
+        pytest.param("/auth/login", "/a?b=c&d", "/auth/login?next=%2Fa%3Fb%3Dc%26d", id="path"),
+        pytest.param("/auth/login?x=y", "/a", "/auth/login?x=y&next=%2Fa", id="second field"),
+    ],
+)
+def test_a_next_is_added_to_a_url(url, destination, expected):
+    assert with_next(url, destination) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "encoded"),
+    [
+        pytest.param("", "", id="at the root"),
+        pytest.param("/site", "/site", id="below a path"),
+        pytest.param("/caf\xc3\xa9", "/caf%C3%A9", id="UTF-8"),
+        pytest.param("/\xff", "/%FF", id="any byte"),
+        pytest.param('/a b"<>\\%', "/a%20b%22%3C%3E%5C%25", id="what must be escaped"),
+        pytest.param("/\r\nX: y", "/%0D%0AX:%20y", id="header injection"),
+        pytest.param("/é€", "/%E9%3F", id="what no server should send"),
+    ],
+)
+def test_paths_are_percent_encoded(raw, encoded):
+    assert root_url({"wsgiauth.root": raw}) == encoded
+    assert mount_url({"SCRIPT_NAME": raw}) == encoded
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        pytest.param({"PATH_INFO": "/reports"}, "/reports", id="path"),
+        pytest.param({"SCRIPT_NAME": "/site", "PATH_INFO": "/é"}, "/site/%E9", id="script name"),
+        pytest.param({"PATH_INFO": "/a", "QUERY_STRING": "b=c"}, "/a?b=c", id="query"),
+        pytest.param({"PATH_INFO": "/a?b"}, "/a%3Fb", id="question mark in the path"),
+        pytest.param({}, "", id="nothing"),
+    ],
+)
+def test_the_path_asked_for_is_encoded(environ, expected):
+    assert path_asked_for(environ) == expected
+
+
+@pytest.mark.promise(18)
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *("//evil.example", "///evil.example", "/", "//", "", "site", ".", "\\\\evil.example"),
+        *("https://evil.example", "https:evil.example", "javascript:alert(1)", "?a", "#a", "\t/a"),
+    ],
+)
+def test_a_mount_is_always_a_path_of_this_site(raw):
+    urls = [f"{root_url({'wsgiauth.root': raw})}/", f"{mount_url({'SCRIPT_NAME': raw})}/login"]
+    urls.append(path_asked_for({"SCRIPT_NAME": raw, "PATH_INFO": "/a"}))
+    for url in urls:
+        assert url.startswith("/")
+        assert not url.startswith("//")
+
+
+@pytest.mark.parametrize(
+    ("destination", "expected"),
+    [
+        ("/auth/logout", True),
+        ("/auth/logout?next=/", True),
+        ("/auth/logout#x", True),
+        ("/auth/logout?a#b?c", True),
+        ("/auth/%6cogout", True),
+        ("/x/../auth/logout", True),
+        ("/x/%2e%2e/auth/./logout", True),
+        ("/auth/logout/", True),
+        ("/auth/me", False),
+        ("/logout", False),
+    ],
+)
+def test_a_path_is_known_however_it_is_spelt(destination, expected):
+    assert leads_to(destination, "/auth/logout") is expected

@@ -1,0 +1,156 @@
+"""Commands that create, change and delete one account."""
+
+import sys
+from collections.abc import Callable
+
+from wsgiauth import accounts
+from wsgiauth.accounts import names
+from wsgiauth.accounts.models import User, refuse_names
+from wsgiauth.accounts.password_rules import MAX_BYTES, PasswordRules
+from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
+from wsgiauth.cli.output import yes_or_no
+from wsgiauth.cli.prompts import ask, ask_password, confirm, require_terminal
+from wsgiauth.exceptions import TakenError
+from wsgiauth.settings import Settings
+
+_Rule = Callable[[str], str | None]
+
+
+def create_user(arguments: Arguments) -> None:
+    """Create a user, asking for what was not given."""
+    settings = open_database(arguments, may_create=True)
+    given = {
+        "--username": arguments.username,
+        "--email": arguments.email,
+        "--password-stdin": arguments.password_stdin,
+    }
+    missing = [option for option, value in given.items() if not value]
+    if missing:
+        require_terminal(*missing)
+        _refuse_given_names(arguments)
+    username = arguments.username or ask("Username: ", _untaken("username", names.username_problem))
+    email = arguments.email or ask("E-mail: ", _untaken("email", names.email_problem))
+    user = accounts.create_user(
+        username,
+        email,
+        _new_password(arguments, settings, username, email),
+        settings=settings,
+        is_staff=arguments.staff,
+        is_superuser=arguments.superuser,
+    )
+    print(f"Created {'superuser' if user.is_superuser else 'user'} {user}.")
+
+
+def change_password(arguments: Arguments) -> None:
+    """Give a user another password, which ends all of their sessions."""
+    settings = open_database(arguments)
+    user = require_user(arguments.user)
+    if not arguments.password_stdin:
+        require_terminal("--password-stdin")
+    password = _new_password(arguments, settings, user.username, user.email)
+    accounts.change_password(user, password, settings=settings)
+    print(f"Changed the password of {user} and ended all sessions.")
+
+
+def update_user(arguments: Arguments) -> None:
+    """Rename a user, or give or take the flags for staff and superusers."""
+    changes = {
+        "username": arguments.username,
+        "email": arguments.email,
+        "is_staff": arguments.staff,
+        "is_superuser": arguments.superuser,
+    }
+    if all(value is None for value in changes.values()):
+        raise UsageError("nothing to change: give at least one option")
+    open_database(arguments)
+    user = require_user(arguments.user)
+    accounts.update_user(user, **changes)
+    print(
+        f"{user} ({user.email}) has staff: {yes_or_no(user.is_staff)},"
+        f" superuser: {yes_or_no(user.is_superuser)}."
+    )
+
+
+def delete_user(arguments: Arguments) -> None:
+    """Delete a user, with sessions and permissions; on a terminal, ask first."""
+    open_database(arguments)
+    user = require_user(arguments.user)
+    if not arguments.yes:
+        require_terminal("--yes")
+        if not confirm(f"Delete {user} ({user.email}) with all sessions and permissions?"):
+            raise CommandError("nothing was deleted")
+    accounts.delete_user(user)
+    print(f"Deleted {user}.")
+
+
+def activate(arguments: Arguments) -> None:
+    """Let a user log in again."""
+    open_database(arguments)
+    user = require_user(arguments.user)
+    accounts.update_user(user, is_active=True)
+    print(f"{user} can log in.")
+
+
+def deactivate(arguments: Arguments) -> None:
+    """Stop a user from logging in, and end all of their sessions."""
+    open_database(arguments)
+    user = require_user(arguments.user)
+    accounts.update_user(user, is_active=False)
+    print(f"{user} can no longer log in; all sessions are ended.")
+
+
+def grant(arguments: Arguments) -> None:
+    """Give permissions to a user."""
+    open_database(arguments)
+    user = require_user(arguments.user)
+    user.grant(*arguments.permissions)
+    _print_permissions(user)
+
+
+def revoke(arguments: Arguments) -> None:
+    """Take permissions from a user."""
+    open_database(arguments)
+    user = require_user(arguments.user)
+    user.revoke(*arguments.permissions)
+    _print_permissions(user)
+
+
+def _refuse_given_names(arguments: Arguments) -> None:
+    """Refuse options before asking for what is missing."""
+    options = {"username": arguments.username, "email": arguments.email}
+    given = {field: name for field, name in options.items() if name}
+    refuse_names(given, names.name_errors(given))
+
+
+def _untaken(field: str, problem_of: _Rule) -> _Rule:
+    """Return the same rule for a name, extended: no other user has it."""
+
+    def problem_or_taken(name: str) -> str | None:
+        problem = problem_of(name)
+        if problem is not None:
+            return problem
+        try:
+            refuse_names({field: name}, {})
+        except TakenError as error:
+            return str(error)
+        return None
+
+    return problem_or_taken
+
+
+def _new_password(arguments: Arguments, settings: Settings, username: str, email: str) -> str:
+    if not arguments.password_stdin:
+        rules = PasswordRules.from_settings(settings)
+        return ask_password(
+            f"A password has at least {rules.min_length} characters and at most {MAX_BYTES} bytes"
+            " in UTF-8. It is not a common one, and not like the username or the e-mail address.",
+            lambda password: rules.problem(password, username=username, email=email),
+        )
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line.rstrip("\r\n")
+
+
+def _print_permissions(user: User) -> None:
+    print(f"{user} holds: {', '.join(sorted(user.permissions)) or 'no permissions'}")

@@ -1,0 +1,127 @@
+"""The commands of the command line, one function each: `cli` parses, these act and print.
+
+They call what the endpoints call, so that the same rules hold. Here is what they share: how they
+find the settings, the database and the user.
+"""
+
+import getpass
+import os
+import re
+import sys
+from argparse import Namespace
+
+from wsgiauth import storage
+from wsgiauth.accounts import find_user
+from wsgiauth.accounts.models import User
+from wsgiauth.exceptions import WsgiAuthError
+from wsgiauth.settings import Settings
+from wsgiauth.storage.databases import missing_file
+
+Arguments = Namespace
+
+# A password in a URL: between the user's name and the host, or as a parameter.
+_PASSWORD = re.compile(r"://[^/@]*:[^/]+@|[?&]pass(word|wd)=")
+
+
+class CommandError(WsgiAuthError):
+    """A command cannot be carried out; the message is for the person who gave it."""
+
+
+class UsageError(CommandError):
+    """The words of a command do not belong together."""
+
+
+def read_database_option(value: str | None) -> str | None:
+    """Return the URL that `--database` gives, or None without it; `-` stands for standard input.
+
+    Warns of a password, because every user of the machine can list the arguments of a process.
+
+    Raises:
+        UsageError: The URL is empty, as when a script's variable is not set.
+        EOFError: Standard input is empty.
+    """
+    if value is None:
+        return None
+    url = _read_url() if value == "-" else value
+    if not url:
+        raise UsageError("--database needs a URL")
+    if value != "-" and _PASSWORD.search(value):
+        print(
+            "warning: other users of this machine can see the password in --database, in the list"
+            " of processes; set DATABASE_URL, or give `--database -` and the URL on standard"
+            " input.",
+            file=sys.stderr,
+        )
+    return url
+
+
+def environment(arguments: Arguments) -> dict[str, str]:
+    """Return the process environment, with the database that the command names."""
+    chosen = {} if arguments.database is None else {"DATABASE_URL": arguments.database}
+    return {**os.environ, **chosen}
+
+
+def read_settings(arguments: Arguments) -> Settings:
+    """Return the settings, without the keys: managing users signs nothing.
+
+    Raises:
+        ConfigurationError: Another setting is wrong.
+    """
+    return Settings.from_mapping(
+        {**environment(arguments), "SECRET_KEY": "", "SECRET_KEY_FALLBACKS": ""}
+    )
+
+
+def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings:
+    """Open the database and return the settings.
+
+    Args:
+        arguments: Of the command.
+        may_create: Whether an SQLite file that does not exist is created.
+
+    Raises:
+        CommandError: The file does not exist.
+        ConfigurationError: See `storage.open_database`.
+    """
+    settings = read_settings(arguments)
+    if not may_create:
+        require_file(settings)
+    storage.open_database(settings.DATABASE_URL)
+    return settings
+
+
+def require_file(settings: Settings) -> None:
+    """Check that an SQLite file exists.
+
+    A command in the wrong folder would otherwise create an empty one, and report success.
+
+    Raises:
+        CommandError: It does not.
+    """
+    missing = missing_file(settings.DATABASE_URL)
+    if missing is not None:
+        raise CommandError(
+            f"there is no {missing}: set DATABASE_URL, or give --database; `migrate` makes a file"
+        )
+
+
+def require_user(name: str) -> User:
+    """Return the user with this username or e-mail address.
+
+    Raises:
+        CommandError: There is none.
+        peewee.DatabaseError: The database failed.
+    """
+    user = find_user(name)
+    if user is None:
+        raise CommandError(f"there is no user {name!r}")
+    return user
+
+
+def _read_url() -> str:
+    if sys.stdin.isatty():
+        return getpass.getpass("Database URL: ").strip()
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line.strip()

@@ -1,0 +1,1 @@
+"""What is easy to guess: patterns, and lists of passwords."""

@@ -1,0 +1,1 @@
+"""What HTTP asks for, whatever the application: requests, responses, pages and URLs."""
