@@ -26,7 +26,7 @@ help: ## show this help
 install: .venv/dev ## create .venv with everything that development needs
 
 run: .venv/sample ## serve the sample on http://127.0.0.1:8080 (PORT=… for another port)
-	@echo 'Open http://127.0.0.1:$(PORT)/  -  and in another terminal, make yourself an administrator:'
+	@echo 'Serving on http://127.0.0.1:$(PORT)/ (another port: make run PORT=8081). In another terminal, make yourself an administrator:'
 	@echo '  $(BIN)/python -m wsgiauth createsuperuser'
 	@$(BIN)/waitress-serve --threads=8 --listen=127.0.0.1:$(PORT) sample_wsgi:app
 

@@ -439,7 +439,7 @@ def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
             "warning: JWT_EXPIRY_MINUTES is 500000",
             f"warning: {database.database} can be opened by other users (mode 0644)",
             "note: COOKIE_SECURE is auto",
-            "note: Client addresses share limits",
+            "note: Limits count clients by their address",
             "note: There is no superuser",
         ),
         strict=True,
@@ -475,8 +475,9 @@ def test_check_names_a_variable_that_is_nearly_a_setting(wsgiauth, monkeypatch, 
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
     monkeypatch.setenv(variable, "10")
     monkeypatch.delenv(setting, raising=False)
-    note = f"note: {variable} is not a setting and is ignored; the similar {setting} is not set.\n"
-    assert note in wsgiauth("check")[1]
+    risk = f"warning: {variable} is not a setting and is ignored; the similar {setting} is not set."
+    assert f"{risk}\n" in wsgiauth("check")[1]
+    assert wsgiauth("check", "--strict")[0] == 1
 
 
 def test_check_says_nothing_of_other_variables(wsgiauth, monkeypatch):
@@ -487,7 +488,24 @@ def test_check_says_nothing_of_other_variables(wsgiauth, monkeypatch):
     assert "is not a setting" not in wsgiauth("check")[1]
 
 
-@pytest.mark.parametrize("command", ["users", "purge", "check", "logout ada", "grant ada a.b"])
+def test_check_says_that_a_start_would_create_the_file(wsgiauth, monkeypatch, tmp_path):
+    path = tmp_path / "new.db"
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
+    status, output, _ = wsgiauth("check")
+    assert status == 0
+    assert f"note: There is no {path}: the next start will create it.\n" in output
+    assert not path.exists()
+
+
+def test_check_refuses_a_folder_that_does_not_exist(wsgiauth, monkeypatch, tmp_path):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/no/accounts.db")
+    status, _, complaint = wsgiauth("check")
+    assert (status, complaint) == (1, f"wsgiauth: DATABASE_URL: there is no folder {tmp_path}/no\n")
+
+
+@pytest.mark.parametrize("command", ["users", "purge", "logout ada", "grant ada a.b"])
 def test_a_file_that_is_not_there_is_not_made_by_the_way(command, wsgiauth, monkeypatch, tmp_path):
     path = tmp_path / "elsewhere.db"
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
@@ -618,6 +636,7 @@ def test_the_version_is_printed(capsys):
     ("mistyped", "suggestion"),
     [
         ("createsuperusr", "; did you mean 'createsuperuser'?"),
+        ("adduser", "; did you mean 'createuser'?"),
         ("delete", "; did you mean 'deleteuser'?"),
         ("dance", ""),
     ],
@@ -626,6 +645,16 @@ def test_a_mistyped_command_gets_a_suggestion(capsys, mistyped, suggestion):
     status, _, errors = printed(capsys, mistyped)
     complaint = f"wsgiauth: error: there is no command '{mistyped}'{suggestion}\n"
     assert (status, errors.endswith(complaint)) == (2, True)
+
+
+def test_an_option_before_the_command_is_explained(capsys):
+    status, _, errors = printed(capsys, "--database", "sqlite:///accounts.db", "users")
+    complaint = "wsgiauth: error: --database stands after the command\n"
+    assert (status, errors.endswith(complaint)) == (2, True)
+
+
+def test_options_are_not_abbreviated(capsys):
+    assert printed(capsys, "createuser", "--staf")[0] == 2
 
 
 def test_every_option_has_help(capsys, monkeypatch):

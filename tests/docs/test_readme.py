@@ -115,8 +115,9 @@ def test_users_are_made_in_code(shell):
 
 
 def test_the_commands_print_what_is_shown(shell, secret_key):
-    shell("echo 'four unrelated words' | wsgiauth createuser --username ada"
-          " --email ada@example.org --password-stdin")  # fmt: skip
+    for name in ("ada", "grace"):
+        shell(f"echo 'four unrelated words' | wsgiauth createuser --username {name}"
+              f" --email {name}@example.org --password-stdin")  # fmt: skip
     for command, shown in commands(code(section(README, "The command line"), "console")[0]):
         printed = shell(command, env={"SECRET_KEY": secret_key})
         assert not shown or printed == shown

@@ -88,9 +88,17 @@ def breached(tmp_path):
 
 @pytest.mark.promise(7)
 def test_the_words_of_the_site_and_breached_passwords_are_refused(site, settings, breached):
-    rules = {"PASSWORD_WORDS": ("acmewidgets",), "BREACHED_PASSWORDS": breached}
+    rules = {
+        "PASSWORD_WORDS": ("acmewidgets",),
+        "SITE_NAME": "Bob & Sons",
+        "BREACHED_PASSWORDS": breached,
+    }
     client = TestApp(AuthMiddleware(echo, replace(settings, **rules)))
-    for password, reason in (("AcmeWidgets2026", "this site"), ("Four Breached Words", "breach")):
+    for password, reason in (
+        ("AcmeWidgets2026", "this site"),
+        ("bob & sons!", "this site"),
+        ("Four Breached Words", "breach"),
+    ):
         fields = {**FIELDS, "password": password}
         answer = client.post_json("/auth/register", fields, status=422)
         assert reason in answer.json["errors"]["password"][0]

@@ -48,10 +48,11 @@ class PasswordRules:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        """Return the rules that PASSWORD_MIN_LENGTH and its like set."""
+        """Return the rules that the settings make; SITE_NAME is a word of the site as well."""
+        site_name = () if settings.SITE_NAME is None else (settings.SITE_NAME,)
         return cls(
             min_length=settings.PASSWORD_MIN_LENGTH,
-            words=settings.PASSWORD_WORDS,
+            words=settings.PASSWORD_WORDS + site_name,
             breached=settings.BREACHED_PASSWORDS,
         )
 

@@ -30,6 +30,15 @@ _REFUSALS = (
     ValidationError,
 )
 _USER = "a username or an e-mail address"
+_USUAL_NAMES = {  # of such commands elsewhere
+    "adduser": "createuser",
+    "delete": "deleteuser",
+    "list": "users",
+    "passwd": "changepassword",
+    "removeuser": "deleteuser",
+    "useradd": "createuser",
+    "userdel": "deleteuser",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,8 +95,11 @@ class _Parser(argparse.ArgumentParser):
         unknown = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)
         if unknown:
             message = f"there is no command {unknown[1]!r}"
-            for similar in difflib.get_close_matches(unknown[1], self.commands, 1):
+            usual = [_USUAL_NAMES[unknown[1]]] if unknown[1] in _USUAL_NAMES else []
+            for similar in usual or difflib.get_close_matches(unknown[1], self.commands, 1):
                 message += f"; did you mean {similar!r}?"
+            if "://" in unknown[1]:
+                message = "--database stands after the command"
         super().error(re.sub(r"://\S*@", "://***@", message))
 
 
@@ -97,7 +109,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Manage the users of an application that uses wsgiauth.",
         epilog="Settings come from the process environment, as for the server. SECRET_KEY is only"
         f" needed by `check`. A USER is {_USER}; one that begins with - stands after --, as in"
-        " `wsgiauth sessions -- -ada`. Exit status: 0 done, 1 refused, 2 wrong usage.",
+        " `wsgiauth sessions -- -ada@example.org`. Exit status: 0 done, 1 refused, 2 wrong usage,"
+        " 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"wsgiauth {__version__}")
     parser.set_defaults(run=lambda _: parser.print_help(), database=None)
@@ -105,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.commands = subparsers.choices
 
     def command(name: str, run: Callable[[Arguments], None], text: str) -> argparse.ArgumentParser:
-        added = subparsers.add_parser(name, help=text, description=text)
+        added = subparsers.add_parser(name, help=text, description=text, allow_abbrev=False)
         added.add_argument(
             "--database",
             metavar="URL",
@@ -124,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     command("secret", upkeep.print_secret, "print a new SECRET_KEY")
     command(
         "check", check.check, "validate the environment as the server would, and name the risks"
-    ).add_argument("--strict", action="store_true", help="refuse risks, too")
+    ).add_argument("--strict", action="store_true", help="exit with status 1 on warnings, too")
     return parser
 
 

@@ -6,11 +6,11 @@ from difflib import get_close_matches
 
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
-from wsgiauth.cli.command import Arguments, CommandError, environment, require_file
+from wsgiauth.cli.command import Arguments, CommandError, environment
 from wsgiauth.endpoints import Auth
 from wsgiauth.settings import PER_ADDRESS, Settings
 from wsgiauth.storage import schema
-from wsgiauth.storage.databases import file_risks
+from wsgiauth.storage.databases import file_risks, missing_file
 
 SIMILARITY = 0.9  # of 1: a letter too many or too few, or another one, in a name of twelve
 # Variables of other programs that are as similar as that.
@@ -22,35 +22,27 @@ def check(arguments: Arguments) -> None:
     environ = environment(arguments)
     settings = Settings.from_mapping(environ)
     Auth.from_settings(settings, "/auth")
-    require_file(settings)
-    pending: list[str] = []
-    opened = storage.open_database(
-        settings.DATABASE_URL,
-        prepare=lambda opened: pending.extend(schema.pending_at_start(opened)),
-    )
-    opened.begin()  # a database that cannot be written to says so here
-    opened.rollback()  # a COMMIT would write to an empty file
-    risks = settings.risks() + file_risks(storage.current())
-    notes = []
-    if settings.COOKIE_SECURE == "auto":
-        notes.append(
-            "COOKIE_SECURE is auto: behind a proxy that speaks https to browsers, either the"
-            " server must say so in wsgi.url_scheme, or COOKIE_SECURE must be on."
-        )
-    if any(getattr(settings, name) for name in PER_ADDRESS):
-        notes.append(
-            "Client addresses share limits: behind a proxy, the server must be told to take them"
-            " from it (waitress: --trusted-proxy and --trusted-proxy-headers=x-forwarded-for), or"
-            f" all clients are one, and {' and '.join(PER_ADDRESS)} must be 0."
-        )
-    if pending:
-        notes.append(f"The schema lacks {', '.join(pending)}: the next start will apply it.")
-    elif not User.objects.filter(is_superuser=True, is_active=True).exists():
-        notes.append("There is no superuser: `python -m wsgiauth createsuperuser` makes one.")
-    notes += [
+    risks = settings.risks()
+    risks += [
         f"{variable} is not a setting and is ignored; the similar {setting} is not set."
         for variable, setting in _mistyped_settings(environ)
     ]
+    notes = []
+    if settings.COOKIE_SECURE == "auto":
+        notes.append(
+            "COOKIE_SECURE is auto: the cookie is Secure if wsgi.url_scheme is https. Behind a"
+            " proxy that serves https, configure the server to trust it, or set COOKIE_SECURE to"
+            " on."
+        )
+    if any(getattr(settings, name) for name in PER_ADDRESS):
+        notes.append(
+            "Limits count clients by their address. Behind a proxy, configure the server to trust"
+            " it (waitress: --trusted-proxy and --trusted-proxy-headers=x-forwarded-for). If you"
+            f" cannot, set {' and '.join(PER_ADDRESS)} to 0."
+        )
+    risks_of_database, notes_of_database = _check_database(settings)
+    risks += risks_of_database
+    notes += notes_of_database
     for risk in risks:
         print(f"warning: {risk}")
     for note in notes:
@@ -58,6 +50,28 @@ def check(arguments: Arguments) -> None:
     if risks and arguments.strict:
         raise CommandError("there are warnings")
     print("The settings are valid and the database is ready.")
+
+
+def _check_database(settings: Settings) -> tuple[list[str], list[str]]:
+    """Return what is risky about the database, and what is worth a note."""
+    missing = missing_file(settings.DATABASE_URL)
+    if missing is not None:
+        if not missing.parent.is_dir():
+            raise CommandError(f"DATABASE_URL: there is no folder {missing.parent}")
+        return [], [f"There is no {missing}: the next start will create it."]
+    pending: list[str] = []
+    opened = storage.open_database(
+        settings.DATABASE_URL,
+        prepare=lambda opened: pending.extend(schema.pending_at_start(opened)),
+    )
+    opened.begin()  # a database that cannot be written to says so here
+    opened.rollback()  # a COMMIT would write to an empty file
+    notes = []
+    if pending:
+        notes.append(f"The schema lacks {', '.join(pending)}: the next start will apply it.")
+    elif not User.objects.filter(is_superuser=True, is_active=True).exists():
+        notes.append("There is no superuser: `python -m wsgiauth createsuperuser` makes one.")
+    return file_risks(opened), notes
 
 
 def _mistyped_settings(variables: Iterable[str]) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ def repeated_unit(text: str) -> str:
 
     The last repetition may be incomplete: "abcabcab" repeats "abc".
     """
-    for period in range(1, len(text) // 2 + 1):
+    for period in range(1, (len(text) + 1) // 2 + 1):
         if text.startswith(text[:-period], period):
             return text[:period]
     return text

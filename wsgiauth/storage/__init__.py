@@ -94,8 +94,9 @@ def open_database(
     except ConfigurationError:
         raise
     except peewee.ImproperlyConfigured:
-        extra = "postgres" if isinstance(opened, peewee.PostgresqlDatabase) else "mysql"
-        message = f"DATABASE_URL needs a driver: install wsgiauth[{extra}]."
+        is_postgresql = isinstance(opened, peewee.PostgresqlDatabase)
+        driver = "psycopg[binary]" if is_postgresql else "PyMySQL"
+        message = f"DATABASE_URL needs a driver: pip install '{driver}'."
         raise ConfigurationError(message) from None
     except FAILURES as error:
         message = f"DATABASE_URL cannot be opened: {str(error).strip()}"

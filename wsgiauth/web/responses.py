@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -35,6 +36,7 @@ _COMMON_HEADERS: tuple[Header, ...] = (
 )
 # OWASP ASVS 5.0, 3.4.3 and 3.4.6: a browser that shows JSON or a redirect loads and frames nothing.
 _STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
+_COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)  # for who writes a template, not for clients
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
@@ -127,7 +129,7 @@ class Pages:
         return Response(status, body, "text/html; charset=utf-8", headers, policy=self._policy)
 
     def _template(self, name: str) -> Template:
-        template = Template(self._read(f"{name}.html"))
+        template = Template(_COMMENT.sub("", self._read(f"{name}.html")))
         try:
             template.substitute(dict.fromkeys(_VALUES[name], ""), **self._site, style="")
         except (KeyError, ValueError) as error:
