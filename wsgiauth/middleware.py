@@ -7,6 +7,7 @@ to the wrapped app, with the caller identified.
 import functools
 import logging
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from types import MethodType
 from typing import Any
@@ -135,7 +136,7 @@ class AuthMiddleware:
             if last_used() is not self.database:
                 use(self.database)  # for an answer that is only now being streamed
             if uses or self._is_pooled:
-                storage.roll_back_forgotten(uses)
+                storage.roll_back_left_open(uses)
                 storage.release_connection(self.database)
 
     def _refuse_to_be_nested(self, environ: WSGIEnvironment) -> None:
@@ -152,7 +153,8 @@ class AuthMiddleware:
         """Return `answer`, wrapped if it may still hold a connection or a transaction."""
         if not (self._is_pooled or storage.is_left_open(uses)):
             return answer
-        ongoing = {self.database: self.database.has_open_transaction(), **uses}
+        own = self.database, threading.get_ident()
+        ongoing = {own: self.database.has_open_transaction(), **uses}
         uses.clear()  # the answer may yet end its transaction
         return _Streamed(answer, self.database, ongoing)
 
@@ -187,7 +189,7 @@ class _Streamed:
             if hasattr(self._answer, "close"):
                 self._answer.close()
         finally:
-            storage.roll_back_forgotten(self._uses)
+            storage.roll_back_left_open(self._uses)
             storage.release_connection(self._database)
 
 

@@ -28,7 +28,8 @@ _PLACEHOLDER = re.compile(
     r"|development|placeholder|insecure|example|testing|default|password|keyboard[-_ ]?cat"
     r"|secret[-_ ]?key|(?:super|top|very|dev|test)[-_ ]?secret|secret[-_ ](?:here|goes)"
     r"|(?:your|my)[-_ ](?:[^\W_]+[-_ ])*(?:secret|key)|(?:dev|test|dummy|sample|local)[-_ ]key"
-    r"|^<[\w .,-]*>$",
+    r"|^<[\w .,-]*>$|(?:replace|generate|insert)[-_ ](?:a|an|with|your|real)[-_ ]"
+    r"|put[-_ ]your[-_ ]|fixmefixme|\btodo: |random[-_ ]string|signing[-_ ]?key",
     re.IGNORECASE,
 )
 _FEWEST_CHARACTERS = 8

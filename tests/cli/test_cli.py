@@ -367,7 +367,7 @@ def test_purge_counts_what_had_expired(wsgiauth, person, settings):
     for _ in range(2):
         sessions.start(person, Tokens(settings))
     sessions.start(person, Tokens(settings, clock=lambda: 1_000_000_000))
-    Throttle(settings, clock=lambda: 1_000_000_000).login(USERNAME, "127.0.0.1").begin()
+    Throttle(settings, clock=lambda: 1_000_000_000).login(USERNAME, ("127.0.0.1",)).begin()
     assert wsgiauth("purge") == (
         0,
         "Deleted 1 expired session and 2 expired counts of attempts.\n",
@@ -651,6 +651,23 @@ def test_an_option_before_the_command_is_explained(capsys):
     status, _, errors = printed(capsys, "--database", "sqlite:///accounts.db", "users")
     complaint = "wsgiauth: error: --database stands after the command\n"
     assert (status, errors.endswith(complaint)) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["createuser", "--username", "bob", "--password", "CANARY"],
+        ["createuser", "--password=CANARY"],
+        ["users", "x", "postgresql://u:a CANARY@127.0.0.1/db"],
+        ["postgresql://127.0.0.1/db?user=u&password=CANARY"],
+    ],
+    ids=["an option", "an option with a value", "a URL with a space", "a URL as the command"],
+)
+@pytest.mark.promise(29)
+def test_a_secret_in_the_wrong_place_is_not_shown(capsys, arguments):
+    status, output, errors = printed(capsys, *arguments)
+    assert status == 2
+    assert "CANARY" not in output + errors
 
 
 def test_options_are_not_abbreviated(capsys):

@@ -1,6 +1,7 @@
 """Transactions that a view begins and does not end."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import pytest
 from webtest import TestApp
@@ -194,3 +195,42 @@ def test_a_pool_gets_back_the_connection_of_a_stream_that_forgets_a_transaction(
     assert site.ask(stream) == "1"
     assert warnings() == [WARNING]
     assert site.database.is_closed()
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(5)
+@pytest.mark.parametrize(
+    "begin", [BEGINNINGS["Peewee's begin"], BEGINNINGS["SQL by Peewee"]], ids=["begin", "SQL"]
+)
+def test_what_a_streamed_answer_began_ends_with_the_next_request(site, begin):
+    def view(database, environ):
+        begin(database)
+        User.objects.count()
+        yield b"streamed"
+
+    site.ask(lambda *arguments: view(*arguments))
+    site.elsewhere(lambda: sessions.end_all(site.ada) if not is_sqlite(site) else None)
+    seen = site.ask()
+    assert not site.database.has_open_transaction()
+    assert seen == ("Ada" if is_sqlite(site) else "nobody")
+
+
+def is_sqlite(site):
+    return site.database.__class__.__module__.endswith("sqlite")
+
+
+@pytest.mark.every_database
+def test_a_transaction_around_a_request_survives_threads_that_share_its_context(site):
+    def view(database, environ):
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(copy_context().run, in_a_thread).result()
+
+    def in_a_thread():
+        User.objects.count()
+        storage.discard_connection(site.database)
+
+    with site.database.atomic():
+        make_ada_staff()
+        site.ask(view, Accept="*/*")
+        assert site.database.in_transaction()
+    assert is_ada_staff()

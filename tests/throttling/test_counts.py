@@ -239,6 +239,15 @@ def test_a_host_whose_clock_is_behind_waits_for_what_another_one_wrote(ahead):
     assert not COUNTER.add(NOW)
 
 
+def test_what_makes_no_attempt_wait_makes_none_wait_on_a_host_that_is_behind():
+    counter = Counter("one", Limit("test", 2, (0,), WINDOW))
+    for _ in range(4):
+        assert counter.add(NOW + CLOCK_MARGIN)
+    assert counter.wait(NOW) == 0
+    assert counter.add(NOW)
+    assert counter.is_used_up(NOW)
+
+
 def test_a_broken_clock_makes_no_client_wait():
     for _ in range(3):
         assert COUNTER.add(NOW + CLOCK_MARGIN + 11)

@@ -21,6 +21,7 @@ from wsgiauth.throttling.hash_slots import (
     HEAD_START,
     MAX_KEYS,
     RETRY_AFTER,
+    STRANGERS_TURN,
     Claim,
     HashSlots,
     RecentUse,
@@ -439,6 +440,56 @@ def test_requests_are_forgotten_in_time(house):
     flooded.hash(Claim(("a",)))
     flooded.now += 3 * HALF_LIFE
     assert flooded.visit("x", "a", "b") == ["hashing", "waiting", "refused"]
+
+
+@pytest.mark.parametrize("arrives", ["before them", "after them"])
+def test_every_fourth_hash_is_a_strangers_while_known_clients_fill_the_slots(house, arrives):
+    flooded = house(THREADS=1, QUEUE=2)
+    flooded.hash(known("0", "0"), STRANGERS_TURN - 1)
+    assert flooded.visit(known("a", "a")) == ["hashing"]
+    claims = [known("b", "b"), Claim(("stranger",))]
+    for claim in claims if arrives == "after them" else reversed(claims):
+        assert flooded.visit(claim) == ["waiting"]
+    assert flooded.visit(known("c", "c")) == ["refused"]
+    flooded.leave("a")
+    assert [flooded.next(), flooded.next()] == ["a", "stranger"]
+    flooded.leave("stranger")
+    assert flooded.next() == "b"
+
+
+def test_a_stranger_whose_turn_it_is_takes_the_place_of_a_known_client(house):
+    flooded = house(THREADS=1, QUEUE=2)
+    flooded.hash(known("0", "0"), STRANGERS_TURN - 1)
+    assert flooded.visit(*(known(each, each) for each in "abc")) == ["hashing"] + ["waiting"] * 2
+    assert flooded.visit(Claim(("x",))) == ["waiting"]
+    assert flooded.become_of(2) == "refused"
+    assert flooded.visit(Claim(("y",))) == ["refused"]  # one of them is enough
+
+
+def test_a_known_client_displaces_all_strangers_but_the_one_whose_turn_it_is(house):
+    flooded = house(THREADS=1, QUEUE=2)
+    flooded.hash(known("0", "0"), STRANGERS_TURN - 1)
+    assert flooded.visit(known("a", "a"), Claim(("x",)), Claim(("y",)))[0] == "hashing"
+    assert flooded.visit(known("b", "b")) == ["waiting"]
+    assert flooded.become_of(2) == "refused"
+    assert flooded.visit(known("c", "c")) == ["refused"]
+
+
+def test_with_one_place_to_wait_a_known_client_comes_first_all_the_same(house):
+    flooded = house(THREADS=1, QUEUE=1)
+    flooded.hash(known("0", "0"), STRANGERS_TURN - 1)
+    assert flooded.visit(known("a", "a"), Claim(("x",))) == ["hashing", "waiting"]
+    assert flooded.visit(known("b", "b")) == ["waiting"]
+    assert flooded.become_of(1) == "refused"
+
+
+def test_a_known_client_is_not_judged_by_the_others_of_its_site(house):
+    flooded = house(THREADS=1, QUEUE=1)
+    for number in range(9):
+        flooded.hash(Claim((f"2001:db8:0:{number}::/64", "2001:db8::/48")))
+    assert flooded.visit("x", "y") == ["hashing", "waiting"]
+    owner = Claim(("2001:db8:0:ffff::/64", "2001:db8::/48"), "ada", is_known=True)
+    assert flooded.visit(owner) == ["waiting"]
 
 
 # Patience

@@ -516,6 +516,30 @@ def known_at(throttle, address, numbers):
         throttle.recognise(User(username=f"u{number}", email=f"u{number}@x"), (address,))
 
 
+@pytest.mark.parametrize(
+    ("limit", "attempt"),
+    [
+        pytest.param(
+            "LOGIN_FAILURES_PER_ADDRESS",
+            lambda throttle, networks: throttle.login(networks[0], networks).begin(),
+            id="failures",
+        ),
+        pytest.param(
+            "REGISTRATIONS_PER_ADDRESS",
+            lambda throttle, networks: throttle.registration(networks).begin(),
+            id="registrations",
+        ),
+    ],
+)
+def test_a_site_has_the_limits_of_ten_networks(settings, database, clock, limit, attempt):
+    throttle = Throttle(replace(settings, **{limit: 1}), clock=lambda: clock.now)
+    rotated = [(f"2001:db8:0:{number}::/64", "2001:db8::/48") for number in range(12)]
+    tried = [refusal(attempt, throttle, networks) is None for networks in rotated]
+    assert tried == [True] * 10 + [False] * 2
+    elsewhere = ("2001:db8:1::/64", "2001:db8:1::/48")
+    assert refusal(attempt, throttle, elsewhere) is None
+
+
 # Registration
 
 

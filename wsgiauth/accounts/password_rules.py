@@ -78,13 +78,14 @@ class PasswordRules:
         return self._guess_problem(password, username, email) or self._breach_problem(password)
 
     def _guess_problem(self, password: str, username: str, email: str) -> str | None:
-        unit = repeated_unit(names.key(password))
-        cores = set(_cores(unit))
+        folded = names.key(password)
+        unit = repeated_unit(folded)
+        cores = {*_cores(folded), *_cores(unit)}
         if not cores.isdisjoint(_keys_of(username, email)):
             return "The password is too similar to the username or the e-mail address."
         if not cores.isdisjoint(self._words):
             return "The password is too similar to a name of this site."
-        if is_common(unit):
+        if is_common(folded) or is_common(unit):
             return "This password is one of the most common; choose another."
         if any(map(is_common, cores)):
             return "This password is a common one with a few characters added; choose another."

@@ -100,6 +100,9 @@ class _Parser(argparse.ArgumentParser):
                 message += f"; did you mean {similar!r}?"
             if "://" in unknown[1]:
                 message = "--database stands after the command"
+        if message.startswith("unrecognized arguments: "):  # values may be passwords
+            options = re.findall(r"(?<!\S)-[\w-]+", message)
+            message = f"unrecognized arguments: {' '.join(options) or '***'}"
         super().error(re.sub(r"://\S*@", "://***@", message))
 
 

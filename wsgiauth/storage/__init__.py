@@ -6,6 +6,7 @@ current context. Nothing here knows what is stored.
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,7 +22,7 @@ from wsgiauth.storage.connections import (
     AccountDatabase,
     discard_connection,
     reason_of,
-    roll_back,
+    roll_back_forgotten,
 )
 from wsgiauth.storage.databases import database_of
 
@@ -122,28 +123,24 @@ def is_left_open(uses: context.DatabaseUses) -> bool:
     Args:
         uses: See `context.database_uses`.
     """
-    return any(
-        not was_open and each.has_open_transaction() for each, was_open in list(uses.items())
-    )
+    return any(True for _ in _left_open(uses))
 
 
-def roll_back_forgotten(uses: context.DatabaseUses) -> None:
-    """Roll back every transaction that a request began and did not end, with a warning.
-
-    It would lock other clients out, or keep this thread's reads in a snapshot in which a revoked
-    login is still valid.
+def roll_back_left_open(uses: context.DatabaseUses) -> None:
+    """Roll back every transaction that a request began in this thread and did not end.
 
     Args:
         uses: See `context.database_uses`.
     """
-    for each, was_open in list(uses.items()):  # the application's threads may add
-        if was_open or not each.has_open_transaction():
-            continue
-        logger.warning(
-            "A request left a transaction open on the account database; it was rolled back. Begin"
-            " transactions with `with database.atomic():`, which ends them."
-        )
-        roll_back(each)
+    for each in _left_open(uses):
+        roll_back_forgotten(each)
+
+
+def _left_open(uses: context.DatabaseUses) -> Iterator[Any]:
+    here = threading.get_ident()
+    for (each, thread), was_open in list(uses.items()):  # the application's threads may add
+        if thread == here and not was_open and each.has_open_transaction():
+            yield each
 
 
 def report_failure(error: Exception) -> None:

@@ -1,5 +1,6 @@
 """What is true of a connection to any database: how it fails, who uses it, and how it is closed."""
 
+import logging
 import sqlite3
 import threading
 from abc import abstractmethod
@@ -13,6 +14,8 @@ from wsgiauth.storage import context
 # What a database raises when it is unreachable, busy past its timeout, full or damaged. Peewee lets
 # through what SQLite raises while rows are fetched.
 FAILURES = (peewee.DatabaseError, peewee.InterfaceError, pool.MaxConnectionsExceeded, sqlite3.Error)
+
+logger = logging.getLogger("wsgiauth")
 
 BUSY_TIMEOUT = 5  # seconds to wait for a lock: SQLite's write lock, a server's row or table
 
@@ -45,8 +48,21 @@ class AccountDatabase(peewee.Database):
 
     def _note_use(self) -> None:
         uses = context.database_uses()
-        if uses is not None and self not in uses:
-            uses[self] = self.has_open_transaction()
+        if uses is None:
+            return
+        key = self, threading.get_ident()
+        if key not in uses:
+            self._end_forgotten()
+            uses[key] = self.has_open_transaction()
+
+    def _end_forgotten(self) -> None:
+        """Roll back what an answer began, by SQL, while it was streamed after its request.
+
+        Peewee does not know of such a transaction. It knows of one around a request that a program
+        makes itself.
+        """
+        if self.has_open_transaction() and not self._state.transactions:
+            roll_back_forgotten(self)
 
     @abstractmethod
     def _is_in_transaction(self, connection: Any) -> bool:
@@ -71,8 +87,16 @@ def reason_of(failure: Exception) -> str:
     return (str(failure).strip().splitlines() or [""])[0].strip()
 
 
-def roll_back(database: AccountDatabase) -> None:
-    """Roll back this thread's transaction, whoever began it, by closing the connection."""
+def roll_back_forgotten(database: AccountDatabase) -> None:
+    """Roll back this thread's transaction by closing the connection, with a warning.
+
+    It would lock other clients out, or keep this thread's reads in a snapshot in which a revoked
+    login is still valid.
+    """
+    logger.warning(
+        "A request left a transaction open on the account database; it was rolled back. Begin"
+        " transactions with `with database.atomic():`, which ends them."
+    )
     database._state.transactions.clear()
     discard_connection(database)
 

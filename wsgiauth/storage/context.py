@@ -13,9 +13,10 @@ import peewee
 
 from wsgiauth.web import clients
 
-# By each database that a request has used (`connections.AccountDatabase`), whether the connection
-# was in a transaction before.
-DatabaseUses = dict[Any, bool]
+# By each database that a request has used (`connections.AccountDatabase`) and the thread that did,
+# whose connection it is: whether the connection was in a transaction before. Threads to which the
+# application hands its context share the dictionary.
+DatabaseUses = dict[tuple[Any, int], bool]
 
 _Serving = tuple[peewee.Database | None, WSGIEnvironment | None, DatabaseUses | None]
 

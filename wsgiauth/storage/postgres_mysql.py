@@ -84,9 +84,11 @@ class Server(AccountDatabase):
             raise peewee.OperationalError("the server did not answer a moment ago")
         try:
             connection = super()._connect()
-        except Exception:
+        except Exception as error:
             if monotonic() - begun > 1:
                 self._silent_until = monotonic() + SILENCE
+            if isinstance(error, OSError):  # of a TLS file, which PyMySQL lets through
+                raise peewee.OperationalError(str(error)) from error
             raise
         self._set_up(connection)
         return connection

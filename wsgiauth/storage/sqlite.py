@@ -122,6 +122,8 @@ class File(SQLite):
         noticed within a second.
         """
         connection = self._quick_connection()
+        if connection.in_transaction:
+            connection = self.connection()  # takes note: the transaction may be a forgotten one
         if monotonic() - connection.checked_at > CHECK_INTERVAL:
             self._follow_file()
             connection = self._quick_connection()

@@ -38,7 +38,7 @@ class Limit:
         reason: What events call it.
         free: Attempts without a wait; 0 for no limit.
         waits: Seconds to wait after the last free attempt, after the next one, and so on; the last
-            is for all that follow.
+            is for all that follow. A single 0 counts, and makes no attempt wait.
         window: Seconds after its first attempt when a count begins anew. One that is remembered
             lasts for as long as it is remembered.
     """
@@ -119,9 +119,11 @@ class Counter(NamedTuple):
         count, (*waits, last_wait) = AttemptCount.count, self.limit.waits
         # With five free: up to the fourth failure no wait, with the fifth the first, and so on.
         steps = [
-            (count == self.limit.free - 1 + step, now + wait) for step, wait in enumerate(waits)
+            (count == self.limit.free - 1 + step, _after(now, wait))
+            for step, wait in enumerate(waits)
         ]
-        retry_at = peewee.Case(None, [(count < self.limit.free - 1, 0), *steps], now + last_wait)
+        free = (count < self.limit.free - 1, 0)
+        retry_at = peewee.Case(None, [free, *steps], _after(now, last_wait))
         added = AttemptCount.update(retry_at=retry_at, count=count + 1).where(
             AttemptCount.id == self.id,
             (AttemptCount.retry_at <= now)
@@ -136,7 +138,7 @@ class Counter(NamedTuple):
         ).execute()
         inserted = AttemptCount.insert(
             id=self.id,
-            retry_at=0 if self.limit.free > 1 else now + self.limit.waits[0],
+            retry_at=0 if self.limit.free > 1 else _after(now, self.limit.waits[0]),
             count=1,
             expires_at=now + self.limit.window,
         ).on_conflict_ignore()
@@ -144,6 +146,11 @@ class Counter(NamedTuple):
         if is_first:
             purge_some(AttemptCount, now)
         return is_first
+
+
+def _after(now: int, wait: int) -> int:
+    """Return the end of a wait; a wait of 0 has ended by every host's clock."""
+    return now + wait if wait else 0
 
 
 def purge(now: float) -> int:

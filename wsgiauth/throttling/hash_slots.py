@@ -13,11 +13,13 @@ was read, because what decides is how often this client and this account asked l
   that floods and ignores Retry-After is refused before its request is read.
 - A client that logged in to this account before has a head start over strangers, so new addresses
   gain nothing over it. The head start is a number of requests and not a right: accounts that an
-  attacker made for the purpose lose it at once, and honest strangers come before them.
+  attacker made for the purpose use it up, and while known clients fill the slots, every fourth hash
+  is a stranger's.
 
-Not defended: an attacker with thousands of IPv4 addresses delays strangers, who then share the
-slots by chance; an owner behind the attacker's own address is judged by it; and a server with no
-more threads than HASHING_THREADS + HASHING_QUEUE has none left for other pages.
+Not defended: an attacker with hundreds of IPv4 addresses delays strangers, who then share their
+turns by chance; an owner behind the address of a flood, or in its IPv6 /48 while it ignores
+Retry-After, is refused with it; and a server with no more threads than HASHING_THREADS +
+HASHING_QUEUE has none left for other pages.
 """
 
 import heapq
@@ -37,6 +39,7 @@ BUSY, BUSY_WITH_CLIENT = "busy", "busy with this address"  # reasons, in events
 RETRY_AFTER = 1  # seconds; a slot is free again after one hash
 FLOOD = 100  # requests that count, from which on a client that ignores Retry-After is not read
 HEAD_START = 5  # requests by which a known client comes before a stranger
+STRANGERS_TURN = 3  # hashes of known clients in a row, after which a stranger comes first
 HALF_LIFE = 60  # seconds after which a request counts half
 MAX_KEYS = 10_000  # an IPv6 /32 has 65,536 times /48, and requests cost nothing
 
@@ -58,8 +61,9 @@ class Claim:
     @property
     def keys(self) -> tuple[str, ...]:
         """What this claim is counted under. A stranger's says nothing about the account's owner."""
-        site = self.networks[-1]
-        return (site, self.account) if self.is_known and self.account is not None else (site,)
+        if self.is_known and self.account is not None:
+            return self.networks[0], self.account
+        return (self.networks[-1],)
 
 
 class RecentUse:
@@ -109,6 +113,7 @@ class HashSlots:
         self._refused_until: dict[str, float] = {}
         self._hashing: list[Claim] = []
         self._waiting: list[Claim] = []
+        self._known_in_a_row = 0
         self._changed = threading.Condition()
 
     def require_patience(self, networks: tuple[str, ...]) -> None:
@@ -168,6 +173,7 @@ class HashSlots:
                 if self._next() is not claim:
                     return BUSY
                 self._hashing.append(claim)
+                self._known_in_a_row = self._known_in_a_row + 1 if claim.is_known else 0
                 return None
             finally:  # also when the server's own timeout ends the wait
                 if claim in self._waiting:
@@ -186,9 +192,16 @@ class HashSlots:
         reason, crowd = self._crowd(claim)
         if not crowd:
             return None
-        waiting = [other for other in reversed(crowd) if other in self._waiting]
+        strangers = [each for each in self._waiting if not each.is_known]
+        is_strangers_turn = self._is_strangers_turn() and self._capacity > self._slots + 1
+        waiting = [each for each in reversed(crowd) if each in self._waiting]
+        if is_strangers_turn and claim.is_known and strangers:
+            waiting = [each for each in waiting if each is not min(strangers, key=self._score)]
         last = max(waiting, key=self._score, default=None)  # of equals, the last to arrive
-        if last is None or self._score(last) <= self._score(claim):
+        if last is None:
+            return reason
+        is_first_stranger = is_strangers_turn and not claim.is_known and not strangers
+        if self._score(last) <= self._score(claim) and not is_first_stranger:
             return reason
         self._waiting.remove(last)
         self._changed.notify_all()
@@ -208,7 +221,12 @@ class HashSlots:
         if len(self._hashing) >= self._slots:
             return None
         ready = [claim for claim in self._waiting if self._may_hash(claim)]
+        if self._is_strangers_turn():
+            ready = [claim for claim in ready if not claim.is_known] or ready
         return min(ready, key=self._score, default=None)  # of equals, the first to arrive
+
+    def _is_strangers_turn(self) -> bool:
+        return self._known_in_a_row >= STRANGERS_TURN
 
     def _may_hash(self, claim: Claim) -> bool:
         if claim.account is not None and claim.account in [each.account for each in self._hashing]:

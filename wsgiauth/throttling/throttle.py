@@ -41,6 +41,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import NoReturn
 
@@ -61,7 +62,10 @@ KNOWN_FOR = 30 * DAY
 # Seconds to wait after the last free attempt and each one after it.
 DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 15 * MINUTE)
 
-Networks = tuple[str, ...]  # see `clients.Clients.networks`; attempts count for the narrowest
+Networks = tuple[str, ...]  # see `clients.Clients.networks`, the narrowest first
+
+# An IPv6 /48 has the limits of so many /64 networks. A subscriber can rotate through all of them.
+SITE_SHARE = 10
 
 
 class Throttle:
@@ -106,8 +110,8 @@ class Throttle:
             attempt = self._login_of_known(account, known, networks)
         else:
             shared = self._counter(self._account, account)
-            address = self._counter(self._address, networks[0])
-            attempt = StrangersLogin(Claim(networks, shared.id), shared, address, self._now)
+            addresses = self._counters(self._address, networks)
+            attempt = StrangersLogin(Claim(networks, shared.id), shared, addresses, self._now)
         attempt.require_turn()
         return attempt
 
@@ -121,8 +125,8 @@ class Throttle:
             RetryLaterError: 429.
             peewee.DatabaseError: The database failed.
         """
-        counter = self._counter(self._registrations, networks[0])
-        attempt = Attempt(Claim(networks), [counter], self._now)
+        counters = self._counters(self._registrations, networks)
+        attempt = Attempt(Claim(networks), counters, self._now)
         attempt.require_turn()
         return attempt
 
@@ -150,6 +154,15 @@ class Throttle:
         logins = self._counter(self._logins, account)
         claim = Claim(networks, logins.id, is_known=True)
         return KnownLogin(claim, known, known_names, logins, self._now)
+
+    def _counters(self, limit: Limit, networks: Networks) -> list[Counter]:
+        """Return the counters of a client: of its narrowest network, and of the site around it."""
+        site_limit = replace(limit, free=SITE_SHARE * limit.free)
+        narrowest, *wider = networks
+        return [
+            self._counter(limit, narrowest),
+            *(self._counter(site_limit, network) for network in wider),
+        ]
 
     def _counter(self, limit: Limit, *what: str) -> Counter:
         # As JSON, whose quotes no name can fake: "ada" at an address is not "ada, at an address".
@@ -210,16 +223,20 @@ class StrangersLogin(Attempt):
     Args:
         claim: Asks for the hash slot.
         shared: Counts for the name, whatever the address.
-        address: Counts for the address, whatever the name.
+        addresses: Count for the client's networks, whatever the name.
         now: Returns the time in seconds since the epoch.
     """
 
     def __init__(
-        self, claim: Claim, shared: Counter, address: Counter, now: Callable[[], float]
+        self,
+        claim: Claim,
+        shared: Counter,
+        addresses: Sequence[Counter],
+        now: Callable[[], float],
     ) -> None:
-        super().__init__(claim, [shared, address], now)
+        super().__init__(claim, [shared, *addresses], now)
         self._shared = shared
-        self._address = address
+        self._addresses = addresses
 
     def succeeded(self) -> None:
         """Forget the name's failures; of the address's, uncount this attempt alone.
@@ -230,7 +247,8 @@ class StrangersLogin(Attempt):
             peewee.DatabaseError: The database failed.
         """
         self._shared.forget()
-        self._address.take_back()
+        for address in self._addresses:
+            address.take_back()
 
 
 class KnownLogin(Attempt):
