@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install run test check format bench flood fuzz soak dist clean
+.PHONY: help install run test check format bench flood fuzz soak pictures dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -53,6 +53,9 @@ soak: .venv/dev ## ten minutes of mixed traffic, during which nothing may grow
 
 fuzz: .venv/dev ## send the site what no client should, for a minute (SECONDS=… for longer)
 	$(BIN)/python -m tests.load.fuzz $(SECONDS)
+
+pictures: .venv/dev ## take the README's picture of the pages again, with Chromium
+	$(BIN)/python -m tests.docs.picture
 
 dist: .venv/dev ## build the sdist and the wheel into dist/
 	$(BIN)/python -m build
