@@ -127,7 +127,7 @@ PAGE = """<!doctype html>
 
 
 def app_factory(global_config, **settings):
-    """Make the sample for PasteDeploy (`use = egg:wsgiauth` in an `[app:…]` section)."""
+    """Make the sample for PasteDeploy (`use = egg:wsgi-accounts` in an `[app:…]` section)."""
     if not settings:
         return app
     return AuthMiddleware(site, {**os.environ, "SECRET_KEY": SECRET_KEY, **settings})

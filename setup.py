@@ -58,25 +58,47 @@ BENCH = [  # what wsgiauth is timed beside, besides FORMER
     "pyramid_jwt>=1.6.1",
 ]
 
+# What a reader of the index cannot follow, because it is about the files of the checkout.
+ONLY_IN_THE_CHECKOUT = ("Try it", "Documentation", "Development")
+WHERE_THE_DOCUMENTATION_IS = """Documentation
+
+The documentation is in the source distribution. Unpack the `.tar.gz` file and begin with
+`docs/guide.md`; changes are in `CHANGELOG.md`.
+"""
+
+
+def index_page(readme):
+    """Return the README for a package index, without pictures and links that lead nowhere there."""
+    first, *sections = readme.split("\n## ")
+    kept = [each for each in sections if not each.startswith(ONLY_IN_THE_CHECKOUT)]
+    page = "\n## ".join([first, *kept, WHERE_THE_DOCUMENTATION_IS])
+    without_pictures = re.sub(r"!\[.*?\]\(.*?\)\n\n", "", page)
+    return re.sub(r"\[(.*?)\]\((?!https?:).*?\)", r"\1", without_pictures)
+
+
 setup(
-    name="wsgiauth",
+    name="wsgi-accounts",  # the name of the import belongs to another project on the index
     version=VERSION,
-    description="Accounts for any WSGI application, put on with one line",
-    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    description="Accounts for any WSGI application, added with one line",
+    long_description=index_page((HERE / "README.md").read_text(encoding="utf-8")),
     long_description_content_type="text/markdown",
-    license="MIT",
+    license_expression="MIT",
     license_files=["LICENSE"],
     keywords="wsgi authentication jwt bcrypt login middleware",
     classifiers=[
         "Development Status :: 4 - Beta",
+        "Environment :: Web Environment",
         "Intended Audience :: Developers",
         "Operating System :: OS Independent",
         "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3 :: Only",
         "Programming Language :: Python :: 3.11",
         "Programming Language :: Python :: 3.12",
         "Programming Language :: Python :: 3.13",
+        "Topic :: Internet :: WWW/HTTP :: Session",
         "Topic :: Internet :: WWW/HTTP :: WSGI :: Middleware",
         "Topic :: Security",
+        "Topic :: System :: Systems Administration :: Authentication/Directory",
         "Typing :: Typed",
     ],
     python_requires=">=3.11",

@@ -1,7 +1,9 @@
 """What is built can be installed into nothing, and does the whole job from there."""
 
+import email
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -73,10 +75,29 @@ def installed(wheel, environment):
     return environment
 
 
+def metadata_of(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (name,) = [each for each in archive.namelist() if each.endswith(".dist-info/METADATA")]
+    return email.message_from_bytes(archive.read(name))
+
+
 def test_the_wheel_holds_everything_and_no_tests(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert PACKAGE_DATA | {"sample_wsgi.py"} <= names
     assert not [name for name in names if name.startswith("tests")]
+
+
+def test_the_wheel_names_the_distribution_and_its_licence(wheel):
+    metadata = metadata_of(wheel)
+    assert metadata["Name"] == "wsgi-accounts"
+    assert metadata["License-Expression"] == "MIT"  # PEP 639
+    assert metadata["License"] is None
+
+
+def test_the_page_on_an_index_links_only_to_other_sites(wheel):
+    page = metadata_of(wheel).get_payload()
+    assert not re.search(r"\]\((?!https?:)", page)
+    assert "docs/guide.md" in page
 
 
 def test_the_sdist_holds_everything(checkout):
@@ -84,6 +105,7 @@ def test_the_sdist_holds_everything(checkout):
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert PACKAGE_DATA | {"sample_wsgi.py", "setup.py", "README.md", "LICENSE"} <= names
+    assert {"CHANGELOG.md", *PAGES} <= names
 
 
 def test_building_leaves_nothing_for_git_to_see(checkout):

@@ -64,7 +64,7 @@ def test_an_ini_file_may_ask_for_the_challenge(monkeypatch, tmp_path, database_u
         pipeline = auth hello
 
         [filter:auth]
-        use = egg:wsgiauth
+        use = egg:wsgi-accounts
         DATABASE_URL = {database_url}
         challenge = on
 

@@ -1,4 +1,4 @@
-"""PasteDeploy: `use = egg:wsgiauth` in the `[filter:…]` section of an ini file."""
+"""PasteDeploy: `use = egg:wsgi-accounts` in the `[filter:…]` section of an ini file."""
 
 import os
 from collections.abc import Mapping

@@ -146,7 +146,7 @@ def test_the_ini_file_serves_a_guarded_application(shell, secret_key):
 
 def test_the_sample_is_an_application_of_pastedeploy(shell):
     shell(
-        "printf '[app:main]\\nuse = egg:wsgiauth\\n' > sample.ini; python - <<'E'\n"
+        "printf '[app:main]\\nuse = egg:wsgi-accounts\\n' > sample.ini; python - <<'E'\n"
         "from paste.deploy import loadapp\n"
         "from webtest import TestApp\n"
         f"TestApp(loadapp('config:{shell.folder}/sample.ini')).get('/', status=200)\n"
