@@ -33,7 +33,7 @@ HASH = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # of an u
 
 
 # Files that wait a lot, or long, for others; begun first, they do not keep a worker at the end.
-LONG = {"test_faults.py", "test_browser.py", "test_packaging.py", "test_readme.py"}
+LONG = {"test_faults.py", "test_browser.py", "test_packaging.py", "test_guide.py"}
 
 
 @pytest.hookimpl(trylast=True)  # after the order has been made random

@@ -5,6 +5,7 @@ import itertools
 import struct
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -16,6 +17,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
+from tests.docs.pages import PAGES, code
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, serving
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
@@ -363,23 +365,20 @@ def test_a_second_cookie_of_our_name_makes_anonymous(visitor, ada):
     assert visitor.path == "/auth/login?next=%2Fmembers"
 
 
-LOG_IN_BY_FETCH = """
-const [fields, done] = arguments;
-const body = new URLSearchParams(fields);
-const headers = {Accept: "application/json"};
-fetch("/auth/login", {method: "POST", headers, body}).then(
+(FETCH,) = code(PAGES["docs/endpoints.md"], "js")
+LOG_IN_BY_FETCH = f"""
+const [username, password, done] = arguments;
+{FETCH.rstrip()}.then(
   async (answer) => done([answer.status, await answer.json(), document.cookie]));
 """
 
 
 def test_a_script_of_the_site_logs_in_without_seeing_the_token(visitor, ada):
     visitor.open("/")
-    fields = {"username": USERNAME, "password": "wrong", "next": "/members"}
-    status, refused, _ = visitor.browser.execute_async_script(LOG_IN_BY_FETCH, fields)
+    log_in = partial(visitor.browser.execute_async_script, LOG_IN_BY_FETCH, USERNAME)
+    status, refused, _ = log_in("wrong")
     assert (status, refused["code"]) == (401, "invalid_credentials")
-    fields["password"] = PASSWORD
-    answer = visitor.browser.execute_async_script(LOG_IN_BY_FETCH, fields)
-    assert answer == [200, {"detail": "Logged in.", "next": "/members"}, ""]
+    assert log_in(PASSWORD) == [200, {"detail": "Logged in.", "next": "/"}, ""]
     visitor.open("/members")
     assert visitor.heading == "Members"
 

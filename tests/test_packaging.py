@@ -138,7 +138,7 @@ def test_the_installed_wheel_does_the_whole_job(installed, tmp_path):
 
 
 def test_each_way_to_install_works(checkout, installed):
-    (block,) = code(section(PAGES["README.md"], "Install it"), "console")
+    (block,) = code(section(PAGES["README.md"], "Install"), "console")
     for command, _ in commands(block):
         subprocess.run(
             ["bash", "-c", command],

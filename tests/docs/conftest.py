@@ -12,23 +12,23 @@ import pytest
 from webtest import TestApp
 
 from tests.docs.accounts import ROUNDS, settings_of
-from tests.docs.pages import PAGES, save_programs
+from tests.docs.pages import PAGES, save_programs, shown
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, running
 from wsgiauth import AuthMiddleware, User, hash_password, storage
 
 
 @pytest.fixture
 def folder(tmp_path, empty_file):
-    """Return a folder with the programs of the pages, and the README's accounts."""
-    for page in ("README.md", "docs/deployment.md", "docs/migration.md"):
-        save_programs(PAGES[page], tmp_path)
+    """Return a folder with the programs of all pages, and an empty file of accounts."""
+    for page in PAGES.values():
+        save_programs(page, tmp_path)
     shutil.copy(empty_file, tmp_path / "wsgiauth.db")
     return tmp_path
 
 
 @pytest.fixture
 def environ(folder):
-    """Return the environment of a reader who has read so far."""
+    """Return the environment of a reader who has followed the pages so far."""
     return {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "HOME": str(folder),
@@ -74,6 +74,19 @@ def serve(folder, environ):
             yield port
 
     return serve_command
+
+
+@pytest.fixture
+def first_program():
+    """Return the README's commands, each with its output: export, create, serve."""
+    return shown(PAGES["README.md"], "A program")
+
+
+@pytest.fixture
+def administrator(run, first_program):
+    """Create the administrator as the README says, and return what that prints."""
+    _, (create, _), _ = first_program
+    return run(create)
 
 
 @pytest.fixture

@@ -1,0 +1,74 @@
+"""docs/guide.md: its programs run and do what it says, and its table of events is complete."""
+
+import re
+import shutil
+
+from tests.conftest import skip_or_fail
+from tests.docs.pages import PAGES, code, section, shown
+from wsgiauth.events import LEVELS
+
+GUIDE = PAGES["docs/guide.md"]
+
+TEST_OF_REPORT = """
+from guards import report
+from wsgiauth import AuthMiddleware
+from wsgiauth.testing import bearer, make_settings
+from webtest import TestApp
+
+
+def test_report():
+    site = AuthMiddleware(report, make_settings())
+    TestApp(site).get("/", status=401)
+    assert TestApp(site).get("/", headers=bearer(site)).text == "for ada only"
+"""
+
+GUESSES = """
+from audited import application
+from webtest import TestApp
+
+client = TestApp(application, {"REMOTE_ADDR": "192.0.2.1"})
+guess = {"username": "ada", "password": "a guess"}
+for _ in range(10):
+    answer = client.post_json("/auth/login", guess, expect_errors=True)
+print(answer.status_int)
+"""
+
+
+def test_every_program_is_run():
+    assert set(re.findall(r"^```(\w+)\n", GUIDE, re.MULTILINE)) == {"console", "python"}
+    names = [program.partition("\n")[0] for program in code(GUIDE, "python")]
+    assert names == ["# guards.py", "# people.py", "# audited.py"]
+
+
+def test_a_program_logs_in_with_json(run, serve, administrator, first_program):
+    if shutil.which("curl") is None:
+        skip_or_fail("curl is not installed")
+    *_, (command, _) = first_program
+    commands = shown(GUIDE, "Log in from a program")
+    with serve(command) as port:
+        script = "\n".join(each for each, _ in commands).replace("8080", str(port))
+        assert run(script).strip() == commands[-1][1].strip()
+
+
+def test_the_report_is_for_logged_in_users(run, folder):
+    (folder / "test_report.py").write_text(TEST_OF_REPORT, encoding="utf-8")
+    run("python -m pytest -p no:randomly -p no:cacheprovider test_report.py")
+
+
+def test_users_are_made_in_code(run, administrator):
+    run("python people.py")  # beside the administrator made before
+
+
+def test_events_are_logged_and_given_to_functions(run, folder):
+    (folder / "guesses.py").write_text(GUESSES, encoding="utf-8")
+    *alarms, status = run("python guesses.py 2> log").splitlines()
+    assert set(alarms) == {"192.0.2.1 must wait: account"}
+    assert status == "429"
+    logged = re.findall("event=([a-z_]*)", (folder / "log").read_text("utf-8"))
+    assert logged[:5] == ["login_failed"] * 5
+    assert logged.count("throttled") == len(alarms)
+
+
+def test_the_event_table_is_that_of_the_events():
+    rows = re.findall(r"^\| (`.*?) \|", section(GUIDE, "Events"), re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == LEVELS.keys()
