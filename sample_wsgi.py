@@ -96,6 +96,7 @@ PAGE = """<!doctype html>
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <meta name="color-scheme" content="light dark">
   <title>{title}</title>
+  <link rel="icon" href="data:,">
   <style>
     body {{ max-width: 42rem; margin: 0 auto; padding: 1rem; font: 1.0625rem/1.6 system-ui; }}
     nav {{ display: flex; flex-wrap: wrap; gap: 0 1.25rem; border-bottom: 1px solid #8886; }}

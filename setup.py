@@ -115,6 +115,7 @@ setup(
     },
     install_requires=[
         "bcrypt>=4.1",
+        "Jinja2>=3.1.5",
         "peewee>=4.5,<5",
         "pyjwt>=2.13,<3",
         "waitress>=3.0.1",

@@ -8,7 +8,8 @@ from wsgiauth import storage
 from wsgiauth.endpoints import Auth, login, logout, me, openapi, register
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.storage.connections import FAILURES
-from wsgiauth.web.responses import Response, failure, problem, unavailable
+from wsgiauth.web.failures import failure, unavailable
+from wsgiauth.web.responses import Response, problem
 
 Endpoint = Callable[[WSGIEnvironment, Auth], Response]
 

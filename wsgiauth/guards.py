@@ -14,8 +14,9 @@ from wsgiauth import events, storage
 from wsgiauth.accounts.names import check_permission
 from wsgiauth.exceptions import MiddlewareMissingError
 from wsgiauth.storage.connections import FAILURES
+from wsgiauth.web.failures import failure, unavailable
 from wsgiauth.web.request import prefers_html
-from wsgiauth.web.responses import Response, challenge, failure, redirect, unavailable
+from wsgiauth.web.responses import Response, challenge, redirect
 from wsgiauth.web.urls import path_asked_for, root_url, safe_next, with_next
 
 _App = TypeVar("_App", bound=Callable[..., Any])

@@ -28,7 +28,8 @@ from wsgiauth.storage.connections import FAILURES
 from wsgiauth.storage.context import DatabaseUses, enter, last_used, leave, use
 from wsgiauth.storage.databases import file_risks
 from wsgiauth.web.caching import start_private
-from wsgiauth.web.responses import Pages, unavailable
+from wsgiauth.web.failures import unavailable
+from wsgiauth.web.pages import Pages
 
 logger = logging.getLogger("wsgiauth")
 

@@ -12,13 +12,14 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import events
 from wsgiauth.authentication.identity import Identifier
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.endpoints.pages import SAMPLES
 from wsgiauth.exceptions import RequestError
 from wsgiauth.settings import Settings
 from wsgiauth.throttling.hash_slots import HashSlots
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Clients
 from wsgiauth.web.cross_origin import is_same_origin
-from wsgiauth.web.responses import Pages
+from wsgiauth.web.pages import Pages
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Auth:
             settings,
             tokens,
             Identifier(settings, tokens),
-            Pages(mount, settings.TEMPLATES, site_name=settings.SITE_NAME),
+            Pages(mount, settings.TEMPLATES, site_name=settings.SITE_NAME, samples=SAMPLES),
             Clients(),
             Throttle(settings),
             HashSlots(settings),

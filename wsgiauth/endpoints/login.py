@@ -10,7 +10,9 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate, sessions
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.endpoints import Auth, require_same_origin
+from wsgiauth.endpoints.pages import LoggedInPage, LoginPage
 from wsgiauth.exceptions import RetryLaterError, ValidationError
+from wsgiauth.web.failures import SWITCH
 from wsgiauth.web.request import (
     JSON,
     asks_for_json,
@@ -20,15 +22,7 @@ from wsgiauth.web.request import (
     read_json,
     text_field,
 )
-from wsgiauth.web.responses import (
-    SWITCH,
-    Header,
-    Response,
-    challenge,
-    json_response,
-    problem,
-    redirect,
-)
+from wsgiauth.web.responses import Header, Response, challenge, json_response, problem, redirect
 from wsgiauth.web.urls import leads_to, mount_url, root_url, safe_next, with_next
 
 REFUSAL = "The username and password do not match an active account."
@@ -181,15 +175,15 @@ def _logged_in_page(environ: WSGIEnvironment, auth: Auth, user: User, wanted: st
     """Return the page that says who is logged in, with the ways on and out."""
     login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
     page_asked_for = safe_next(wanted, "")
-    values = {
-        "username": user.username,
-        "continue_url": _destination(environ, wanted),
-        "switch_url": with_next(f"{login}?{SWITCH}=1", page_asked_for),
-        "logout_url": with_next(logout, with_next(login, page_asked_for) if page_asked_for else ""),
+    page = LoggedInPage(
+        username=user.username,
+        continue_url=_destination(environ, wanted),
+        switch_url=with_next(f"{login}?{SWITCH}=1", page_asked_for),
+        logout_url=with_next(logout, with_next(login, page_asked_for) if page_asked_for else ""),
         # Applications send users who lack a permission here, with the page as `next`.
-        "permission_hidden": "" if page_asked_for else "hidden",
-    }
-    return auth.pages.render("logged_in", values)
+        was_sent_here=bool(page_asked_for),
+    )
+    return auth.pages.render(page)
 
 
 def _page(
@@ -204,14 +198,12 @@ def _page(
 ) -> Response:
     """Return the form, as it was sent and with the reason if it was refused."""
     destination = safe_next(wanted, "")
-    values = {
-        "login_url": f"{mount_url(environ)}/login",
-        "register_url": with_next(f"{mount_url(environ)}/register", destination),
-        "register_hidden": "" if auth.settings.REGISTRATION else "hidden",
-        "next": destination,
-        "username": username,
-        "message": message,
-        "username_autofocus": "" if username else "autofocus",
-        "password_autofocus": "autofocus" if username else "",
-    }
-    return auth.pages.render("login", values, status=status, headers=headers)
+    register_url = with_next(f"{mount_url(environ)}/register", destination)
+    page = LoginPage(
+        login_url=f"{mount_url(environ)}/login",
+        register_url=register_url if auth.settings.REGISTRATION else None,
+        next=destination,
+        username=username,
+        message=message,
+    )
+    return auth.pages.render(page, status=status, headers=headers)

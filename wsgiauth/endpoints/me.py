@@ -6,7 +6,8 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.models import User
 from wsgiauth.endpoints import Auth
 from wsgiauth.storage.columns import utc_text
-from wsgiauth.web.responses import Response, challenge, failure, json_response
+from wsgiauth.web.failures import failure
+from wsgiauth.web.responses import Response, challenge, json_response
 
 
 def show(environ: WSGIEnvironment, auth: Auth) -> Response:

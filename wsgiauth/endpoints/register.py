@@ -12,6 +12,7 @@ from wsgiauth.authentication import sessions
 from wsgiauth.endpoints import Auth, require_same_origin
 from wsgiauth.endpoints.login import redirect_after_login, replace_cookie
 from wsgiauth.endpoints.me import profile
+from wsgiauth.endpoints.pages import RegisterPage
 from wsgiauth.exceptions import RetryLaterError, ValidationError
 from wsgiauth.web.request import (
     JSON,
@@ -102,18 +103,15 @@ def _page(
 ) -> Response:
     """Return the form as it was sent, less the password, with its messages if it was refused."""
     destination = safe_next(fields.get("next", ""), "")
-    focused = next((name for name in FIELDS if name in errors), FIELDS[0])
-    values = {
-        "register_url": f"{mount_url(environ)}/register",
-        "login_url": with_next(f"{mount_url(environ)}/login", destination),
-        "next": destination,
-        "username": fields.get("username", ""),
-        "email": fields.get("email", ""),
-        "message": message,
-        "password_min_length": str(auth.settings.PASSWORD_MIN_LENGTH),
-    }
-    for name in FIELDS:
-        values[f"{name}_error"] = " ".join(errors.get(name, ()))
-        values[f"{name}_invalid"] = "true" if name in errors else "false"
-        values[f"{name}_autofocus"] = "autofocus" if name == focused else ""
-    return auth.pages.render("register", values, status=status, headers=headers)
+    page = RegisterPage(
+        register_url=f"{mount_url(environ)}/register",
+        login_url=with_next(f"{mount_url(environ)}/login", destination),
+        password_min_length=auth.settings.PASSWORD_MIN_LENGTH,
+        focused=next((name for name in FIELDS if name in errors), FIELDS[0]),
+        next=destination,
+        username=fields.get("username", ""),
+        email=fields.get("email", ""),
+        message=message,
+        errors=errors,
+    )
+    return auth.pages.render(page, status=status, headers=headers)

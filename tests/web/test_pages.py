@@ -1,0 +1,271 @@
+"""The pages, their layout, and templates of a host's own."""
+
+import base64
+import dataclasses
+import hashlib
+import re
+
+import pytest
+from webtest import TestApp
+
+from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, echo
+from tests.web.pages import ERROR, PAGES
+from wsgiauth import AuthMiddleware
+from wsgiauth.endpoints.pages import SAMPLES
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.web.pages import TEMPLATES, Pages
+
+LOGIN = PAGES["login.html"]
+HOSTILE = (
+    """</title></p>"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;{{7*7}}{%if%}"""
+)
+
+every_page = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+
+
+def shown(page, folder=None, **options):
+    """Return how a page is answered."""
+    pages = Pages("/auth", folder, samples=SAMPLES, **options)
+    return TestApp(pages.render(page)).get("/", expect_errors=True)
+
+
+def policy_of(answer):
+    policy = answer.headers["Content-Security-Policy"]
+    return dict(part.strip().split(" ", 1) for part in policy.split(";"))
+
+
+def style_hash(answer):
+    (style,) = re.findall("<style>(.*?)</style>", answer.text, re.DOTALL)
+    return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+
+
+def structure(html):
+    return [(element.name, sorted(element.attrs)) for element in html.find_all()]
+
+
+def contents(html):
+    values = [value for element in html.find_all() for value in element.attrs.values()]
+    return [*map(str, values), *html.main.strings, str(html.title.string)]
+
+
+def filled(page, value):
+    """Return the page with every text replaced."""
+    texts = {
+        each.name: value
+        for each in dataclasses.fields(page)
+        if isinstance(getattr(page, each.name), str) and each.name != "focused"
+    }
+    if hasattr(page, "errors"):
+        texts["errors"] = {"email": [value], "username": [value], "password": [value]}
+    return dataclasses.replace(page, **texts)
+
+
+def test_there_is_a_page_for_every_template():
+    templates = {path.name for path in TEMPLATES.glob("*.html")}
+    assert templates == PAGES.keys() | {"layout.html"}
+
+
+# What every page is
+
+
+@pytest.mark.promise(20)
+@every_page
+def test_a_page_lets_only_itself_be_shown_and_styled(page):
+    answer = shown(page)
+    assert policy_of(answer) == {
+        "default-src": "'none'",
+        "style-src": f"'self' 'sha256-{style_hash(answer)}'",
+        "img-src": "'self' data:",
+        "form-action": "'self'",
+        "base-uri": "'none'",
+        "frame-ancestors": "'none'",
+    }
+
+
+@pytest.mark.promise(20)
+@every_page
+def test_a_page_needs_no_script_and_nothing_from_elsewhere(page):
+    html = shown(page).html
+    assert html.find_all(["script", "iframe", "object", "embed", "base", "img"]) == []
+    (link,) = html.find_all("link")
+    assert (link["rel"], link["href"].partition(",")[0]) == (["icon"], "data:image/svg+xml")
+    attributes = {attribute for element in html.find_all() for attribute in element.attrs}
+    assert not {name for name in attributes if name.startswith("on") or name in ("style", "src")}
+
+
+@pytest.mark.promise(20)
+@every_page
+def test_every_value_is_escaped(page):
+    plain, hostile = shown(filled(page, "plain")).html, shown(filled(page, HOSTILE)).html
+    assert structure(hostile) == structure(plain)
+    assert contents(hostile) == [text.replace("plain", HOSTILE) for text in contents(plain)]
+
+
+@every_page
+def test_the_comments_of_a_template_are_not_sent(page):
+    assert "<!--" not in shown(page).text
+    assert "{#" not in shown(page).text
+
+
+@every_page
+def test_the_name_of_the_site_is_in_the_title_and_above_the_heading(page):
+    html = shown(page, site_name="Ada & Sons").html
+    assert html.title.text.endswith(" · Ada & Sons")
+    assert html.hgroup.p.text == "Ada & Sons"
+    unnamed = shown(page).html
+    assert (unnamed.hgroup.p.text, "·" in unnamed.title.text) == ("", False)
+
+
+@pytest.mark.promise(20)
+@every_page
+def test_the_name_of_the_site_is_escaped(page):
+    hostile = shown(page, site_name=HOSTILE).html
+    assert structure(hostile) == structure(shown(page, site_name="plain").html)
+    assert hostile.hgroup.p.text == HOSTILE
+
+
+def test_the_name_of_the_site_may_be_of_another_encoding():
+    name = b"Caf\xe9".decode(errors="surrogateescape")  # as os.environ decodes it
+    assert shown(LOGIN, site_name=name).html.hgroup.p.text == "Caf?"
+
+
+# Forms
+
+
+@pytest.mark.promise(20)
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/auth/login", {"username": HOSTILE, "password": PASSWORD}),
+        ("/auth/register", {"username": HOSTILE, "email": EMAIL, "password": PASSWORD}),
+        ("/auth/register", {"username": "Eve", "email": HOSTILE, "password": PASSWORD}),
+    ],
+    ids=["login", "username", "email"],
+)
+def test_a_form_that_comes_back_holds_what_was_typed_but_no_password(client, path, fields):
+    answer = client.post(path, fields, headers=SAME_ORIGIN, status="4*")
+    assert answer.form["password"].value == ""
+    assert PASSWORD not in answer.text
+    for name in fields.keys() - {"password"}:
+        assert answer.form[name].value == fields[name]
+
+
+@pytest.mark.promise(20)
+def test_a_query_cannot_put_anything_into_a_page(client):
+    answer = client.get("/auth/login", {"next": HOSTILE, "username": HOSTILE, "message": HOSTILE})
+    assert "onerror" not in answer.text
+
+
+def test_password_managers_learn_the_rules_of_the_site(client):
+    password = client.get("/auth/register").html.find(id="password")
+    assert (password["autocomplete"], password["minlength"]) == ("new-password", "8")
+    assert password["passwordrules"] == "minlength: 8;"
+
+
+# Templates of a host's own
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder for templates."""
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    return folder
+
+
+def test_a_file_in_the_folder_replaces_the_page_of_its_name(folder):
+    (folder / "login.html").write_text("<p>Grüß Gott, {{ page.username }}</p>", encoding="utf-8")
+    page = dataclasses.replace(LOGIN, username="Zoë")
+    assert shown(page, folder).text == "<p>Grüß Gott, Zoë</p>"
+    assert shown(ERROR, folder).text == shown(ERROR).text
+
+
+def test_a_template_can_extend_the_layout_and_the_page_that_it_replaces(folder):
+    (folder / "login.html").write_text(
+        '{% extends "wsgiauth/login.html" %}{% block title %}Come in{% endblock %}'
+    )
+    html = shown(LOGIN, folder).html
+    assert html.h1.text == html.title.text == "Come in"
+    assert html.form["action"] == LOGIN.login_url
+    (folder / "login.html").write_text(
+        '{% extends "layout.html" %}{% block content %}<b>{{ page.next }}</b>{% endblock %}'
+    )
+    assert shown(LOGIN, folder).html.b.text == LOGIN.next
+
+
+def test_a_layout_of_ones_own_is_that_of_every_page(folder):
+    (folder / "layout.html").write_text("<p>{% block title %}{% endblock %}</p>")
+    titles = [shown(page, folder).html.p.text for page in PAGES.values()]
+    assert titles == [shown(page).html.h1.text for page in PAGES.values()]
+
+
+@pytest.mark.promise(20)
+def test_values_are_escaped_in_a_template_of_ones_own_too(folder):
+    (folder / "error.html").write_text("<p title='{{ page.title }}'>{{ page.detail }}</p>")
+    html = shown(dataclasses.replace(ERROR, title=HOSTILE, detail=HOSTILE), folder).html
+    assert structure(html) == [("p", ["title"])]
+    assert (html.p["title"], html.p.text) == (HOSTILE, HOSTILE)
+
+
+@pytest.mark.promise(20)
+@pytest.mark.parametrize(
+    "style",
+    [
+        pytest.param("p { color: teal }", id="short"),
+        pytest.param("p {\r\n  color: teal;\r\n}\r\n", id="lines of Windows"),
+        pytest.param("p::before { content: '{{ 7 }} · é' }", id="braces and more"),
+        pytest.param("", id="empty"),
+    ],
+)
+def test_the_policy_allows_a_style_of_ones_own(folder, style):
+    (folder / "style.css").write_bytes(style.encode())
+    for page in PAGES.values():
+        answer = shown(page, folder)
+        assert style.replace("\r\n", "\n") in answer.text
+        assert f"'sha256-{style_hash(answer)}'" in policy_of(answer)["style-src"]
+
+
+@pytest.mark.promise(29)
+@pytest.mark.parametrize(
+    ("file", "content", "complaint"),
+    [
+        pytest.param("login.html", b"\n{{ page.email }}", "line 2: .*email", id="of another page"),
+        pytest.param("error.html", b"{{ password }}", "line 1: .*password", id="an unknown value"),
+        pytest.param("register.html", b"\n\n{% if %}", "line 3: Expected", id="no expression"),
+        pytest.param("login.html", b"{{ page.next", "line 1: unexpected end", id="an open brace"),
+        pytest.param("login.html", b"{{ 1 / 0 }}", "line 1: division by zero", id="an exception"),
+        pytest.param(
+            "layout.html",
+            b"\n{{ site.motto }}",
+            "line 2: .*motto",
+            id="unknown to the site",
+        ),
+        pytest.param("login.html", b'{% extends "gone.html" %}', "there is no g", id="no parent"),
+        pytest.param("login.html", b"\xff", "login.html: .utf-8", id="a page that is no UTF-8"),
+        pytest.param("style.css", b"\xff", "cannot be read", id="a style that is no UTF-8"),
+    ],
+)
+def test_a_template_that_cannot_work_is_refused_at_the_start(folder, file, content, complaint):
+    (folder / file).write_bytes(content)
+    with pytest.raises(ConfigurationError, match=complaint) as caught:
+        Pages("/auth", folder, samples=SAMPLES)
+    assert str(caught.value).startswith("TEMPLATES: ")
+    assert file in str(caught.value)
+
+
+@pytest.mark.promise(20)
+def test_an_icon_of_ones_own_is_put_into_every_page(folder):
+    (folder / "icon.svg").write_text('<svg xmlns="x" class="#"/>', encoding="utf-8")
+    icon = "data:image/svg+xml,%3Csvg%20xmlns%3D%22x%22%20class%3D%22%23%22/%3E"
+    assert {shown(page, folder).html.link["href"] for page in PAGES.values()} == {icon}
+
+
+def test_a_folder_called_like_a_page_replaces_nothing(folder):
+    (folder / "login.html").mkdir()
+    assert "<form" in shown(LOGIN, folder).text
+
+
+def test_the_setting_names_the_folder(settings, folder):
+    (folder / "login.html").write_text("<p>Ours</p>", encoding="utf-8")
+    app = AuthMiddleware(echo, dataclasses.replace(settings, TEMPLATES=str(folder)))
+    assert TestApp(app).get("/auth/login").text == "<p>Ours</p>"
