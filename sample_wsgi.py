@@ -127,13 +127,6 @@ PAGE = """<!doctype html>
 # environment; a real site has a SECRET_KEY there, and refuses to start without one.
 
 
-def app_factory(global_config, **settings):
-    """Make the sample for PasteDeploy (`use = egg:wsgi-accounts` in an `[app:…]` section)."""
-    if not settings:
-        return app
-    return AuthMiddleware(site, {**os.environ, "SECRET_KEY": SECRET_KEY, **settings})
-
-
 logging.basicConfig(level=logging.INFO)  # shows who logs in, who fails to, and why
 
 SECRET_KEY = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(48)

@@ -103,7 +103,6 @@ setup(
     ],
     python_requires=">=3.11",
     packages=find_packages(include=["wsgiauth", "wsgiauth.*"]),
-    py_modules=["sample_wsgi"],
     package_data={
         "wsgiauth": [
             "py.typed",
@@ -139,6 +138,5 @@ setup(
     entry_points={
         "console_scripts": ["wsgiauth = wsgiauth.cli:main"],
         "paste.filter_app_factory": ["main = wsgiauth.paste:filter_app_factory"],
-        "paste.app_factory": ["main = sample_wsgi:app_factory"],
     },
 )

@@ -71,16 +71,6 @@ def test_other_addresses_are_not_found(visitor):
     visitor.get("/nowhere", status=404)
 
 
-def test_pastedeploy_gets_the_same_application(sample):
-    assert sample.app_factory({}) is sample.app
-
-
-def test_pastedeploy_may_bring_settings(sample, settings, tmp_path):
-    other = sample.app_factory({}, DATABASE_URL=f"sqlite:///{tmp_path}/other.db")
-    TestApp(other).get("/", status=200)
-    assert (tmp_path / "other.db").exists()
-
-
 @pytest.mark.parametrize("key", [None, ""], ids=["no key", "empty key"])
 def test_without_a_key_it_makes_one_and_says_so(monkeypatch, capsys, settings, key):
     monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
