@@ -1,6 +1,6 @@
-"""A small site with accounts, to click through and to read: the tutorial of wsgiauth.
+"""A small site with accounts: the tutorial of wsgiauth, to try in a browser and to read.
 
-Run it with `python sample_wsgi.py`, or as any WSGI application: `waitress-serve sample_wsgi:app`.
+Run it with `python sample_wsgi.py`, or with any WSGI server: `waitress-serve sample_wsgi:app`.
 """
 
 import logging
@@ -18,12 +18,13 @@ from wsgiauth import AuthMiddleware, login_required, permission_required
 LOGIN = "/auth/login"
 
 
-# Views. Any WSGI callable will do; `wsgify` makes one of a function from request to response.
+# The views. A view is any WSGI callable; `wsgify` turns a function that takes a request and returns
+# a response into one.
 
 
 @wsgify
 def home(request: Request) -> Response:
-    """Greet whoever comes: `request.user` is a `User`, or None."""
+    """Greet the visitor: `request.user` is a `User`, or None if the visitor is anonymous."""
     if request.user is None:
         return page(request, "Welcome", "<p>You are not logged in.</p>")
     return page(request, "Welcome", f"<p>You are logged in as {name_of(request)}.</p>")
@@ -32,7 +33,7 @@ def home(request: Request) -> Response:
 @login_required(redirect_url=LOGIN)
 @wsgify
 def members(request: Request) -> Response:
-    """Only for those who are logged in; others are sent to the login page and back."""
+    """Only for logged-in users; others are redirected to the login page, and back afterwards."""
     joined = request.user.created_at.strftime("%d %B %Y")
     return page(request, "Members", f"<p>{name_of(request)}, a member since {joined}.</p>")
 
@@ -40,26 +41,26 @@ def members(request: Request) -> Response:
 @permission_required("reports.publish", redirect_url=LOGIN)
 @wsgify
 def reports(request: Request) -> Response:
-    """Only for holders of a permission, and superusers: others get a 403."""
-    return page(request, "Reports", f"<p>{name_of(request)}, you may publish reports.</p>")
+    """Only for users with the permission, and superusers; others get a 403."""
+    return page(request, "Reports", f"<p>{name_of(request)}, you can publish reports.</p>")
 
 
 @login_required(redirect_url=LOGIN)
 @wsgify
 def staff(request: Request) -> Response:
-    """A rule of one's own, on what the user is."""
+    """Only for staff: a rule of the view's own, which checks a field of the user."""
     if not request.user.is_staff:
-        return page(request, "Staff", "<p>Only staff may open this page.</p>", status=403)
+        return page(request, "Staff", "<p>Only staff can open this page.</p>", status=403)
     return page(request, "Staff", f"<p>{name_of(request)}, you belong to the staff.</p>")
 
 
 @wsgify
 def not_found(request: Request) -> Response:
-    """Answer for every other address."""
+    """Answer requests for all other paths."""
     return page(request, "Not found", "<p>There is no such page.</p>", status=404)
 
 
-# The site: which path is answered by which view. No framework is needed, and any would do.
+# The site: the view for each path. wsgiauth needs no framework, and works with any.
 
 VIEWS = {"/": home, "/members": members, "/reports": reports, "/staff": staff}
 
@@ -71,7 +72,7 @@ def site(environ, start_response):
 
 
 def name_of(request: Request) -> str:
-    """Return the user's name, ready for HTML."""
+    """Return the username, escaped for HTML."""
     return f"<strong>{escape(request.user.username)}</strong>"
 
 
@@ -123,17 +124,17 @@ PAGE = """<!doctype html>
 """
 
 
-# The one line that matters: `AuthMiddleware(site, settings)`. Settings come from the process
-# environment; a real site has a SECRET_KEY there, and refuses to start without one.
+# `AuthMiddleware(site, settings)` adds accounts to the site. Settings come from the process
+# environment. A real site must set SECRET_KEY there, and does not start without it.
 
 
-logging.basicConfig(level=logging.INFO)  # shows who logs in, who fails to, and why
+logging.basicConfig(level=logging.INFO)  # shows successful and failed logins, with the reason
 
 SECRET_KEY = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(48)
 
 if not os.environ.get("SECRET_KEY"):
     print(
-        "SECRET_KEY is not set: using a random one, so all logins end with this run.",
+        "SECRET_KEY is not set: using a random key, so all sessions end when this process ends.",
         file=sys.stderr,
     )
 

@@ -544,12 +544,12 @@ def test_a_database_that_fails_between_identification_and_guard_is_a_503(
     ["", "publish", "reports.", ".publish", "a.b.c", "a b.c", "a.b\n", "ä.b", "x." + "y" * 99, 5],
 )
 def test_a_permission_of_another_form_is_refused_when_decorating(permission):
-    with pytest.raises(ValueError, match="a permission is written"):
+    with pytest.raises(ValueError, match="a permission must have the form"):
         permission_required(permission)
 
 
 def test_a_permission_guard_without_its_permission_is_refused_when_decorating():
-    with pytest.raises(ValueError, match="a permission is written"):
+    with pytest.raises(ValueError, match="a permission must have the form"):
         permission_required(echo)
 
 

@@ -51,7 +51,7 @@ def test_a_member_is_sent_to_log_in_and_back(visitor, ada):
 def test_reports_need_a_permission(visitor, ada):
     assert log_in(visitor, "/reports").status_int == 403
     ada.grant("reports.publish")
-    assert "you may publish reports" in visitor.get("/reports")
+    assert "you can publish reports" in visitor.get("/reports")
 
 
 def test_the_staff_page_is_for_staff(visitor, ada):
@@ -80,7 +80,7 @@ def test_without_a_key_it_makes_one_and_says_so(monkeypatch, capsys, settings, k
         monkeypatch.setenv("SECRET_KEY", key)
     importlib.import_module("sample_wsgi")
     assert capsys.readouterr().err == (
-        "SECRET_KEY is not set: using a random one, so all logins end with this run.\n"
+        "SECRET_KEY is not set: using a random key, so all sessions end when this process ends.\n"
     )
 
 

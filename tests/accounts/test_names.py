@@ -207,7 +207,7 @@ def test_a_ligature_that_hides_spaces_is_refused():
 
 @pytest.mark.promise(10)
 def test_a_very_long_name_is_refused_by_its_length():
-    assert names.username_problem("a" * 16384) == "A username has at most 150 characters."
+    assert names.username_problem("a" * 16384) == "A username must have at most 150 characters."
 
 
 def test_the_messages_of_several_fields_come_by_field():

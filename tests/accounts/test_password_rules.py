@@ -50,7 +50,7 @@ def test_what_bcrypt_cannot_represent_is_no_new_password(password, remains, reas
     ],
 )
 def test_the_length_of_a_password_is_counted_in_characters(password, min_length, is_accepted):
-    refusal = f"A password has at least {min_length} characters."
+    refusal = f"A password must have at least {min_length} characters."
     expected = None if is_accepted else refusal
     assert PasswordRules(min_length=min_length).problem(password) == expected
 

@@ -97,8 +97,8 @@ def test_createuser_makes_no_administrator(wsgiauth, options, is_staff):
 @pytest.mark.parametrize(
     ("stdin", "reason"),
     [
-        pytest.param("short\n", "A password has at least 8 characters.", id="short"),
-        pytest.param("", "the input ended too early", id="none"),
+        pytest.param("short\n", "A password must have at least 8 characters.", id="short"),
+        pytest.param("", "unexpected end of input", id="none"),
     ],
 )
 def test_a_password_that_breaks_a_rule_is_refused(wsgiauth, stdin, reason):
@@ -117,7 +117,7 @@ def test_a_taken_name_is_refused(wsgiauth, person):
 def test_a_script_is_not_asked_for_what_it_left_out(wsgiauth):
     status, _, errors = wsgiauth("createuser")
     assert status == 1
-    assert errors.endswith("so give --username, --email and --password-stdin\n")
+    assert errors.endswith("give --username, --email and --password-stdin\n")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_script_is_not_asked_for_what_it_left_out(wsgiauth):
     ],
 )
 def test_a_script_is_told_the_options_that_its_command_lacks(wsgiauth, person, argv, missing):
-    reason = f"wsgiauth: standard input is not a terminal, so give {missing}\n"
+    reason = f"wsgiauth: standard input is not a terminal: give {missing}\n"
     assert wsgiauth(*argv, stdin="four other words\n") == (1, "", reason)
 
 
@@ -148,7 +148,7 @@ def test_a_malformed_name_does_not_hide_that_the_other_is_taken(
     names = ("--username", username, "--email", email, "--password-stdin")
     status, _, errors = wsgiauth("createuser", *names, stdin="short\n")
     assert (status, errors.startswith(f"wsgiauth: {messages}")) == (1, True)
-    assert errors.endswith("A password has at least 8 characters.\n")
+    assert errors.endswith("A password must have at least 8 characters.\n")
 
 
 def test_changepassword_ends_all_sessions(wsgiauth, person, bearer, settings):
@@ -494,7 +494,7 @@ def test_check_says_that_a_start_would_create_the_file(wsgiauth, monkeypatch, tm
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
     status, output, _ = wsgiauth("check")
     assert status == 0
-    assert f"note: There is no {path}: the next start will create it.\n" in output
+    assert f"note: {path} does not exist: the next start will create it.\n" in output
     assert not path.exists()
 
 
@@ -502,7 +502,10 @@ def test_check_refuses_a_folder_that_does_not_exist(wsgiauth, monkeypatch, tmp_p
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/no/accounts.db")
     status, _, complaint = wsgiauth("check")
-    assert (status, complaint) == (1, f"wsgiauth: DATABASE_URL: there is no folder {tmp_path}/no\n")
+    assert (status, complaint) == (
+        1,
+        f"wsgiauth: DATABASE_URL: the folder {tmp_path}/no does not exist\n",
+    )
 
 
 @pytest.mark.parametrize("command", ["users", "purge", "logout ada", "grant ada a.b"])
@@ -511,7 +514,7 @@ def test_a_file_that_is_not_there_is_not_made_by_the_way(command, wsgiauth, monk
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
     status, _, complaint = wsgiauth(*command.split())
-    assert (status, complaint.partition(": set")[0]) == (1, f"wsgiauth: there is no {path}")
+    assert (status, complaint.partition(": set")[0]) == (1, f"wsgiauth: {path} does not exist")
     assert not path.exists()
     wsgiauth("migrate")
     assert wsgiauth("users")[0] == 0
@@ -541,7 +544,7 @@ def test_check_changes_nothing_in_a_file_whose_schema_is_behind(
     database.connect()  # the site is running
     status, output, _ = wsgiauth("check")
     assert status == 0
-    assert "note: The schema lacks 9999_more: the next start will apply it.\n" in output
+    assert "note: Migrations to apply: 9999_more. The next start will do so.\n" in output
     database.close()
     assert file.read_bytes() == before
     with closing(sqlite3.connect(file)) as opened:
@@ -554,7 +557,7 @@ def test_check_changes_nothing_in_a_new_file(wsgiauth, monkeypatch, tmp_path):
     file.touch(mode=0o600)
     status, output, _ = wsgiauth("check", "--database", f"sqlite:///{file}")
     assert status == 0
-    assert "note: The schema lacks 0001_users_sessions_permissions, " in output
+    assert "note: Migrations to apply: 0001_users_sessions_permissions, " in output
     assert file.read_bytes() == b""
 
 
@@ -649,7 +652,7 @@ def test_a_mistyped_command_gets_a_suggestion(capsys, mistyped, suggestion):
 
 def test_an_option_before_the_command_is_explained(capsys):
     status, _, errors = printed(capsys, "--database", "sqlite:///accounts.db", "users")
-    complaint = "wsgiauth: error: --database stands after the command\n"
+    complaint = "wsgiauth: error: --database must follow the command\n"
     assert (status, errors.endswith(complaint)) == (2, True)
 
 
@@ -711,7 +714,7 @@ def test_a_script_gives_the_url_and_then_the_password(wsgiauth, monkeypatch, set
 
 
 def test_standard_input_without_a_url_is_refused(wsgiauth):
-    refused = (1, "", "wsgiauth: the input ended too early\n")
+    refused = (1, "", "wsgiauth: unexpected end of input\n")
     assert wsgiauth("users", "--database", "-") == refused
     with pytest.raises(SystemExit):
         wsgiauth("users", "--database", "-", stdin="\n")

@@ -90,14 +90,14 @@ def test_a_lower_cost_is_replaced_at_the_next_login(import_accounts, folder):
         (account("grace hopper"), "cannot contain spaces"),
         (account("grace@example.org"), "cannot contain @"),
         (account("g" * 151), "at most 150 characters"),
-        (account("grace", permissions=["polls.add choice"]), "a permission is written"),
+        (account("grace", permissions=["polls.add choice"]), "a permission must have the form"),
     ],
 )
 def test_who_cannot_come_is_named_and_the_others_come(refused, why, import_accounts, capsys):
     import_accounts([account("ada"), refused, account("linus")])
     printed = capsys.readouterr().out
-    assert re.match(rf"'{refused['username']}' was left out: .*{why}", printed)
-    assert printed.endswith("Created 2; there already: 0.\n")
+    assert re.match(rf"'{refused['username']}' was not imported: .*{why}", printed)
+    assert printed.endswith("Created: 2; already existed: 0.\n")
     assert [user.username for user in User.objects.all()] == ["ada", "linus"]
 
 
@@ -114,7 +114,7 @@ def test_who_is_there_is_left_alone(import_accounts, accounts, capsys):
     ada.is_staff = True
     ada.save()
     import_accounts([account("ada", permissions=["polls.add_choice"]), account("grace")])
-    assert capsys.readouterr().out.endswith("Created 1; there already: 1.\n")
+    assert capsys.readouterr().out.endswith("Created: 1; already existed: 1.\n")
     ada = User.objects.get(username="ada")
     assert (ada.is_staff, ada.permissions) == (True, frozenset())
 
@@ -143,12 +143,11 @@ def old(folder, run):
 def again(output):
     """Return what the second run of an import prints, after the first has printed `output`."""
     *lines, last = output.splitlines()
-    created = re.fullmatch(r"Created (\d+); there already: 0\.", last)[1]
+    created = re.fullmatch(r"Created: (\d+); already existed: 0\.", last)[1]
     said = [
-        line.replace("needs a new password", "is there already, with another hash")
-        for line in lines
+        line.replace("needs a new password", "already exists with another hash") for line in lines
     ]
-    return "\n".join([*said, f"Created 0; there already: {created}.", ""])
+    return "\n".join([*said, f"Created: 0; already existed: {created}.", ""])
 
 
 def test_users_of_flask_login_come_with_their_passwords(old, run, accounts):
@@ -238,7 +237,7 @@ def test_the_old_login_carries_passwords_over(
     carry_over("grace", "ada@example.org", "what the other types")
     carry_over("dorothy", "dorothy@example.org", 73 * "x")
     assert [record.getMessage().partition(":")[0] for record in caplog.records[-3:]] == [
-        "'ADA' has the name of another",
+        "'ADA' has the name of another user",
         "'grace' was not carried over",
         "'dorothy' was not carried over",
     ]

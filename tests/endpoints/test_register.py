@@ -219,7 +219,7 @@ def test_a_form_that_breaks_rules_is_shown_again_without_the_password(client):
     refused.mustcontain(
         "A username cannot contain spaces or invisible characters.",
         "Enter an e-mail address such as ada@example.org.",
-        "A password has at least 8 characters.",
+        "A password must have at least 8 characters.",
         no=["7 chars"],
     )
 

@@ -63,7 +63,7 @@ def test_the_last_line_may_lack_its_end(tmp_path):
 
 
 IN_ORDER = sorted(random_lines(1000))
-FORM, ORDER = "has a line of another form", "is not sorted by the hash"
+FORM, ORDER = "has a line in another format", "is not sorted by the hash"
 
 
 @pytest.mark.promise(29)
@@ -92,9 +92,9 @@ def test_a_file_of_another_form_is_refused(tmp_path, lines, problem):
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        pytest.param("nothing.txt", "does not exist or is no file", id="missing"),
-        pytest.param(".", "does not exist or is no file", id="folder"),
-        pytest.param("nul\0", "does not exist or is no file", id="NUL"),
+        pytest.param("nothing.txt", "does not exist or is not a file", id="missing"),
+        pytest.param(".", "does not exist or is not a file", id="folder"),
+        pytest.param("nul\0", "does not exist or is not a file", id="NUL"),
         pytest.param("x" * 5000, "cannot be read: File name too long", id="name too long"),
     ],
 )

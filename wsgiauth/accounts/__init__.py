@@ -1,7 +1,7 @@
-"""Making, changing, listing and deleting accounts: the one way in for HTTP and the command line.
+"""Create, change, list and delete accounts: what HTTP and the command line call.
 
-Code may also take `User.objects`, which holds the rules for names but sees only the hash of a
-password, and does not protect the last superuser.
+Application code can also use `User.objects`. It applies the rules for names, but it receives only
+the hash of a password, and it does not protect the last superuser.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from wsgiauth.exceptions import LastSuperuserError, ValidationError
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context, database
 
-PAGE = 500  # users read at once
+PAGE = 500  # users per query
 
 _Result = TypeVar("_Result")
 
@@ -29,26 +29,26 @@ def create_user(
     is_staff: bool = False,
     is_superuser: bool = False,
 ) -> User:
-    """Create a user, rights and all, in one transaction, and return it.
+    """Create a user with all fields in one transaction, and return it.
 
     Args:
-        username: As the user writes it.
-        email: Likewise.
-        password: As typed; only its hash is kept.
-        settings: `BCRYPT_ROUNDS`, and the rules for passwords.
-        is_staff: Whether the user may enter the application's administration.
-        is_superuser: Whether the user holds every permission.
+        username: As typed.
+        email: As typed.
+        password: As typed; only its hash is stored.
+        settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
+        is_staff: Whether the user can use the application's administration pages.
+        is_superuser: Whether the user has every permission.
 
     Raises:
-        ValidationError: A rule is broken; `errors` holds every field's messages, those about
-            taken names included.
+        ValidationError: A rule is broken; `errors` holds the messages of every field, including
+            those about taken names.
         RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
-        TakenError: The username or e-mail is another user's, and no rule is broken.
+        TakenError: Another user has the username or e-mail address; no rule is broken.
         peewee.DatabaseError: The database failed.
     """
     errors = account_errors(username, email, password, settings=settings)
-    # Looked up before the hash is computed, which costs a thousand times more. When two processes
-    # look at once, the constraint decides.
+    # Check before hashing, which costs a thousand times more. If two processes check at the same
+    # time, the unique constraint decides.
     refuse_names({"username": username, "email": email}, errors)
     return User.objects.create(
         username=username,
@@ -62,9 +62,9 @@ def create_user(
 def account_errors(
     username: str, email: str, password: str, *, settings: Settings
 ) -> dict[str, list[str]]:
-    """Return the rules that a new account breaks, as messages by field.
+    """Return a message for each rule that a new account breaks, by field.
 
-    Needs neither the database nor a hash.
+    Neither reads the database nor computes a hash.
 
     Raises:
         RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
@@ -79,12 +79,12 @@ def account_errors(
 
 
 def change_password(user: User, password: str, *, settings: Settings) -> None:
-    """Give `user` another password and end all of the user's sessions.
+    """Set a new password for `user` and end all of the user's sessions.
 
     Args:
-        user: Whose password it is.
-        password: The new one, as typed.
-        settings: `BCRYPT_ROUNDS`, and the rules for passwords.
+        user: The user whose password changes.
+        password: The new password, as typed.
+        settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
 
     Raises:
         ValidationError: A rule is broken.
@@ -111,16 +111,16 @@ def update_user(
     """Change the given fields of `user`, all or none; None leaves a field as it is.
 
     Args:
-        user: Who is changed; the object has the new values afterwards.
-        username, email: As the user writes them.
+        user: The user to change; the object has the new values afterwards.
+        username, email: As typed.
         is_active: False also ends all of the user's sessions.
         is_staff, is_superuser: See `User`.
 
     Raises:
         ValidationError: A name breaks a rule.
-        TakenError: A name is another user's.
+        TakenError: Another user has the name.
         LastSuperuserError: The last active superuser would be demoted or deactivated.
-        User.DoesNotExist: The user was deleted meanwhile.
+        User.DoesNotExist: The user has been deleted.
         peewee.DatabaseError: The database failed.
     """
     fields = {
@@ -141,48 +141,48 @@ def update_user(
 
 
 def delete_user(user: User) -> None:
-    """Delete `user`, with sessions and permissions.
+    """Delete `user` with all sessions and permissions.
 
     Raises:
-        LastSuperuserError: It is the last active superuser.
-        User.DoesNotExist: The user was deleted meanwhile.
+        LastSuperuserError: `user` is the last active superuser.
+        User.DoesNotExist: The user has been deleted.
         peewee.DatabaseError: The database failed.
     """
     _change_locked(user, user.delete_instance, is_removal=True)
 
 
 def find_user(name: str) -> User | None:
-    """Return the user whose username or e-mail this is, in any letter case, or None.
+    """Return the user with this username or e-mail address, in any letter case, or None.
 
-    A username has no `@` and an e-mail has one, so that a name can only be either.
+    An e-mail address contains an `@` and a username does not, so a name matches at most one user.
 
     Raises:
         peewee.DatabaseError: The database failed.
     """
-    # New usernames cannot begin with a dash; those of older accounts are still found.
+    # New usernames cannot begin with a dash, but older accounts may have such names.
     if names.username_problem(name) in (None, names.LEADING_DASH):
         return User.get_or_none(User.username_key == names.key(name))
     if names.email_problem(name) is None:
         return User.get_or_none(User.email_key == names.key(name))
-    return None  # what no user can be called is not asked of the database
+    return None  # no account can have this name
 
 
 def user_pages(
     prefix: str = "", *, limit: int | None = None
 ) -> Iterator[list[tuple[User, list[str]]]]:
-    """Yield users with their sorted permissions, the oldest account first, a page at a time.
+    """Yield pages of users with their sorted permissions, the oldest account first.
 
-    Two queries a page; memory does not grow with the number of users.
+    Each page takes two queries. Memory does not grow with the number of users.
 
     Args:
         prefix: Only users whose username or e-mail address begins with it, in any letter case.
-        limit: At most so many users.
+        limit: The maximum number of users.
 
     Raises:
         peewee.DatabaseError: The database failed.
     """
     if len(prefix) > names.EMAIL_MAX_LENGTH or not prefix.isprintable():
-        return  # no name begins so
+        return  # no name can begin with this prefix
     beginning = names.key(prefix)
     query = User.select().order_by(User.id)
     if beginning:
@@ -211,11 +211,12 @@ def _permissions_by_user(user_ids: list[int]) -> dict[int, list[str]]:
 
 
 def _change_locked(user: User, change: Callable[[], _Result], *, is_removal: bool) -> _Result:
-    """Call `change` in a transaction that holds the user's row and leaves an active superuser.
+    """Call `change` in a transaction that locks the user's row and keeps one active superuser.
 
-    The last two superusers could each be removed by a process that sees the other one. Therefore
-    the row of another superuser is locked together with the user's: one of the two processes waits
-    and then sees what the other one has done. SQLite's transactions exclude each other anyway.
+    Without a lock, two processes could each remove one of the last two superusers, because each
+    still sees the other superuser. Therefore the transaction also locks the row of another
+    superuser, the witness: the second process waits, and then sees the first one's change.
+    SQLite's write transactions exclude each other anyway.
     """
     witness_id: int | None = None
     seen = [user.id]
@@ -227,8 +228,8 @@ def _change_locked(user: User, change: Callable[[], _Result], *, is_removal: boo
                     raise User.DoesNotExist
                 if not is_removal or not locked[user.id] or locked.get(witness_id):
                     return change()
-            # Found outside the transaction: MariaDB fails one that waits for a row which has
-            # changed since it first read. No witness is asked twice, so that the loop ends.
+            # Query outside the transaction: MariaDB aborts a transaction that waits for a row
+            # which has changed since its first read. Each witness is tried once, so the loop ends.
             another = User.select(User.id).where(
                 User.is_superuser, User.is_active, User.id.not_in(seen)
             )
@@ -239,7 +240,7 @@ def _change_locked(user: User, change: Callable[[], _Result], *, is_removal: boo
 
 
 def _lock(user_ids: list[int]) -> dict[int | None, bool]:
-    """Lock users, in one order to prevent deadlocks; return whether each is an active superuser."""
+    """Lock users in id order, to prevent deadlocks; return which are active superusers."""
     rows = User.select(User.id, User.is_active, User.is_superuser).where(User.id.in_(user_ids))
     rows = rows.order_by(User.id)
     if database.for_update:

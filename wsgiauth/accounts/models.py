@@ -1,6 +1,6 @@
-"""What is stored: users, their logins and their permissions, as Peewee models.
+"""The Peewee models: users, their sessions and their permissions.
 
-The rules for names live in `names`; saving a user applies them, whoever saves.
+`User.save` applies the rules for names, which are in `names`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,24 +20,24 @@ from wsgiauth.storage.columns import BcryptHashField, UTCDateTimeField, as_utc, 
 class _Model(peewee.Model):
     class Meta:
         database = database
-        only_save_dirty = True  # saving an old copy must not undo what others changed since
+        only_save_dirty = True  # saving a stale object must not undo later changes
 
 
 class User(_Model):
     """A person's account.
 
-    Saving keeps the rules for names and ends the sessions that a change must end. Peewee's bulk
-    `User.update(...)` and `User.insert(...)` go past both.
+    Saving applies the rules for names, and ends sessions if the change requires it. Peewee's bulk
+    `User.update(...)` and `User.insert(...)` do neither.
 
     Attributes:
-        username: Unique without regard to letter case or compatibility forms; shown as written.
-        email: Likewise.
-        hashed_password: A bcrypt hash. Saving another one ends all of the user's sessions.
-        is_active: Whether the user can log in. An inactive user is nobody: saving False ends all
-            of the user's sessions.
-        is_staff: Whether the user may enter the application's administration.
-        is_superuser: Whether the user holds every permission.
-        created_at: When the account was made (UTC).
+        username: Unique without regard to letter case or compatibility forms; shown as typed.
+        email: Unique in the same way; shown as typed.
+        hashed_password: A bcrypt hash. Saving a new one ends all of the user's sessions.
+        is_active: Whether the user can log in. Saving False ends all of the user's sessions;
+            requests of an inactive user are anonymous.
+        is_staff: Whether the user can use the application's administration pages.
+        is_superuser: Whether the user has every permission.
+        created_at: When the account was created (UTC).
     """
 
     objects: ClassVar["UserObjects[User]"]
@@ -57,8 +57,8 @@ class User(_Model):
     class Meta:
         table_name = "wsgiauth_user"
 
-    # The database that the user was read from. Wherever the object is carried, into a thread or
-    # into the request of another site in the same process, it speaks to that one.
+    # The database that the user was read from. The object keeps using it when it is passed to
+    # another thread, or to a request of another site in the same process.
     origin: peewee.Database | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -76,7 +76,7 @@ class User(_Model):
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> "User":
-        """Return the user of a row of `User.select(*CALLER)`, without Peewee's detours."""
+        """Return the user of a row of `User.select(*CALLER)`, without Peewee's overhead."""
         user: Any = cls.__new__(cls)
         number, username, email, hashed, is_active, is_staff, is_superuser, created_at = row
         user.__data__ = {
@@ -84,7 +84,7 @@ class User(_Model):
             "username": username,
             "email": email,
             "hashed_password": hashed,
-            "is_active": bool(is_active),  # SQLite has numbers only
+            "is_active": bool(is_active),  # SQLite stores booleans as numbers
             "is_staff": bool(is_staff),
             "is_superuser": bool(is_superuser),
             "created_at": as_utc(created_at),
@@ -96,13 +96,13 @@ class User(_Model):
         return made
 
     def save(self, force_insert: bool = False, only: Any = None) -> int | bool:
-        """Write what was changed; one transaction, with the sessions that the change ends.
+        """Write the changed fields, and end sessions if necessary, in one transaction.
 
         The arguments are those of Peewee's `Model.save`.
 
         Raises:
-            ValidationError: A name breaks a rule; `errors` also says which other name is taken.
-            TakenError: A name is another user's, and no rule is broken.
+            ValidationError: A name breaks a rule; `errors` also reports a taken name.
+            TakenError: Another user has the name; no rule is broken.
             ValueError: `hashed_password` is not a bcrypt hash.
             peewee.DatabaseError: The database failed.
         """
@@ -113,25 +113,25 @@ class User(_Model):
         self._check_names(changed)
         is_new = force_insert or self.id is None
         try:
-            with self._at_home(), database.atomic():
+            with self._using_origin(), database.atomic():
                 saved = super().save(force_insert, only)
-                # After the UPDATE, whose row lock makes a login under way wait: see
+                # Delete after the UPDATE, because its row lock makes a concurrent login wait: see
                 # `sessions.start`.
                 if not is_new and ("hashed_password" in changed or not self.is_active):
                     Session.delete().where(Session.user == self.id).execute()
         except peewee.IntegrityError:
-            with self._at_home():
+            with self._using_origin():
                 written = {"username": self.username, "email": self.email}
                 refuse_names(written, {}, owner_id=self.id)
-            raise  # another constraint, or a name that has become free again
-        if saved:  # or the user is gone by now
-            with self._at_home():
+            raise  # another constraint, or the name is no longer taken
+        if saved:  # otherwise the user has been deleted
+            with self._using_origin():
                 self._report(changed, is_new=is_new)
         return saved
 
     def delete_instance(self, *args: Any, **kwargs: Any) -> int:
-        """Delete the user, with sessions and permissions."""
-        with self._at_home():
+        """Delete the user with all sessions and permissions."""
+        with self._using_origin():
             deleted: int = super().delete_instance(*args, **kwargs)
             if deleted:
                 events.emit("user_deleted", user_id=self.id)
@@ -139,20 +139,20 @@ class User(_Model):
 
     @property
     def permissions(self) -> frozenset[str]:
-        """The permissions granted to this user, read from the database each time.
+        """The permissions granted to this user, read from the database on each access.
 
-        A superuser holds all others as well, without their being listed here.
+        A superuser has every permission, but only the granted ones are listed here.
         """
-        with self._at_home():
+        with self._using_origin():
             return frozenset(name for (name,) in _PERMISSIONS_OF.fetchall(self.id))
 
     def has_permission(self, permission: str) -> bool:
-        """Return whether the user may do what `permission` (`<app>.<action>`) names.
+        """Return whether the user has `permission`, which has the form `<app>.<action>`.
 
-        A superuser may do everything, an inactive user nothing.
+        An active superuser has every permission; an inactive user has none.
 
         Raises:
-            ValueError: `permission` is not of that form.
+            ValueError: `permission` has another form.
             peewee.DatabaseError: The database failed.
         """
         names.check_permission(permission)
@@ -161,42 +161,42 @@ class User(_Model):
         return self.is_superuser or permission in self.permissions
 
     def grant(self, *permissions: str) -> None:
-        """Give permissions, all or none; what the user has already is left as it is.
+        """Grant all given permissions or none; those already granted are left unchanged.
 
         Raises:
-            ValueError: One is not of the form `<app>.<action>`.
-            User.DoesNotExist: The user is not, or no longer, in the database.
+            ValueError: A permission does not have the form `<app>.<action>`.
+            User.DoesNotExist: The user is not in the database.
             peewee.DatabaseError: The database failed.
         """
         rows = [
             {"user": self.id, "name": names.check_permission(permission)}
             for permission in permissions
         ]
-        with self._at_home():
+        with self._using_origin():
             with database.atomic():
-                # MariaDB's way to ignore what is there already ignores that the user is not, too.
+                # MariaDB's INSERT IGNORE would also ignore that the user does not exist.
                 User.get_by_id(self.id)
                 if rows:
                     Permission.insert_many(rows).on_conflict_ignore().execute()
             self._report_rights("granted", permissions)
 
     def revoke(self, *permissions: str) -> None:
-        """Take permissions away, all or none; what the user does not have is left as it is.
+        """Revoke all given permissions or none; those not granted are ignored.
 
         Raises:
-            ValueError: One is not of the form `<app>.<action>`.
+            ValueError: A permission does not have the form `<app>.<action>`.
             peewee.DatabaseError: The database failed.
         """
         taken = [names.check_permission(permission) for permission in permissions]
-        with self._at_home():
+        with self._using_origin():
             with database.atomic():
                 Permission.delete().where(
                     Permission.user == self.id, Permission.name.in_(taken)
                 ).execute()
             self._report_rights("revoked", permissions)
 
-    def _at_home(self) -> AbstractContextManager[None]:
-        # Named in every case: in a thread that has no context, events would find no subscribers.
+    def _using_origin(self) -> AbstractContextManager[None]:
+        # Always set a database: in a thread without a context, events would find no subscribers.
         return context.using(self.origin or storage.current())
 
     def _check_names(self, changed: set[str]) -> None:
@@ -205,7 +205,7 @@ class User(_Model):
         }
         errors = names.name_errors(written)
         if errors:
-            with self._at_home():
+            with self._using_origin():
                 refuse_names(written, errors, owner_id=self.id)
         for name, value in written.items():
             setattr(self, f"{name}_key", names.key(value))
@@ -228,12 +228,12 @@ class User(_Model):
 
 
 class Session(_Model):
-    """A login. While its row exists, its token works.
+    """A login. Its token is valid only while this row exists.
 
     Attributes:
         id: Random; the token's `jti` claim (RFC 7519 section 4.1.7).
-        user: Whose login it is.
-        created_at: When it began (UTC).
+        user: The user who logged in.
+        created_at: When the session began (UTC).
         expires_at: When it ends, in seconds since the epoch; the token's `exp` claim.
     """
 
@@ -247,7 +247,7 @@ class Session(_Model):
 
 
 class Permission(_Model):
-    """One permission, `<app>.<action>`, that one user holds."""
+    """A permission, `<app>.<action>`, that is granted to one user."""
 
     user_id: int
     user = peewee.ForeignKeyField(User, on_delete="CASCADE")
@@ -260,7 +260,7 @@ class Permission(_Model):
 
 User.objects = UserObjects(User)
 
-# What a request wants to know of its caller: all but the keys, by which users are looked up.
+# The columns that a request needs: all but the keys, which are only for look-ups.
 CALLER = (
     User.id,
     User.username,
@@ -280,16 +280,16 @@ _PERMISSIONS_OF = Statement(lambda: Permission.select(Permission.name).where(Per
 def refuse_names(
     written: Mapping[str, str], errors: Mapping[str, list[str]], *, owner_id: int | None = None
 ) -> None:
-    """Raise if a rule is broken or a name is taken, with the messages about both.
+    """Raise an error if a rule is broken or a name is taken; it reports both.
 
     Args:
         written: A username, an e-mail address or both, by field.
         errors: Messages about broken rules, by field. A name in it is not looked up.
-        owner_id: The id of the user to whom the names may belong.
+        owner_id: The id of the user who is allowed to have the names.
 
     Raises:
         ValidationError: There are `errors`.
-        TakenError: A name is another user's, in any letter case, and there are no `errors`.
+        TakenError: Another user has a name, in any letter case, and there are no `errors`.
         peewee.DatabaseError: The database failed.
     """
     others = User.select().where(User.id != (owner_id or 0))
@@ -301,4 +301,4 @@ def refuse_names(
     if errors:
         raise ValidationError({**taken, **errors})
     if taken:
-        raise TakenError(taken) from None  # the database's error, if any, repeats the row
+        raise TakenError(taken) from None  # the database's error may contain the row

@@ -1,4 +1,4 @@
-"""`User.objects`: the door to users for whoever writes code."""
+"""`User.objects`: how application code creates and finds users."""
 
 from typing import Any, Generic, TypeVar
 
@@ -8,7 +8,7 @@ _User = TypeVar("_User", bound=peewee.Model)
 
 
 class UserObjects(Generic[_User]):
-    """`User.objects`: creating and finding users.
+    """Create and find users, as `User.objects`.
 
     Args:
         model: `User`.
@@ -30,14 +30,14 @@ class UserObjects(Generic[_User]):
         """Insert a user and return it.
 
         Args:
-            username: Shown as written; unique without regard to letter case.
-            email: Likewise.
-            hashed_password: What `hash_password` returned.
+            username: As typed; unique without regard to letter case.
+            email: As typed; unique without regard to letter case.
+            hashed_password: A hash that `hash_password` returned.
             is_active, is_staff, is_superuser: See `User`.
 
         Raises:
-            ValidationError: A name breaks a rule; `errors` says which and how.
-            TakenError: A name is another user's.
+            ValidationError: A name breaks a rule; `errors` holds the messages by field.
+            TakenError: Another user has the name.
             ValueError: `hashed_password` is not a bcrypt hash.
             peewee.DatabaseError: The database failed.
         """
@@ -51,15 +51,15 @@ class UserObjects(Generic[_User]):
         )
 
     def get(self, *query: Any, **filters: Any) -> _User:
-        """Return the user that matches; the first, where several do.
+        """Return the first user that matches.
 
         Raises:
-            User.DoesNotExist: Nobody does.
+            User.DoesNotExist: No user matches.
         """
         return self._model.get(*query, **filters)
 
     def get_or_none(self, *query: Any, **filters: Any) -> _User | None:
-        """Return the user that matches, or None."""
+        """Return the first user that matches, or None."""
         return self._model.get_or_none(*query, **filters)
 
     def filter(self, *query: Any, **filters: Any) -> "peewee.ModelSelect[_User]":
@@ -71,5 +71,5 @@ class UserObjects(Generic[_User]):
         return self._model.select().order_by(self._model._meta.primary_key)
 
     def count(self) -> int:
-        """Return how many users there are."""
+        """Return the number of users."""
         return self._model.select().count()

@@ -1,4 +1,4 @@
-"""What a new password must be: the same rules for HTTP, the command line and code.
+"""The rules for new passwords, which HTTP, the command line and `create_user` apply.
 
 Sources: NIST SP 800-63B-4 section 3.1.1.2; OWASP ASVS 5.0 section 6.2.
 """
@@ -22,8 +22,8 @@ MIN_LENGTH = 8  # characters: ASVS 6.2.1
 MAX_BYTES = 72  # bcrypt reads no further
 
 _RETRY_AFTER = 60  # seconds
-_LONGEST_OF_RUNS = 11  # characters, each run counted as one; more are a password of their own
-_MOST_ADDED = 6  # characters; to a longer word, as many as it has
+_LONGEST_OF_RUNS = 11  # characters, each run counted as one; a longer password is strong enough
+_MOST_ADDED = 6  # characters; for a longer word, as many as the word has
 
 logger = logging.getLogger("wsgiauth")
 
@@ -32,14 +32,14 @@ logger = logging.getLogger("wsgiauth")
 class PasswordRules:
     """The rules for new passwords.
 
-    There are no composition rules, and spaces count (ASVS 6.2.5). A password is refused because of
-    what it is, alone or with a few characters added before or after; what merely contains a common
-    password is not.
+    There are no composition rules, and spaces count as characters (ASVS 6.2.5). A common password
+    is refused, also with a few characters before or after it. A longer password that merely
+    contains a common one is accepted.
 
     Attributes:
-        min_length: In characters.
-        words: Names of the site and the like, which no password may be (ASVS 6.1.2).
-        breached: A file of `breached_passwords`, or None.
+        min_length: The minimum length in characters.
+        words: Words such as the site's name, which cannot be passwords (ASVS 6.1.2).
+        breached: The file that `breached_passwords` reads, or None.
     """
 
     min_length: int = MIN_LENGTH
@@ -48,7 +48,7 @@ class PasswordRules:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        """Return the rules that the settings make; SITE_NAME is a word of the site as well."""
+        """Return the rules that the settings define; SITE_NAME is one of the words."""
         site_name = () if settings.SITE_NAME is None else (settings.SITE_NAME,)
         return cls(
             min_length=settings.PASSWORD_MIN_LENGTH,
@@ -59,22 +59,22 @@ class PasswordRules:
     def problem(self, password: str, *, username: str = "", email: str = "") -> str | None:
         """Return why `password` cannot be a new password, as a sentence for a person, or None.
 
-        Costs less than a hundredth of a bcrypt of cost 12, whatever the password is; with
-        `breached`, some thirty small reads more.
+        Takes less than a hundredth of the time of one bcrypt at cost 12, for any password; with
+        `breached`, about thirty small reads in addition.
 
         Args:
             password: As typed.
-            username: The name of the user who is to have the password.
-            email: Likewise.
+            username: The username of the account.
+            email: The e-mail address of the account.
 
         Raises:
-            RetryLaterError: 503: the file of breached passwords cannot be read.
+            RetryLaterError: The file of breached passwords cannot be read (503).
         """
         problem = representation_problem(password)
         if problem is not None:
             return problem
         if len(password) < self.min_length:
-            return f"A password has at least {self.min_length} characters."
+            return f"A password must have at least {self.min_length} characters."
         return self._guess_problem(password, username, email) or self._breach_problem(password)
 
     def _guess_problem(self, password: str, username: str, email: str) -> str | None:
@@ -102,7 +102,7 @@ class PasswordRules:
             if is_breached(password, self.breached):
                 return "This password is known from a data breach; choose another."
         except OSError as error:
-            # An unchecked password would stay for years, so better none is set for some minutes.
+            # An unchecked password could stay for years; a refusal lasts for some minutes.
             logger.error("BREACHED_PASSWORDS cannot be read: %s", error.strerror)
             detail = "New passwords cannot be checked at the moment. Try again in a minute."
             status = HTTPStatus.SERVICE_UNAVAILABLE
@@ -121,21 +121,21 @@ def representation_problem(password: str) -> str | None:
     except UnicodeEncodeError:
         return "A password cannot contain unpaired surrogates."
     if len(encoded) > MAX_BYTES:
-        return f"A password has at most {MAX_BYTES} bytes in UTF-8."
+        return f"A password must have at most {MAX_BYTES} bytes in UTF-8."
     if b"\0" in encoded:
         return "A password cannot contain NUL."
     return None
 
 
 def _keys_of(username: str, email: str) -> set[str]:
-    """Return the folded names of a user, with the e-mail's part before the @."""
-    # No name is longer, and the normal forms of hostile strings take quadratic time.
+    """Return the folded names of a user, and the part of the e-mail address before the @."""
+    # No name is longer, and normalizing a hostile string takes quadratic time.
     username, email = (name[: names.EMAIL_MAX_LENGTH] for name in (username, email))
     return {names.key(name) for name in (username, email, email.partition("@")[0])}
 
 
 def _cores(folded: str) -> Iterator[str]:
-    """Yield `folded`, and what is left of it without some of the non-letters at its ends."""
+    """Yield `folded`, also without some or all of the non-letters at its ends."""
     length = len(folded)
     before = _leading_non_letters(folded)
     after = _leading_non_letters(folded[::-1])

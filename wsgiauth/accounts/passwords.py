@@ -10,21 +10,21 @@ from wsgiauth.storage.columns import BCRYPT_HASH
 
 DEFAULT_ROUNDS = 12
 
-# The salt and digest of a hash whose password nobody knows. With a cost in front it is what the
-# passwords of nobody are compared with.
-_NOBODYS_SALT_AND_DIGEST = "Habn84NOMbJTHnvKyPs8teBdZtUj8DmEjU8y5okYMVrT8f2IEN5Sa"
+# The salt and digest of a dummy hash whose password is unknown. A password is compared with it if
+# there is no user, so that the response time does not show which accounts exist.
+_DUMMY_SALT_AND_DIGEST = "Habn84NOMbJTHnvKyPs8teBdZtUj8DmEjU8y5okYMVrT8f2IEN5Sa"
 
 
 def hash_password(password: str, *, rounds: int = DEFAULT_ROUNDS) -> str:
     """Return the bcrypt hash of `password`, for `User.hashed_password`.
 
-    Only what bcrypt cannot represent is refused here. Whether a password is long or rare enough
-    is for `password_rules`.
+    Refuses only passwords that bcrypt cannot represent. `password_rules` checks the length and
+    whether a password is common.
 
     Args:
-        password: As typed; encoded as UTF-8, in no other way changed.
-        rounds: bcrypt's cost, 4 to 31: the hash takes 2**rounds steps. Give your BCRYPT_ROUNDS
-            where you have changed it.
+        password: As typed; encoded as UTF-8 and otherwise unchanged.
+        rounds: bcrypt's cost, 4 to 31: the hash takes 2**rounds steps. Pass your BCRYPT_ROUNDS if
+            you have changed it.
 
     Raises:
         ValueError: The password is longer than 72 bytes in UTF-8, where bcrypt stops reading, or
@@ -39,24 +39,24 @@ def hash_password(password: str, *, rounds: int = DEFAULT_ROUNDS) -> str:
 def verify_password(
     password: str, hashed_password: str | None, *, rounds: int = DEFAULT_ROUNDS
 ) -> bool:
-    """Return whether `password` is the one that was hashed, at the price of exactly one bcrypt.
+    """Return whether `password` matches the hash; always computes exactly one bcrypt.
 
-    An empty password, one that bcrypt cannot represent, a corrupt hash and no hash at all cost as
-    much as a wrong password does.
+    An empty password, a password that bcrypt cannot represent, a corrupt hash and a missing hash
+    all take as long as a wrong password.
 
-    Not defended: a hash of another cost than `rounds` takes another time, until the user's next
-    login replaces it.
+    Not defended: comparing with a hash whose cost is not `rounds` takes a different time. The
+    user's next successful login replaces such a hash.
 
     Args:
         password: As presented.
-        hashed_password: The user's hash; None where there is no such user.
-        rounds: The cost of a comparison that cannot succeed, 4 to 31.
+        hashed_password: The user's hash, or None if there is no such user.
+        rounds: The cost of the bcrypt if the comparison cannot succeed, 4 to 31.
 
     Raises:
         ValueError: `rounds` is out of range.
     """
     if hashed_password is None or not BCRYPT_HASH.fullmatch(hashed_password):
-        hashed_password, can_match = f"$2b${rounds:02d}${_NOBODYS_SALT_AND_DIGEST}", False
+        hashed_password, can_match = f"$2b${rounds:02d}${_DUMMY_SALT_AND_DIGEST}", False
     else:
         can_match = password != "" and representation_problem(password) is None
     presented = password.encode(errors="replace").replace(b"\0", b"")[:MAX_BYTES]
@@ -64,10 +64,10 @@ def verify_password(
 
 
 def needs_rehash(hashed_password: str, *, rounds: int) -> bool:
-    """Return whether the hash has another cost than `rounds`.
+    """Return whether the cost of the hash differs from `rounds`.
 
-    A higher cost is replaced as well: its comparison takes longer than that of an unknown user,
-    which tells an attacker that the account exists, and each guess occupies a processor for longer
+    A hash of a higher cost is replaced as well. Comparing with it takes longer than for an unknown
+    user, which shows an attacker that the account exists, and each guess takes more processor time
     than the operator chose.
 
     Args:

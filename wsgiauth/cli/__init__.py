@@ -1,6 +1,7 @@
 """The command line: `python -m wsgiauth`, or `wsgiauth`.
 
-Exit status: 0 done, 1 refused (with one line on stderr that says why), 2 wrong usage.
+Exit status: 0 success, 1 refused (one line on stderr gives the reason), 2 wrong usage, 130
+interrupted.
 """
 
 import argparse
@@ -30,7 +31,7 @@ _REFUSALS = (
     ValidationError,
 )
 _USER = "a username or an e-mail address"
-_USUAL_NAMES = {  # of such commands elsewhere
+_USUAL_NAMES = {  # what other programs call these commands
     "adduser": "createuser",
     "delete": "deleteuser",
     "list": "users",
@@ -45,10 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
     Args:
-        argv: The words after the program's name; None for those of the process.
+        argv: The arguments after the program's name; None for those of the process.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a name that the terminal cannot show is escaped
+        if isinstance(stream, io.TextIOWrapper):  # escape what the terminal cannot encode
             stream.reconfigure(errors="backslashreplace")
     arguments = _parser().parse_args(argv)
     run: Callable[[Arguments], None] = arguments.run
@@ -65,9 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except FAILURES as error:
         return _print_refusal(f"the database failed: {reason_of(error)}")
     except EOFError:
-        return _print_refusal("the input ended too early")
+        return _print_refusal("unexpected end of input")
     except BrokenPipeError:
-        # The reader of our output has seen enough. Python would complain once more at exit.
+        # The reader closed the pipe. Without this, Python prints another error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -82,7 +83,7 @@ def _print_refusal(reason: str) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that suggests a command, and shows no password.
+    """A parser that suggests similar commands, and hides passwords in its errors.
 
     Attributes:
         commands: The names of all commands.
@@ -91,7 +92,7 @@ class _Parser(argparse.ArgumentParser):
     commands: Collection[str] = ()
 
     def error(self, message: str) -> NoReturn:
-        """Exit with 2; what stands in the wrong place may be a URL, and in it a password."""
+        """Exit with status 2; hide misplaced arguments, which can contain passwords."""
         unknown = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)
         if unknown:
             message = f"there is no command {unknown[1]!r}"
@@ -99,7 +100,7 @@ class _Parser(argparse.ArgumentParser):
             for similar in usual or difflib.get_close_matches(unknown[1], self.commands, 1):
                 message += f"; did you mean {similar!r}?"
             if "://" in unknown[1]:
-                message = "--database stands after the command"
+                message = "--database must follow the command"
         if message.startswith("unrecognized arguments: "):  # values may be passwords
             options = re.findall(r"(?<!\S)-[\w-]+", message)
             message = f"unrecognized arguments: {' '.join(options) or '***'}"
@@ -111,9 +112,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="wsgiauth",
         description="Manage the users of an application that uses wsgiauth.",
         epilog="Settings come from the process environment, as for the server. SECRET_KEY is only"
-        f" needed by `check`. A USER is {_USER}; one that begins with - stands after --, as in"
-        " `wsgiauth sessions -- -ada@example.org`. Exit status: 0 done, 1 refused, 2 wrong usage,"
-        " 130 interrupted.",
+        f" needed by `check`. A USER is {_USER}; if it begins with -, put -- before it, as in"
+        " `wsgiauth sessions -- -ada@example.org`. Exit status: 0 success, 1 refused, 2 wrong"
+        " usage, 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"wsgiauth {__version__}")
     parser.set_defaults(run=lambda _: parser.print_help(), database=None)
@@ -125,8 +126,8 @@ def _parser() -> argparse.ArgumentParser:
         added.add_argument(
             "--database",
             metavar="URL",
-            help="the database, instead of DATABASE_URL; - reads it from the first line of standard"
-            " input, where other users cannot see its password",
+            help="the URL to use instead of DATABASE_URL; - reads it from the first line of"
+            " standard input, where other users cannot see its password",
         )
         added.set_defaults(run=run, parser=added)
         return added
@@ -136,11 +137,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_permissions(command)
     _add_lists(command)
     command("purge", upkeep.purge, "delete expired sessions and counts of attempts")
-    command("migrate", upkeep.migrate, "bring the database's schema up to date")
+    command("migrate", upkeep.migrate, "create or update the database's tables")
     command("secret", upkeep.print_secret, "print a new SECRET_KEY")
     command(
-        "check", check.check, "validate the environment as the server would, and name the risks"
-    ).add_argument("--strict", action="store_true", help="exit with status 1 on warnings, too")
+        "check", check.check, "validate the settings as the server does, and report risks"
+    ).add_argument("--strict", action="store_true", help="also exit with status 1 on warnings")
     return parser
 
 
@@ -149,7 +150,7 @@ _AddCommand = Callable[[str, Callable[[Arguments], None], str], argparse.Argumen
 
 def _add_creation(command: _AddCommand) -> None:
     for name, kind in (("createsuperuser", "a superuser"), ("createuser", "a user")):
-        added = command(name, accounts.create_user, f"create {kind}; asks for what is not given")
+        added = command(name, accounts.create_user, f"create {kind}; asks for missing values")
         added.add_argument("--username", metavar="NAME", help="unique, without spaces or @")
         added.add_argument("--email", metavar="ADDRESS", help="unique")
         _add_password_option(added)
@@ -164,7 +165,7 @@ def _add_changes(command: _AddCommand) -> None:
     added = command(
         "changepassword",
         accounts.change_password,
-        "give a user another password and end their sessions",
+        "change a user's password and end their sessions",
     )
     _add_user(added)
     _add_password_option(added)
@@ -179,26 +180,26 @@ def _add_changes(command: _AddCommand) -> None:
             help=f"whether the user is {'a ' if flag == 'superuser' else ''}{flag}",
         )
     added = command(
-        "deleteuser", accounts.delete_user, "delete a user, with sessions and permissions"
+        "deleteuser", accounts.delete_user, "delete a user with all sessions and permissions"
     )
     _add_user(added)
-    added.add_argument("--yes", action="store_true", help="do not ask first, for scripts")
-    _add_user(command("activate", accounts.activate, "let a user log in again"))
+    added.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    _add_user(command("activate", accounts.activate, "allow a user to log in again"))
     _add_user(
         command(
             "deactivate",
             accounts.deactivate,
-            "stop a user from logging in, and end their sessions",
+            "prevent a user from logging in, and end their sessions",
         )
     )
 
 
 def _add_permissions(command: _AddCommand) -> None:
     for name, run, text in (
-        ("grant", accounts.grant, "give a user permissions"),
-        ("revoke", accounts.revoke, "take permissions from a user"),
+        ("grant", accounts.grant, "grant permissions to a user"),
+        ("revoke", accounts.revoke, "revoke permissions from a user"),
     ):
-        added = command(name, run, f"{text}, each written <app>.<action>")
+        added = command(name, run, f"{text}, each of the form <app>.<action>")
         _add_user(added)
         added.add_argument(
             "permissions",
@@ -216,15 +217,15 @@ def _add_lists(command: _AddCommand) -> None:
         metavar="PREFIX",
         nargs="?",
         default="",
-        help="only users whose username or e-mail address begins with it, in any letter case",
+        help="only users whose username or e-mail address begins with PREFIX, in any letter case",
     )
     added.add_argument("--limit", metavar="N", type=_positive, help="at most N users")
-    added.add_argument("--json", action="store_true", help="as JSON, for programs")
-    _add_user(command("sessions", sessions.list_sessions, "list a user's live sessions"))
+    added.add_argument("--json", action="store_true", help="print JSON, for programs")
+    _add_user(command("sessions", sessions.list_sessions, "list a user's active sessions"))
     added = command("logout", sessions.log_out, "end all sessions of a user, or of all users")
     whose = added.add_mutually_exclusive_group(required=True)
     whose.add_argument("user", metavar="USER", nargs="?", help=_USER)
-    whose.add_argument("--all", action="store_true", help="of all users")
+    whose.add_argument("--all", action="store_true", help="end the sessions of all users")
 
 
 def _add_user(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ _Rule = Callable[[str], str | None]
 
 
 def create_user(arguments: Arguments) -> None:
-    """Create a user, asking for what was not given."""
+    """Create a user; ask for missing values."""
     settings = open_database(arguments, may_create=True)
     given = {
         "--username": arguments.username,
@@ -42,7 +42,7 @@ def create_user(arguments: Arguments) -> None:
 
 
 def change_password(arguments: Arguments) -> None:
-    """Give a user another password, which ends all of their sessions."""
+    """Change a user's password, which ends all of their sessions."""
     settings = open_database(arguments)
     user = require_user(arguments.user)
     if not arguments.password_stdin:
@@ -53,7 +53,7 @@ def change_password(arguments: Arguments) -> None:
 
 
 def update_user(arguments: Arguments) -> None:
-    """Rename a user, or give or take the flags for staff and superusers."""
+    """Rename a user, or set or clear the staff and superuser flags."""
     changes = {
         "username": arguments.username,
         "email": arguments.email,
@@ -72,7 +72,7 @@ def update_user(arguments: Arguments) -> None:
 
 
 def delete_user(arguments: Arguments) -> None:
-    """Delete a user, with sessions and permissions; on a terminal, ask first."""
+    """Delete a user with all sessions and permissions; ask for confirmation on a terminal."""
     open_database(arguments)
     user = require_user(arguments.user)
     if not arguments.yes:
@@ -84,7 +84,7 @@ def delete_user(arguments: Arguments) -> None:
 
 
 def activate(arguments: Arguments) -> None:
-    """Let a user log in again."""
+    """Allow a user to log in again."""
     open_database(arguments)
     user = require_user(arguments.user)
     accounts.update_user(user, is_active=True)
@@ -92,7 +92,7 @@ def activate(arguments: Arguments) -> None:
 
 
 def deactivate(arguments: Arguments) -> None:
-    """Stop a user from logging in, and end all of their sessions."""
+    """Prevent a user from logging in, and end all of their sessions."""
     open_database(arguments)
     user = require_user(arguments.user)
     accounts.update_user(user, is_active=False)
@@ -100,7 +100,7 @@ def deactivate(arguments: Arguments) -> None:
 
 
 def grant(arguments: Arguments) -> None:
-    """Give permissions to a user."""
+    """Grant permissions to a user."""
     open_database(arguments)
     user = require_user(arguments.user)
     user.grant(*arguments.permissions)
@@ -108,7 +108,7 @@ def grant(arguments: Arguments) -> None:
 
 
 def revoke(arguments: Arguments) -> None:
-    """Take permissions from a user."""
+    """Revoke permissions from a user."""
     open_database(arguments)
     user = require_user(arguments.user)
     user.revoke(*arguments.permissions)
@@ -116,14 +116,14 @@ def revoke(arguments: Arguments) -> None:
 
 
 def _refuse_given_names(arguments: Arguments) -> None:
-    """Refuse options before asking for what is missing."""
+    """Check the given names before asking for missing values."""
     options = {"username": arguments.username, "email": arguments.email}
     given = {field: name for field, name in options.items() if name}
     refuse_names(given, names.name_errors(given))
 
 
 def _untaken(field: str, problem_of: _Rule) -> _Rule:
-    """Return the same rule for a name, extended: no other user has it."""
+    """Return `problem_of`, extended to refuse names that another user has."""
 
     def problem_or_taken(name: str) -> str | None:
         problem = problem_of(name)
@@ -142,8 +142,8 @@ def _new_password(arguments: Arguments, settings: Settings, username: str, email
     if not arguments.password_stdin:
         rules = PasswordRules.from_settings(settings)
         return ask_password(
-            f"A password has at least {rules.min_length} characters and at most {MAX_BYTES} bytes"
-            " in UTF-8. It is not a common one, and not like the username or the e-mail address.",
+            f"A password must have at least {rules.min_length} characters and at most {MAX_BYTES}"
+            " bytes in UTF-8. It must not be common or similar to the username or e-mail address.",
             lambda password: rules.problem(password, username=username, email=email),
         )
     line = sys.stdin.readline()

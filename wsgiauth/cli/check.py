@@ -1,4 +1,4 @@
-"""The command that starts as the server would, and names what is risky or looks mistaken."""
+"""The command that checks the settings and the database as a server start does."""
 
 from collections.abc import Iterable
 from dataclasses import fields
@@ -12,13 +12,13 @@ from wsgiauth.settings import PER_ADDRESS, Settings
 from wsgiauth.storage import schema
 from wsgiauth.storage.databases import file_risks, missing_file
 
-SIMILARITY = 0.9  # of 1: a letter too many or too few, or another one, in a name of twelve
-# Variables of other programs that are as similar as that.
+SIMILARITY = 0.9  # of 1: in a name of twelve letters, one that is added, missing or different
+# Variables of other programs that are equally similar to a setting.
 OTHER_VARIABLES = frozenset({"COOKIE_SECRET"})
 
 
 def check(arguments: Arguments) -> None:
-    """Print what a start of the server would refuse, and what is risky; change nothing."""
+    """Report what a server start would refuse, and what is risky; change nothing."""
     environ = environment(arguments)
     settings = Settings.from_mapping(environ)
     Auth.from_settings(settings, "/auth")
@@ -53,29 +53,29 @@ def check(arguments: Arguments) -> None:
 
 
 def _check_database(settings: Settings) -> tuple[list[str], list[str]]:
-    """Return what is risky about the database, and what is worth a note."""
+    """Return the warnings and the notes about the database."""
     missing = missing_file(settings.DATABASE_URL)
     if missing is not None:
         if not missing.parent.is_dir():
-            raise CommandError(f"DATABASE_URL: there is no folder {missing.parent}")
-        return [], [f"There is no {missing}: the next start will create it."]
+            raise CommandError(f"DATABASE_URL: the folder {missing.parent} does not exist")
+        return [], [f"{missing} does not exist: the next start will create it."]
     pending: list[str] = []
     opened = storage.open_database(
         settings.DATABASE_URL,
         prepare=lambda opened: pending.extend(schema.pending_at_start(opened)),
     )
-    opened.begin()  # a database that cannot be written to says so here
-    opened.rollback()  # a COMMIT would write to an empty file
+    opened.begin()  # fails here if the database is not writable
+    opened.rollback()  # COMMIT would write to an empty file
     notes = []
     if pending:
-        notes.append(f"The schema lacks {', '.join(pending)}: the next start will apply it.")
+        notes.append(f"Migrations to apply: {', '.join(pending)}. The next start will do so.")
     elif not User.objects.filter(is_superuser=True, is_active=True).exists():
-        notes.append("There is no superuser: `python -m wsgiauth createsuperuser` makes one.")
+        notes.append("There is no superuser: `python -m wsgiauth createsuperuser` creates one.")
     return file_risks(opened), notes
 
 
 def _mistyped_settings(variables: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the variables that are nearly a setting, each with the setting that is not set."""
+    """Return variables whose names resemble an unset setting, each with that setting."""
     settings = {each.name for each in fields(Settings)}
     unset = settings.difference(variables)
     found = []

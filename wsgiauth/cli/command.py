@@ -1,7 +1,7 @@
-"""The commands of the command line, one function each: `cli` parses, these act and print.
+"""What the commands share: how they find the settings, the database and the user.
 
-They call what the endpoints call, so that the same rules hold. Here is what they share: how they
-find the settings, the database and the user.
+`cli` parses the command line; each command is one function. Commands call the same functions as
+the endpoints, so the same rules apply.
 """
 
 import getpass
@@ -19,25 +19,26 @@ from wsgiauth.storage.databases import missing_file
 
 Arguments = Namespace
 
-# A password in a URL: between the user's name and the host, or as a parameter.
+# A password in a URL: between the username and the host, or as a parameter.
 _PASSWORD = re.compile(r"://[^/@]*:[^/]+@|[?&]pass(word|wd)=")
 
 
 class CommandError(WsgiAuthError):
-    """A command cannot be carried out; the message is for the person who gave it."""
+    """A command failed; the message is for the person who ran it."""
 
 
 class UsageError(CommandError):
-    """The words of a command do not belong together."""
+    """The arguments of a command are invalid together."""
 
 
 def read_database_option(value: str | None) -> str | None:
-    """Return the URL that `--database` gives, or None without it; `-` stands for standard input.
+    """Return the URL that `--database` gives, or None if it is absent; `-` reads standard input.
 
-    Warns of a password, because every user of the machine can list the arguments of a process.
+    Warns if the URL contains a password, because every user of the machine can list the arguments
+    of a process.
 
     Raises:
-        UsageError: The URL is empty, as when a script's variable is not set.
+        UsageError: The URL is empty, for example because a script's variable is not set.
         EOFError: Standard input is empty.
     """
     if value is None:
@@ -47,25 +48,25 @@ def read_database_option(value: str | None) -> str | None:
         raise UsageError("--database needs a URL")
     if value != "-" and _PASSWORD.search(value):
         print(
-            "warning: other users of this machine can see the password in --database, in the list"
-            " of processes; set DATABASE_URL, or give `--database -` and the URL on standard"
-            " input.",
+            "warning: other users of this machine can see the password in --database in the list"
+            " of processes; set DATABASE_URL, or give `--database -` and write the URL to"
+            " standard input.",
             file=sys.stderr,
         )
     return url
 
 
 def environment(arguments: Arguments) -> dict[str, str]:
-    """Return the process environment, with the database that the command names."""
+    """Return the process environment, with the URL of `--database` if it was given."""
     chosen = {} if arguments.database is None else {"DATABASE_URL": arguments.database}
     return {**os.environ, **chosen}
 
 
 def read_settings(arguments: Arguments) -> Settings:
-    """Return the settings, without the keys: managing users signs nothing.
+    """Return the settings without the keys, because these commands sign nothing.
 
     Raises:
-        ConfigurationError: Another setting is wrong.
+        ConfigurationError: A setting is invalid.
     """
     return Settings.from_mapping(
         {**environment(arguments), "SECRET_KEY": "", "SECRET_KEY_FALLBACKS": ""}
@@ -76,8 +77,8 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
     """Open the database and return the settings.
 
     Args:
-        arguments: Of the command.
-        may_create: Whether an SQLite file that does not exist is created.
+        arguments: The arguments of the command.
+        may_create: Whether to create an SQLite file that does not exist.
 
     Raises:
         CommandError: The file does not exist.
@@ -93,15 +94,15 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
 def require_file(settings: Settings) -> None:
     """Check that an SQLite file exists.
 
-    A command in the wrong folder would otherwise create an empty one, and report success.
+    Otherwise, a command in the wrong folder would create an empty file and report success.
 
     Raises:
-        CommandError: It does not.
+        CommandError: The file does not exist.
     """
     missing = missing_file(settings.DATABASE_URL)
     if missing is not None:
         raise CommandError(
-            f"there is no {missing}: set DATABASE_URL, or give --database; `migrate` makes a file"
+            f"{missing} does not exist: set DATABASE_URL or give --database; `migrate` creates it"
         )
 
 
@@ -109,7 +110,7 @@ def require_user(name: str) -> User:
     """Return the user with this username or e-mail address.
 
     Raises:
-        CommandError: There is none.
+        CommandError: There is no such user.
         peewee.DatabaseError: The database failed.
     """
     user = find_user(name)

@@ -1,4 +1,4 @@
-"""What commands print: tables and counts, with nothing in them that a terminal would obey."""
+"""Print tables and counts, without control characters that a terminal would interpret."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 class Table:
     """A table that is printed a few rows at a time.
 
-    The first rows decide how wide the columns are; a wider cell moves those to its right.
+    The first rows set the widths of the columns; a wider cell shifts the cells to its right.
 
     Args:
         columns: The headings.
@@ -17,7 +17,7 @@ class Table:
         self._widths: list[int] = []
 
     def print(self, rows: Sequence[Sequence[str]]) -> None:
-        """Print rows; the first time, below the headings."""
+        """Print rows; the first call prints the headings above them."""
         if not self._widths:
             columns = zip(self._columns, *rows, strict=True)
             self._widths = [max(map(len, column)) for column in columns]
@@ -31,7 +31,7 @@ class Table:
 
 
 def printable(text: str) -> str:
-    """Return `text` with what a terminal would obey made visible."""
+    """Return `text` with control and other non-printable characters escaped."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in text
@@ -39,10 +39,10 @@ def printable(text: str) -> str:
 
 
 def yes_or_no(value: object) -> str:
-    """Return a flag as a word."""
+    """Return "yes" if `value` is true, otherwise "no"."""
     return "yes" if value else "no"
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it is not one."""
+    """Return a number with its noun, in the plural if the number is not 1."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Questions to the person at the terminal, repeated until the answer follows the rules."""
+"""Ask the person at the terminal, and repeat a question until the answer is valid."""
 
 import getpass
 import sys
@@ -8,45 +8,45 @@ from wsgiauth.exceptions import WsgiAuthError
 
 
 class NoTerminalError(WsgiAuthError):
-    """A command has to ask, and standard input is not a terminal.
+    """A command needs an answer, but standard input is not a terminal.
 
     Args:
-        options: What scripts give instead of an answer.
+        options: The options that scripts use instead of an answer.
     """
 
     def __init__(self, options: tuple[str, ...]) -> None:
         *others, last = options
         wanted = f"{', '.join(others)} and {last}" if others else last
-        super().__init__(f"standard input is not a terminal, so give {wanted}")
+        super().__init__(f"standard input is not a terminal: give {wanted}")
 
 
 def require_terminal(*options: str) -> None:
     """Check that standard input is a terminal.
 
     Args:
-        options: What scripts give instead of an answer.
+        options: The options that scripts use instead of an answer.
 
     Raises:
-        NoTerminalError: It is not; the message names the options.
+        NoTerminalError: It is not a terminal; the message names the options.
     """
     if not sys.stdin.isatty():
         raise NoTerminalError(options)
 
 
 def ask(prompt: str, problem_of: Callable[[str], str | None]) -> str:
-    """Return the answer to `prompt`, asked for again as long as there is a problem with it.
+    """Return the answer to `prompt`; ask again until `problem_of` returns None.
 
     Raises:
-        EOFError: The person has ended the input.
+        EOFError: The input has ended.
     """
     return _first_valid(lambda: input(prompt), problem_of)
 
 
 def ask_password(rules: str, problem_of: Callable[[str], str | None]) -> str:
-    """Show the rules and return a new password, typed twice and never shown.
+    """Show the rules and return a new password, which is typed twice and never echoed.
 
     Raises:
-        EOFError: The person has ended the input.
+        EOFError: The input has ended.
     """
     print(rules, file=sys.stderr)
     while True:
@@ -57,10 +57,10 @@ def ask_password(rules: str, problem_of: Callable[[str], str | None]) -> str:
 
 
 def confirm(question: str) -> bool:
-    """Return whether the person answers yes; every other answer is no.
+    """Return whether the answer is yes; any other answer means no.
 
     Raises:
-        EOFError: The person has ended the input.
+        EOFError: The input has ended.
     """
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 

@@ -10,7 +10,7 @@ from wsgiauth.storage.columns import utc_text
 
 
 def list_sessions(arguments: Arguments) -> None:
-    """Print a user's live sessions."""
+    """Print a user's active sessions."""
     open_database(arguments)
     Table(("session", "began", "ends")).print(
         [

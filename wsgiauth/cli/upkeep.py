@@ -1,4 +1,4 @@
-"""Commands for the database and its key: migrate, purge, secret."""
+"""Maintenance commands: migrate, purge, secret."""
 
 import secrets
 import time
@@ -12,7 +12,7 @@ from wsgiauth.throttling import counts
 
 
 def purge(arguments: Arguments) -> None:
-    """Delete what has expired: sessions, and counts of attempts."""
+    """Delete expired sessions and expired counts of attempts."""
     open_database(arguments)
     ended = counted(sessions.purge(time.time()), "expired session")
     attempts = counted(counts.purge(time.time()), "expired count")
@@ -20,7 +20,7 @@ def purge(arguments: Arguments) -> None:
 
 
 def migrate(arguments: Arguments) -> None:
-    """Bring the database's schema up to date."""
+    """Create or update the database's tables."""
     applied: list[str] = []
     storage.open_database(
         read_settings(arguments).DATABASE_URL,
@@ -30,5 +30,5 @@ def migrate(arguments: Arguments) -> None:
 
 
 def print_secret(_: Arguments) -> None:
-    """Print a new SECRET_KEY: 64 characters that hold 48 random bytes, enough for HS512."""
+    """Print a new SECRET_KEY: 48 random bytes as 64 characters, enough for HS512."""
     print(secrets.token_urlsafe(48))

@@ -1,1 +1,1 @@
-"""What is easy to guess: patterns, and lists of passwords."""
+"""Detect passwords that are easy to guess: patterns, and lists of known passwords."""

@@ -12,12 +12,12 @@ _FILE = Path(__file__).parents[1] / "data" / "common_passwords.txt"
 
 
 def is_common(password: str) -> bool:
-    """Return whether the list has `password`.
+    """Return whether `password` is in the list.
 
     Args:
-        password: As `names.key` folds it.
+        password: As returned by `names.key`.
     """
-    # A line feed would end a line of the list.
+    # A line feed in the password would match across two lines.
     if len(password) > MAX_LENGTH or "\n" in password:
         return False
     return has_line(BytesIO(_passwords()), password.encode() + b"\n")
@@ -25,6 +25,6 @@ def is_common(password: str) -> bool:
 
 @cache
 def _passwords() -> bytes:
-    """Return the sorted lines, as they are: as strings they would take ten times the memory."""
+    """Return the sorted lines as bytes; a set of strings would take ten times the memory."""
     _, _, passwords = _FILE.read_bytes().partition(b"\n\n")
     return passwords

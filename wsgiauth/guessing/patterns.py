@@ -1,7 +1,7 @@
 """Patterns that make a long string easy to guess: repetitions, and runs of neighbouring keys."""
 
 _ALPHABETS = ("abcdefghijklmnopqrstuvwxyz", "абвгдеёжзийклмнопрстуфхцчшщъыьэюя", "0123456789" * 4)
-# Neighbours on the keyboards that most people use: rows, slanted columns, and two rows in turn.
+# Neighbouring keys on common keyboards: rows, slanted columns, and two rows in turn.
 _KEYBOARDS = (
     *("`1234567890-=", "~!@#$%^&*()_+", "qwertyuiop[]\\", "asdfghjkl;'", "zxcvbnm,./"),
     *("1qaz", "2wsx", "3edc", "4rfv", "5tgb", "6yhn", "7ujm", "8ik,", "9ol.", "0p;/"),
@@ -11,11 +11,11 @@ _KEYBOARDS = (
     *("azertyuiop", "qsdfghjklm", "wxcvbn,;:!", "1aqw", "йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю"),
 )
 _RUNS = "\n".join(run for way in (*_ALPHABETS, *_KEYBOARDS) for run in (way, way[::-1]))
-_SHORTEST_RUN = 3  # characters; random strings have shorter ones too often
+_SHORTEST_RUN = 3  # characters; shorter runs are frequent in random strings
 
 
 def repeated_unit(text: str) -> str:
-    """Return the shortest string whose repetition makes `text`, or `text` if it repeats nothing.
+    """Return the shortest string whose repetition gives `text`, or `text` itself.
 
     The last repetition may be incomplete: "abcabcab" repeats "abc".
     """
@@ -28,11 +28,11 @@ def repeated_unit(text: str) -> str:
 def length_without_runs(text: str) -> int:
     """Return the length of `text` in characters, with each run counted as one.
 
-    A run is three or more neighbouring keys, letters or digits in either direction, or one
-    character repeated as often.
+    A run is three or more neighbouring keys, letters or digits in either direction, or the same
+    character three or more times.
 
     Args:
-        text: In lower case. The time is linear in its length.
+        text: In lower case. The running time is linear in its length.
     """
     position = length = 0
     while position < len(text):
@@ -42,7 +42,7 @@ def length_without_runs(text: str) -> int:
 
 
 def _run_length(text: str, start: int) -> int:
-    """Return the length of the run that begins at `start`, or 1 if none does."""
+    """Return the length of the run that begins at `start`, or 1 if there is none."""
     end = start + _SHORTEST_RUN
     if text[start:end] == text[start] * _SHORTEST_RUN:
         while text[end : end + 1] == text[start]:

@@ -1,26 +1,26 @@
-"""Bisection in a sorted file of lines, which may be far larger than memory."""
+"""Binary search in a file of sorted lines, which can be far larger than memory."""
 
 from typing import BinaryIO
 
-_BLOCK = 2048  # bytes that are read at once, when no more remain to be searched
-MAX_LINE = 256  # bytes; in a longer line nothing is found
+_BLOCK = 2048  # bytes; a range of this size or less is read at once
+MAX_LINE = 256  # bytes; longer lines are not found
 
 
 def has_line(lines: BinaryIO, prefix: bytes, *, start: int = 0) -> bool:
     """Return whether a line of a sorted file begins with `prefix`.
 
-    Seeks as many times as the logarithm of the file's size demands, and changes the position.
+    Takes O(log n) seeks in a file of n bytes, and changes the file's position.
 
     Args:
         lines: A file whose lines are sorted by their bytes and end in a line feed.
-        prefix: What the line begins with. End it with a line feed to find a whole line.
-        start: Where the first line begins, in bytes.
+        prefix: The beginning of the line. End it with a line feed to find a whole line.
+        start: The position of the first line, in bytes.
 
     Raises:
         OSError: The file cannot be read.
     """
     low, high = start, lines.seek(0, 2)
-    while high - low > _BLOCK:  # the wanted line, if any, begins at `low` or after, before `high`
+    while high - low > _BLOCK:  # a matching line begins at `low` or later, before `high`
         middle = (low + high) // 2
         lines.seek(middle)
         position = middle + len(lines.readline(MAX_LINE))
