@@ -1,7 +1,7 @@
-"""What happened to whose account, told to the log and to the host: every path calls `emit`.
+"""Events of accounts: `emit` logs each one and passes it to the application.
 
-An event names a user by id only. What was typed as a name stays untold: people type their
-passwords there.
+An event identifies a user by id only. It never has the submitted username, because people
+sometimes type their password there.
 """
 
 import json
@@ -31,19 +31,19 @@ CHANGES = (
 )
 LEVELS = dict.fromkeys(CHANGES, logging.INFO) | dict.fromkeys(REFUSALS, logging.WARNING)
 
-_PLAIN = re.compile(r"(?!-$)[\w.:/-]+", re.ASCII)  # a dash alone stands for None
+_PLAIN = re.compile(r"(?!-$)[\w.:/-]+", re.ASCII)  # a single dash means None
 
 
 class Event(NamedTuple):
-    """Something that happened.
+    """An event of an account.
 
     Attributes:
         name: One of `LEVELS`.
-        time: When (UTC).
-        user_id: Whose account it was, or None where there is none or nobody knows.
-        address: The client's, from REMOTE_ADDR; None outside a request, and while the answer is
-            streamed afterwards.
-        reason: Why, or what exactly; None where the name says it all.
+        time: The time of the event (UTC).
+        user_id: The account, or None if there is none or it is unknown.
+        address: The client's address, from REMOTE_ADDR; None outside a request, and while a
+            response is streamed after its request.
+        reason: The cause or the detail; None if the name is enough.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Event(NamedTuple):
     reason: str | None
 
     def __str__(self) -> str:
-        """Return the event in one line of `key=value` pairs, whatever the values hold."""
+        """Return the event as one line of `key=value` pairs, with quoted values where needed."""
         pairs = {
             "time": utc_text(self.time),
             "event": self.name,
@@ -66,8 +66,8 @@ class Event(NamedTuple):
 
 Subscriber = Callable[[Event], object]
 
-# By database, so that a site hears of its own accounts only, and of what its code does to them
-# outside requests as well.
+# By database, so that a site gets the events of its own accounts only, but also those of its code
+# outside requests.
 _subscribers: WeakKeyDictionary[peewee.Database, tuple[Subscriber, ...]] = WeakKeyDictionary()
 
 
@@ -77,29 +77,29 @@ def subscribe(database: peewee.Database, subscribers: Iterable[Subscriber]) -> N
 
 
 def emit(name: str, *, user_id: int | None = None, reason: str | None = None) -> None:
-    """Log an event in one line and tell the subscribers.
+    """Log an event in one line and call the subscribers.
 
-    What was done inside a transaction of the application waits for its end: what is rolled back
-    has not happened. What was refused is told at once. A subscriber that raises is logged and
-    changes nothing.
+    Inside a transaction of the application, a change is emitted after the commit, and never after a
+    rollback. One of `REFUSALS` is emitted immediately. An exception of a subscriber is logged and
+    has no other effect.
 
     Args:
         name: One of `LEVELS`.
-        user_id: Whose account it is about.
-        reason: Why, or what exactly. Never anything that a client sent.
+        user_id: The account.
+        reason: The cause or the detail. Never anything that a client sent.
     """
     event = Event(name, utc_now(), user_id, context.client_address(), reason)
     chosen = context.database()
     if chosen is None or name in REFUSALS or not chosen.in_transaction():
-        _tell(event, chosen)
+        _deliver(event, chosen)
         return
     try:
-        chosen.after_commit(lambda: _tell(event, chosen))
-    except ValueError:  # in a `manual_commit` nobody learns how it ends
-        _tell(event, chosen)
+        chosen.after_commit(lambda: _deliver(event, chosen))
+    except ValueError:  # inside `manual_commit`, Peewee does not report the commit
+        _deliver(event, chosen)
 
 
-def _tell(event: Event, database: peewee.Database | None) -> None:
+def _deliver(event: Event, database: peewee.Database | None) -> None:
     fields = {name: getattr(event, name) for name in ("user_id", "address", "reason")}
     logger.log(LEVELS[event.name], "%s", event, extra={"event": event.name, **fields})
     with context.using(database):
@@ -111,7 +111,7 @@ def _tell(event: Event, database: peewee.Database | None) -> None:
 
 
 def _quoted(value: object) -> str:
-    """Return `value` so that it cannot end the line, or pass for another pair."""
+    """Return `value` in a form that cannot end the line or add another pair."""
     if value is None:
         return "-"
     text = str(value)

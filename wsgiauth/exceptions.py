@@ -1,18 +1,18 @@
-"""The errors that wsgiauth raises, one tree under `WsgiAuthError`.
+"""The exceptions of wsgiauth, all derived from `WsgiAuthError`.
 
-Expected outcomes (a wrong password, no token) are values, not exceptions. What stands here is a
-broken contract: a bad setting, a rule broken by new data, a request that cannot be understood.
+Expected outcomes (a wrong password, no token) are return values, not exceptions. An exception means
+an invalid setting, invalid new data, or a request that is malformed or cannot be processed.
 """
 
 from http import HTTPStatus
 
 
 class WsgiAuthError(Exception):
-    """The root of every error raised by wsgiauth."""
+    """The base class of every exception of wsgiauth."""
 
 
 class ConfigurationError(WsgiAuthError, ValueError):
-    """A setting is missing or wrong; the message names it and says what would be right."""
+    """A setting is missing or invalid; the message names it and states the requirement."""
 
 
 class MiddlewareMissingError(WsgiAuthError, RuntimeError):
@@ -23,10 +23,10 @@ class ValidationError(WsgiAuthError, ValueError):
     """A field of a request, or of a new account, breaks a rule.
 
     Attributes:
-        errors: Messages for a person, by field name.
-        status: The HTTP status that says so.
+        errors: Messages for people, by field name.
+        status: The HTTP status of the response.
         code: A stable, machine-readable name of the cause.
-        detail: One sentence for a person, beside the messages.
+        detail: One sentence for people, in addition to the messages.
     """
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY
@@ -39,7 +39,7 @@ class ValidationError(WsgiAuthError, ValueError):
 
 
 class TakenError(ValidationError):
-    """A username or e-mail belongs to another user already, in some letter case."""
+    """Another user already has the username or e-mail address, in any letter case."""
 
     status = HTTPStatus.CONFLICT
     code = "taken"
@@ -56,13 +56,13 @@ class LastSuperuserError(WsgiAuthError):
 
 
 class RequestError(WsgiAuthError):
-    """A request to /auth is refused before it reaches its purpose.
+    """A request to /auth is refused.
 
     Attributes:
-        status: The HTTP status of the answer.
+        status: The HTTP status of the response.
         code: A stable, machine-readable name of the cause.
-        detail: One sentence for a person. Never repeats what the client sent.
-        headers: Headers that the answer carries beside its own.
+        detail: One sentence for people. It never repeats what the client sent.
+        headers: Additional headers of the response.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class RequestError(WsgiAuthError):
 
 
 class RetryLaterError(RequestError):
-    """A request is refused for now; the answer's `Retry-After` says until when."""
+    """A request is refused for a limited time, which `Retry-After` states."""
 
     def __init__(self, status: HTTPStatus, code: str, detail: str, *, seconds: int) -> None:
         super().__init__(status, code, detail, headers=(("Retry-After", str(seconds)),))

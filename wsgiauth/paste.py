@@ -16,17 +16,16 @@ def filter_app_factory(
 ) -> AuthMiddleware:
     """Wrap `app`, with the section's options as settings (`paste.filter_app_factory`).
 
-    What the section leaves out comes from the process environment, such as the SECRET_KEY, which
-    has no place in a file.
+    Settings that the section does not have come from the process environment, such as the
+    SECRET_KEY, which should not be in a file.
 
     Args:
-        app: What the filter stands in front of.
+        app: The application behind the filter.
         global_config: The ini file's `[DEFAULT]` section; not used.
         settings: `Settings` by their names, `mount`, and `challenge` (`on` or `off`).
 
     Raises:
-        ConfigurationError: See `AuthMiddleware`; or an option is none of these, as when its name
-            is misspelt.
+        ConfigurationError: See `AuthMiddleware`. Also raised for an unknown option.
     """
     mount = settings.pop("mount", "/auth")
     challenge = parse_bool("challenge", settings.pop("challenge", "off"))

@@ -1,6 +1,6 @@
 """Fixtures for the tests of your application: `pytest_plugins = ["wsgiauth.pytest_plugin"]`.
 
-Define a fixture `wsgiauth_app` that returns your `AuthMiddleware`, and the others are about it.
+Define a fixture `wsgiauth_app` that returns your `AuthMiddleware`; the other fixtures use it.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def wsgiauth_settings() -> Settings:
 
 @pytest.fixture
 def wsgiauth_app() -> AuthMiddleware:
-    """Fail: which application is tested, only its tests can say."""
+    """Fail, because the tests must define this fixture."""
     pytest.fail(
         "Define a fixture `wsgiauth_app` in your conftest.py that returns your application,"
         " as in `return AuthMiddleware(app, wsgiauth_settings)`.",

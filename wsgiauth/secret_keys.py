@@ -1,17 +1,17 @@
-"""What makes a SECRET_KEY a secret, asked when settings are made.
+"""The check of SECRET_KEY: settings reject a key that is too short or predictable.
 
-A key that a generator made is not refused: at most one in five million is, of each length that is
-accepted, whether written in hexadecimal digits, in Base64 or in URL-safe Base64. The rules, and how
-many of the keys that are most at risk break them by chance:
+Of random keys, at most one in five million is rejected, for each accepted length, in hexadecimal
+digits, Base64 and URL-safe Base64. These are the rules for predictable keys, each with the
+probability that a random key matches it, for the kind of key with the highest risk:
 
-- Fewer than eight different characters: C(16, 7) * (7/16)**32 = 4e-8 of 32 hexadecimal digits.
-- One character in half of the places: 16 * C(32, 16) / 16**16 = 5e-10 of them.
-- Three quarters of the characters equal those one period before, which is too short for a key.
-  Fewest are compared if the period is half of the length: 16 * C(16, 12) / 16**12 = 1e-10 of them.
-- Two thirds belong to runs of neighbouring keys, letters or digits: fewer still.
-- A placeholder: each has a letter that is no hexadecimal digit. "my_key", the shortest, stands at
-  one of 60 places in 60 / 32**6 = 6e-8 of 64 characters of Base64, in any letter case, and with
-  other characters between its words in 5e-8. The others have seven letters or more: 2e-9 each.
+- Fewer than eight different characters: C(16, 7) * (7/16)**32 = 4e-8 for 32 hexadecimal digits.
+- One character at half of the positions: 16 * C(32, 16) / 16**16 = 5e-10 for the same.
+- Three quarters of the characters repeat with a period that is too short for a key. The fewest
+  characters are compared if the period is half the length: 16 * C(16, 12) / 16**12 = 1e-10.
+- Two thirds of the characters are runs of adjacent keys, letters or digits: less than that.
+- A placeholder. Each has a letter that is not a hexadecimal digit. The shortest is "my_key": in 64
+  characters of Base64 it has 60 possible positions, 60 / 32**6 = 6e-8 in any letter case, and 5e-8
+  with other characters between its words. The others have seven letters or more: 2e-9 each.
 """
 
 import re
@@ -19,7 +19,7 @@ from collections import Counter
 
 from wsgiauth.guessing.patterns import length_without_runs
 
-# RFC 7518 section 3.2: a key at least as long as the hash's output, in bytes.
+# In bytes. RFC 7518 section 3.2: a key must be at least as long as the hash's output.
 MINIMUM_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}
 
 _PLACEHOLDER = re.compile(
@@ -36,18 +36,18 @@ _FEWEST_CHARACTERS = 8
 _MOST_COMPARED = 512  # characters; comparing takes quadratic time
 
 
-def unmet_demand(key: object, algorithm: str) -> str | None:
-    """Return what `key` would have to be to sign with `algorithm`, or None if it is that.
+def unmet_requirement(key: object, algorithm: str) -> str | None:
+    """Return the requirement that `key` does not meet, or None.
 
     Args:
-        key: The secret.
-        algorithm: One of `MINIMUM_BYTES`.
+        key: The value of SECRET_KEY or of one of its fallbacks.
+        algorithm: A key of `MINIMUM_BYTES`.
     """
     if not isinstance(key, str):
-        return "a text"
+        return "a string"
     length = _utf8_length(key)
     if length is None:
-        return "text that UTF-8 can encode"
+        return "encodable as UTF-8"
     minimum = MINIMUM_BYTES[algorithm]
     if length < minimum:
         return f"at least {minimum} bytes for {algorithm}"
@@ -67,9 +67,9 @@ def _is_predictable(key: str, minimum: int) -> bool:
 
 
 def _is_nearly_periodic(key: str, minimum: int) -> bool:
-    """Return whether three quarters of the characters equal those one short period before."""
+    """Return whether three quarters of the characters repeat with a short period."""
     key = key[:_MOST_COMPARED]
-    for period in range(1, min(len(key) // 2 + 1, minimum)):  # a longer period is itself a key
+    for period in range(1, min(len(key) // 2 + 1, minimum)):  # a longer period could be a key
         repeated = sum(map(str.__eq__, key[period:], key))
         if repeated * 4 >= (len(key) - period) * 3:
             return True
@@ -79,5 +79,5 @@ def _is_nearly_periodic(key: str, minimum: int) -> bool:
 def _utf8_length(text: str) -> int | None:
     try:
         return len(text.encode())
-    except UnicodeEncodeError:  # never the context of another error, for it holds the text
+    except UnicodeEncodeError:  # not chained, because the error holds the key
         return None

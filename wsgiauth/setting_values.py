@@ -1,4 +1,4 @@
-"""Parsing settings that are written as strings, and the message for a wrong one."""
+"""Parse settings that are strings, and make the errors for invalid ones."""
 
 import re
 from collections.abc import Callable
@@ -24,11 +24,11 @@ _BOOLS |= {"off": False, "false": False, "no": False, "0": False}
 
 
 def parse(name: str, value: Any) -> Any:
-    """Return the value of a setting, parsed if it is a string that stands for another type.
+    """Return the value of a setting, parsed if it is a string but the setting has another type.
 
     Args:
-        name: A setting's name.
-        value: As a mapping or the process environment holds it.
+        name: The setting's name.
+        value: The value from a mapping or the process environment.
 
     Raises:
         ConfigurationError: The string cannot be parsed.
@@ -41,7 +41,7 @@ def parse_bool(name: str, value: Any) -> Any:
     """Return True or False for a string, and any other value unchanged.
 
     Raises:
-        ConfigurationError: The string is neither on nor off.
+        ConfigurationError: The string is not a boolean.
     """
     if not isinstance(value, str):
         return value
@@ -51,17 +51,17 @@ def parse_bool(name: str, value: Any) -> Any:
 
 
 def wrong_setting(name: str, expected: str) -> ConfigurationError:
-    """Return the error for a setting that is not what it must be; never shows its value."""
+    """Return the error for an invalid setting; the message never shows the value."""
     return ConfigurationError(f"{name} must be {expected}.")
 
 
 def out_of_range(name: str) -> ConfigurationError:
-    """Return the error for a setting of `RANGES` that is no number in its range."""
+    """Return the error for a setting of `RANGES` that is not a whole number in its range."""
     lowest, highest = RANGES[name]
     return wrong_setting(name, f"a whole number from {lowest} to {highest}")
 
 
-def _whole_number(name: str, value: Any) -> Any:
+def _parse_whole_number(name: str, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if not re.fullmatch(r"[0-9]{1,9}", value.strip()):
@@ -69,29 +69,29 @@ def _whole_number(name: str, value: Any) -> Any:
     return int(value)
 
 
-def _auto_or_on(_name: str, value: Any) -> Any:
+def _parse_auto_or_on(_name: str, value: Any) -> Any:
     if value is True or (isinstance(value, str) and _BOOLS.get(value.strip().lower())):
         return "on"
     return value.strip().lower() if isinstance(value, str) else value
 
 
-def _keys(_name: str, value: Any) -> Any:
+def _split_keys(_name: str, value: Any) -> Any:
     if isinstance(value, str):
         return tuple(value.split())
     return value
 
 
-def _separated(_name: str, value: Any) -> Any:
+def _split_words(_name: str, value: Any) -> Any:
     if isinstance(value, str):
         return tuple(value.replace(",", " ").split())
     return value
 
 
 _PARSERS: dict[str, Callable[[str, Any], Any]] = {
-    **dict.fromkeys(RANGES, _whole_number),
+    **dict.fromkeys(RANGES, _parse_whole_number),
     "REGISTRATION": parse_bool,
-    "COOKIE_SECURE": _auto_or_on,
-    "TRUSTED_ORIGINS": _separated,
-    "PASSWORD_WORDS": _separated,
-    "SECRET_KEY_FALLBACKS": _keys,
+    "COOKIE_SECURE": _parse_auto_or_on,
+    "TRUSTED_ORIGINS": _split_words,
+    "PASSWORD_WORDS": _split_words,
+    "SECRET_KEY_FALLBACKS": _split_keys,
 }

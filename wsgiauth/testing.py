@@ -1,6 +1,6 @@
-"""For the tests of your application: users, headers and logged-in clients, at no bcrypt's cost.
+"""Tools for tests of your application: users, headers and logged-in clients, with fast hashes.
 
-The pytest fixtures of the same names are in `pytest_plugin`. Nothing else here imports this.
+`pytest_plugin` offers them as fixtures. No other module imports this one.
 """
 
 import secrets
@@ -20,26 +20,27 @@ if TYPE_CHECKING:
 
 ROUNDS = 4  # bcrypt's minimum: a millisecond instead of a quarter of a second
 
-# Of a password that was forgotten at once.
+# The hash of a random password that was not kept.
 _UNKNOWN_PASSWORD = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # noqa: S105
 
 
 class _TestSettings(Settings):
     def risks(self) -> list[str]:
-        return []  # of which the log of every test would warn
+        return []  # every test would log warnings
 
 
 def make_settings(**changes: Any) -> Settings:
-    """Return settings for tests: a random key, cheap hashes, and a database of its own in memory.
+    """Return settings for tests: a random key, fast hashes, and a database in memory.
 
-    Each `AuthMiddleware` that is given them has an empty database. Limits by address are off, for
-    every test has the same.
+    Each `AuthMiddleware` with these settings has its own empty database. Limits by address are off,
+    because all tests have the same address.
 
     Args:
-        changes: Settings by name, instead of these.
+        changes: Settings by name, which replace these.
 
     Raises:
-        ConfigurationError: One of them is wrong.
+        ConfigurationError: A setting is invalid.
+        TypeError: There is no setting of that name.
     """
     defaults: dict[str, Any] = {
         "SECRET_KEY": secrets.token_urlsafe(48),
@@ -63,10 +64,10 @@ def make_user(
     """Create a user of `application` and return it.
 
     Args:
-        application: The middleware; in Flask that is `app.wsgi_app`.
-        username: Its e-mail address is at example.org, unless `fields` has one.
-        password: For tests that log in by it; None for a password that nobody knows.
-        permissions: What the user may do.
+        application: The middleware; in Flask, `app.wsgi_app`.
+        username: The name; the e-mail address is this name at example.org, unless `fields` has one.
+        password: The password, for tests that log in with it; None for an unknown one.
+        permissions: The permissions to grant.
         fields: Other fields of `User`, such as `is_staff=True`.
 
     Raises:
@@ -75,7 +76,7 @@ def make_user(
         ValueError: bcrypt cannot represent the password, or a permission is malformed.
     """
     hashed = _UNKNOWN_PASSWORD if password is None else hash_password(password, rounds=ROUNDS)
-    with context.using(_middleware(application).database):
+    with context.using(_require_middleware(application).database):
         user = User.objects.create(
             **{"email": f"{username}@example.org", **fields},
             username=username,
@@ -86,17 +87,17 @@ def make_user(
 
 
 def bearer(application: AuthMiddleware, user: User | None = None) -> dict[str, str]:
-    """Log `user` in and return the header that says so, for any client (RFC 6750 section 2.1).
+    """Log `user` in and return an Authorization header for any client (RFC 6750 section 2.1).
 
     Args:
         application: The middleware.
-        user: Who logs in; None for a user called `ada`, who is made if there is none.
+        user: The user to log in; None for the user `ada`, who is created if missing.
 
     Raises:
-        TypeError: `application` is not an `AuthMiddleware`, or `user` no `User`.
-        ValueError: The user is not active, is gone, or is another application's.
+        TypeError: `application` is not an `AuthMiddleware`, or `user` is not a `User`.
+        ValueError: The user is inactive, deleted, or from another application.
     """
-    return {"Authorization": f"Bearer {_token(application, user)}"}
+    return {"Authorization": f"Bearer {_log_in(application, user)}"}
 
 
 def logged_in(application: AuthMiddleware, user: User | None = None) -> "TestApp":
@@ -104,39 +105,39 @@ def logged_in(application: AuthMiddleware, user: User | None = None) -> "TestApp
 
     Args:
         application: The middleware.
-        user: Who logs in; None for a user called `ada`, who is made if there is none.
+        user: The user to log in; None for the user `ada`, who is created if missing.
 
     Raises:
         ImportError: WebTest is not installed.
-        TypeError: `application` is not an `AuthMiddleware`, or `user` no `User`.
-        ValueError: The user is not active, is gone, or is another application's.
+        TypeError: `application` is not an `AuthMiddleware`, or `user` is not a `User`.
+        ValueError: The user is inactive, deleted, or from another application.
     """
     from webtest import TestApp
 
-    token = _token(application, user)
+    token = _log_in(application, user)
     client = TestApp(application)
-    client.cookiejar.set_cookie(_cookie(application, token))
+    client.cookiejar.set_cookie(_login_cookie(application, token))
     return client
 
 
-def _token(application: AuthMiddleware, user: User | None) -> str:
-    database = _middleware(application).database
+def _log_in(application: AuthMiddleware, user: User | None) -> str:
+    database = _require_middleware(application).database
     if user is None:
         with context.using(database):
             user = User.objects.get_or_none(username="ada") or make_user(application)
     if not isinstance(user, User):
-        raise TypeError(f"a User logs in, as `make_user` returns one; not {user!r}")
-    if user.origin not in (None, database):  # where somebody else may have the same id
+        raise TypeError(f"user must be a User, such as `make_user` returns; not {user!r}")
+    if user.origin not in (None, database):  # another user may have the same id there
         raise ValueError(f"{user!r} is a user of another application.")
     with context.using(database):
         token = sessions.start(user, application.auth.tokens)
     if token is None:
-        raise ValueError(f"{user!r} cannot log in: inactive, or deleted meanwhile.")
+        raise ValueError(f"{user!r} cannot log in: inactive or deleted.")
     return token
 
 
-def _cookie(application: AuthMiddleware, token: str) -> Cookie:
-    """Return the cookie as WebTest would have kept it from a login, so that a logout ends it."""
+def _login_cookie(application: AuthMiddleware, token: str) -> Cookie:
+    """Return the cookie as WebTest stores it after a login, so that a logout removes it."""
     name = application.auth.identifier.cookie_name({"wsgi.url_scheme": "http"})
     unspecified: dict[str, Any] = dict.fromkeys(("port", "expires", "comment", "comment_url"))
     return Cookie(
@@ -156,10 +157,10 @@ def _cookie(application: AuthMiddleware, token: str) -> Cookie:
     )
 
 
-def _middleware(application: object) -> AuthMiddleware:
+def _require_middleware(application: object) -> AuthMiddleware:
     if not isinstance(application, AuthMiddleware):
         raise TypeError(
-            "wsgiauth.testing wants the AuthMiddleware itself, not what it wraps or what wraps it:"
-            f" in Flask, for one, app.wsgi_app. This is {application!r}."
+            "application must be the AuthMiddleware itself, not what it wraps or what wraps it; in"
+            f" Flask, use app.wsgi_app. This is {application!r}."
         )
     return application

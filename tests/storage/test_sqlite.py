@@ -10,7 +10,7 @@ from playhouse.pool import PooledDatabase
 
 from wsgiauth.storage import sqlite
 from wsgiauth.storage.connections import discard_connection
-from wsgiauth.storage.databases import database_of
+from wsgiauth.storage.databases import make_database
 from wsgiauth.storage.sqlite import CHECK_INTERVAL, Connection
 
 NAME = "SELECT name FROM mark WHERE name >= ?"
@@ -40,7 +40,7 @@ def file(tmp_path):
 
 @pytest.fixture(params=["sqlite", "sqlite+pool"])
 def database(request, file, clock):
-    database = database_of(f"{request.param}:///{file}")
+    database = make_database(f"{request.param}:///{file}")
     yield database
     if isinstance(database, PooledDatabase):
         database.close_all()
@@ -87,7 +87,7 @@ def test_a_file_that_is_deleted_is_noticed_within_a_second_and_not_made_anew(dat
     file.unlink()
     clock.now += CHECK_INTERVAL + A_MOMENT
     for _ in range(2):
-        with pytest.raises(peewee.OperationalError, match="the database file is gone"):
+        with pytest.raises(peewee.OperationalError, match="the database file does not exist"):
             name_in(database)
     assert not file.exists()
     write(file, "second")
@@ -137,7 +137,7 @@ def test_a_transaction_outlives_the_deletion_of_its_file(database, file, clock):
         clock.now += CHECK_INTERVAL + A_MOMENT
         assert name_in(database) == "first"
     clock.now += CHECK_INTERVAL + A_MOMENT
-    with pytest.raises(peewee.OperationalError, match="the database file is gone"):
+    with pytest.raises(peewee.OperationalError, match="the database file does not exist"):
         name_in(database)
 
 

@@ -1,7 +1,7 @@
-"""The account database at work: which one it is, what is asked of it, and when it fails.
+"""The account database: how it is opened and found, prepared statements, and failures.
 
-Models speak to `database`, which stands for the database of the `AuthMiddleware` at work in the
-current context. Nothing here knows what is stored.
+Models use `database`, a proxy for the database of the `AuthMiddleware` that serves the current
+context. This package does not know what is stored.
 """
 
 import logging
@@ -24,7 +24,7 @@ from wsgiauth.storage.connections import (
     reason_of,
     roll_back_forgotten,
 )
-from wsgiauth.storage.databases import database_of
+from wsgiauth.storage.databases import make_database
 
 logger = logging.getLogger("wsgiauth")
 
@@ -32,12 +32,12 @@ _opened_last: peewee.Database | None = None
 
 
 class _CurrentDatabase(peewee.DatabaseProxy):
-    """Stands for `current()` wherever Peewee wants a database."""
+    """A proxy for `current()`, for code in which Peewee needs a database."""
 
-    __slots__ = ("_callbacks",)  # Peewee's proxies refuse to set anything else
+    __slots__ = ("_callbacks",)  # Peewee's proxies do not allow other attributes
 
     def initialize(self, obj: peewee.Database | None) -> None:
-        """Leave the choice to `current()`."""
+        """Do nothing: `current()` chooses the database."""
 
     @property
     def obj(self) -> peewee.Database:
@@ -45,12 +45,12 @@ class _CurrentDatabase(peewee.DatabaseProxy):
 
 
 def current() -> peewee.Database:
-    """Return the database of the `AuthMiddleware` at work in this context (thread, greenlet).
+    """Return the database of the `AuthMiddleware` that serves this context (thread, greenlet).
 
-    Outside any, it is the one opened last; and where none was opened, as in a script that begins
-    with `User.objects.create(...)`, the DATABASE_URL of the process environment is opened. A
-    process with several databases must therefore hand its context to threads of its own
-    (`contextvars.copy_context`).
+    Without such a middleware, return the database that was opened last. If none was opened, as in
+    a script that begins with `User.objects.create(...)`, open the DATABASE_URL of the process
+    environment. A process with several databases must therefore pass its context to the threads
+    that it starts (`contextvars.copy_context`).
 
     Raises:
         ConfigurationError: See `open_database`.
@@ -70,24 +70,24 @@ def open_database(
 ) -> AccountDatabase:
     """Open the database at `url` and make it the current one.
 
-    SQLite's file and schema are made, and brought up to date, on the way; any number of processes
-    may do so at once. No connection is left open, so that a server may fork afterwards.
+    An SQLite file and its schema are created or brought up to date; any number of processes can do
+    this at the same time. No connection stays open, so that a server can fork afterwards.
 
     Args:
         url: See `Settings.DATABASE_URL`.
-        prepare: What is done with the database to see that it can be used.
+        prepare: Called with the connected database, to check or migrate its schema.
 
     Raises:
-        ConfigurationError: The URL is not understood, its driver is not installed, the database
-            does not answer, or a server's schema is behind. Never shows the password.
+        ConfigurationError: The URL is invalid, its driver is not installed, the database does not
+            answer, or a server's schema is out of date. The message never shows the password.
     """
-    global _opened_last  # the one fallback that `current` documents
+    global _opened_last  # the fallback that `current` documents
     try:
-        with _parameters_understood():
-            opened = database_of(url)
+        with _driver_parameter_errors():
+            opened = make_database(url)
         try:
-            with _starting(opened):
-                with _parameters_understood():
+            with _start_timeout(opened):
+                with _driver_parameter_errors():
                     opened.connect()
                 prepare(opened)
         finally:
@@ -109,16 +109,16 @@ def open_database(
 
 
 def release_connection(opened: peewee.Database) -> None:
-    """Give a pooled connection back; one that belongs to the thread stays open."""
+    """Return a pooled connection to its pool; a connection without a pool stays open."""
     if not isinstance(opened, PooledDatabase) or opened.is_closed():
         return
     pooled: Any = opened
-    if not pooled.has_open_transaction():  # whoever began it still needs the connection
+    if not pooled.has_open_transaction():  # the code that began it still needs the connection
         pooled.close()
 
 
 def is_left_open(uses: context.DatabaseUses) -> bool:
-    """Return whether a transaction is open that was not when the request first used its database.
+    """Return whether the request opened a transaction in this thread and did not end it.
 
     Args:
         uses: See `context.database_uses`.
@@ -127,7 +127,7 @@ def is_left_open(uses: context.DatabaseUses) -> bool:
 
 
 def roll_back_left_open(uses: context.DatabaseUses) -> None:
-    """Roll back every transaction that a request began in this thread and did not end.
+    """Roll back every transaction that the request opened in this thread and did not end.
 
     Args:
         uses: See `context.database_uses`.
@@ -138,25 +138,25 @@ def roll_back_left_open(uses: context.DatabaseUses) -> None:
 
 def _left_open(uses: context.DatabaseUses) -> Iterator[Any]:
     here = threading.get_ident()
-    for (each, thread), was_open in list(uses.items()):  # the application's threads may add
+    for (each, thread), was_open in list(uses.items()):  # other threads may add items
         if thread == here and not was_open and each.has_open_transaction():
             yield each
 
 
 def report_failure(error: Exception) -> None:
-    """Log that the database failed, in one line, and drop this thread's connection to it."""
+    """Log in one line that the database failed, and close this thread's connection to it."""
     logger.error("the account database failed: %s: %s", type(error).__name__, reason_of(error))
     discard_connection(current())
 
 
 class Statement:
-    """A SELECT that Peewee writes once and that is only executed from then on.
+    """A SELECT whose SQL Peewee builds only once.
 
-    Building a query costs thirty times what running it does.
+    Building a query takes thirty times as long as running it.
 
     Args:
-        query: Returns the query. Its values are placeholders, replaced in the order in which they
-            stand in the SQL by the parameters of `fetchone` and `fetchall`.
+        query: Returns the query. Its values are placeholders. The parameters of `fetchone` and
+            `fetchall` replace them, in the order of the SQL.
     """
 
     def __init__(self, query: Callable[[], Any]) -> None:
@@ -166,17 +166,17 @@ class Statement:
     def fetchone(self, *parameters: object) -> tuple[Any, ...] | None:
         """Execute and return the first row, or None."""
         opened: Any = current()
-        sql = self._sql.get(type(opened)) or self._write_for(opened)
+        sql = self._sql.get(type(opened)) or self._build_sql(opened)
         row: tuple[Any, ...] | None = opened.fetchone(sql, parameters)
         return row
 
     def fetchall(self, *parameters: object) -> list[tuple[Any, ...]]:
         """Execute and return every row."""
         opened = current()
-        sql = self._sql.get(type(opened)) or self._write_for(opened)
+        sql = self._sql.get(type(opened)) or self._build_sql(opened)
         return list(opened.execute_sql(sql, parameters).fetchall())
 
-    def _write_for(self, opened: peewee.Database) -> str:
+    def _build_sql(self, opened: peewee.Database) -> str:
         sql: str
         sql, _ = opened.get_sql_context().sql(self._query()).query()
         self._sql[type(opened)] = sql
@@ -184,8 +184,8 @@ class Statement:
 
 
 @contextmanager
-def _parameters_understood() -> Iterator[None]:
-    """Turn what drivers raise for a parameter of the URL into one sentence."""
+def _driver_parameter_errors() -> Iterator[None]:
+    """Turn a driver's error about a parameter of the URL into a ConfigurationError."""
     try:
         yield
     except ConfigurationError:
@@ -196,8 +196,8 @@ def _parameters_understood() -> Iterator[None]:
 
 
 @contextmanager
-def _starting(opened: AccountDatabase) -> Iterator[None]:
-    """Meanwhile, a server may take longer to answer than in a request, but not forever."""
+def _start_timeout(opened: AccountDatabase) -> Iterator[None]:
+    """Allow a server more time to answer than during a request."""
     if not isinstance(opened, postgres_mysql.Server):
         yield
         return

@@ -1,7 +1,7 @@
-"""Servers that load the application and then fork: no two processes share a connection.
+"""Keep processes from sharing a connection when a server loads the application and then forks.
 
-For SQLite that holds where the fork comes before the threads, as servers do it: what other threads
-have open on a file at that moment, SQLite itself cannot undo in the child.
+For SQLite, this requires that the process forks before it starts threads, as servers do. A file
+that another thread has open during the fork cannot be closed safely in the child.
 """
 
 import os
@@ -15,16 +15,16 @@ from playhouse.pool import PooledDatabase
 from wsgiauth.storage.connections import discard_connection
 
 _watched: WeakSet[peewee.Database] = WeakSet()
-_inherited: list[object] = []  # from the process that forked this one
+_inherited: list[object] = []  # the parent's connections
 
 
 def watch(database: peewee.Database) -> None:
-    """See to it that no connection of `database` survives a fork in the child."""
+    """Let no child process use the connections of `database` after a fork."""
     _watched.add(database)
 
 
 def _close_files() -> None:
-    """Before a fork: SQLite's locks are not inherited, while SQLite in the child would trust them.
+    """Close SQLite's files before a fork: the child would rely on locks that it does not inherit.
 
     See "How To Corrupt An SQLite Database File", section 2.6.
     """
@@ -36,10 +36,10 @@ def _close_files() -> None:
 
 
 def _forget_connections() -> None:
-    """In the child: connections to servers are the parent's, who would notice if we closed them."""
+    """Drop the connections in the child without closing them, which would close the parent's."""
     for each in list(_watched):
         opened: Any = each
-        _inherited.append(vars(opened).copy())  # what nothing refers to would be closed
+        _inherited.append(vars(opened).copy())  # a connection without a reference would be closed
         opened._lock = threading.Lock()  # another thread may have held it
         opened._state = peewee._ConnectionLocal()
         if isinstance(opened, PooledDatabase):
@@ -49,5 +49,5 @@ def _forget_connections() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # pragma: no branch - Windows cannot fork
-    # A server that loads the application before it forks may have used the database by then.
+    # The application may use the database while it is loaded, before the fork.
     os.register_at_fork(before=_close_files, after_in_child=_forget_connections)

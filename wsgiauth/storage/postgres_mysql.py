@@ -1,6 +1,6 @@
-"""PostgreSQL and MariaDB, by Peewee: connections that survive what happens to them in production.
+"""PostgreSQL and MariaDB through Peewee, with connections that tolerate faults in production.
 
-They are lost, blocked by locks, left without an answer, and shared by a connection pooler.
+The faults are lost connections, locks, servers that do not answer, and connection poolers.
 """
 
 from abc import abstractmethod
@@ -15,18 +15,18 @@ from playhouse import pool
 
 from wsgiauth.storage.connections import BUSY_TIMEOUT, AccountDatabase, discard_connection
 
-READ_TIMEOUT = 10  # seconds to wait for a server to say something; more than it waits for a lock
+READ_TIMEOUT = 10  # seconds to wait for data from a server; longer than it waits for a lock
 START_TIMEOUT = 30  # the same while a process starts; a migration has no such limit
 _POSTGRESQL_IN_TRANSACTION = (2, 3)  # libpq's PQTRANS_INTRANS and PQTRANS_INERROR
 _MARIADB_IN_TRANSACTION = 1  # the protocol's SERVER_STATUS_IN_TRANS
-SILENCE = 5  # seconds for which nobody tries to reach a server that was silent for more than one
+SILENCE = 5  # seconds without a new attempt, after one that took more than a second to fail
 
 
 class Server(AccountDatabase):
-    """A server's database; a connection lost while idle is replaced without an error.
+    """A server's database; a connection that was lost while idle is replaced without an error.
 
-    Only what may run twice is run again: a SELECT, and the BEGIN that opens every transaction. A
-    lone write is not repeated, for the lost connection may have carried it out.
+    Only statements that are safe to repeat are repeated: a SELECT, and the BEGIN that opens every
+    transaction. A write outside a transaction is not, because the server may have executed it.
     """
 
     lock_timeout = BUSY_TIMEOUT
@@ -34,11 +34,11 @@ class Server(AccountDatabase):
     _silent_until = 0.0
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
-        """Execute; a SELECT on a lost connection once more, on a new one."""
+        """Execute; if the connection is lost, repeat a SELECT once on a new one."""
         if not sql.startswith("SELECT"):
             return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
         attempt = super().execute_sql
-        return self._twice(lambda: attempt(sql, params))  # type: ignore[no-untyped-call]
+        return self._retry_if_lost(lambda: attempt(sql, params))  # type: ignore[no-untyped-call]
 
     def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
         """Return the first row of a SELECT, or None."""
@@ -46,13 +46,13 @@ class Server(AccountDatabase):
             return cursor.fetchone()
 
     def begin(self, *args: Any, **kwargs: Any) -> None:
-        """Begin a transaction, on a new connection where this one is lost."""
+        """Begin a transaction, on a new connection if this one is lost."""
         attempt = super().begin
-        self._twice(lambda: attempt(*args, **kwargs))
+        self._retry_if_lost(lambda: attempt(*args, **kwargs))
 
     @contextmanager
     def patient(self, lock_timeout: int) -> Iterator[None]:
-        """Meanwhile, let new connections wait for the server's answers as long as it takes.
+        """Use new connections without a read timeout in a `with` block.
 
         Args:
             lock_timeout: Seconds to wait for a lock.
@@ -66,7 +66,7 @@ class Server(AccountDatabase):
             self.lock_timeout, self.read_timeout = usual
             discard_connection(self)
 
-    def _twice(self, action: Callable[[], Any]) -> Any:
+    def _retry_if_lost(self, action: Callable[[], Any]) -> Any:
         try:
             return action()
         except (peewee.OperationalError, peewee.InterfaceError):
@@ -74,20 +74,20 @@ class Server(AccountDatabase):
                 raise
             discard_connection(self)
             if isinstance(self, pool.PooledDatabase):
-                self.close_idle()  # what was idle as well is lost as well
+                self.close_idle()  # the other idle connections are lost too
             return action()
 
     def _connect(self) -> Any:
         begun = monotonic()
         if begun < self._silent_until:
-            # Peewee lets threads connect one by one. They shall not all wait for the same silence.
-            raise peewee.OperationalError("the server did not answer a moment ago")
+            # Peewee lets one thread connect at a time, so each would wait for its own timeout.
+            raise peewee.OperationalError("the server did not answer the last attempt to connect")
         try:
             connection = super()._connect()
         except Exception as error:
             if monotonic() - begun > 1:
                 self._silent_until = monotonic() + SILENCE
-            if isinstance(error, OSError):  # of a TLS file, which PyMySQL lets through
+            if isinstance(error, OSError):  # about a TLS file; PyMySQL does not convert it
                 raise peewee.OperationalError(str(error)) from error
             raise
         self._set_up(connection)
@@ -95,28 +95,28 @@ class Server(AccountDatabase):
 
     @abstractmethod
     def _set_up(self, connection: Any) -> None:
-        """Give a new connection the settings of its session."""
+        """Set the session settings of a new connection."""
 
 
-def _is_lost(connection: Any) -> bool:  # in psycopg's words, or in PyMySQL's
+def _is_lost(connection: Any) -> bool:  # psycopg has `closed`, PyMySQL has `open`
     return bool(getattr(connection, "closed", False)) or not getattr(connection, "open", True)
 
 
 class PostgreSQL(Server, peewee.PostgresqlDatabase):
-    """PostgreSQL, by psycopg 3.
+    """PostgreSQL, through psycopg 3.
 
-    A pooler such as PgBouncer in transaction mode gives each transaction any of its connections to
-    the server. So neither prepared statements nor settings may stay behind on one.
+    A pooler such as PgBouncer in transaction mode runs each transaction on any of its connections
+    to the server. Therefore no prepared statement and no setting must remain on one.
     """
 
     class psycopg3_adapter(peewee.Psycopg3Adapter):  # noqa: N801 - Peewee's name
         def connect(self, db: Any, **params: Any) -> Any:
-            """Return a connection that gives up a silent server."""
+            """Return a connection with a read timeout."""
             return _psycopg_connection(db.read_timeout).connect(dbname=db.database, **params)
 
     def _set_up(self, connection: Any) -> None:
-        # In one round trip, and only if the server process is the one that was announced. Poolers
-        # announce a number of their own.
+        # One round trip. Set nothing if the process id differs from the one that was announced at
+        # connect: then it is a pooler, which announces a number of its own.
         is_direct = connection.execute(
             f"""
             SELECT CASE WHEN pg_backend_pid() = {connection.info.backend_pid} THEN
@@ -133,7 +133,7 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
 
 
 class MariaDB(Server, peewee.MySQLDatabase):
-    """MariaDB or MySQL, by PyMySQL."""
+    """MariaDB or MySQL, through PyMySQL."""
 
     def _connect(self) -> Any:
         self.connect_params["read_timeout"] = self.read_timeout
@@ -149,7 +149,7 @@ class MariaDB(Server, peewee.MySQLDatabase):
 
 @cache
 def _psycopg_connection(read_timeout: float | None) -> Any:
-    """Return psycopg's class, made to give up a server that says nothing, as PyMySQL's does."""
+    """Return psycopg's connection class with a read timeout, which PyMySQL's has already."""
     import psycopg
 
     class Connection(psycopg.Connection[Any]):
@@ -157,14 +157,14 @@ def _psycopg_connection(read_timeout: float | None) -> Any:
             return super().wait(self._bounded(gen), *args, **kwargs)
 
         def _bounded(self, gen: Any) -> Any:
-            heard = monotonic()
+            last_data = monotonic()
             try:
                 wanted = next(gen)
                 while True:
-                    ready = yield wanted  # nothing, ten times a second, while nothing comes
+                    ready = yield wanted  # empty ten times a second while no data arrives
                     if ready:
-                        heard = monotonic()
-                    elif read_timeout and monotonic() - heard > read_timeout:
+                        last_data = monotonic()
+                    elif read_timeout and monotonic() - last_data > read_timeout:
                         self.close()
                         raise psycopg.OperationalError("the server has stopped answering")
                     wanted = gen.send(ready)
@@ -175,12 +175,12 @@ def _psycopg_connection(read_timeout: float | None) -> Any:
 
 
 class PooledPostgreSQL(pool.PooledPostgresqlDatabase, PostgreSQL):  # type: ignore[misc]
-    """PostgreSQL whose connections are handed around."""
+    """PostgreSQL with a connection pool."""
 
-    _is_closed = staticmethod(_is_lost)  # to ask the server would hold all threads up
+    _is_closed = staticmethod(_is_lost)  # asking the server would block all threads
 
 
 class PooledMariaDB(pool.PooledMySQLDatabase, MariaDB):  # type: ignore[misc]
-    """MariaDB or MySQL whose connections are handed around."""
+    """MariaDB or MySQL with a connection pool."""
 
     _is_closed = staticmethod(_is_lost)

@@ -1,4 +1,4 @@
-"""Rows whose time is over, deleted a few at a time, so that requests go on meanwhile.
+"""Delete expired rows, a few at a time, so that other requests are not blocked.
 
 For models with an `id` and an indexed `expires_at`, in seconds since the epoch.
 """
@@ -9,18 +9,18 @@ from typing import Any
 from wsgiauth.storage import database
 from wsgiauth.storage.connections import FAILURES
 
-SOME = 10  # rows that a new one clears away
+SOME = 10  # rows that `purge_some` deletes at most
 
 logger = logging.getLogger("wsgiauth")
 
 
 def purge_expired(model: Any, now: float, *, limit: int = 1000) -> int:
-    """Delete every row that has expired at `now`, and return how many.
+    """Delete every row that has expired at `now`, and return their number.
 
     Args:
-        model: Whose rows.
+        model: The model of the rows.
         now: Seconds since the epoch.
-        limit: How many at a time.
+        limit: How many rows each transaction deletes at most.
 
     Raises:
         peewee.DatabaseError: The database failed.
@@ -34,11 +34,11 @@ def purge_expired(model: Any, now: float, *, limit: int = 1000) -> int:
 
 
 def purge_some(model: Any, now: float) -> None:
-    """Delete up to `SOME` such rows, by the way; what stays behind, the next call deletes."""
+    """Delete up to `SOME` expired rows; on failure, log a warning and leave them."""
     try:
         _purge_batch(model, int(now), SOME)
     except FAILURES as error:
-        # Whatever the caller came for is safe in the database.
+        # The caller's own change is already in the database.
         table = model._meta.table_name
         logger.warning("expired rows of %s stay for now: %s", table, type(error).__name__)
 
@@ -49,10 +49,10 @@ def _purge_batch(model: Any, now: int, limit: int) -> int:
     ids = [each.id for each in expired.order_by(model.expires_at).limit(limit)]
     if not ids:
         return 0
-    # As many each time, the last one over again: a connection keeps the statements that it has
-    # prepared, and would soon keep one of every length.
-    as_many = ids + ids[-1:] * (limit - len(ids))
+    # Repeat the last id, so that the statement always has the same length: a connection keeps its
+    # prepared statements, and would soon keep one for each length.
+    padded = ids + ids[-1:] * (limit - len(ids))
     with database.atomic():
-        # Once more by time: a count may have begun anew meanwhile.
-        model.delete().where(model.id.in_(as_many), model.expires_at <= now).execute()
+        # Compare the time again: a count may have been restarted since the SELECT.
+        model.delete().where(model.id.in_(padded), model.expires_at <= now).execute()
     return len(ids)

@@ -1,4 +1,4 @@
-"""The tables' shape: migrations that ship in the package, applied by one process at a time."""
+"""The schema: migrations from the package, applied by one process at a time."""
 
 import time
 from collections.abc import Iterator
@@ -12,39 +12,39 @@ from playhouse.migrations import Runner
 from wsgiauth.exceptions import ConfigurationError
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-LOCK_TIMEOUT = 60  # seconds to wait for another process that migrates
+LOCK_TIMEOUT = 60  # seconds to wait for the migration of another process
 
-_ADVISORY_LOCK = 0x77736769  # any number will do, as long as nobody else in the database uses it
-_NAMED_LOCK = "CONCAT('wsgiauth.', LEFT(MD5(DATABASE()), 16))"  # MariaDB's are the whole server's
+_ADVISORY_LOCK = 0x77736769  # any number that no other application uses in the database
+_NAMED_LOCK = "CONCAT('wsgiauth.', LEFT(MD5(DATABASE()), 16))"  # MariaDB's locks are server-wide
 
 
 def make_ready(database: peewee.Database) -> None:
-    """Bring SQLite up to date; of a server's database, only demand that it is.
+    """Bring an SQLite schema up to date; check that a server's schema is.
 
-    A file belongs to this application. A server's schema is changed by its operator, before the
-    processes that need the change are started.
+    An SQLite file belongs to this application. A server's schema is changed by its operator, before
+    the processes that need the change start.
 
     Raises:
-        ConfigurationError: A server's schema is behind.
+        ConfigurationError: A server's schema is out of date, or its settings are not supported.
         peewee.DatabaseError: The database failed.
     """
     if isinstance(database, peewee.SqliteDatabase):
         migrate(database)
         return
-    _refuse_server_settings(database)
+    _check_server_settings(database)
     missing = pending(database)
     if missing:
         raise ConfigurationError(
-            "DATABASE_URL names a database whose schema is behind (it lacks"
+            "DATABASE_URL names a database whose schema is behind (missing:"
             f" {', '.join(missing)}): run `python -m wsgiauth migrate`."
         )
 
 
 def pending_at_start(database: peewee.Database) -> list[str]:
-    """Return the migrations that the next start will apply; change nothing.
+    """Return the migrations that the next start will apply, without applying them.
 
     Raises:
-        ConfigurationError: The start would be refused.
+        ConfigurationError: The next start would fail.
         peewee.DatabaseError: The database failed.
     """
     if isinstance(database, peewee.SqliteDatabase):
@@ -53,11 +53,11 @@ def pending_at_start(database: peewee.Database) -> list[str]:
     return []
 
 
-def _refuse_server_settings(database: peewee.Database) -> None:
-    """Refuse a PostgreSQL database whose settings wsgiauth cannot work with.
+def _check_server_settings(database: peewee.Database) -> None:
+    """Check the encoding and the isolation level of a PostgreSQL database.
 
-    A direct connection sets its isolation level itself; a pooled one has the database's default.
-    (MariaDB's tables say utf8mb4 themselves.)
+    A direct connection sets its isolation level itself; behind a pooler, the database's default
+    applies. (MariaDB's tables specify utf8mb4 themselves.)
     """
     if not isinstance(database, peewee.PostgresqlDatabase):
         return
@@ -70,25 +70,25 @@ def _refuse_server_settings(database: peewee.Database) -> None:
         )
     if isolation != "read committed":
         raise ConfigurationError(
-            "DATABASE_URL leads through a connection pooler to a database whose"
+            "DATABASE_URL names a connection pooler in front of a database whose"
             f" default_transaction_isolation is {isolation}: run"
             " `ALTER DATABASE ... SET default_transaction_isolation = 'read committed'`."
         )
 
 
 def migrate(database: peewee.Database) -> list[str]:
-    """Bring the schema up to date and return the names of the migrations that did it.
+    """Bring the schema up to date and return the names of the applied migrations.
 
     Other processes that migrate at the same time wait; each migration is applied once.
 
     Raises:
-        ConfigurationError: The database cannot hold every name.
-        peewee.DatabaseError: The database failed, or its lock was not to be had in time.
+        ConfigurationError: The settings of the database are not supported.
+        peewee.DatabaseError: The database failed, or its lock was not free in time.
     """
     if isinstance(database, peewee.SqliteDatabase):
         _switch_to_wal(database)
         return _apply_pending(database)
-    _refuse_server_settings(database)
+    _check_server_settings(database)
     server: Any = database
     with server.patient(LOCK_TIMEOUT):
         return _apply_pending(database)
@@ -97,13 +97,13 @@ def migrate(database: peewee.Database) -> list[str]:
 def _apply_pending(database: peewee.Database) -> list[str]:
     applied: list[str] = []
     while missing := pending(database):
-        with _sole_migration(database):
+        with _migration_lock(database):
             applied += _runner(database).up(missing[0])
     return applied
 
 
 def pending(database: peewee.Database) -> list[str]:
-    """Return the names of the migrations that the schema lacks, in their order."""
+    """Return the names of the migrations that were not applied yet, in order."""
     return [each.name for each in _runner(database).status() if not each.applied]
 
 
@@ -112,32 +112,32 @@ def _runner(database: peewee.Database) -> Runner:
 
 
 def _switch_to_wal(database: peewee.SqliteDatabase) -> None:
-    """Let readers and a writer work side by side; the file remembers it."""
+    """Let readers and a writer work at the same time; the file keeps this mode."""
     deadline = time.monotonic() + LOCK_TIMEOUT
     while database.pragma("journal_mode") not in ("wal", "memory"):
         try:
             database.pragma("journal_mode", "wal")
         except peewee.OperationalError:
-            # The one statement that does not wait for the locks of others, such as a process
-            # that starts at the same moment.
+            # The only statement that does not wait for a lock, such as that of a process that
+            # starts at the same time.
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
 
 
 @contextmanager
-def _sole_migration(database: peewee.Database) -> Iterator[None]:
-    """Hold the lock under which a schema changes, whichever the database offers."""
+def _migration_lock(database: peewee.Database) -> Iterator[None]:
+    """Hold the lock for migrations, of the kind that the database offers."""
     if isinstance(database, peewee.SqliteDatabase):
-        database.pragma("foreign_keys", 0)  # a table rebuilt by a migration must not cascade
+        database.pragma("foreign_keys", 0)  # rebuilding a table must not cascade
         try:
             with database.atomic():
                 yield
         finally:
             database.pragma("foreign_keys", 1)
     elif isinstance(database, peewee.PostgresqlDatabase):
-        # The transaction's lock, not the session's: behind a connection pooler such as PgBouncer,
-        # other statements of the same session may run on other connections to the server.
+        # A transaction's lock, not a session's: behind a connection pooler such as PgBouncer, the
+        # statements of one session can run on several connections to the server.
         with database.atomic():
             database.execute_sql(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}s'")
             database.execute_sql("SELECT pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK,))

@@ -1,4 +1,4 @@
-"""SQLite as Peewee drives it, in files that may be replaced under it, and in memory for tests."""
+"""SQLite through Peewee: files, which can be replaced while open, and memory for tests."""
 
 import itertools
 import os
@@ -13,17 +13,17 @@ from playhouse import pool
 
 from wsgiauth.storage.connections import AccountDatabase, discard_connection
 
-CHECK_INTERVAL = 1  # seconds for which a file is taken for the one that it was
+CHECK_INTERVAL = 1  # seconds between two checks whether the file was replaced
 
 OPTIONS: dict[str, Any] = {
-    # Every commit here either follows a bcrypt hash, a thousand times dearer than an fsync, or
-    # takes a right away. synchronous=NORMAL would save the fsync and could bring a revoked session
-    # back to life after a power cut; FULL cannot.
+    # Every commit either follows a bcrypt hash, which takes a thousand times as long as an fsync,
+    # or revokes something. synchronous=NORMAL would save the fsync, but after a power failure a
+    # revoked session could be valid again.
     "pragmas": {"foreign_keys": 1, "synchronous": "full"},
-    # IMMEDIATE takes the write lock at BEGIN: a transaction that first reads and then writes would
-    # otherwise fail at once, without waiting, when another has written in between.
+    # IMMEDIATE takes the write lock at BEGIN. Otherwise a transaction that reads and then writes
+    # fails without waiting, if another transaction has written in between.
     "lock_type": "IMMEDIATE",
-    # Only one thread at a time has a connection; but another may be the one that closes it.
+    # A connection has one thread at a time, but another thread may close it.
     "check_same_thread": False,
 }
 
@@ -31,16 +31,16 @@ _memory_names = (f"file:/wsgiauth-{number}?vfs=memdb" for number in itertools.co
 
 
 class FetchedCursor(sqlite3.Cursor):
-    """A cursor that has fetched every row by the time that it returns one, as servers' drivers do.
+    """A cursor that fetches all rows on execute, as the drivers of PostgreSQL and MariaDB do.
 
-    While a SELECT is unfinished, its connection stays in the past: a logout would not be seen, and
-    nothing could be written. A view may forget to finish one, or take its time.
+    An open cursor would pin the connection's WAL snapshot: it would not see a logout, and could not
+    write. A view may never exhaust a cursor, or may take long.
     """
 
     _rows: Iterator[Any] = iter(())
 
     def execute(self, sql: str, parameters: Any = (), /) -> Self:
-        """Execute, and fetch."""
+        """Execute, and fetch all rows."""
         super().execute(sql, parameters)
         self._rows = iter(super().fetchall())
         return self
@@ -54,7 +54,7 @@ class FetchedCursor(sqlite3.Cursor):
         return list(itertools.islice(self._rows, self.arraysize if size is None else size))
 
     def fetchall(self) -> list[Any]:
-        """Return the other rows."""
+        """Return the remaining rows."""
         return list(self._rows)
 
     def __iter__(self) -> Self:
@@ -65,14 +65,14 @@ class FetchedCursor(sqlite3.Cursor):
 
 
 class Connection(sqlite3.Connection):
-    """A connection to SQLite, which is closed when nothing refers to it: its thread has ended."""
+    """A connection to SQLite that closes itself when its thread has ended."""
 
     def cursor(self, factory: Any = FetchedCursor) -> Any:
         """Return a cursor."""
         return super().cursor(factory)
 
     def execute(self, sql: str, parameters: Any = (), /) -> Any:
-        """Execute on a new cursor, and fetch."""
+        """Execute on a new cursor, and fetch all rows."""
         return self.cursor().execute(sql, parameters)
 
     def __del__(self) -> None:
@@ -84,9 +84,9 @@ class FileConnection(Connection):
     """A connection to an SQLite file.
 
     Attributes:
-        inode: The file that it has open.
-        checked_at: When that was last seen to be the one at the path, as `monotonic` counts.
-        reader: Executes what is asked on every request; making a cursor takes its time.
+        inode: Device and inode of the open file.
+        checked_at: When the file at the path was last known to be this one (`time.monotonic`).
+        reader: The cursor for the SELECT of every request, which saves making a new one.
     """
 
     inode: tuple[int, int]
@@ -95,55 +95,54 @@ class FileConnection(Connection):
 
 
 class SQLite(AccountDatabase, peewee.SqliteDatabase):
-    """A database of SQLite, in a file or in memory."""
+    """An SQLite database, in a file or in memory."""
 
     def _is_in_transaction(self, connection: sqlite3.Connection) -> bool:
         return connection.in_transaction
 
 
 class File(SQLite):
-    """An SQLite file; connections do not outlive it when it is deleted or replaced.
+    """An SQLite file; its connections are closed when it is deleted or replaced.
 
-    They would go on as if nothing had happened, and all that they wrote would be lost.
+    An old connection would keep working without an error, and everything it wrote would be lost.
     """
 
-    # Takes no note of the use, for what it is used for begins no transaction.
+    # Does not record the use, because the callers begin no transaction.
     _quick_connection: ClassVar[Callable[[Any], FileConnection]] = peewee.Database.connection
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
-        """Execute, on a new connection where another file has taken the place of ours."""
-        self._follow_file()
+        """Execute, on a new connection if the file was replaced."""
+        self._reconnect_if_replaced()
         return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
 
     def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
-        """Return the first row of a SELECT, or None, without Peewee's detours.
+        """Return the first row of a SELECT, or None, without Peewee's overhead.
 
-        For the one question of every request: that another file has taken the place of ours is
-        noticed within a second.
+        For the SELECT of every request. A replaced file is noticed within `CHECK_INTERVAL`.
         """
         connection = self._quick_connection()
         if connection.in_transaction:
-            connection = self.connection()  # takes note: the transaction may be a forgotten one
+            connection = self.connection()  # records the use: it may be a forgotten transaction
         if monotonic() - connection.checked_at > CHECK_INTERVAL:
-            self._follow_file()
+            self._reconnect_if_replaced()
             connection = self._quick_connection()
         rows = connection.reader.execute(sql, parameters).fetchall()
         return rows[0] if rows else None
 
-    def _follow_file(self) -> None:
+    def _reconnect_if_replaced(self) -> None:
         while not self.in_transaction() and self._quick_connection().inode != _inode(self.database):
             discard_connection(self)
         self._quick_connection().checked_at = monotonic()
 
     def rollback(self) -> None:
-        """Roll back, unless SQLite has done so by itself, as on a full disk."""
+        """Roll back, unless SQLite already has, as on a full disk."""
         if self._quick_connection().in_transaction:
             super().rollback()
 
     def _connect(self) -> FileConnection:
         inode = _inode(self.database)
-        if inode is None:  # SQLite would make an empty one, which others may read
-            raise peewee.OperationalError("the database file is gone")
+        if inode is None:  # SQLite would create an empty file, which other users could read
+            raise peewee.OperationalError("the database file does not exist")
         connection: FileConnection = super()._connect()
         connection.inode = inode
         connection.checked_at = monotonic()
@@ -152,12 +151,12 @@ class File(SQLite):
 
 
 class Memory(SQLite):
-    """SQLite without a file, for tests: all threads reach the same tables, gone with the object."""
+    """SQLite in memory, for tests: all threads share its tables, which the object keeps alive."""
 
     def __init__(self) -> None:
         name = next(_memory_names)
         super().__init__(name, uri=True, factory=Connection, **OPTIONS)
-        # SQLite drops such a database with its last connection.
+        # SQLite deletes the database when its last connection is closed.
         self.anchor = sqlite3.connect(name, uri=True, factory=Connection, check_same_thread=False)
 
     def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
@@ -167,11 +166,11 @@ class Memory(SQLite):
 
 def _inode(path: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - half the time of Path.stat, on every request
+        found = os.stat(path)  # noqa: PTH116 - takes half as long as Path.stat
     except OSError:
         return None
     return found.st_dev, found.st_ino
 
 
 class PooledFile(pool.PooledSqliteDatabase, File):  # type: ignore[misc]
-    """An SQLite file whose connections are handed around."""
+    """An SQLite file with a connection pool."""
