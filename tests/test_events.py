@@ -804,7 +804,7 @@ def test_a_subscriber_may_ask_and_change_the_database(scene):
     ],
 )
 def test_what_cannot_be_called_is_no_subscriber(settings, on_event):
-    with pytest.raises(ConfigurationError, match="on_event must be a callable, or several"):
+    with pytest.raises(ConfigurationError, match="on_event must be a callable or an iterable"):
         AuthMiddleware(echo, settings, on_event=on_event)
 
 

@@ -1,4 +1,4 @@
-"""The inner WSGI app that answers under /auth: the route table, and exceptions turned into HTTP."""
+"""The inner WSGI app below /auth: it routes requests and turns errors into responses."""
 
 from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
@@ -23,10 +23,10 @@ ROUTES: Mapping[str, Mapping[str, Endpoint]] = {
 
 
 class AuthApp:
-    """Answers the requests below the mount, whose path is in SCRIPT_NAME by now.
+    """Answers the requests below the mount, which the middleware has moved to SCRIPT_NAME.
 
     Args:
-        auth: What the endpoints are given.
+        auth: Passed to each endpoint.
     """
 
     def __init__(self, auth: Auth) -> None:
@@ -61,7 +61,7 @@ class AuthApp:
             raise RequestError(
                 HTTPStatus.METHOD_NOT_ALLOWED,
                 "method_not_allowed",
-                f"This address answers {allowed}.",
+                f"The allowed methods are {allowed}.",
                 headers=(("Allow", allowed),),
             )
         return endpoint(environ, self._auth)

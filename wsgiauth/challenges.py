@@ -1,6 +1,6 @@
-"""The wrapped application's own 401s, answered as a guard would: `AuthMiddleware(challenge=True)`.
+"""`AuthMiddleware(challenge=True)`: replaces the application's own 401 by a guard's response.
 
-On the way of a request this stands between `middleware` and the application, when asked for.
+On the way of a request, it stands between `middleware` and the application.
 """
 
 import re
@@ -14,24 +14,24 @@ from wsgiauth.web.responses import Header
 _Write = Callable[[bytes], object]
 
 _QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')
-_KEPT = re.compile(r"set-cookie|vary|access-control-.*")  # else a page elsewhere sees no 401
+_KEPT = re.compile(r"set-cookie|vary|access-control-.*")  # CORS lets other origins read the 401
 _PARAMETER = re.compile(r"\s*[\w-]+\s*=.*")
 
 
 class ChallengingApp:
-    """Turns the 401 that an application gives an unknown caller into the challenge.
+    """Replaces the 401 that an application gives an anonymous client.
 
-    A browser is sent to the login page instead, and comes back; every other client gets the 401
-    of `login_required`, whose challenge is RFC 6750's. The application's cookies and what it says
-    to other origins are kept; its body is dropped unread and closed.
+    A browser is redirected to the login page, and back after the login. Every other client gets the
+    401 of `login_required`, with RFC 6750's challenge. The application's Set-Cookie, Vary and CORS
+    headers are kept; its body is closed unread.
 
-    Left as they are: every other status; the 401 to a caller who is known, whom another login
-    would not help; a 401 that asks for another scheme (`WWW-Authenticate: Basic`), for its
-    application has an authentication of its own; and a 401 that comes when an answer has begun.
+    These responses are not changed: every other status; a 401 to a logged-in user, because logging
+    in again would not help; a 401 with another scheme (`WWW-Authenticate: Basic`), because the
+    application has its own authentication; and a 401 after the body has begun.
 
     Args:
         app: The application.
-        login_url: The path of the login page, below where `AuthMiddleware` is mounted.
+        login_url: The path of the login page, without the SCRIPT_NAME of `AuthMiddleware`.
     """
 
     def __init__(self, app: WSGIApplication, login_url: str) -> None:
@@ -42,7 +42,7 @@ class ChallengingApp:
         """Pass one request on (PEP 3333)."""
         if environ["wsgiauth.user"] is not None:
             return self._app(environ, start_response)
-        asked = environ.copy()  # the application may change its own
+        asked = environ.copy()  # the application can change its environ
         start = _Start(start_response)
         app_iter = self._app(environ, start)
         if start.is_held:
@@ -58,7 +58,7 @@ class ChallengingApp:
 
 
 class _Start:
-    """The `start_response` that the application is given; it holds a 401 back."""
+    """The `start_response` for the application; it holds a 401 back."""
 
     def __init__(self, start_response: StartResponse) -> None:
         self._start_response = start_response
@@ -75,10 +75,10 @@ class _Start:
             return self._forward(status, headers, exc_info)
         self._kept = [each for each in headers if _KEPT.fullmatch(each[0].lower())]
         self._exc_info = exc_info
-        return len  # takes what is written, and does nothing with it
+        return len  # a `write` that discards its data
 
     def instead(self, status: str, headers: list[Header], exc_info: Any = None) -> _Write:
-        """Begin the challenge where the application's 401 was held back."""
+        """Start the challenge in place of the 401 that was held back."""
         return self._forward(status, [*headers, *self._kept], self._exc_info)
 
     def _forward(self, status: str, headers: list[Header], exc_info: Any) -> _Write:
@@ -93,7 +93,7 @@ class _Start:
 
 
 class _LateAnswer:
-    """An answer that begins as late as with its first bytes, as a generator's does."""
+    """A response that calls `start_response` during iteration, as a generator does."""
 
     def __init__(
         self, app_iter: Iterable[bytes], start: _Start, challenge: Callable[[], Iterable[bytes]]
@@ -105,7 +105,7 @@ class _LateAnswer:
         return self._chunks
 
     def close(self) -> None:
-        """Close the application's answer, as the server would have."""
+        """Close the application's response body (PEP 3333)."""
         _close(self._app_iter)
 
     def _choose(self, start: _Start, challenge: Callable[[], Iterable[bytes]]) -> Iterator[bytes]:
@@ -130,6 +130,6 @@ def _is_ours(headers: list[Header]) -> bool:
 
 
 def _asks_for_bearer_alone(challenge: str) -> bool:
-    # RFC 9110 section 11.6.1: after a comma stands a parameter, or another challenge.
+    # RFC 9110 section 11.6.1: a comma separates parameters and challenges.
     first, *others = _QUOTED.sub('""', challenge).split(",")
     return first.lower().split()[:1] == ["bearer"] and all(map(_PARAMETER.fullmatch, others))

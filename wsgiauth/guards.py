@@ -1,7 +1,6 @@
-"""`login_required` and `permission_required`: may this caller enter this view?
+"""The guards `login_required` and `permission_required`, which protect the application's views.
 
-The middleware has said who is calling; for the wrapped application's views, here is where that
-decides anything, and where an unknown caller becomes a 401.
+On the way of a request, they stand between `middleware`, which identifies the user, and the view.
 """
 
 import functools
@@ -30,48 +29,48 @@ def login_required(*, redirect_url: str | None = None) -> Callable[[_App], _App]
 def login_required(
     app: Callable[..., Any] | None = None, /, *, redirect_url: str | None = None
 ) -> Callable[..., Any]:
-    """Let only identified callers into a WSGI callable.
+    """Restrict a WSGI callable to logged-in users.
 
-    Others get 401 with `WWW-Authenticate: Bearer` (RFC 6750 section 3). With `redirect_url`, a
-    browser gets 302 to it instead, with the path that it asked for as `next`. "Browser" is who
-    prefers HTML and sent no Authorization header; `next` is only for GET and HEAD.
+    Anonymous clients get 401 with `WWW-Authenticate: Bearer` (RFC 6750 section 3). With
+    `redirect_url`, a browser gets 302 to it instead, for GET and HEAD with the requested path as
+    `next`. A client counts as a browser if it prefers HTML and sent no Authorization header.
 
-    Used bare, `@login_required`, or with its option, `@login_required(redirect_url=...)`, around a
-    function, a method, an instance, a class whose instances are called, or a `wsgify`.
+    Use it as `@login_required` or `@login_required(redirect_url=...)` on a function, a method, an
+    instance, a class whose instances are WSGI callables, or a `wsgify`.
 
     Args:
         app: The WSGI callable.
-        redirect_url: A path below where `AuthMiddleware` is mounted, such as "/auth/login".
+        redirect_url: A path such as "/auth/login", without the SCRIPT_NAME of `AuthMiddleware`.
 
     Raises:
         ValueError: `redirect_url` is not such a path. Raised when decorating.
-        TypeError: `app` cannot be called. Raised when decorating.
-        MiddlewareMissingError: There is no `AuthMiddleware` in front. Raised on a request.
+        TypeError: `app` is not callable. Raised when decorating.
+        MiddlewareMissingError: There is no `AuthMiddleware` around `app`. Raised on a request.
     """
     decorate = _decorator(None, redirect_url)
     return decorate if app is None else decorate(app)
 
 
 def permission_required(permission: str, redirect_url: str | None = None) -> Callable[[_App], _App]:
-    """Let only callers who hold `permission` into a WSGI callable.
+    """Restrict a WSGI callable to users who have `permission`.
 
-    Callers who are not identified are treated as by `login_required`. Those who are but lack the
-    permission get 403, never a redirect: logging in again would not help them.
+    Anonymous clients get the response of `login_required`. Users without the permission get 403,
+    never a redirect, because logging in again would not help.
 
     Args:
         permission: `<app>.<action>`.
         redirect_url: See `login_required`.
 
     Raises:
-        ValueError: `permission` or `redirect_url` is not of its form. Raised when decorating.
-        TypeError: What is decorated cannot be called. Raised when decorating.
-        MiddlewareMissingError: There is no `AuthMiddleware` in front. Raised on a request.
+        ValueError: `permission` or `redirect_url` is malformed. Raised when decorating.
+        TypeError: The decorated object is not callable. Raised when decorating.
+        MiddlewareMissingError: There is no `AuthMiddleware` around it. Raised on a request.
     """
     return _decorator(check_permission(permission), redirect_url)
 
 
 def ask_to_log_in(environ: WSGIEnvironment, redirect_url: str | None) -> Response:
-    """Return the answer to a caller who is not identified: the challenge, or the redirect.
+    """Return the response to an anonymous client: the challenge, or a redirect to the login page.
 
     Args:
         environ: The request, with the keys that `AuthMiddleware` sets.
@@ -87,27 +86,27 @@ def ask_to_log_in(environ: WSGIEnvironment, redirect_url: str | None) -> Respons
             headers=(challenge(error),),
         )
     is_page = environ["REQUEST_METHOD"] in ("GET", "HEAD")
-    # What the login page would refuse is not sent there: a Location that is five times as long as
-    # the path is more than proxies accept.
+    # A path that the login page would refuse is left out: percent-encoded again, it can make the
+    # Location header longer than proxies accept.
     wanted = safe_next(path_asked_for(environ), "") if is_page else ""
     return redirect(HTTPStatus.FOUND, with_next(root_url(environ) + redirect_url, wanted))
 
 
 class _Guarded:
-    """A WSGI callable behind a check; in everything else it stands for what it wraps."""
+    """A WSGI callable with a check before it; all other attributes are those of the callable."""
 
     def __init__(self, app: Callable[..., Any], check: _Check) -> None:
-        functools.update_wrapper(self, app, updated=())  # `__getattr__` finds the rest, as it is
+        functools.update_wrapper(self, app, updated=())  # `__getattr__` finds the rest
         self.__app = app
         self.__check = check
 
     def __call__(self, *arguments: Any) -> Iterable[bytes]:
         if len(arguments) < 2:
             raise TypeError(
-                f"{self.__app!r} is guarded as a WSGI callable, which is called with environ and"
-                " start_response. In a framework's view, ask environ['wsgiauth.user'] instead."
+                f"{self.__app!r} has a guard for WSGI callables, which take environ and"
+                " start_response. In a framework's view, check environ['wsgiauth.user'] instead."
             )
-        # A method called on its class, `Base.view(self, environ, start_response)`, has three.
+        # A method that is called on its class, `Base.view(self, environ, ...)`, gets three.
         environ, start_response = arguments[-2:]
         refusal = self.__check(environ)
         if refusal is not None:
@@ -121,25 +120,25 @@ class _Guarded:
         return self if bind is None else _Guarded(bind(instance, owner), self.__check)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__wrapped__":  # not there yet, while the guard is being copied
+        if name == "__wrapped__":  # not set yet while copy() builds the guard
             raise AttributeError(name)
         return getattr(self.__wrapped__, name)
 
 
 def _decorator(permission: str | None, redirect_url: str | None) -> Callable[[_App], _App]:
-    # Checked as a `next` is: a path of this site, so that no mistake here sends anybody elsewhere.
+    # Checked like a `next`, so that a mistake here cannot redirect to another site.
     if redirect_url is not None and not (
         isinstance(redirect_url, str) and redirect_url and safe_next(redirect_url, "")
     ):
-        raise ValueError(f'redirect_url must be a path such as "/auth/login"; not {redirect_url!r}')
+        raise ValueError(f'redirect_url must be a path such as "/auth/login", not {redirect_url!r}')
 
     def decorate(app: _App) -> _App:
         if not callable(app):
-            raise TypeError(f"a guard wraps a WSGI callable; {app!r} cannot be called")
+            raise TypeError(f"a guard needs a WSGI callable; {app!r} is not callable")
 
         check = functools.partial(_refusal, app, permission, redirect_url)
         if isinstance(app, type) and any("__call__" in vars(each) for each in app.__mro__):
-            # Its instances are the WSGI callables, so they are what is guarded.
+            # The instances are the WSGI callables, so the guard goes around `__call__`.
             setattr(app, "__call__", _Guarded(app.__call__, check))  # noqa: B010 - to mypy a method
             return app
         return cast("_App", _Guarded(app, check))
@@ -150,12 +149,12 @@ def _decorator(permission: str | None, redirect_url: str | None) -> Callable[[_A
 def _refusal(
     app: object, permission: str | None, redirect_url: str | None, environ: WSGIEnvironment
 ) -> Response | None:
-    """Return the answer to a caller who may not enter, or None for one who may."""
+    """Return the response that refuses a request, or None if the request is allowed."""
     try:
         user = environ["wsgiauth.user"]
     except KeyError:
         raise MiddlewareMissingError(
-            f"{app!r} is guarded, but no AuthMiddleware is in front of it:"
+            f"{app!r} has a guard, but no AuthMiddleware is around it:"
             " wrap the whole application, as in `application = AuthMiddleware(app)`."
         ) from None
     if user is None:

@@ -1,7 +1,6 @@
-"""The one line that an application puts on: `AuthMiddleware(app)`.
+"""The middleware that an application is wrapped in: `AuthMiddleware(app)`.
 
-A request comes in here and goes one of two ways: below the mount to the inner app, everywhere else
-to the wrapped app, with the caller identified.
+Requests below the mount go to the inner app. All others are identified and go to the wrapped app.
 """
 
 import functools
@@ -18,7 +17,7 @@ from playhouse.pool import PooledDatabase
 
 from wsgiauth import storage
 from wsgiauth.app import AuthApp
-from wsgiauth.authentication.identity import NOBODY, Identity
+from wsgiauth.authentication.identity import ANONYMOUS, Identity
 from wsgiauth.challenges import ChallengingApp
 from wsgiauth.endpoints import Auth
 from wsgiauth.events import Subscriber, subscribe
@@ -37,41 +36,41 @@ _MOUNT = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
 
 
 class AuthMiddleware:
-    """Gives any WSGI application accounts.
+    """Adds accounts to any WSGI application.
 
-    Requests below `mount` are answered by wsgiauth. All others reach `app` with these keys, set
-    anew on every request, so that nothing in front can pass for us:
+    wsgiauth answers requests below `mount`. All others reach `app` with these keys in `environ`,
+    which replace any that are already there:
 
-    - `wsgiauth.user`: the `User` who is calling, or None.
-    - `wsgiauth.session`: the id of their login, or None.
-    - `wsgiauth.error`: `invalid_token` (RFC 6750 section 3.1) when a token was presented and not
-      accepted, otherwise None.
-    - `wsgiauth.root`, `wsgiauth.pages`: what the guards need to answer.
-    - `REMOTE_USER` and `AUTH_TYPE`: the username and `Bearer`; absent for nobody.
-    - `webob.adhoc_attrs`, `bottle.request.ext.user`: make `request.user` the same user where
-      requests are WebOb's or Bottle's.
+    - `wsgiauth.user`: the `User` who sent the request, or None.
+    - `wsgiauth.session`: the id of their session, or None.
+    - `wsgiauth.error`: `invalid_token` (RFC 6750 section 3.1) if a token was presented and
+      rejected, otherwise None.
+    - `wsgiauth.root`, `wsgiauth.pages`: for the guards.
+    - `REMOTE_USER` and `AUTH_TYPE`: the username and `Bearer`; absent for anonymous clients.
+    - `webob.adhoc_attrs`, `bottle.request.ext.user`: make `request.user` the same user in WebOb
+      and Bottle.
 
-    When the database is away, requests with credentials are answered 503; those without reach
-    `app` as always.
+    While the database is unavailable, requests with credentials get 503; those without reach `app`
+    as usual.
 
     Args:
         app: The application to wrap.
         settings: `Settings`, a mapping of the same names, or None for the process environment.
         mount: The path below which wsgiauth answers.
-        challenge: Whether a 401 of `app` itself becomes the challenge, or for a browser the
+        challenge: Whether to replace a 401 of `app` by the challenge or, for a browser, by a
             redirect to the login page: see `challenges.ChallengingApp`.
         on_event: Called with each `events.Event` of this site's accounts, in the thread in which
-            it happens; one that raises is logged and changes nothing. It should be quick: a login
-            waits for it, and those behind it.
+            it happens. An exception in it is logged and has no other effect. It should be fast,
+            because a login waits for it.
 
     Attributes:
-        auth: What the settings made: see `endpoints.Auth`.
-        database: The account database, as Peewee knows it.
+        auth: The objects that the settings configure: see `endpoints.Auth`.
+        database: The account database, a Peewee `Database`.
 
     Raises:
-        ConfigurationError: A setting is missing or wrong, or the database cannot be used. The
-            message names the setting. Or `app` is an `AuthMiddleware` with the same mount; where
-            that shows only in a request, the request raises it.
+        ConfigurationError: A setting is missing or wrong, or the database cannot be used; the
+            message names the setting. Also raised if `app` is an `AuthMiddleware` with the same
+            mount; if only a request can show that, the request raises it.
     """
 
     def __init__(
@@ -84,10 +83,10 @@ class AuthMiddleware:
         on_event: Subscriber | Iterable[Subscriber] = (),
     ) -> None:
         if not callable(app):
-            raise ConfigurationError("app must be a WSGI application; this one cannot be called.")
+            raise ConfigurationError("app must be a WSGI application; this one is not callable.")
         if not (isinstance(mount, str) and _MOUNT.fullmatch(mount)):
             raise ConfigurationError('mount must be a path such as "/auth".')
-        if not isinstance(challenge, bool):  # "off" would turn it on
+        if not isinstance(challenge, bool):  # the string "off" is true
             raise ConfigurationError("challenge must be True or False.")
         _refuse_to_nest(app, mount)
         subscribers = _callables(on_event)
@@ -116,7 +115,7 @@ class AuthMiddleware:
             path = environ.get("PATH_INFO", "")
             if path.startswith(self._mount) and path[len(self._mount) :][:1] in ("", "/"):
                 return self._auth_app(self._below_mount(environ), start_response)
-            identity = NOBODY
+            identity = ANONYMOUS
             if "HTTP_AUTHORIZATION" in environ or "HTTP_COOKIE" in environ:
                 try:
                     identity = self._identify(environ)
@@ -125,9 +124,9 @@ class AuthMiddleware:
                     return unavailable(environ)(environ, start_response)
                 if self._is_pooled:
                     storage.release_connection(self.database)
-                if identity.user is not None:  # bound, because a partial takes longer to call
+                if identity.user is not None:  # a bound method is faster to call than a partial
                     start_response = MethodType(start_private, start_response)
-            _tell(environ, identity)
+            _set_identity(environ, identity)
             answer = self._app(environ, start_response)
             if (uses or self._is_pooled) and _is_streamed(answer, environ):
                 return self._streamed(answer, uses)
@@ -135,15 +134,15 @@ class AuthMiddleware:
         finally:
             leave(entered)
             if last_used() is not self.database:
-                use(self.database)  # for an answer that is only now being streamed
+                use(self.database)  # for a response that is still being streamed
             if uses or self._is_pooled:
                 storage.roll_back_left_open(uses)
                 storage.release_connection(self.database)
 
     def _refuse_to_be_nested(self, environ: WSGIEnvironment) -> None:
-        """Raise if an outer `AuthMiddleware` answers where this one has its login page."""
+        """Raise if an outer `AuthMiddleware` is mounted at the same URL."""
         outer = environ["wsgiauth.pages"]
-        # What is in front may have forged the key; this site's application may repeat a request.
+        # The key can be forged, or be our own if `app` sends its request through us again.
         if not isinstance(outer, Pages) or outer is self._pages:
             return
         root = environ.get("wsgiauth.root", "")
@@ -151,12 +150,12 @@ class AuthMiddleware:
             raise _nested(self._mount)
 
     def _streamed(self, answer: Iterable[bytes], uses: DatabaseUses) -> Iterable[bytes]:
-        """Return `answer`, wrapped if it may still hold a connection or a transaction."""
+        """Return `answer`, wrapped if it can still use a connection or a transaction."""
         if not (self._is_pooled or storage.is_left_open(uses)):
             return answer
         own = self.database, threading.get_ident()
         ongoing = {own: self.database.has_open_transaction(), **uses}
-        uses.clear()  # the answer may yet end its transaction
+        uses.clear()  # the answer can still end its transaction
         return _Streamed(answer, self.database, ongoing)
 
     def _below_mount(self, environ: WSGIEnvironment) -> WSGIEnvironment:
@@ -168,12 +167,12 @@ class AuthMiddleware:
 
 
 class _Streamed:
-    """An answer that is made while it is sent, after which its connection is used no more.
+    """A streamed response body; its database connection is released when the server closes it.
 
     Args:
-        answer: The application's.
-        database: Its connection goes back to the pool, if it has one.
-        uses: The databases whose forgotten transactions are rolled back.
+        answer: The application's response body.
+        database: The account database, whose connection goes back to its pool, if it has one.
+        uses: The databases whose open transactions are rolled back.
     """
 
     def __init__(self, answer: Iterable[bytes], database: Database, uses: DatabaseUses) -> None:
@@ -185,7 +184,7 @@ class _Streamed:
         return iter(self._answer)
 
     def close(self) -> None:
-        """Close the answer, as the server does with every one (PEP 3333)."""
+        """Close the application's response body, then release its connection (PEP 3333)."""
         try:
             if hasattr(self._answer, "close"):
                 self._answer.close()
@@ -195,7 +194,7 @@ class _Streamed:
 
 
 def _refuse_to_nest(app: Any, mount: str) -> None:
-    """Raise if `app` is an `AuthMiddleware` with this mount, perhaps in guards or partials."""
+    """Raise if `app`, without guards and partials, is an `AuthMiddleware` with this mount."""
     while isinstance(app, functools.partial) or hasattr(app, "__wrapped__"):
         app = app.func if isinstance(app, functools.partial) else app.__wrapped__
     if isinstance(app, AuthMiddleware) and app.auth.pages.mount == mount:
@@ -205,29 +204,28 @@ def _refuse_to_nest(app: Any, mount: str) -> None:
 def _nested(mount: str) -> ConfigurationError:
     return ConfigurationError(
         f"An AuthMiddleware is inside another one with the same mount, {mount}: the outer one"
-        " answers its login page, so no user can log in to the inner one. Remove one of them, or"
-        " give them different mounts."
+        " answers all requests below it, so no user can log in to the inner one. Remove one of"
+        " them, or give them different mounts."
     )
 
 
 def _is_streamed(answer: Iterable[bytes], environ: WSGIEnvironment) -> bool:
-    """Return whether something runs while the answer is sent; a server knows its own files."""
+    """Return whether application code can run while the server sends the answer."""
     return not isinstance(answer, list | tuple) and type(answer) is not environ.get(
         "wsgi.file_wrapper"
     )
 
 
-def _tell(environ: WSGIEnvironment, identity: Identity) -> None:
-    """Write into `environ` who is calling."""
+def _set_identity(environ: WSGIEnvironment, identity: Identity) -> None:
     user, environ["wsgiauth.session"], environ["wsgiauth.error"] = identity
     environ["wsgiauth.user"] = environ["bottle.request.ext.user"] = user
     attributes = {"user": user}
     if "webob.adhoc_attrs" in environ and isinstance(environ["webob.adhoc_attrs"], dict):
-        # Into a new dictionary, for copies of a request share theirs.
+        # A new dictionary, because copies of a request share the old one.
         attributes = {**environ["webob.adhoc_attrs"], **attributes}
     environ["webob.adhoc_attrs"] = attributes
     if user is not None:
-        # PEP 3333: strings in the environ are bytes, decoded as Latin-1.
+        # PEP 3333: strings in the environ are bytes decoded as Latin-1.
         name = user.username
         environ["REMOTE_USER"] = name if name.isascii() else name.encode().decode("latin-1")
         environ["AUTH_TYPE"] = "Bearer"
@@ -243,7 +241,7 @@ def _callables(on_event: Subscriber | Iterable[Subscriber]) -> list[Subscriber]:
         return [on_event]
     subscribers = list(on_event) if isinstance(on_event, Iterable) else [on_event]
     if not all(map(callable, subscribers)):
-        raise ConfigurationError("on_event must be a callable, or several.")
+        raise ConfigurationError("on_event must be a callable or an iterable of callables.")
     return subscribers
 
 
@@ -254,4 +252,4 @@ def _settings(settings: Settings | Mapping[str, Any] | None) -> Settings:
         return settings
     if isinstance(settings, Mapping):
         return Settings.from_mapping(settings)
-    raise ConfigurationError("settings must be a Settings, a mapping of its names, or None.")
+    raise ConfigurationError("settings must be a Settings object, a mapping or None.")

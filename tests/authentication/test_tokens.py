@@ -589,7 +589,7 @@ def test_a_key_of_another_kind_is_refused_without_printing_it(key):
         ("SECRET_KEY", Settings(SECRET_KEY=key)),
         ("SECRET_KEY_FALLBACKS", Settings(SECRET_KEY=KEY, SECRET_KEY_FALLBACKS=(OLD_KEY, key))),
     ):
-        with pytest.raises(ConfigurationError, match=f"^{name} must be a secret text") as caught:
+        with pytest.raises(ConfigurationError, match=f"^{name} must be a secret string") as caught:
             Tokens(settings)
         assert KEY not in "".join(traceback.format_exception(caught.value))
 

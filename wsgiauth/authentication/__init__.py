@@ -1,4 +1,4 @@
-"""From credentials to a user: who is it that knows this password?"""
+"""Authentication: find the user that a name and a password belong to."""
 
 import peewee
 
@@ -11,16 +11,16 @@ from wsgiauth.accounts.passwords import hash_password, needs_rehash, verify_pass
 def authenticate(name: str, password: str, *, rounds: int) -> User | None:
     """Return the active user with this name and password, or None.
 
-    Every failure - nobody of that name, a wrong or over-long password, an inactive user, a corrupt
-    hash - looks the same and costs exactly one bcrypt, so that neither the answer nor its time
-    tells who has an account (OWASP Authentication Cheat Sheet, "Authentication Responses").
+    Every failure (unknown name, wrong or over-long password, inactive user, corrupt hash) gives the
+    same result and costs exactly one bcrypt. So neither the result nor its time reveals whether an
+    account exists (OWASP Authentication Cheat Sheet, "Authentication Responses").
 
-    A hash of another cost than `rounds` is replaced on success.
+    On success, a hash whose cost is not `rounds` is replaced.
 
     Args:
         name: A username or an e-mail address, in any letter case.
-        password: As presented.
-        rounds: bcrypt's cost.
+        password: The password that the client presented.
+        rounds: The bcrypt cost (base-2 logarithm of the number of rounds).
 
     Raises:
         peewee.DatabaseError: The database failed.
@@ -45,15 +45,15 @@ def _report_failure(user: User | None, is_theirs: bool) -> None:
 
 
 def _rehash(user: User, password: str, rounds: int) -> None:
-    """Store the same password at today's cost; unlike a change of password it ends no session."""
+    """Hash the same password with the configured cost, and keep the user's sessions."""
     replacement = hash_password(password, rounds=rounds)
-    # Only over the hash that was verified: a change of password that came first wins.
+    # Replaces only the hash that was verified, so a concurrent change of password is kept.
     unchanged: peewee.Expression = User.hashed_password == user.hashed_password
     update = User.update(hashed_password=replacement).where(User.id == user.id, unchanged)
     if not update.execute():
-        # Another login may have replaced it at the same moment; then its hash is theirs as well.
+        # A concurrent login may have replaced the hash; its new hash is then of the same password.
         current = User.get_or_none(User.id == user.id)
         if current is None or not verify_password(password, current.hashed_password):
             return
         replacement = current.hashed_password
-    user.__data__["hashed_password"] = replacement  # as if it had been read: nothing to save
+    user.__data__["hashed_password"] = replacement  # not marked as dirty, as after a read

@@ -1,6 +1,6 @@
-"""Who is calling? From the request's headers to a user, and the browser's cookie in both ways.
+"""Identification: from a request's headers to a user. Also sets and clears the login cookie.
 
-On the way of a request: `middleware` asks here, and here asks `sessions`.
+On the way of a request, `middleware` calls this module, which calls `sessions`.
 """
 
 from functools import partial
@@ -15,18 +15,18 @@ from wsgiauth.web.cross_origin import SAFE_METHODS, is_same_origin
 
 MAX_COOKIE_HEADER = 8192  # characters
 
-# RFC 6265bis section 4.1.3.2: browsers let no other host, path or plain-http page set a cookie with
-# this prefix. Over http, they refuse it.
+# RFC 6265bis section 4.1.3.2: browsers accept a cookie with this prefix only over https, from this
+# host and for the path "/".
 SECURE_PREFIX = "__Host-"
 
 
 class Identity(NamedTuple):
-    """Who is calling, as far as the request proves it.
+    """The user and the session that a request's credentials prove.
 
     Attributes:
-        user: The active user, or None for nobody.
-        session_id: The login's id, or None.
-        error: RFC 6750's `invalid_token` when a credential was presented and none was accepted.
+        user: The active user, or None if the client is anonymous.
+        session_id: The session's id, or None.
+        error: `invalid_token` (RFC 6750) if a token was presented and rejected, else None.
     """
 
     user: User | None = None
@@ -34,15 +34,15 @@ class Identity(NamedTuple):
     error: str | None = None
 
 
-NOBODY = Identity()
+ANONYMOUS = Identity()
 _REJECTED = Identity(error="invalid_token")
 
-# A named tuple's own constructor is written in Python and takes twice as long.
+# The constructor of a named tuple is written in Python and takes twice as long.
 _identity = partial(tuple.__new__, Identity)
 
 
 class Identifier:
-    """Reads and writes the credentials of callers.
+    """Reads the credentials of a request, and writes the login cookie.
 
     Args:
         settings: `COOKIE_NAME`, `COOKIE_SECURE` and `TRUSTED_ORIGINS`.
@@ -57,11 +57,11 @@ class Identifier:
         self._trusted_origins = settings.TRUSTED_ORIGINS
 
     def identify(self, environ: WSGIEnvironment) -> Identity:
-        """Return who is calling; nobody is an answer, too.
+        """Return the user and session of a request; both are None if the client is anonymous.
 
-        A bearer token (RFC 6750 section 2.1), valid or not, wins over the cookie. The cookie
-        identifies nobody on an unsafe method that another site sent. Tokens in the query string
-        or in forms are never looked for.
+        A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. The
+        cookie is ignored if another site sent the request with an unsafe method. Tokens in the
+        query string or in forms are ignored.
 
         Args:
             environ: The request; not changed.
@@ -75,7 +75,7 @@ class Identifier:
             cookie = environ.get("HTTP_COOKIE")
             token = self._cookie_token(environ, cookie) if cookie is not None else None
             if token is None:
-                return NOBODY
+                return ANONYMOUS
         login = sessions.find(token, self._tokens)
         if login is None:
             return _REJECTED
@@ -83,15 +83,15 @@ class Identifier:
         return _identity((user, session_id, None))
 
     def remember(self, environ: WSGIEnvironment, token: str) -> tuple[str, str]:
-        """Return the header that makes the browser keep `token` as long as it is valid."""
+        """Return the header that stores `token` in the browser for the token's lifetime."""
         return self._set_cookie(environ, token, self._tokens.lifetime)
 
     def forget(self, environ: WSGIEnvironment) -> tuple[str, str]:
-        """Return the header that makes the browser drop the token."""
+        """Return the header that deletes the cookie from the browser."""
         return self._set_cookie(environ, "", 0)
 
     def cookie_name(self, environ: WSGIEnvironment) -> str:
-        """Return the name of the cookie on a connection such as the request's."""
+        """Return the cookie's name, which has the prefix `__Host-` over https."""
         is_https = self._always_secure or environ["wsgi.url_scheme"] == "https"
         return self._secure_name if is_https else self._plain_name
 
@@ -111,12 +111,12 @@ class Identifier:
 
 
 def bearer_token(authorization: str) -> str | None:
-    """Return what stands after `Bearer` in an Authorization header, or None for other schemes.
+    """Return the token in an Authorization header, or None if the scheme is not Bearer.
 
-    The scheme is matched in any letter case (RFC 9110 section 11.1). What follows it, even if it
-    is nothing, is the token that the client presents; whether it is one is for `Tokens`.
+    The scheme is matched in any letter case (RFC 9110 section 11.1). The token can be empty or
+    malformed; `Tokens` verifies it.
     """
-    if authorization[:7] == "Bearer ":  # the usual spelling takes the shorter way
+    if authorization[:7] == "Bearer ":  # faster for the usual spelling
         return authorization[7:].strip(" \t")
     scheme, _, credentials = authorization.replace("\t", " ").strip(" ").partition(" ")
     if scheme.lower() != "bearer":
@@ -127,8 +127,8 @@ def bearer_token(authorization: str) -> str | None:
 def cookie_value(header: str, name: str) -> str | None:
     """Return the value of the one cookie called `name` in a Cookie header, or None.
 
-    Two of that name are none: one of them may have been planted by a neighbouring host. The
-    header is split once and read once, and not at all beyond 8,192 characters.
+    Two cookies of that name count as none, because a neighbouring host may have planted one of
+    them. A header of more than `MAX_COOKIE_HEADER` characters is ignored.
     """
     if len(header) > MAX_COOKIE_HEADER:
         return None

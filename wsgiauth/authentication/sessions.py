@@ -1,6 +1,6 @@
-"""Logins: started as a row and a token together, found on every request, ended at any time.
+"""Sessions: a login creates a row and a token; each request with the token looks the row up.
 
-On the way of a request this is the one question to the database: does this token's login stand?
+On the way of a request, this is the only query: does the token's session still exist?
 """
 
 import secrets
@@ -13,8 +13,8 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.purge import purge_expired, purge_some
 
-# A session's user, if the session stands: its row is there, its time is not over, and its user is
-# active. One row by primary key, joined to one row by primary key.
+# Selects the user of a valid session: the row exists and has not expired, and the user is active.
+# One row by primary key, joined to one row by primary key.
 _FIND = Statement(
     lambda: (
         User.select(*CALLER)
@@ -27,15 +27,15 @@ _LATEST = 2**63 - 1  # the largest `expires_at`
 
 
 def start(user: User, tokens: Tokens) -> str | None:
-    """Begin a login of `user` and return its access token.
+    """Start a session for `user` and return its access token.
 
     Args:
-        user: Just authenticated, as read before the password was verified.
+        user: The authenticated user, as read before the password was verified.
         tokens: Issues the token.
 
     Returns:
-        The token, or None when the user was deactivated, deleted or given another password while
-        theirs was being verified.
+        The token, or None if the user was deactivated or deleted, or the password changed, while
+        it was being verified.
 
     Raises:
         peewee.DatabaseError: The database failed.
@@ -43,9 +43,9 @@ def start(user: User, tokens: Tokens) -> str | None:
     session_id = secrets.token_urlsafe(16)
     expires_at = int(tokens.now()) + tokens.lifetime
     with database.atomic():
-        # The change that ends all sessions may be happening right now. Whichever of the two has
-        # the user's row first, the other waits for: either the change sees this session and ends
-        # it, or this SELECT sees the change. SQLite's transactions exclude each other anyway.
+        # A concurrent transaction may be ending all sessions of this user. The row lock puts the
+        # two in order: either that transaction sees this session and ends it, or this SELECT sees
+        # its change. SQLite needs no lock, because its transactions exclude each other.
         still_the_same = User.select(User.id).where(
             User.id == user.id, User.is_active, User.hashed_password == user.hashed_password
         )
@@ -60,9 +60,9 @@ def start(user: User, tokens: Tokens) -> str | None:
 
 
 def find(token: str, tokens: Tokens) -> tuple[User, str] | None:
-    """Return whose login `token` belongs to, and the login's id, if it stands; or None.
+    """Return the user and the id of the session that `token` names, or None if it is not valid.
 
-    Costs one SELECT; none when the token itself is not valid.
+    Costs one SELECT, or none if the token itself is not valid.
 
     Raises:
         peewee.DatabaseError: The database failed.
@@ -79,7 +79,7 @@ def find(token: str, tokens: Tokens) -> tuple[User, str] | None:
 
 
 def end(session_id: str, user: User) -> None:
-    """End a login of `user`; if it has ended already, do nothing.
+    """End a session of `user`, if it has not ended already.
 
     Raises:
         peewee.DatabaseError: The database failed.
@@ -92,7 +92,7 @@ def end(session_id: str, user: User) -> None:
 
 
 def end_all(user: User) -> int:
-    """End all of a user's logins and return how many there were.
+    """End all sessions of a user and return how many there were.
 
     Raises:
         peewee.DatabaseError: The database failed.
@@ -105,9 +105,10 @@ def end_all(user: User) -> int:
 
 
 def end_everyone() -> int:
-    """End all logins of all users and return how many there were.
+    """End all sessions of all users and return how many there were.
 
-    A few at a time, so that requests go on meanwhile. A login that begins meanwhile may stay.
+    Deletes a few rows at a time, so that other requests are not blocked. A session that starts
+    in the meantime can remain.
 
     Raises:
         peewee.DatabaseError: The database failed.
@@ -119,7 +120,7 @@ def end_everyone() -> int:
 
 
 def live(user: User, now: float) -> "peewee.ModelSelect[Session]":
-    """Return a user's logins that have not expired at `now` (seconds since the epoch)."""
+    """Return a user's sessions that have not expired at `now` (seconds since the epoch)."""
     of_user = Session.select().where(Session.user == user.id, Session.expires_at > int(now))
     return of_user.order_by(Session.expires_at)
 

@@ -1,6 +1,6 @@
-"""Access tokens: signed statements that a login exists. The only module that imports `jwt`.
+"""Access tokens: JWTs that name a session. The only module that imports `jwt`.
 
-A token alone identifies nobody; `sessions` asks the database whether its login still stands.
+A valid token is not enough: `sessions` checks in the database that its session still exists.
 """
 
 import hmac
@@ -20,13 +20,12 @@ from wsgiauth.settings import Settings
 
 TYPE = "at+jwt"  # RFC 9068 section 2.1
 MAX_LENGTH = 4096  # characters
-CACHE_SIZE = 16_384  # tokens, of about 600 bytes each with their claims
+CACHE_SIZE = 16_384  # tokens; each takes about 600 bytes with its claims
 
-# Checked before anything is decoded. PyJWT would accept padding, of which tokens have none
-# (RFC 7515 section 2).
+# Checked before decoding, because PyJWT accepts padding, which RFC 7515 section 2 forbids.
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 _SUBJECT = re.compile(r"[1-9][0-9]{0,18}")
-_SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,43}")  # nothing else ever reaches a query
+_SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,43}")  # no other value reaches a query
 
 _HASHES = {
     "HS256": HMACAlgorithm.SHA256,
@@ -36,11 +35,11 @@ _HASHES = {
 
 
 class Claims(NamedTuple):
-    """What a verified token says.
+    """The claims of a verified token.
 
     Attributes:
         subject: The user's id, in decimal (`sub`).
-        session_id: The login's id (`jti`).
+        session_id: The session's id (`jti`).
         expires_at: Seconds since the epoch (`exp`).
         not_before: Seconds since the epoch (`nbf`).
     """
@@ -52,14 +51,14 @@ class Claims(NamedTuple):
 
 
 class _InvalidTokenError(Exception):
-    """Raised rather than returned, so that the cache keeps no garbage."""
+    """Raised rather than returned, because the cache stores only what is returned."""
 
 
 class Tokens:
     """Issues and verifies access tokens (RFC 7519, RFC 9068) under one algorithm.
 
-    SECRET_KEY signs; it and SECRET_KEY_FALLBACKS verify. The header's `kid` tells other services
-    which key it was; here it is not looked at, for no header ever chooses a key (RFC 8725
+    SECRET_KEY signs; it and SECRET_KEY_FALLBACKS verify. The header's `kid` names the key for
+    other services. It is ignored here, because a header must not choose the key (RFC 8725
     section 3.1).
 
     Args:
@@ -83,18 +82,18 @@ class Tokens:
             for name, value in (("iss", settings.JWT_ISSUER), ("aud", settings.JWT_AUDIENCE))
             if value is not None
         }
-        # A signature once verified stays verified, and so do claims that never change; what
-        # changes, the time and the login's row, is asked on every request.
+        # The signature and the claims of a token never change, so they are cached. The time and
+        # the session's row do, so they are checked on every request.
         self._claims_of = lru_cache(maxsize=CACHE_SIZE)(self._decode)
-        # Asked of signed tokens only, so that there are as many as there are keys.
+        # Called for signed tokens only, so there are no more headers than keys.
         self._is_ours = lru_cache(maxsize=16)(self._check_header)
 
     def issue(self, user_id: int, session_id: str, expires_at: int) -> str:
-        """Return the signed token of a login.
+        """Return the signed token of a session.
 
         Args:
             user_id: The subject.
-            session_id: The login's id, random and never used before.
+            session_id: The session's id, random and never used before.
             expires_at: Seconds since the epoch.
         """
         payload = {
@@ -112,10 +111,10 @@ class Tokens:
         )
 
     def verify(self, token: str) -> Claims | None:
-        """Return the claims of a token that we signed and that is valid now, or None.
+        """Return the claims of a token that one of our keys signed and that is valid now, or None.
 
-        Valid is a token from its `nbf`, if it has one, until its `exp` (RFC 7519 section 4.1).
-        Not checked here: whether its login has been ended.
+        A token is valid from its `nbf`, if it has one, until its `exp` (RFC 7519 section 4.1).
+        Not checked here: whether its session has been ended.
         """
         try:
             claims = self._claims_of(token)
@@ -124,9 +123,10 @@ class Tokens:
         return claims if claims.not_before <= self.now() < claims.expires_at else None
 
     def _decode(self, token: str) -> Claims:
-        """Return the claims of a signed token. Nothing is decoded before its signature is right.
+        """Return the claims of a signed token.
 
-        Therefore the segments are taken apart here, while PyJWT computes and compares.
+        PyJWT decodes a token before it verifies the signature. So the token is split here, and
+        PyJWT only computes and compares the signature.
         """
         if len(token) > MAX_LENGTH or not _TOKEN.fullmatch(token):
             raise _InvalidTokenError
@@ -137,7 +137,7 @@ class Tokens:
                 header
             ):
                 return self._checked(json.loads(base64url_decode(payload).decode()))
-        except (ValueError, RecursionError):  # neither base64, UTF-8 nor JSON
+        except (ValueError, RecursionError):  # not base64, UTF-8 or JSON
             raise _InvalidTokenError from None
         raise _InvalidTokenError
 
@@ -157,7 +157,7 @@ class Tokens:
         try:
             return self._hmac.prepare_key(key)
         except jwt.InvalidKeyError:
-            message = f"{name} must be a secret text, not an asymmetric key or a JWK."
+            message = f"{name} must be a secret string, not an asymmetric key or a JWK."
             raise ConfigurationError(message) from None
 
     def _checked(self, payload: Any) -> Claims:
@@ -182,5 +182,5 @@ class Tokens:
 
 
 def key_id(key: bytes) -> str:
-    """Return the `kid` of a key (RFC 7515 section 4.1.4), which tells nothing about it."""
+    """Return the `kid` of a key (RFC 7515 section 4.1.4), which does not reveal the key."""
     return base64url_encode(hmac.digest(key, b"wsgiauth key id", "sha256")[:6]).decode()

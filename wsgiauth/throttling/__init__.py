@@ -1,1 +1,1 @@
-"""Who has to wait: counts of attempts, limits, and slots to hash in."""
+"""Limits on logins and registrations: counts of attempts, waits, and slots for hashing."""

@@ -1,4 +1,4 @@
-"""Counting attempts in the database, one atomic statement each: what `throttle` decides by."""
+"""Counts of attempts in the database, each changed by one atomic statement, for `throttle`."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -10,14 +10,15 @@ from wsgiauth.storage.purge import purge_expired, purge_some
 
 
 class AttemptCount(peewee.Model):
-    """How often one thing was attempted, and when it may be attempted again.
+    """How often an action was attempted, and when the next attempt is allowed.
 
     Attributes:
-        id: What is counted, as a keyed digest: names that nobody has may be mistyped passwords.
-        retry_at: No attempt before this, in seconds since the epoch.
-        count: Attempts that failed or are under way. (Declared, and so written, after `retry_at`,
-            which is computed of it: MariaDB would compute with the new value.)
-        expires_at: When the row means nothing any more, in seconds since the epoch.
+        id: A keyed digest of what is counted. Names are not stored in plain text, because users
+            sometimes type their password as the name.
+        retry_at: No attempt is allowed before this time, in seconds since the epoch.
+        count: Attempts that failed or are in progress. It must be declared after `retry_at`, whose
+            new value depends on it: MariaDB assigns in order and would use the new count.
+        expires_at: When the row expires, in seconds since the epoch.
     """
 
     id = peewee.CharField(max_length=64, primary_key=True)
@@ -32,15 +33,16 @@ class AttemptCount(peewee.Model):
 
 @dataclass(frozen=True)
 class Limit:
-    """How many attempts are free, and what the others cost.
+    """How many attempts are free, and how long the following ones must wait.
 
     Attributes:
-        reason: What events call it.
+        reason: The limit's name in events.
         free: Attempts without a wait; 0 for no limit.
         waits: Seconds to wait after the last free attempt, after the next one, and so on; the last
-            is for all that follow. A single 0 counts, and makes no attempt wait.
-        window: Seconds after its first attempt when a count begins anew. One that is remembered
-            lasts for as long as it is remembered.
+            value applies to all further attempts. With a single 0, attempts are counted and never
+            wait.
+        window: Seconds from the first attempt until the count starts again. `Counter.remember`
+            replaces this time.
     """
 
     reason: str
@@ -49,8 +51,8 @@ class Limit:
     window: int
 
 
-# How much later than here another host's clock may be. A wait that ends later than that was written
-# by a broken clock, and nobody should have to wait for it.
+# The largest tolerated difference between clocks of hosts. A wait that ends later was written by a
+# host whose clock is wrong, and is ignored.
 CLOCK_MARGIN = 60  # seconds
 
 _ROW = Statement(
@@ -61,17 +63,17 @@ _ROW = Statement(
 
 
 class Counter(NamedTuple):
-    """One row of attempts, whether it exists or not. Each change is one statement of its own."""
+    """The count in one row, which need not exist yet. Each change is one statement."""
 
     id: str
     limit: Limit
 
     def exists(self, now: int) -> bool:
-        """Return whether anything is counted or remembered."""
+        """Return whether the row exists and has not expired."""
         return _ROW.fetchone(self.id, now) is not None
 
     def is_used_up(self, now: int) -> bool:
-        """Return whether the limit is on and no free attempt is left."""
+        """Return whether the limit is enabled and no free attempt is left."""
         row = _ROW.fetchone(self.id, now)
         return row is not None and 0 < self.limit.free <= row[0]
 
@@ -80,7 +82,7 @@ class Counter(NamedTuple):
         return self._replace(limit=replace(self.limit, free=min(self.limit.free, 1)))
 
     def wait(self, now: int) -> int:
-        """Return for how many more seconds no attempt is allowed."""
+        """Return the seconds until the next attempt is allowed; 0 if it is allowed now."""
         row = _ROW.fetchone(self.id, now) if self.limit.free else None
         if row is None:
             return 0
@@ -89,27 +91,27 @@ class Counter(NamedTuple):
         return wait if wait <= self.limit.waits[-1] + CLOCK_MARGIN else 0
 
     def add(self, now: int) -> bool:
-        """Count an attempt, unless it must wait; return whether it counted.
+        """Count an attempt, unless it must wait; return whether it was counted.
 
         Atomic under concurrency.
         """
         if not self.limit.free:
             return True
-        # The second time, when another attempt became the first in between.
+        # Twice, because a concurrent attempt can insert the row between the two statements.
         return any(self._add_one(now) or self._add_first(now) for _ in range(2))
 
     def take_back(self) -> None:
-        """Uncount an attempt, and with it the wait that followed."""
+        """Subtract one attempt and cancel the current wait."""
         AttemptCount.update(retry_at=0, count=AttemptCount.count - 1).where(
             AttemptCount.id == self.id, AttemptCount.count > 0
         ).execute()
 
     def forget(self) -> None:
-        """Count from nothing again."""
+        """Delete the row, which resets the count to zero."""
         AttemptCount.delete().where(AttemptCount.id == self.id).execute()
 
     def remember(self, now: int, duration: int) -> None:
-        """Keep a row for `duration` seconds, in which nothing is counted yet."""
+        """Set the count to zero and keep the row for `duration` seconds."""
         nothing = {"retry_at": 0, "count": 0, "expires_at": now + duration}
         updated = AttemptCount.update(nothing).where(AttemptCount.id == self.id).execute()
         if not updated:
@@ -117,7 +119,7 @@ class Counter(NamedTuple):
 
     def _add_one(self, now: int) -> bool:
         count, (*waits, last_wait) = AttemptCount.count, self.limit.waits
-        # With five free: up to the fourth failure no wait, with the fifth the first, and so on.
+        # With five free attempts, the fifth failure gets the first wait, the sixth the second.
         steps = [
             (count == self.limit.free - 1 + step, _after(now, wait))
             for step, wait in enumerate(waits)
@@ -149,7 +151,7 @@ class Counter(NamedTuple):
 
 
 def _after(now: int, wait: int) -> int:
-    """Return the end of a wait; a wait of 0 has ended by every host's clock."""
+    """Return the end of a wait; 0 if there is none, which is past on every host's clock."""
     return now + wait if wait else 0
 
 

@@ -1,25 +1,25 @@
-"""How many passwords a process hashes at once, and who comes first.
+"""How many passwords a process hashes at the same time, and in which order.
 
-bcrypt releases the interpreter's lock and uses a processor completely. Without a bound, a flood of
-logins would put every thread of the server into a hash, and every other page would wait.
+bcrypt releases the interpreter's lock and uses a whole processor. Without a limit, a flood of
+logins would occupy every thread of the server, and every other page would wait.
 
-**Why a flood does not lock out the owner of an account.** A login asks for a slot after its name
-was read, because what decides is how often this client and this account asked lately:
+**Why a flood does not lock out the owner of an account.** A login requests a slot after its body
+was read, because the order depends on how often this client and this account made requests lately:
 
-- An IPv4 address, an IPv6 /64 and an IPv6 /48 hash one password at a time, and so does an account.
-  A single account that logs in from many addresses therefore leaves the other slots free.
-- The login whose client and account asked least comes first, and takes the place of one that waits
-  and asked more. A request that is refused counts as well, so a flood counts itself back. A client
+- An IPv4 address, an IPv6 /64 and an IPv6 /48 hash `HASHING_PER_ADDRESS` passwords at a time, an
+  account one. So one account that is used from many addresses leaves the other slots free.
+- The login whose client and account made the fewest requests comes first, and displaces a waiting
+  login with more requests. Refused requests count too, so a flood lowers its own priority. A client
   that floods and ignores Retry-After is refused before its request is read.
-- A client that logged in to this account before has a head start over strangers, so new addresses
-  gain nothing over it. The head start is a number of requests and not a right: accounts that an
-  attacker made for the purpose use it up, and while known clients fill the slots, every fourth hash
-  is a stranger's.
+- A client that logged in to this account before is *known* and has a head start over strangers, so
+  an attacker gains nothing from new addresses. The head start is a number of requests, so accounts
+  that an attacker registers use it up. While known clients fill the slots, every fourth hash is a
+  stranger's.
 
-Not defended: an attacker with hundreds of IPv4 addresses delays strangers, who then share their
-turns by chance; an owner behind the address of a flood, or in its IPv6 /48 while it ignores
-Retry-After, is refused with it; and a server with no more threads than HASHING_THREADS +
-HASHING_QUEUE has none left for other pages.
+Not defended: an attacker with hundreds of IPv4 addresses delays strangers, whose order is then
+random. An owner who shares the address of a flood is refused with it, as is one in its IPv6 /48
+while the flood ignores Retry-After. A server needs more threads than HASHING_THREADS +
+HASHING_QUEUE; otherwise none is left for other pages.
 """
 
 import heapq
@@ -37,20 +37,20 @@ from wsgiauth.settings import Settings
 
 BUSY, BUSY_WITH_CLIENT = "busy", "busy with this address"  # reasons, in events
 RETRY_AFTER = 1  # seconds; a slot is free again after one hash
-FLOOD = 100  # requests that count, from which on a client that ignores Retry-After is not read
-HEAD_START = 5  # requests by which a known client comes before a stranger
+FLOOD = 100  # recent requests from which a client that ignores Retry-After is not read
+HEAD_START = 5  # requests, added to a stranger's score
 STRANGERS_TURN = 3  # hashes of known clients in a row, after which a stranger comes first
-HALF_LIFE = 60  # seconds after which a request counts half
-MAX_KEYS = 10_000  # an IPv6 /32 has 65,536 times /48, and requests cost nothing
+HALF_LIFE = 60  # seconds until a request counts half
+MAX_KEYS = 10_000  # bounds memory: an IPv6 /32 has 65,536 /48 networks
 
 
-@dataclass(frozen=True, eq=False)  # two claims of one client are two
+@dataclass(frozen=True, eq=False)  # two claims of one client are distinct
 class Claim:
-    """One request for a slot, and on whose behalf it is made.
+    """A request for a slot, with the client and the account that it is for.
 
     Attributes:
         networks: See `clients.Clients.networks`.
-        account: What stands for the account, or None for an account that is only now made.
+        account: An identifier of the account, or None for a registration.
         is_known: Whether this client logged in to this account before.
     """
 
@@ -60,14 +60,14 @@ class Claim:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What this claim is counted under. A stranger's says nothing about the account's owner."""
+        """The keys this claim is counted under; a stranger's must not count against the account."""
         if self.is_known and self.account is not None:
             return self.networks[0], self.account
         return (self.networks[-1],)
 
 
 class RecentUse:
-    """Counts by key; what was counted weighs half after `HALF_LIFE`.
+    """Counts by key, each of which halves every `HALF_LIFE`.
 
     Args:
         clock: Returns a time in seconds that never goes back.
@@ -78,16 +78,16 @@ class RecentUse:
         self._weights: dict[str, tuple[float, float]] = {}
 
     def __len__(self) -> int:
-        """Return how many keys are remembered."""
+        """Return the number of keys."""
         return len(self._weights)
 
     def of(self, key: str) -> float:
-        """Return the weight of what was counted for `key`."""
+        """Return the current weight of `key`."""
         weight, counted_at = self._weights.get(key, (0.0, 0.0))
         return weight * math.exp2((counted_at - self._clock()) / HALF_LIFE)
 
     def add(self, keys: Iterable[str]) -> None:
-        """Count one for each key. Beyond `MAX_KEYS`, the lighter half is forgotten."""
+        """Add one to each key. Beyond `MAX_KEYS`, drop the half with the lowest weights."""
         for key in keys:
             self._weights[key] = self.of(key) + 1, self._clock()
         if len(self._weights) > MAX_KEYS:
@@ -119,10 +119,10 @@ class HashSlots:
     def require_patience(self, networks: tuple[str, ...]) -> None:
         """Refuse a client that floods and was refused less than Retry-After ago.
 
-        Costs next to nothing, and is not reported: the refusal before was.
+        Emits no event, because the earlier refusal did.
 
         Args:
-            networks: The client's.
+            networks: The networks of the client.
 
         Raises:
             RetryLaterError: 503.
@@ -140,10 +140,10 @@ class HashSlots:
         """Hold a slot while the body of the `with` statement hashes.
 
         Args:
-            claim: On whose behalf; a new one for each request.
+            claim: A new one for each request.
 
         Raises:
-            RetryLaterError: 503: no slot was free, nor became free within HASHING_WAIT.
+            RetryLaterError: 503: the queue is full, or no slot became free within HASHING_WAIT.
         """
         reason = self._enter(claim)
         if reason is not None:
@@ -158,7 +158,7 @@ class HashSlots:
                 self._changed.notify_all()
 
     def _enter(self, claim: Claim) -> str | None:
-        """Take a slot, perhaps after a wait; return the reason if there is none."""
+        """Wait for a slot and take it. Return None, or the reason for a refusal."""
         with self._changed:
             self._use.add(claim.keys)
             reason = self._make_room(claim)
@@ -175,7 +175,7 @@ class HashSlots:
                 self._hashing.append(claim)
                 self._known_in_a_row = self._known_in_a_row + 1 if claim.is_known else 0
                 return None
-            finally:  # also when the server's own timeout ends the wait
+            finally:  # even if a timeout of the server interrupts the wait
                 if claim in self._waiting:
                     self._waiting.remove(claim)
                 self._changed.notify_all()
@@ -188,7 +188,7 @@ class HashSlots:
             self._refused_until[claim.networks[-1]] = now + RETRY_AFTER
 
     def _make_room(self, claim: Claim) -> str | None:
-        """Displace a claim that waits, if this one needs its place and comes before it."""
+        """Displace a waiting claim if this one needs its place and has priority over it."""
         reason, crowd = self._crowd(claim)
         if not crowd:
             return None
@@ -208,7 +208,7 @@ class HashSlots:
         return None
 
     def _crowd(self, claim: Claim) -> tuple[str, list[Claim]]:
-        """Return the claims of the narrowest group that has no room for this one, if any has."""
+        """Return the narrowest group of claims that is full, with the reason; else no claims."""
         everyone = self._hashing + self._waiting
         for network in claim.networks:
             neighbours = [other for other in everyone if network in other.networks]
@@ -217,7 +217,7 @@ class HashSlots:
         return BUSY, everyone if len(everyone) >= self._capacity else []
 
     def _next(self) -> Claim | None:
-        """Return the claim whose turn it is: the one that may hash and has the best score."""
+        """Return the claim with the lowest score of those that can hash now."""
         if len(self._hashing) >= self._slots:
             return None
         ready = [claim for claim in self._waiting if self._may_hash(claim)]
@@ -237,7 +237,7 @@ class HashSlots:
         )
 
     def _score(self, claim: Claim) -> int:
-        """Return how often a claim's client and account asked lately; the least comes first."""
+        """Return how many requests the client or account made lately; the lowest comes first."""
         asked = round(max(map(self._use.of, claim.keys)))
         return asked if claim.is_known else asked + HEAD_START
 

@@ -1,39 +1,39 @@
-"""How often a password can be guessed: attempts are counted in the database, over all processes.
+"""Limits on guessing passwords: attempts are counted in the database, for all processes together.
 
 Each login is counted before its password is compared, once for the name and once for the client's
-address, and uncounted when it succeeds. A thousand guesses at once therefore get no further than a
+address, and subtracted again if it succeeds. So a thousand concurrent guesses get no further than a
 thousand in a row, and an attempt that must wait costs no bcrypt. Names without an account are
-counted like all others, so the answers reveal nothing about accounts.
+counted too, so the responses do not reveal which accounts exist.
 
-**Why a stranger cannot lock the owner out.** Enough failures under a name make that name wait. With
-one count for each name, anybody could keep its owner waiting. So there are two. A client that
-logged in under this name, or registered it, within the last 30 days is *known*: it has a count of
-its own for this name, which attempts from elsewhere and under other names do not touch. An owner at
-home, at work or on a server therefore logs in as usual while the rest of the world waits, and a
-stranger gains nothing: all clients that never logged in under the name share one count.
+**Why a stranger cannot lock the owner out.** Repeated failures under a name make further attempts
+wait. With one count for each name, any client could keep the owner waiting. So there are two. A
+client that logged in under this name, or registered it, within the last 30 days is *known*: it has
+a separate count for this name, which attempts from other addresses and under other names do not
+change. All other clients are *strangers* and share one count for the name. So the owner logs in
+from a known address as usual while strangers wait.
 
 **Why a neighbour cannot spray either.** A client that guesses once at each of many names that are
-known at its address (an office, a campus) stays below the limit of each. Failures at known names
-are therefore counted for the address, too. Beyond its limit, every known name at that address has
-one free failure instead of LOGIN_FAILURES_PER_ACCOUNT. An owner who types the right password still
-gets in at the first try, unless the neighbour has just failed under this very name.
+known at its address (an office, a campus) stays below the limit of each. So failures at known names
+are also counted for the address. Beyond its limit, every known name at that address has one free
+failure instead of LOGIN_FAILURES_PER_ACCOUNT. An owner with the right password still logs in at the
+first attempt, unless the neighbour has just failed under the same name.
 
 **Why there is no limit of consecutive failures.** NIST SP 800-63B-4 section 3.2.2 disables an
-authenticator after at most 100 failures in a row. Whoever can fail 100 times could then disable any
-account, and its owner would need an operator. Here the waits grow to 15 minutes, which leaves
-strangers about 100 guesses a day at one name, from all their addresses together; passwords that a
-guesser tries first are refused when they are chosen (see `passwords`). A count that outlasts the
-day, or a wait beyond 15 minutes, would fall on the owner at a new address, and on nobody else.
+authenticator after at most 100 consecutive failures. Any attacker could then disable any account,
+and its owner would need an operator. Here the waits grow to 15 minutes, which leaves strangers
+about 100 guesses a day at one name, from all their addresses together. Common passwords are refused
+when users choose them (see `passwords`). A count that lasts longer than a day, or a wait longer
+than 15 minutes, would only harm the owner at a new address.
 
-**Successful logins** cost a hash as well. A person does not log in once a second for a minute, and
-a program keeps its token, so a client that does is slowed down; only the holder of the password can
-cause that.
+**Successful logins** cost a hash too. People do not log in once a second for a minute, and programs
+keep their token, so a client that logs in so often is slowed down. Only a client with the password
+can cause that.
 
-What remains: an owner at a new address waits with the attackers, for 15 minutes at the longest and
-for as long as the attack lasts; an owner behind the same address as the attacker shares its count;
-and an attacker with two addresses can find out whether one of them is known to a name. A lock that
-only an administrator opens would be worse, and so would counting by address alone, against which
-thousands of addresses help (OWASP Authentication Cheat Sheet, "Account Lockout").
+Not defended: an owner at a new address waits with the attackers, up to 15 minutes at a time, as
+long as the attack lasts; an owner at the attacker's address shares its count; and an attacker with
+two addresses can find out whether one of them is known to a name. A lock that only an administrator
+can remove would be worse. So would counting by address alone, because attackers have thousands of
+addresses (OWASP Authentication Cheat Sheet, "Account Lockout").
 """
 
 import hmac
@@ -59,22 +59,23 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 KNOWN_FOR = 30 * DAY
 
-# Seconds to wait after the last free attempt and each one after it.
+# Seconds to wait after the last free attempt and each later one.
 DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 15 * MINUTE)
 
-Networks = tuple[str, ...]  # see `clients.Clients.networks`, the narrowest first
+Networks = tuple[str, ...]  # from `clients.Clients.networks`, the narrowest first
 
-# An IPv6 /48 has the limits of so many /64 networks. A subscriber can rotate through all of them.
+# The limits of an IPv6 /48 are this many times those of a /64, because one subscriber can hold all
+# of its /64 networks.
 SITE_SHARE = 10
 
 
 class Throttle:
-    """Decides which attempt to log in or to register has to wait.
+    """Decides which attempts to log in or register must wait.
 
     Args:
         settings: `LOGIN_FAILURES_PER_ACCOUNT`, `LOGIN_FAILURES_PER_ADDRESS`,
             `LOGINS_PER_ACCOUNT`, `REGISTRATIONS_PER_ADDRESS`, and `SECRET_KEY`, which keys the
-            names of the rows.
+            digests that identify the rows.
         clock: Returns the time in seconds since the epoch.
     """
 
@@ -84,7 +85,7 @@ class Throttle:
         self._key = settings.require_secret_key().encode()
         self._account = Limit("account", settings.LOGIN_FAILURES_PER_ACCOUNT, DOUBLING, DAY)
         self._address = Limit("address", per_address, DOUBLING, HOUR)
-        # Counted, and never waited for: see the module's docstring.
+        # Only counted, without a wait: see the module's docstring.
         self._known_names = Limit("known names", per_address, (0,), HOUR)
         self._logins = Limit("logins", settings.LOGINS_PER_ACCOUNT, DOUBLING, MINUTE)
         self._registrations = Limit(
@@ -92,17 +93,17 @@ class Throttle:
         )
 
     def login(self, name: str, networks: Networks) -> "StrangersLogin | KnownLogin":
-        """Return an attempt to log in, not counted yet, if it need not wait.
+        """Return an attempt to log in that need not wait and is not counted yet.
 
         Args:
-            name: What was typed as username or e-mail.
-            networks: The client's.
+            name: The username or e-mail address that the client sent.
+            networks: The networks of the client.
 
         Raises:
             RetryLaterError: 429.
             peewee.DatabaseError: The database failed.
         """
-        # Bounded first: the normal forms of hostile strings take quadratic time.
+        # Cut first, because normalising a hostile string can take quadratic time.
         account = names.key(name[: names.EMAIL_MAX_LENGTH])
         known = self._counter(self._account, account, networks[0])
         attempt: StrangersLogin | KnownLogin
@@ -116,10 +117,10 @@ class Throttle:
         return attempt
 
     def registration(self, networks: Networks) -> "Attempt":
-        """Return an attempt to register, not counted yet, if it need not wait.
+        """Return an attempt to register that need not wait and is not counted yet.
 
         Args:
-            networks: The client's.
+            networks: The networks of the client.
 
         Raises:
             RetryLaterError: 429.
@@ -131,14 +132,13 @@ class Throttle:
         return attempt
 
     def recognise(self, user: User, networks: Networks) -> None:
-        """Make a client known to an account, with no failure counted.
+        """Make a client known to an account, and reset its count of failures.
 
-        A failure of the database is logged and changes nothing else: the account is made, and the
-        login is good.
+        A database error is only logged, because the login or registration has already succeeded.
 
         Args:
-            user: Has just logged in, or registered, from there.
-            networks: The client's.
+            user: The user who has just logged in or registered.
+            networks: The networks of the client.
         """
         try:
             for name in (user.username, user.email):
@@ -156,7 +156,7 @@ class Throttle:
         return KnownLogin(claim, known, known_names, logins, self._now)
 
     def _counters(self, limit: Limit, networks: Networks) -> list[Counter]:
-        """Return the counters of a client: of its narrowest network, and of the site around it."""
+        """Return one counter for each of the client's networks."""
         site_limit = replace(limit, free=SITE_SHARE * limit.free)
         narrowest, *wider = networks
         return [
@@ -165,21 +165,21 @@ class Throttle:
         ]
 
     def _counter(self, limit: Limit, *what: str) -> Counter:
-        # As JSON, whose quotes no name can fake: "ada" at an address is not "ada, at an address".
+        # JSON quotes each part, so no name can be mistaken for a name and an address.
         label = json.dumps(["throttle", limit.reason, *what]).encode()
         return Counter(hmac.digest(self._key, label, "sha256").hex(), limit)
 
 
 class Attempt:
-    """Something that is counted before it is tried.
+    """An attempt to log in or register, which is counted before it is made.
 
     Args:
-        claim: Asks for the hash slot.
-        counters: Where it is counted.
+        claim: Requests the hash slot.
+        counters: The counters of the attempt.
         now: Returns the time in seconds since the epoch.
 
     Attributes:
-        claim: Asks for the hash slot.
+        claim: Requests the hash slot.
     """
 
     def __init__(self, claim: Claim, counters: Sequence[Counter], now: Callable[[], float]) -> None:
@@ -188,7 +188,7 @@ class Attempt:
         self._now = now
 
     def require_turn(self) -> None:
-        """Check that nothing has to be waited for, at the price of one SELECT a counter.
+        """Check that the attempt need not wait, with one SELECT for each counter.
 
         Raises:
             RetryLaterError: 429.
@@ -198,10 +198,10 @@ class Attempt:
             self._require_turn_on(counter)
 
     def begin(self) -> None:
-        """Count the attempt, which from here on has failed until it is said to have succeeded.
+        """Count the attempt as failed, until `succeeded` subtracts it.
 
         Raises:
-            RetryLaterError: 429; others came first, and nothing is counted.
+            RetryLaterError: 429: concurrent attempts used up the limit, and nothing is counted.
             peewee.DatabaseError: The database failed.
         """
         now = int(self._now())
@@ -221,9 +221,9 @@ class StrangersLogin(Attempt):
     """A login by a client that never logged in under this name.
 
     Args:
-        claim: Asks for the hash slot.
-        shared: Counts for the name, whatever the address.
-        addresses: Count for the client's networks, whatever the name.
+        claim: Requests the hash slot.
+        shared: Counts failures for the name, from all strangers' addresses.
+        addresses: Count failures for the client's networks, under all names.
         now: Returns the time in seconds since the epoch.
     """
 
@@ -239,9 +239,9 @@ class StrangersLogin(Attempt):
         self._addresses = addresses
 
     def succeeded(self) -> None:
-        """Forget the name's failures; of the address's, uncount this attempt alone.
+        """Reset the failures of the name, and subtract only this attempt from those of the address.
 
-        An attacker has an account as well, with which to log in between two guesses at another.
+        Otherwise, an attacker could reset the address's count by logging in to their own account.
 
         Raises:
             peewee.DatabaseError: The database failed.
@@ -255,10 +255,10 @@ class KnownLogin(Attempt):
     """A login by a client that logged in under this name before.
 
     Args:
-        claim: Asks for the hash slot.
-        known: Counts for the name and the address together.
-        known_names: Counts for the address and all names that are known there.
-        logins: Counts successes, for the name.
+        claim: Requests the hash slot.
+        known: Counts failures for this name at this address.
+        known_names: Counts failures for the address, under all names that are known there.
+        logins: Counts successful logins for the name.
         now: Returns the time in seconds since the epoch.
     """
 
@@ -275,7 +275,7 @@ class KnownLogin(Attempt):
         self._logins = logins
 
     def require_turn(self) -> None:
-        """Check that nothing has to be waited for, at the price of one SELECT a counter.
+        """Check that the attempt need not wait, with one SELECT for each counter.
 
         Raises:
             RetryLaterError: 429.
@@ -285,9 +285,9 @@ class KnownLogin(Attempt):
         self._require_turn_on(self._logins)
 
     def succeeded(self) -> None:
-        """Uncount this attempt for the address, and count a success for the name.
+        """Subtract this attempt from the address's count, and count a successful login.
 
-        The failures of name and address are forgotten by `Throttle.recognise`.
+        `Throttle.recognise` resets the failures of the name at this address.
 
         Raises:
             peewee.DatabaseError: The database failed.

@@ -1,6 +1,6 @@
-"""Keeps what an identified caller is answered out of caches that other callers share.
+"""Keeps the responses to logged-in users out of shared caches.
 
-On the way of a request this is the `start_response` that `middleware` gives the application.
+On the way of a request, this is the `start_response` that `middleware` passes to the application.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from wsgiref.types import StartResponse
 _Header = tuple[str, str]
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None] | None
 
-# What identifies a caller; the answer to one value is not the answer to another.
+# The request headers that identify a user.
 _SELECTING = ("Authorization", "Cookie")
 
 _PRIVATE = ("Cache-Control", "private")
@@ -24,29 +24,29 @@ def start_private(
     headers: list[_Header],
     exc_info: _ExcInfo = None,
 ) -> Callable[[bytes], object]:
-    """Start a response (PEP 3333) that only its caller's own cache may store.
+    """Start a response (PEP 3333) that shared caches must not store.
 
-    An application that sets Cache-Control decides for itself: its headers are passed on as they
-    are. Otherwise `Cache-Control: private` is added (RFC 9111 section 5.2.2.7), and the request
-    headers that identify callers join its Vary (RFC 9110 section 12.5.5). Every status gets them,
-    304 like the 200 that it stands for (RFC 9110 section 15.4.5).
+    If the application sets Cache-Control, its headers are not changed. Otherwise,
+    `Cache-Control: private` is added (RFC 9111 section 5.2.2.7), and Vary also lists the request
+    headers that identify users (RFC 9110 section 12.5.5). That holds for every status, because a
+    304 must have the headers of the 200 it replaces (RFC 9110 section 15.4.5).
 
     Not defended: a cache that is configured to ignore Cache-Control.
 
     Args:
-        start_response: The server's.
+        start_response: The `start_response` of the server.
         status: The status line.
-        headers: The application's; not changed.
+        headers: The application's headers; not changed.
         exc_info: See PEP 3333.
 
     Returns:
-        The server's `write`.
+        The `write` of the server.
     """
     for name, _ in headers:
         if name.lower() in _DECIDING:
             headers = _merged_headers(headers)
             break
-    else:  # the usual case, and the fastest way to find that it is
+    else:  # the usual case, without a second pass
         headers = [*headers, _PRIVATE, _VARY]
     if exc_info is None:
         return start_response(status, headers)
@@ -56,7 +56,7 @@ def start_private(
 def _merged_headers(headers: list[_Header]) -> list[_Header]:
     if any(name.lower() == "cache-control" for name, _ in headers):
         return headers
-    # In one line, because some caches read only one.
+    # Merged into one header, because some caches read only one.
     vary = ",".join(value for name, value in headers if name.lower() == "vary")
     others = [header for header in headers if header[0].lower() != "vary"]
     return [*others, _PRIVATE, ("Vary", _merged(vary))]

@@ -1,8 +1,8 @@
-"""Which client sent a request, as far as limits count clients.
+"""The networks of a client, by which the limits count.
 
-On the way of a login: the endpoint asks here once, and the throttle and the hash slots count by the
-answer. REMOTE_ADDR alone counts. Any client can claim a forwarded header; only the server knows
-which proxy to trust, and writes the address that it trusts into REMOTE_ADDR.
+On the way of a login, the endpoint calls this module once and passes the networks to the throttle
+and the hash slots. Only REMOTE_ADDR is used, because any client can send a forwarded header. The
+server knows which proxy to trust, and sets REMOTE_ADDR accordingly.
 """
 
 import logging
@@ -10,15 +10,14 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from wsgiref.types import WSGIEnvironment
 
-# RFC 6177: a subscriber gets a /64 at the least and a /48 at the most, and each address in it is
-# free of charge.
+# RFC 6177: a subscriber gets between a /64 and a /48, and can use every address in it.
 SUBSCRIBER_PREFIX, SITE_PREFIX = 64, 48  # bits
 
 logger = logging.getLogger("wsgiauth")
 
 
 class Clients:
-    """Names the client of a request, and warns once when the server does not name it."""
+    """Returns the networks of clients, and warns once if REMOTE_ADDR is not an address."""
 
     def __init__(self) -> None:
         self._has_warned = False
@@ -26,8 +25,8 @@ class Clients:
     def networks(self, environ: WSGIEnvironment) -> tuple[str, ...]:
         """Return the networks of the client, the narrowest first.
 
-        For IPv4 that is the address, for IPv6 the /64 and the /48. Where REMOTE_ADDR holds no
-        address, as behind a Unix socket, all clients with the same REMOTE_ADDR are one client.
+        For IPv4, that is the address; for IPv6, the /64 and the /48. If REMOTE_ADDR is not an
+        address, as behind a Unix socket, all clients with the same REMOTE_ADDR count as one.
 
         Args:
             environ: The request; not changed.
@@ -47,13 +46,13 @@ class Clients:
         self._has_warned = True
         logger.warning(
             "REMOTE_ADDR is %s, which is not an IP address: all such clients share one limit."
-            " Make the server take the client's address from the proxy.",
+            " Configure the server to take the client's address from the proxy.",
             ascii(remote[:100]),
         )
 
 
 def client_address(environ: WSGIEnvironment) -> str | None:
-    """Return the client's address without brackets and port; if it is none, REMOTE_ADDR as it is.
+    """Return the client's address without brackets and port; REMOTE_ADDR if it is not an address.
 
     Args:
         environ: The request; not changed.
@@ -63,10 +62,10 @@ def client_address(environ: WSGIEnvironment) -> str | None:
 
 
 def _host(environ: WSGIEnvironment) -> str:
-    """Return what stands before the port in REMOTE_ADDR, without brackets."""
+    """Return REMOTE_ADDR without its port and brackets."""
     remote: str = environ.get("REMOTE_ADDR", "")
     if remote.lower() == "::ffff":
-        # waitress takes what follows the last colon of X-Forwarded-For for a port.
+        # waitress reads the part after the last colon of X-Forwarded-For as a port.
         return f"{remote}:{environ.get('REMOTE_PORT', '')}"
     if remote.startswith("["):
         return remote[1:].partition("]")[0]

@@ -1,7 +1,7 @@
-"""Is this request a page's own, or did another site send it? (Cross-site request forgery)
+"""Protection against cross-site request forgery (CSRF).
 
-The rule of Go 1.25's `http.CrossOriginProtection`: browsers say where a request comes from, so no
-hidden token and no server state are needed.
+It follows Go 1.25's `http.CrossOriginProtection`: browsers send the origin of a request in headers,
+so neither a hidden token nor server state is needed.
 """
 
 from collections.abc import Collection
@@ -12,13 +12,13 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})  # RFC 9110 section 9.2.1, 
 
 
 def is_same_origin(environ: WSGIEnvironment, trusted_origins: Collection[str] = ()) -> bool:
-    """Return whether the request comes from this site's own pages, or from no browser at all.
+    """Return whether the request comes from this site's own pages, or not from a browser.
 
-    Trusted are the headers that scripts cannot set (Fetch Metadata; the Fetch standard's forbidden
-    header names) and Host as the server saw it. Not defended: over plain http (but for localhost),
-    and by browsers older than 2023, Sec-Fetch-Site is not sent. Then Origin is all there is: it
-    does not tell http from https, and a link, a GET, has none, so that another site can log a
-    visitor out. Use https, and Strict-Transport-Security.
+    Trusted: the headers that scripts cannot set (Fetch Metadata; the Fetch standard's forbidden
+    header names), and Host as the server received it. Not defended: requests without
+    Sec-Fetch-Site, which browsers omit over plain http (except to localhost) and before 2023. Then
+    only Origin is compared, without its scheme. A link sends no Origin, so another site can then
+    log a visitor out. Use https and Strict-Transport-Security.
 
     Args:
         environ: The request; not changed.
@@ -30,13 +30,13 @@ def is_same_origin(environ: WSGIEnvironment, trusted_origins: Collection[str] = 
     fetch_site = environ.get("HTTP_SEC_FETCH_SITE", "")
     if fetch_site:
         return fetch_site in ("same-origin", "none")
-    # Neither header: an old browser's same-origin request, or a program, which nobody can trick
-    # into sending a cookie. Let pass, as Go does.
+    # With neither header, it is an old browser's same-origin request, or a program, which another
+    # site cannot make send a cookie. Allowed, as in Go.
     return not origin or _host_of(origin) == environ.get("HTTP_HOST", "")
 
 
 def is_prefetch(environ: WSGIEnvironment) -> bool:
-    """Return whether a browser asks in advance, for a page that its user may never open."""
+    """Return whether a browser prefetches the page, before its user has opened it."""
     purposes = (environ.get(name, "") for name in _PURPOSE_HEADERS)
     return any("prefetch" in purpose.lower() for purpose in purposes)
 

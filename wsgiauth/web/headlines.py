@@ -1,4 +1,4 @@
-"""The headlines of error pages, for people. Programs get the name of the HTTP status instead."""
+"""Headlines of error pages. Problem details have the name of the HTTP status instead."""
 
 _REFUSED = "This request was refused"
 _UNREADABLE = "The form could not be read"

@@ -1,6 +1,6 @@
-"""What a request says: its body, bounded; its form or JSON, checked; what it would like back.
+"""Parses requests: the body (of limited size), forms, JSON, the query and `Accept`.
 
-Nothing here trusts a length, an encoding or a type that the client only claims.
+No length, encoding or type that the client declares is trusted.
 """
 
 import json
@@ -14,7 +14,7 @@ from webob.acceptparse import create_accept_header
 from wsgiauth.exceptions import RequestError
 
 MAX_BODY = 16 * 1024  # bytes
-MAX_BRACKETS = 500  # in JSON: more than names and a password hold, less than Python's stack
+MAX_BRACKETS = 500  # in JSON: enough for every endpoint, and too few to exhaust Python's stack
 MAX_QUERY = 4096  # characters
 MAX_ACCEPT = 4096  # characters
 
@@ -23,9 +23,9 @@ FORM = "application/x-www-form-urlencoded"
 
 
 def prefers_html(environ: WSGIEnvironment) -> bool:
-    """Return whether the client would rather have HTML than JSON (RFC 9110 section 12.5.1).
+    """Return whether the client prefers HTML to JSON (RFC 9110 section 12.5.1).
 
-    Browsers say so; programs that accept anything, or say nothing, get JSON.
+    Browsers do. Programs that accept anything, or send no `Accept`, get JSON.
     """
     html, json_ = _qualities(environ, named="html")
     return html > json_
@@ -34,7 +34,7 @@ def prefers_html(environ: WSGIEnvironment) -> bool:
 def asks_for_json(environ: WSGIEnvironment) -> bool:
     """Return whether `Accept` names JSON and does not rank HTML above it.
 
-    For answers to forms, where a client that accepts anything is taken for a browser.
+    For responses to forms, where a client that accepts anything counts as a browser.
     """
     html, json_ = _qualities(environ, named="json")
     return json_ > 0 and json_ >= html
@@ -44,7 +44,7 @@ def content_type(environ: WSGIEnvironment) -> str:
     """Return the body's media type: `JSON` or `FORM`.
 
     Raises:
-        RequestError: 415 for any other; 400 for a charset other than UTF-8.
+        RequestError: 415 for any other type; 400 for a charset other than UTF-8.
     """
     header: str = environ.get("CONTENT_TYPE", "")
     media_type, _, parameters = header.partition(";")
@@ -53,12 +53,12 @@ def content_type(environ: WSGIEnvironment) -> str:
         raise RequestError(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
-            f"Send {JSON}, or {FORM} from a form.",
+            f"The Content-Type must be {JSON} or {FORM}.",
         )
     for parameter in parameters.split(";"):
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "charset" and value.strip(' "').lower() != "utf-8":
-            raise _malformed("Only UTF-8 is understood.")
+            raise _malformed("The charset must be UTF-8.")
     return media_type
 
 
@@ -66,7 +66,7 @@ def read_json(environ: WSGIEnvironment) -> dict[str, Any]:
     """Return the JSON object in the body (RFC 8259).
 
     Raises:
-        RequestError: 400 for what is not one well-formed object, 411 and 413 for its length.
+        RequestError: 400 if the body is not a well-formed object; 411 or 413 for its length.
     """
     try:
         text = _read_body(environ).decode()
@@ -79,7 +79,7 @@ def read_json(environ: WSGIEnvironment) -> dict[str, Any]:
             parse_float=_bounded_number,
             object_pairs_hook=_unambiguous,
         )
-        # An escaped lone surrogate is a text that no database and no answer can carry.
+        # A string with an escaped lone surrogate cannot be encoded for a database or a response.
         json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise _malformed("The body is not well-formed JSON in UTF-8.") from None
@@ -92,7 +92,7 @@ def read_form(environ: WSGIEnvironment) -> dict[str, str]:
     """Return the fields of a URL-encoded form.
 
     Raises:
-        RequestError: 400 for what is not a well-formed form, 411 and 413 for its length.
+        RequestError: 400 if the body is not a well-formed form; 411 or 413 for its length.
     """
     try:
         pairs = parse_qsl(
@@ -107,19 +107,19 @@ def read_form(environ: WSGIEnvironment) -> dict[str, str]:
 
 
 def text_field(fields: dict[str, Any], name: str) -> str:
-    """Return a field that must be a text; one that is missing is empty.
+    """Return the string in a field; an empty string if the field is missing.
 
     Raises:
-        RequestError: 400 for anything else. A list would otherwise reach a query as `IN (…)`.
+        RequestError: 400 if it is not a string. A list would reach a query as `IN (…)`.
     """
     value = fields.get(name, "")
     if not isinstance(value, str):
-        raise _malformed(f"The field {name} must be a text.")
+        raise _malformed(f"The field {name} must be a string.")
     return value
 
 
 def query_field(environ: WSGIEnvironment, name: str) -> str:
-    """Return the first value of a field in the query string, or an empty text."""
+    """Return the first value of a field in the query string, or an empty string."""
     query = environ.get("QUERY_STRING", "")
     if len(query) > MAX_QUERY:
         return ""
@@ -131,7 +131,7 @@ def query_field(environ: WSGIEnvironment, name: str) -> str:
 
 
 def _qualities(environ: WSGIEnvironment, *, named: str) -> tuple[float, float]:
-    """Return the qualities of HTML and JSON in `Accept`; zeros if it does not contain `named`."""
+    """Return the quality values of HTML and JSON in `Accept`; zeros if it lacks `named`."""
     header: str = environ.get("HTTP_ACCEPT", "").lower()
     if named not in header or len(header) > MAX_ACCEPT:
         return 0, 0
@@ -142,7 +142,7 @@ def _qualities(environ: WSGIEnvironment, *, named: str) -> tuple[float, float]:
 def _read_body(environ: WSGIEnvironment) -> bytes:
     declared = environ.get("CONTENT_LENGTH", "")
     if declared == "" and environ.get("wsgi.input_terminated"):
-        expected, limit = None, MAX_BODY + 1  # chunked, and the server tells where it ends
+        expected, limit = None, MAX_BODY + 1  # chunked; the server marks its end
     elif declared == "":
         raise RequestError(HTTPStatus.LENGTH_REQUIRED, "length_required", "Send a Content-Length.")
     elif not (declared.isascii() and declared.isdigit()):
@@ -168,7 +168,7 @@ def _read_at_most(environ: WSGIEnvironment, limit: int) -> bytes:
                 break
             parts.append(part)
             limit -= len(part)
-    except (OSError, ValueError):  # the client has gone, or broke off its chunks
+    except (OSError, ValueError):  # the client disconnected, or sent a malformed chunk
         raise _malformed("The body could not be read.") from None
     return b"".join(parts)
 
@@ -181,7 +181,7 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _bounded_number(digits: str) -> float:
-    # No field takes a number. Those that are ignored must not cost anything either.
+    # No field takes a number, but parsing a long one in an unknown field would be slow.
     number = float(digits) if len(digits) <= 40 else float("inf")
     if number == float("inf") or number == float("-inf"):
         raise ValueError("the number is too large")
@@ -200,5 +200,5 @@ def _too_large() -> RequestError:
     return RequestError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "too_large",
-        f"The body may have at most {MAX_BODY} bytes.",
+        f"The body must not be longer than {MAX_BODY} bytes.",
     )

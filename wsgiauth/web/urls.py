@@ -1,4 +1,4 @@
-"""Where browsers are sent: paths of this site, however it is mounted, and nowhere else."""
+"""URLs for redirects and links: only paths of this site, wherever it is mounted."""
 
 import re
 from posixpath import normpath
@@ -7,17 +7,18 @@ from wsgiref.types import WSGIEnvironment
 
 MAX_NEXT = 2048  # characters
 
-# RFC 3986's path and query, less what a browser or server may read as something else: backslashes
-# (a slash to browsers), and percent-encoded controls, which somebody behind us might decode.
+# RFC 3986's path and query, without characters that other software interprets differently:
+# backslashes, which browsers read as slashes, and percent-encoded control characters and
+# backslashes, which a server may decode.
 _NEXT = re.compile(r"/(?!/)(?:[!-\[\]-~])*")
 _ENCODED_CONTROL = re.compile(r"%(?:[01][0-9a-f]|7f|5c)", re.IGNORECASE)
 
 
 def safe_next(candidate: str, default: str) -> str:
-    """Return `candidate` if it is a path on this site to which a browser may be sent.
+    """Return `candidate` if it is a safe path on this site for a redirect, else `default`.
 
-    Everything that a browser or a proxy could take for another site, or for the end of a header,
-    becomes `default` (OWASP Unvalidated Redirects Cheat Sheet).
+    A path is not safe if a browser or a proxy could read it as another site or as the end of a
+    header (OWASP Unvalidated Redirects Cheat Sheet).
     """
     path = candidate.partition("?")[0]
     if (
@@ -31,7 +32,7 @@ def safe_next(candidate: str, default: str) -> str:
 
 
 def leads_to(destination: str, url: str) -> bool:
-    """Return whether a browser sent to `destination` arrives at the path `url`, however spelt."""
+    """Return whether the path of `destination` is `url`, in any spelling."""
     path = re.split("[?#]", destination)[0]
     return normpath(unquote(path)) == unquote(url)
 
@@ -44,24 +45,24 @@ def with_next(url: str, destination: str) -> str:
 
 
 def root_url(environ: WSGIEnvironment) -> str:
-    """Return the path under which `AuthMiddleware` itself is mounted, percent-encoded; often ""."""
+    """Return the percent-encoded path that `AuthMiddleware` is mounted at; "" for the root."""
     return _encoded_path(environ["wsgiauth.root"]).rstrip("/")
 
 
 def mount_url(environ: WSGIEnvironment) -> str:
-    """Return the path of /auth, percent-encoded. Only the inner app may ask."""
+    """Return the percent-encoded path of /auth. Only for use in the inner app."""
     return _encoded_path(environ["SCRIPT_NAME"]).rstrip("/")
 
 
 def path_asked_for(environ: WSGIEnvironment) -> str:
-    """Return the path and query of this request, percent-encoded, for use as a `next`."""
+    """Return the percent-encoded path and query of this request, for use as a `next`."""
     path = _encoded_path(environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""))
     query = environ.get("QUERY_STRING", "")
     return f"{path}?{query}" if query else path
 
 
 def _encoded_path(path: str) -> str:
-    # PEP 3333: the path is bytes, decoded as Latin-1. A proxy may pass on a client's prefix. To a
-    # browser, a path is of this site only if it begins with exactly one slash.
+    # PEP 3333: the path is bytes decoded as Latin-1. Extra leading slashes are removed, because a
+    # browser reads "//host" as another site, and a proxy may forward a client's prefix.
     encoded = quote(path.encode("latin-1", "replace"), safe="/:@!$&'()*+,;=~")
     return f"/{encoded.lstrip('/')}" if encoded else ""
