@@ -7,7 +7,7 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 from wsgiauth import storage
 from wsgiauth.endpoints import Auth, login, logout, me, openapi, register
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.storage.connections import FAILURES
+from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.web.failures import failure, unavailable
 from wsgiauth.web.responses import Response, problem
 
@@ -45,7 +45,7 @@ class AuthApp:
             )
         except ValidationError as error:
             response = problem(error.status, error.code, error.detail, errors=error.errors)
-        except FAILURES as error:
+        except DATABASE_ERRORS as error:
             storage.report_failure(error)
             response = unavailable(environ)
         return response(environ, start_response)

@@ -12,7 +12,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import events, storage
 from wsgiauth.accounts.names import check_permission
 from wsgiauth.exceptions import MiddlewareMissingError
-from wsgiauth.storage.connections import FAILURES
+from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.web.failures import failure, unavailable
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, challenge, redirect
@@ -163,7 +163,7 @@ def _refusal(
         return None
     try:
         is_allowed = user.has_permission(permission)
-    except FAILURES as error:
+    except DATABASE_ERRORS as error:
         storage.report_failure(error)
         return unavailable(environ)
     finally:

@@ -23,7 +23,7 @@ from wsgiauth.endpoints import Auth
 from wsgiauth.events import Subscriber, subscribe
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
-from wsgiauth.storage.connections import FAILURES
+from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.context import DatabaseUses, enter, last_used, leave, use
 from wsgiauth.storage.databases import file_risks
 from wsgiauth.web.caching import start_private
@@ -119,7 +119,7 @@ class AuthMiddleware:
             if "HTTP_AUTHORIZATION" in environ or "HTTP_COOKIE" in environ:
                 try:
                     identity = self._identify(environ)
-                except FAILURES as error:
+                except DATABASE_ERRORS as error:
                     storage.report_failure(error)
                     return unavailable(environ)(environ, start_response)
                 if self._is_pooled:

@@ -68,7 +68,7 @@ def test_the_right_password_is_known_by_its_user(ada, identifier):
 
 # Failures
 
-FAILURES = pytest.mark.parametrize(
+DATABASE_ERRORS = pytest.mark.parametrize(
     ("identifier", "password"),
     [
         pytest.param("Nobody", PASSWORD, id="unknown username"),
@@ -86,7 +86,7 @@ FAILURES = pytest.mark.parametrize(
 
 
 @pytest.mark.promise(9)
-@FAILURES
+@DATABASE_ERRORS
 def test_a_failure_costs_one_bcrypt(ada, spent, identifier, password):
     assert authenticate(identifier, password, rounds=ROUNDS) is None
     assert spent == [ROUNDS]

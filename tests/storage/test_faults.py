@@ -398,7 +398,7 @@ def test_a_migration_waits_longer_than_a_server_may_be_silent(kind, server_urls)
     opened = storage.open_database(f"{url}{'&' if '?' in url else '?'}read_timeout=0.2")
     with opened.patient(schema.LOCK_TIMEOUT):
         opened.execute_sql(slow)
-    with pytest.raises(storage.FAILURES):
+    with pytest.raises(storage.DATABASE_ERRORS):
         opened.execute_sql(slow)
     storage.discard_connection(opened)
 

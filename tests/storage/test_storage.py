@@ -448,7 +448,7 @@ opened = storage.open_database(os.environ["DATABASE_URL"])
 monkey.patch_thread()
 try:
     opened.connect()
-except storage.FAILURES as error:
+except storage.DATABASE_ERRORS as error:
     print(error)
 """
 
@@ -741,13 +741,13 @@ def test_a_transaction_does_not_go_on_without_its_beginning(server, lose_connect
             lose_connection()
             User.objects.count()
 
-    with pytest.raises(storage.FAILURES):
+    with pytest.raises(storage.DATABASE_ERRORS):
         register_and_count()
     assert User.objects.count() == 0
 
 
 def test_a_lone_write_is_not_repeated(server, lose_connection):
     lose_connection()
-    with pytest.raises(storage.FAILURES):
+    with pytest.raises(storage.DATABASE_ERRORS):
         User.update(is_active=False).execute()
     assert User.objects.count() == 0

@@ -82,11 +82,11 @@ class Identifier:
         user, session_id = login
         return _identity((user, session_id, None))
 
-    def remember(self, environ: WSGIEnvironment, token: str) -> tuple[str, str]:
+    def login_cookie(self, environ: WSGIEnvironment, token: str) -> tuple[str, str]:
         """Return the header that stores `token` in the browser for the token's lifetime."""
         return self._set_cookie(environ, token, self._tokens.lifetime)
 
-    def forget(self, environ: WSGIEnvironment) -> tuple[str, str]:
+    def expired_cookie(self, environ: WSGIEnvironment) -> tuple[str, str]:
         """Return the header that deletes the cookie from the browser."""
         return self._set_cookie(environ, "", 0)
 

@@ -21,7 +21,7 @@ from wsgiauth.cli.command import Arguments, CommandError, UsageError, read_datab
 from wsgiauth.cli.output import printable
 from wsgiauth.cli.prompts import NoTerminalError
 from wsgiauth.exceptions import ConfigurationError, LastSuperuserError, ValidationError
-from wsgiauth.storage.connections import FAILURES, reason_of
+from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
 
 _REFUSALS = (
     CommandError,
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _print_refusal(str(error))
     except User.DoesNotExist:
         return _print_refusal("the user was deleted meanwhile")
-    except FAILURES as error:
+    except DATABASE_ERRORS as error:
         return _print_refusal(f"the database failed: {reason_of(error)}")
     except EOFError:
         return _print_refusal("unexpected end of input")

@@ -151,7 +151,7 @@ def replace_cookie(environ: WSGIEnvironment, auth: Auth, token: str) -> Header:
         peewee.DatabaseError: The database failed.
     """
     _end_previous_session(environ, auth)
-    return auth.identifier.remember(environ, token)
+    return auth.identifier.login_cookie(environ, token)
 
 
 def _end_previous_session(environ: WSGIEnvironment, auth: Auth) -> None:

@@ -31,7 +31,7 @@ def end(environ: WSGIEnvironment, auth: Auth) -> Response:
     identity = auth.identifier.identify(environ)
     if identity.user is not None and identity.session_id is not None:
         sessions.end(identity.session_id, identity.user)
-    cleared = (auth.identifier.forget(environ),)
+    cleared = (auth.identifier.expired_cookie(environ),)
     if not prefers_html(environ):
         return json_response({"detail": "Logged out."}, headers=cleared)
     location = safe_next(query_field(environ, "next"), f"{mount_url(environ)}/login")

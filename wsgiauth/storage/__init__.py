@@ -18,7 +18,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context, forks, postgres_mysql, schema
 from wsgiauth.storage.connections import (
-    FAILURES,
+    DATABASE_ERRORS,
     AccountDatabase,
     discard_connection,
     reason_of,
@@ -99,7 +99,7 @@ def open_database(
         driver = "psycopg[binary]" if is_postgresql else "PyMySQL"
         message = f"DATABASE_URL needs a driver: pip install '{driver}'."
         raise ConfigurationError(message) from None
-    except FAILURES as error:
+    except DATABASE_ERRORS as error:
         message = f"DATABASE_URL cannot be opened: {str(error).strip()}"
         raise ConfigurationError(message) from error
     _opened_last = opened

@@ -13,7 +13,12 @@ from wsgiauth.storage import context
 
 # Raised by a database that is unreachable, busy past its timeout, full or damaged. Peewee does not
 # convert the errors that SQLite raises while rows are fetched.
-FAILURES = (peewee.DatabaseError, peewee.InterfaceError, pool.MaxConnectionsExceeded, sqlite3.Error)
+DATABASE_ERRORS = (
+    peewee.DatabaseError,
+    peewee.InterfaceError,
+    pool.MaxConnectionsExceeded,
+    sqlite3.Error,
+)
 
 logger = logging.getLogger("wsgiauth")
 

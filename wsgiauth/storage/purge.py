@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 from wsgiauth.storage import database
-from wsgiauth.storage.connections import FAILURES
+from wsgiauth.storage.connections import DATABASE_ERRORS
 
 SOME = 10  # rows that `purge_some` deletes at most
 
@@ -37,7 +37,7 @@ def purge_some(model: Any, now: float) -> None:
     """Delete up to `SOME` expired rows; on failure, log a warning and leave them."""
     try:
         _purge_batch(model, int(now), SOME)
-    except FAILURES as error:
+    except DATABASE_ERRORS as error:
         # The caller's own change is already in the database.
         table = model._meta.table_name
         logger.warning("expired rows of %s stay for now: %s", table, type(error).__name__)

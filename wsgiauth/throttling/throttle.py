@@ -50,7 +50,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.settings import Settings
-from wsgiauth.storage.connections import FAILURES
+from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.throttling.counts import Counter, Limit
 from wsgiauth.throttling.hash_slots import Claim
 
@@ -144,7 +144,7 @@ class Throttle:
             for name in (user.username, user.email):
                 known = self._counter(self._account, names.key(name), networks[0])
                 known.remember(int(self._now()), KNOWN_FOR)
-        except FAILURES as error:
+        except DATABASE_ERRORS as error:
             storage.report_failure(error)
 
     def _login_of_known(self, account: str, known: Counter, networks: Networks) -> "KnownLogin":
