@@ -38,19 +38,16 @@ addresses (OWASP Authentication Cheat Sheet, "Account Lockout").
 
 import hmac
 import json
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from http import HTTPStatus
-from typing import NoReturn
 
-from wsgiauth import events, storage
+from wsgiauth import storage
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
-from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
+from wsgiauth.throttling.attempts import Attempt, KnownLogin, StrangersLogin
 from wsgiauth.throttling.counts import Counter, Limit
 from wsgiauth.throttling.hash_slots import Claim
 
@@ -92,7 +89,7 @@ class Throttle:
             "registrations", settings.REGISTRATIONS_PER_ADDRESS, (HOUR,), HOUR
         )
 
-    def login(self, name: str, networks: Networks) -> "StrangersLogin | KnownLogin":
+    def login(self, name: str, networks: Networks) -> StrangersLogin | KnownLogin:
         """Return an attempt to log in that need not wait and is not counted yet.
 
         Args:
@@ -116,7 +113,7 @@ class Throttle:
         attempt.require_turn()
         return attempt
 
-    def registration(self, networks: Networks) -> "Attempt":
+    def registration(self, networks: Networks) -> Attempt:
         """Return an attempt to register that need not wait and is not counted yet.
 
         Args:
@@ -147,7 +144,7 @@ class Throttle:
         except DATABASE_ERRORS as error:
             storage.report_failure(error)
 
-    def _login_of_known(self, account: str, known: Counter, networks: Networks) -> "KnownLogin":
+    def _login_of_known(self, account: str, known: Counter, networks: Networks) -> KnownLogin:
         known_names = self._counter(self._known_names, networks[0])
         if known_names.is_used_up(int(self._now())):
             known = known.with_one_free()
@@ -168,145 +165,3 @@ class Throttle:
         # JSON quotes each part, so no name can be mistaken for a name and an address.
         label = json.dumps(["throttle", limit.reason, *what]).encode()
         return Counter(hmac.digest(self._key, label, "sha256").hex(), limit)
-
-
-class Attempt:
-    """An attempt to log in or register, which is counted before it is made.
-
-    Args:
-        claim: Requests the hash slot.
-        counters: The counters of the attempt.
-        now: Returns the time in seconds since the epoch.
-
-    Attributes:
-        claim: Requests the hash slot.
-    """
-
-    def __init__(self, claim: Claim, counters: Sequence[Counter], now: Callable[[], float]) -> None:
-        self.claim = claim
-        self._counters = counters
-        self._now = now
-
-    def require_turn(self) -> None:
-        """Check that the attempt need not wait, with one SELECT for each counter.
-
-        Raises:
-            RetryLaterError: 429.
-            peewee.DatabaseError: The database failed.
-        """
-        for counter in self._counters:
-            self._require_turn_on(counter)
-
-    def begin(self) -> None:
-        """Count the attempt as failed, until `succeeded` subtracts it.
-
-        Raises:
-            RetryLaterError: 429: concurrent attempts used up the limit, and nothing is counted.
-            peewee.DatabaseError: The database failed.
-        """
-        now = int(self._now())
-        for position, counter in enumerate(self._counters):
-            if not counter.add(now):
-                for counted in self._counters[:position]:
-                    counted.take_back()
-                _refuse(counter, counter.wait(now) or 1)
-
-    def _require_turn_on(self, counter: Counter) -> None:
-        wait = counter.wait(int(self._now()))
-        if wait:
-            _refuse(counter, wait)
-
-
-class StrangersLogin(Attempt):
-    """A login by a client that never logged in under this name.
-
-    Args:
-        claim: Requests the hash slot.
-        shared: Counts failures for the name, from all strangers' addresses.
-        addresses: Count failures for the client's networks, under all names.
-        now: Returns the time in seconds since the epoch.
-    """
-
-    def __init__(
-        self,
-        claim: Claim,
-        shared: Counter,
-        addresses: Sequence[Counter],
-        now: Callable[[], float],
-    ) -> None:
-        super().__init__(claim, [shared, *addresses], now)
-        self._shared = shared
-        self._addresses = addresses
-
-    def succeeded(self) -> None:
-        """Reset the failures of the name, and subtract only this attempt from those of the address.
-
-        Otherwise, an attacker could reset the address's count by logging in to their own account.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
-        """
-        self._shared.forget()
-        for address in self._addresses:
-            address.take_back()
-
-
-class KnownLogin(Attempt):
-    """A login by a client that logged in under this name before.
-
-    Args:
-        claim: Requests the hash slot.
-        known: Counts failures for this name at this address.
-        known_names: Counts failures for the address, under all names that are known there.
-        logins: Counts successful logins for the name.
-        now: Returns the time in seconds since the epoch.
-    """
-
-    def __init__(
-        self,
-        claim: Claim,
-        known: Counter,
-        known_names: Counter,
-        logins: Counter,
-        now: Callable[[], float],
-    ) -> None:
-        super().__init__(claim, [known, known_names], now)
-        self._known_names = known_names
-        self._logins = logins
-
-    def require_turn(self) -> None:
-        """Check that the attempt need not wait, with one SELECT for each counter.
-
-        Raises:
-            RetryLaterError: 429.
-            peewee.DatabaseError: The database failed.
-        """
-        super().require_turn()
-        self._require_turn_on(self._logins)
-
-    def succeeded(self) -> None:
-        """Subtract this attempt from the address's count, and count a successful login.
-
-        `Throttle.recognise` resets the failures of the name at this address.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
-        """
-        self._known_names.take_back()
-        self._logins.add(int(self._now()))
-
-
-def _refuse(counter: Counter, seconds: int) -> NoReturn:
-    events.emit("throttled", reason=counter.limit.reason)
-    raise RetryLaterError(
-        HTTPStatus.TOO_MANY_REQUESTS,
-        "throttled",
-        f"There were too many attempts. Try again in {_spoken(seconds)}.",
-        seconds=seconds,
-    )
-
-
-def _spoken(seconds: int) -> str:
-    if seconds == 1:
-        return "a second"
-    return f"{seconds} seconds" if seconds < 120 else f"{math.ceil(seconds / 60)} minutes"
