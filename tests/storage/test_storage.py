@@ -200,6 +200,13 @@ except ValueError as error:
     assert run_python(program, tmp_path) == message
 
 
+@pytest.mark.promise(28)
+def test_a_tls_file_that_cannot_be_read_is_named():
+    require("pymysql")
+    with pytest.raises(ConfigurationError, match=r"cannot be opened: .*No such file"):
+        storage.open_database("mysql://root@127.0.0.1/name?ssl_ca=/no/such/file")
+
+
 # SQLite
 
 
