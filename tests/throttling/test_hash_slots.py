@@ -511,7 +511,7 @@ def is_read(slots, *networks):
 
 
 def test_a_flood_is_read_once_in_each_retry_after(house):
-    full = house(QUEUE=0)
+    full = house(QUEUE=0, PER_ADDRESS=9)
     full.visit("x")
     flood(full.slots, Claim(("a",)), FLOOD - 1)
     assert is_read(full.slots, "a")
@@ -524,7 +524,7 @@ def test_a_flood_is_read_once_in_each_retry_after(house):
 
 
 def test_a_flood_keeps_no_other_client_from_being_read(house):
-    full = house(QUEUE=0)
+    full = house(QUEUE=0, PER_ADDRESS=9)
     full.visit("x")
     flood(full.slots, Claim(("2001:db8:0:1::/64", "2001:db8::/48")))
     assert not is_read(full.slots, "2001:db8:0:2::/64", "2001:db8::/48")
@@ -532,13 +532,13 @@ def test_a_flood_keeps_no_other_client_from_being_read(house):
 
 
 def test_a_client_that_got_its_slot_is_read_however_often_it_asks(house):
-    idle = house(QUEUE=0)
+    idle = house(QUEUE=0, PER_ADDRESS=9)
     idle.hash(Claim(("a",)), FLOOD + 1)
     assert is_read(idle.slots, "a")
 
 
 def test_a_client_that_stops_for_a_while_is_read_again(house):
-    full = house(QUEUE=0)
+    full = house(QUEUE=0, PER_ADDRESS=9)
     full.visit("x")
     flood(full.slots, Claim(("a",)))
     for _ in range(FLOOD):
@@ -552,12 +552,19 @@ def test_a_client_that_stops_for_a_while_is_read_again(house):
 
 
 def test_the_refusals_of_any_number_of_clients_take_so_much_memory(house):
-    full = house(QUEUE=0)
+    full = house(QUEUE=0, PER_ADDRESS=9)
     full.visit("x")
     flood(full.slots, Claim(("a",)))
     for number in range(MAX_KEYS):
         flood(full.slots, Claim((str(number),)), 1)
     assert is_read(full.slots, "a")  # all were forgotten at once
+
+
+def test_addresses_that_many_clients_share_are_read_without_a_limit_for_addresses(house):
+    full = house(QUEUE=0, PER_ADDRESS=0)
+    full.visit("x")
+    flood(full.slots, Claim(("proxy",)))
+    assert is_read(full.slots, "proxy")
 
 
 def test_what_was_counted_weighs_half_after_a_while():

@@ -119,7 +119,8 @@ class HashSlots:
     def require_patience(self, networks: tuple[str, ...]) -> None:
         """Refuse a client that floods and was refused less than Retry-After ago.
 
-        Emits no event, because the earlier refusal did.
+        Emits no event, because the earlier refusal did. With `HASHING_PER_ADDRESS=0`, addresses
+        do not tell clients apart, so no client is refused here.
 
         Args:
             networks: The networks of the client.
@@ -130,7 +131,7 @@ class HashSlots:
         site = networks[-1]
         with self._changed:
             is_early = self._clock() < self._refused_until.get(site, 0)
-            if not is_early or self._use.of(site) < FLOOD:
+            if not self._share or not is_early or self._use.of(site) < FLOOD:
                 return
             self._use.add((site,))
         raise _busy()

@@ -1,4 +1,4 @@
-"""What /auth and the guards answer: JSON, problem details, pages and redirects.
+"""What /auth and the guards answer: JSON, problem details and redirects; see `pages` for HTML.
 
 Every answer is a value, made here and sent by calling it as a WSGI app.
 """
