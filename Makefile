@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install run test check format bench flood fuzz soak pictures dist clean
+.PHONY: help install run test check format bench flood guesses panel fuzz soak mail-soak pictures dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -7,7 +7,7 @@ SECONDS ?= 60
 BIN := .venv/bin
 
 help: ## show this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .venv/sample: setup.py
 	$(PYTHON) -m venv .venv
@@ -25,10 +25,18 @@ help: ## show this help
 
 install: .venv/dev ## create .venv with everything that development needs
 
+# A newcomer has no mail server: what the sample sends is written to a folder.
+run: export MAIL_URL ?= file://$(CURDIR)/mails
+run: export MAIL_FROM ?= library@example.org
+run: export PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 run: .venv/sample ## serve the sample on http://127.0.0.1:8080 (PORT=… for another port)
+	@mkdir -p mails
 	@echo 'Serving on http://127.0.0.1:$(PORT)/ (another port: make run PORT=8081). In another terminal, make yourself an administrator:'
 	@echo '  $(BIN)/python -m wsgiauth createsuperuser'
 	@$(BIN)/waitress-serve --threads=8 --listen=127.0.0.1:$(PORT) sample_wsgi:app
+
+# Without the bytecode of the last run, every process of the tests would compile what it imports.
+test check: export PYTHONDONTWRITEBYTECODE =
 
 test: .venv/dev ## run the tests
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
@@ -39,23 +47,32 @@ check: .venv/dev ## what CI runs: lint, types, tests with branch coverage
 	rm -f .coverage .coverage.*
 	$(BIN)/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder && $(BIN)/coverage combine --quiet && $(BIN)/coverage report
 
-format: .venv/dev ## format the code and mend what lint can mend
+format: .venv/dev ## format the code and fix what lint can fix
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-bench: .venv/bench ## time requests and logins, beside their floor and what one would take instead
+bench: .venv/bench ## measure requests and logins, and compare them with other stacks
 	$(BIN)/python -m tests.load.bench
 
-flood: .venv/dev ## show what a flood of logins does to everybody else, in two minutes
+flood: .venv/dev ## measure how a flood of logins slows down other requests, in two minutes
 	$(BIN)/python -m tests.load.flood
 
-soak: .venv/dev ## ten minutes of mixed traffic, during which nothing may grow
+guesses: .venv/dev ## count how many guesses at a second factor are compared, in five minutes
+	$(BIN)/python -m tests.load.guesses
+
+panel: .venv/dev ## measure the staff panel at a thousand and at a million users, in ten minutes
+	$(BIN)/python -m tests.load.panel
+
+soak: .venv/dev ## check that memory, open files and rows stop growing, in ten minutes of mixed traffic
 	$(BIN)/python -m tests.load.soak
 
-fuzz: .venv/dev ## send the site what no client should, for a minute (SECONDS=… for longer)
+mail-soak: .venv/dev ## check that no mail is lost by a bad mail server and killed senders, in a few minutes
+	$(BIN)/python -m tests.load.mail_soak
+
+fuzz: .venv/dev ## send malformed requests to the site for a minute (SECONDS=… for longer)
 	$(BIN)/python -m tests.load.fuzz $(SECONDS)
 
-pictures: .venv/dev ## take the README's picture of the pages again, with Chromium
-	$(BIN)/python -m tests.docs.picture
+pictures: .venv/dev ## take pictures of every page, and the README's, with Chromium
+	$(BIN)/python -m tests.docs.pictures
 
 dist: .venv/dev ## build the sdist and the wheel into dist/
 	$(BIN)/python -m build

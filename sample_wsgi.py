@@ -3,19 +3,25 @@
 Run it with `python sample_wsgi.py`, or with any WSGI server: `waitress-serve sample_wsgi:app`.
 """
 
+import contextlib
 import logging
 import os
 import secrets
+import shlex
 import sys
-from html import escape
+from pathlib import Path
 
+import jinja2
 import waitress
 from webob import Request, Response
 from webob.dec import wsgify
 
-from wsgiauth import AuthMiddleware, login_required, permission_required
+from wsgiauth import AuthMiddleware, Group, login_required, permission_required
+from wsgiauth.exceptions import TakenError
 
+NAME = "Riverside Library"
 LOGIN = "/auth/login"
+MAILS = os.environ.get("MAIL_URL", "").removeprefix("file://")  # `make run` sets it to a folder
 
 
 # The views. A view is any WSGI callable; `wsgify` turns a function that takes a request and returns
@@ -24,25 +30,28 @@ LOGIN = "/auth/login"
 
 @wsgify
 def home(request: Request) -> Response:
-    """Greet the visitor: `request.user` is a `User`, or None if the visitor is anonymous."""
-    if request.user is None:
-        return page(request, "Welcome", "<p>You are not logged in.</p>")
-    return page(request, "Welcome", f"<p>You are logged in as {name_of(request)}.</p>")
+    """For everyone: `request.user` is a `User`, or None if the visitor is anonymous."""
+    user = request.user
+    if user is None:
+        return page(request, "Welcome", "You are not logged in.", template="home")
+    permissions = "all" if user.is_superuser else ", ".join(sorted(user.permissions)) or "none"
+    text = f"You are logged in as {user} ({user.email}). Your permissions: {permissions}."
+    return page(request, "Welcome", text, template="home")
 
 
 @login_required(redirect_url=LOGIN)
 @wsgify
 def members(request: Request) -> Response:
     """Only for logged-in users; others are redirected to the login page, and back afterwards."""
-    joined = request.user.created_at.strftime("%d %B %Y")
-    return page(request, "Members", f"<p>{name_of(request)}, a member since {joined}.</p>")
+    since = request.user.created_at.strftime("%d %B %Y")
+    return page(request, "Members", f"{request.user}, you have been a member since {since}.")
 
 
 @permission_required("reports.publish", redirect_url=LOGIN)
 @wsgify
 def reports(request: Request) -> Response:
     """Only for users with the permission, and superusers; others get a 403."""
-    return page(request, "Reports", f"<p>{name_of(request)}, you can publish reports.</p>")
+    return page(request, "Reports", f"{request.user}, you can publish reports.")
 
 
 @login_required(redirect_url=LOGIN)
@@ -50,14 +59,14 @@ def reports(request: Request) -> Response:
 def staff(request: Request) -> Response:
     """Only for staff: a rule of the view's own, which checks a field of the user."""
     if not request.user.is_staff:
-        return page(request, "Staff", "<p>Only staff can open this page.</p>", status=403)
-    return page(request, "Staff", f"<p>{name_of(request)}, you belong to the staff.</p>")
+        return page(request, "Staff", "Only staff can open this page.", status=403)
+    return page(request, "Staff", f"{request.user}, you belong to the staff.")
 
 
 @wsgify
 def not_found(request: Request) -> Response:
     """Answer requests for all other paths."""
-    return page(request, "Not found", "<p>There is no such page.</p>", status=404)
+    return page(request, "Not found", "There is no such page.", status=404)
 
 
 # The site: the view for each path. wsgiauth needs no framework, and works with any.
@@ -71,57 +80,105 @@ def site(environ, start_response):
     return view(environ, start_response)
 
 
-def name_of(request: Request) -> str:
-    """Return the username, escaped for HTML."""
-    return f"<strong>{escape(request.user.username)}</strong>"
-
-
-def page(request: Request, title: str, content: str, *, status: int = 200) -> Response:
-    """Return an HTML page with the site's navigation."""
-    root = escape(request.script_name)
-    if request.user is None:
-        account = f'<a href="{root}{LOGIN}">Log in</a><a href="{root}/auth/register">Register</a>'
-    else:
-        account = (
-            f'<form method="post" action="{root}/auth/logout?next={root}/">'
-            "<button>Log out</button></form>"
-        )
-    html = PAGE.format(root=root, title=title, content=content, account=account)
+def page(request: Request, title: str, text: str, *, template="layout", status=200) -> Response:
+    """Return an HTML page of the site."""
+    html = TEMPLATES.get_template(template).render(
+        name=NAME, mails=MAILS, root=request.script_name, user=request.user, title=title, text=text
+    )
     return Response(html, status=status)
 
 
-PAGE = """<!doctype html>
+# The templates; a larger site has them in files.
+
+LAYOUT = """<!doctype html>
 <html lang="en">
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
-  <meta name="color-scheme" content="light dark">
-  <title>{title}</title>
+  <title>{{ title }} · {{ name }}</title>
   <link rel="icon" href="data:,">
   <style>
-    body {{ max-width: 42rem; margin: 0 auto; padding: 1rem; font: 1.0625rem/1.6 system-ui; }}
-    nav {{ display: flex; flex-wrap: wrap; gap: 0 1.25rem; border-bottom: 1px solid #8886; }}
-    nav a, nav button {{ padding: .75rem 0; border: 0; background: none; font: inherit; }}
-    nav a, nav button {{ color: LinkText; text-decoration: none; cursor: pointer; }}
-    nav a:hover, nav button:hover {{ text-decoration: underline; }}
-    nav a:nth-child(4) {{ margin-right: auto; }}
+    :root { color-scheme: light dark; --ink: light-dark(#1a2124, #e7eceb);
+      --page: light-dark(#f3f5f4, #101516); --card: light-dark(#fff, #182022);
+      --line: light-dark(#dde2e1, #2c373a); --accent: light-dark(#0b6868, #6ccdc4) }
+    body { max-width: 40rem; margin: auto; padding: 1rem 1.25rem; overflow-wrap: anywhere;
+      background: var(--page); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif }
+    header, nav { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem }
+    header { justify-content: space-between; margin-bottom: 3rem }
+    a, button { padding: .625rem 0; color: var(--accent); font: inherit; font-weight: 600 }
+    button, .button { padding: .625rem 1rem; border: 1px solid; border-radius: .5rem;
+      background: var(--card); text-decoration: none; cursor: pointer }
+    li { margin: 1rem 0; padding: 1rem 1.5rem; border: 1px solid var(--line); list-style: none;
+      border-radius: 1rem; background: var(--card) }
+    ul { margin: 2rem 0; padding: 0 } p { margin: .5rem 0 }
   </style>
 </head>
 <body>
-  <nav>
-    <a href="{root}/">Home</a>
-    <a href="{root}/members">Members</a>
-    <a href="{root}/reports">Reports</a>
-    <a href="{root}/staff">Staff</a>
-    {account}
-  </nav>
+  <header>
+    <a href="{{ root }}/">{{ name }}</a>
+    <nav>
+      {% if user %}
+      {% if user.is_staff %}
+      <a href="{{ root }}/auth/admin">Administration</a>
+      {% endif %}
+      <a href="{{ root }}/auth/account">{{ user }}</a>
+      <form method="post" action="{{ root }}/auth/logout?next={{ root }}/">
+        <button>Log out</button></form>
+      {% else %}
+      <a href="{{ root }}/auth/login">Log in</a>
+      <a class="button" href="{{ root }}/auth/register">Create an account</a>
+      {% endif %}
+    </nav>
+  </header>
   <main>
-    <h1>{title}</h1>
-    {content}
+    <h1>{{ title }}</h1>
+    <p>{{ text }}</p>
+    {% block content %}{% endblock %}
   </main>
 </body>
 </html>
 """
+
+HOME = """{% extends "layout" %}
+{% block content %}
+{% set member = user | string | quote %}
+<ul>
+  {% for path, label, audience, allowed, command in [
+    ("/members", "Members", "For every logged-in user: login_required.", True, ""),
+    ("/reports", "Reports", "For users with the permission reports.publish: permission_required.",
+     user and user.has_permission("reports.publish"), "join " ~ member ~ " Editors"),
+    ("/staff", "Staff", "For staff: a rule of the view.",
+     user and user.is_staff, "set " ~ member ~ " --staff"),
+  ] %}
+  <li><a href="{{ root }}{{ path }}">{{ label }}</a>
+    <p>{{ audience }}</p>
+    <p class="access">
+      {%- if not user %}You are asked to log in first.
+      {%- elif allowed %}✓ You can open it.
+      {%- else %}To open it, run <code>{{ python }} -m wsgiauth {{ command }}</code>{% endif -%}
+    </p></li>
+  {% endfor %}
+</ul>
+{% if mails %}
+<p>Mails of this sample, such as those for a forgotten password, are files in
+  <code>{{ mails }}</code>.</p>
+{% endif %}
+{% endblock %}
+"""
+
+TEMPLATES = jinja2.Environment(
+    loader=jinja2.DictLoader({"layout": LAYOUT, "home": HOME}), autoescape=True
+)
+
+
+def interpreter() -> str:
+    """Return the Python that runs this, for a shell in the current folder."""
+    path, folder = Path(sys.executable), Path.cwd()
+    return shlex.quote(str(path.relative_to(folder) if path.is_relative_to(folder) else path))
+
+
+TEMPLATES.filters["quote"] = shlex.quote
+TEMPLATES.globals["python"] = interpreter()
 
 
 # `AuthMiddleware(site, settings)` adds accounts to the site. Settings come from the process
@@ -138,7 +195,11 @@ if not os.environ.get("SECRET_KEY"):
         file=sys.stderr,
     )
 
-app = AuthMiddleware(site, {**os.environ, "SECRET_KEY": SECRET_KEY})
+app = AuthMiddleware(site, {"SITE_NAME": NAME, **os.environ, "SECRET_KEY": SECRET_KEY})
+
+# A group gives its permissions to its members; after the first start, this one exists.
+with contextlib.suppress(TakenError):
+    Group.objects.create(name="Editors").grant("reports.publish")
 
 if __name__ == "__main__":
     waitress.serve(app, listen="127.0.0.1:8080", threads=8)

@@ -10,7 +10,8 @@ VERSION = re.search(
     r'__version__ = "([^"]+)"', (HERE / "wsgiauth/__init__.py").read_text(encoding="utf-8")
 )[1]
 
-DRIVERS = {"postgres": ["psycopg[binary]>=3.2"], "mysql": ["PyMySQL>=1.1.1"]}
+FACTORS = {"totp": ["segno>=1.6"], "passkeys": ["fido2>=2"]}  # QR codes; Web Authentication
+DRIVERS = {"postgres": ["psycopg[binary]>=3.2.11"], "mysql": ["PyMySQL>=1.1.1"]}
 FRAMEWORKS = [
     "bottle>=0.13",
     "CherryPy>=18.10",
@@ -26,6 +27,7 @@ SERVERS = [
     "gunicorn>=23",
     'pyuwsgi>=2.0.28; sys_platform == "linux"',  # uWSGI, without a compiler
 ]
+CLIENTS = ["httpx>=0.27", "requests>=2.32"]
 FORMER = [  # what people come from
     "Flask-Bcrypt>=1",
     "Flask-JWT-Extended>=4.7",
@@ -37,19 +39,26 @@ TEST = [
     *TESTING,
     "pytest-randomly",
     "pytest-xdist",
+    "aiosmtpd>=1.4.6",
     "build",
+    "check-wheel-contents",
     "setuptools>=77",
+    "twine>=6",
     "hypothesis>=6.100",
     "coverage>=7.10",
     "PasteDeploy>=3.1",
+    "pyotp>=2.9",
     "openapi-python-client>=0.29",
     "openapi-spec-validator>=0.9",
     "schemathesis>=4.32",
     "selenium>=4.20",
     *DRIVERS["postgres"],
     *DRIVERS["mysql"],
+    *FACTORS["totp"],
+    *FACTORS["passkeys"],
     *FRAMEWORKS,
     *SERVERS,
+    *CLIENTS,
     *FORMER,
 ]
 BENCH = [  # what wsgiauth is timed beside, besides FORMER
@@ -106,10 +115,12 @@ setup(
     package_data={
         "wsgiauth": [
             "py.typed",
-            "openapi.json",
             "data/*.txt",
             "storage/migrations/*.py",
             "templates/*",
+            "templates/admin/*",
+            "templates/mail/*",
+            "web/openapi.json",
         ],
     },
     install_requires=[
@@ -122,12 +133,13 @@ setup(
     ],
     extras_require={
         **DRIVERS,
+        **FACTORS,
         "testing": TESTING,
         "test": TEST,
         "bench": [*TEST, *BENCH],
         "dev": [
             *TEST,
-            "basedpyright",
+            "basedpyright==1.40.2",  # what it calls a type changes between versions
             "mypy>=1.15",
             "ruff",
             "types-peewee",

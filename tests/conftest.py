@@ -2,22 +2,26 @@
 
 import os
 import shutil
+from functools import partial
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
+import bcrypt
 import peewee
 import pytest
 from playhouse import db_url
 from webtest import TestApp
 
+from tests.support.processes import eight_processes
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
-from wsgiauth.accounts.models import Permission, Session, User
+from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.mail import worker
 from wsgiauth.storage.schema import migrate
-from wsgiauth.throttling.counts import AttemptCount
+from wsgiauth.throttling.throttle import Throttle
 
 pytest_plugins = "pytester"
 
@@ -28,12 +32,33 @@ SERVERS = {
     "mariadb": os.environ.get("TEST_MARIADB", "mysql://root@127.0.0.1/mysql?ssl_disabled=true"),
 }
 NAME = f"wsgiauth_test_{os.getpid()}"
+EMPTY = (  # the last with what it owns
+    "DELETE FROM wsgiauth_attempt_count",
+    "DELETE FROM wsgiauth_event",
+    "DELETE FROM wsgiauth_group",
+    "DELETE FROM wsgiauth_mail",
+    "DELETE FROM wsgiauth_one_time",
+    "DELETE FROM wsgiauth_user",
+)
 
 HASH = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # of an unknown password
 
 
 # Files that wait a lot, or long, for others; begun first, they do not keep a worker at the end.
-LONG = {"test_faults.py", "test_browser.py", "test_packaging.py", "test_guide.py"}
+LONG = {
+    "test_accessibility.py",
+    "test_browser.py",
+    "test_faults.py",
+    "test_guide.py",
+    "test_openapi.py",
+    "test_packaging.py",
+}
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_auto_num_workers():
+    """Run one more worker than there are processors: a worker waits for a third of its time."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(trylast=True)  # after the order has been made random
@@ -45,7 +70,8 @@ def pytest_collection_modifyitems(items):
 def pytest_generate_tests(metafunc):
     """Run tests marked `every_database` on each; the others on SQLite."""
     if "database_url" in metafunc.fixturenames:
-        every = metafunc.definition.get_closest_marker("every_database")
+        marker = metafunc.definition.get_closest_marker
+        every = marker("every_database") and not marker("sqlite_alone")
         kinds = ["sqlite", *SERVERS] if every else ["sqlite"]
         metafunc.parametrize("database_url", kinds, indirect=True)
 
@@ -84,15 +110,34 @@ def _create_database(server):
         _execute(server, f"CREATE DATABASE {NAME}")
     except (peewee.OperationalError, peewee.ImproperlyConfigured) as error:
         skip_or_fail(f"no database server at {server}: {error}")
+    if server.startswith("postgresql"):  # MariaDB knows this only for the whole server
+        _execute(server, f"ALTER DATABASE {NAME} SET synchronous_commit = off")
     url = urlsplit(server)._replace(path=f"/{NAME}").geturl()
     storage.discard_connection(storage.open_database(url, prepare=migrate))
     return url
 
 
-def _execute(server, statement):
+def _execute(server, *statements):
     database = db_url.connect(server)
-    database.execute_sql(statement)
+    for statement in statements:
+        database.execute_sql(statement)
     database.close()
+
+
+@pytest.fixture(scope="session")
+def empty_server(server_urls):
+    """Return a function that empties the database on a server, over a connection that it keeps."""
+    kept = {}
+
+    def empty(kind):
+        if kind not in kept:
+            kept[kind] = db_url.connect(server_urls(kind))
+        for statement in EMPTY:
+            kept[kind].execute_sql(statement)
+
+    yield empty
+    for database in kept.values():
+        database.close()
 
 
 @pytest.fixture(scope="session")
@@ -105,8 +150,8 @@ def empty_file(tmp_path_factory):
 
 def empty_tables():
     """Leave nothing in the current database to the tests that share it."""
-    for model in (AttemptCount, Permission, Session, User):
-        model.delete().execute()
+    for statement in EMPTY:
+        storage.current().execute_sql(statement)
 
 
 def insert_users(number, start=0):
@@ -133,11 +178,11 @@ def database_url(request, tmp_path):
         yield f"sqlite:///{tmp_path}/accounts.db"
         storage.discard_connection(storage.current())
         return
-    url = request.getfixturevalue("server_urls")(request.param)
-    yield url
-    opened = storage.open_database(url)
-    empty_tables()
-    storage.discard_connection(opened)
+    empty = request.getfixturevalue("empty_server")
+    yield request.getfixturevalue("server_urls")(request.param)
+    for each in list(worker._workers):  # a thread that stayed would take the next test's mails
+        each.stop()
+    empty(request.param)
 
 
 @pytest.fixture
@@ -149,7 +194,7 @@ def settings(database_url):
 @pytest.fixture
 def database(settings):
     """Open the database, for tests below HTTP."""
-    opened = storage.open_database(settings.DATABASE_URL)
+    opened = storage.open_database(settings.DATABASE_URL, prepare=lambda empty: None)
     yield opened
     storage.discard_connection(opened)
 
@@ -159,7 +204,8 @@ def site(settings):
     """Return `echo`, wrapped."""
     middleware = AuthMiddleware(echo, settings)
     yield middleware
-    storage.discard_connection(storage.current())
+    for each in (middleware.database, storage.current()):  # a test can open another one
+        storage.discard_connection(each)
 
 
 @pytest.fixture
@@ -185,9 +231,25 @@ def bearer(tokens):
     """Return a function that logs a user in and returns the header of their token."""
 
     def bearer_of(user):
-        return {"Authorization": f"Bearer {sessions.start(user, tokens)}"}
+        return {"Authorization": f"Bearer {sessions.start(user, tokens).token}"}
 
     return bearer_of
+
+
+@pytest.fixture
+def meanwhile(monkeypatch):
+    """Return a function that does something in the middle of the next comparison of a password."""
+    compare = bcrypt.checkpw
+
+    def do(action):
+        def checkpw(*arguments):
+            monkeypatch.setattr(bcrypt, "checkpw", compare)
+            action()
+            return compare(*arguments)
+
+        monkeypatch.setattr(bcrypt, "checkpw", checkpw)
+
+    return do
 
 
 @pytest.fixture
@@ -212,9 +274,22 @@ def queries(settings):
 
 
 @pytest.fixture(scope="session")
+def in_processes():
+    """Return a function that calls another in eight processes at the same moment."""
+    with eight_processes() as call:
+        yield call
+
+
+@pytest.fixture(scope="session")
 def chromium():
     """Return the paths of Chromium and its driver."""
     paths = shutil.which("chromium"), shutil.which("chromedriver")
     if None in paths:
         skip_or_fail("chromium and chromedriver are not installed")
     return paths
+
+
+@pytest.fixture
+def stopped_throttle(monkeypatch):
+    """Stop the clock of the throttle in sites that are made from now on: no wait passes."""
+    monkeypatch.setattr("wsgiauth.site.Throttle", partial(Throttle, clock=lambda: 1_800_000_000))

@@ -27,17 +27,27 @@ HOSTILE = "\"><script>alert('x')</script>&amp;${next}$$"
 
 @pytest.mark.parametrize("headers", [{}, BROWSER], ids=["program", "browser"])
 def test_an_unknown_address_is_not_found(client, headers):
-    refused = client.get("/auth/admin", headers=headers, status=404)
+    refused = client.get("/auth/nowhere", headers=headers, status=404)
     if headers:
-        refused.mustcontain("There is nothing here.")
+        refused.mustcontain("Check the address, or go to the start page.")
         return
     assert refused.json == {
         "type": "about:blank",
         "title": "Not Found",
         "status": 404,
-        "detail": "There is nothing here.",
+        "detail": "Check the address, or go to the start page.",
         "code": "not_found",
     }
+
+
+@pytest.mark.parametrize("path", ["/auth", "/auth/"])
+@pytest.mark.parametrize("prefix", ["", "/site"])
+def test_the_mount_leads_to_the_account(site, prefix, path):
+    client = TestApp(site, extra_environ={"SCRIPT_NAME": prefix})
+    for ask in (client.get, client.head):
+        moved = ask(path, status=303)
+        assert moved.headers["Location"] == f"{prefix}/auth/account"
+    client.post(path, status=404)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +67,7 @@ def test_another_method_is_told_which_are_allowed(client, path, method, allowed)
 
 
 @pytest.mark.parametrize("headers", [{}, BROWSER], ids=["program", "browser"])
-@pytest.mark.parametrize("path", [*PATHS, "/auth/admin"])
+@pytest.mark.parametrize("path", ["/auth/register", "/auth/login", "/auth/me", "/auth/nowhere"])
 def test_head_is_get_without_the_body(client, path, headers):
     get = client.get(path, headers=headers, expect_errors=True)
     head = client.head(path, headers=headers, expect_errors=True)
@@ -69,7 +79,7 @@ def test_where_registration_is_off_nobody_registers(settings):
     client.get("/auth/register", status=404)
     client.post_json("/auth/register", FIELDS, status=404)
     client.post("/auth/register", FIELDS, headers=SAME_ORIGIN, status=404)
-    client.get("/auth/login").mustcontain('<p class="other" hidden>')
+    client.get("/auth/login").mustcontain(no="Create an account")
 
 
 # Headers of every answer.
@@ -85,7 +95,7 @@ def test_where_registration_is_off_nobody_registers(settings):
         ("GET", "/auth/logout", BROWSER),
         ("GET", "/auth/me", {}),
         ("GET", "/auth/me", BROWSER),
-        ("GET", "/auth/admin", {}),
+        ("GET", "/auth/nowhere", {}),
         ("PUT", "/auth/login", {}),
         ("POST", "/auth/login", JSON),
         ("POST", "/auth/register", JSON),
@@ -101,7 +111,7 @@ def test_no_answer_is_stored_sniffed_or_told_to_other_sites(client, method, path
 
 
 @pytest.mark.promise(20)
-@pytest.mark.parametrize("path", ["/auth/register", "/auth/login", "/auth/me", "/auth/admin"])
+@pytest.mark.parametrize("path", ["/auth/register", "/auth/login", "/auth/me", "/auth/nowhere"])
 def test_no_page_runs_scripts_or_is_framed(client, path):
     page = client.get(path, headers=BROWSER, expect_errors=True)
     policy = dict(
@@ -112,6 +122,7 @@ def test_no_page_runs_scripts_or_is_framed(client, path):
         "default-src",
         "style-src",
         "img-src",
+        "font-src",
         "form-action",
         "base-uri",
         "frame-ancestors",
@@ -324,7 +335,7 @@ def test_a_page_carries_no_unsafe_next(client):
 @pytest.mark.promise(18)
 def test_a_forged_host_appears_in_no_answer(client, ada):
     headers = {"Host": "evil.example", "X-Forwarded-Host": "evil.example"}
-    for path in [*PATHS, "/auth/admin"]:
+    for path in [*PATHS, "/auth/nowhere"]:
         for accept in ({}, BROWSER):
             answer = client.get(path, headers={**headers, **accept}, expect_errors=True)
             assert "evil.example" not in f"{answer.headers}{answer.text}"
@@ -382,7 +393,7 @@ def test_an_account_deactivated_as_it_registers_is_led_to_the_login_page(client)
 def test_failures_are_problem_details(client):
     for failure in (
         client.get("/auth/me", status=401),
-        client.get("/auth/admin", status=404),
+        client.get("/auth/nowhere", status=404),
         client.put("/auth/me", status=405),
         client.post_json("/auth/login", [], status=400),
         client.post_json("/auth/login", FIELDS, status=401),

@@ -50,14 +50,20 @@ def imports(path):
     return found
 
 
+def is_for_types(node):
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
 def internal_imports(module):
     """Return the modules of the package that a module imports.
 
     `from wsgiauth.storage import schema` is an import of `storage.schema`, and of `storage` itself
-    only if it names something that is no module.
+    only if it names something that is no module. What only type checkers import does not count.
     """
     found = set()
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if not is_for_types(node)]
+    for node in ast.walk(tree):
         if not isinstance(node, ast.ImportFrom) or room_of(node.module) != "wsgiauth":
             continue
         package = node.module.removeprefix("wsgiauth").lstrip(".")
@@ -92,7 +98,12 @@ def test_no_imports_within_a_row_lead_in_a_circle(row):
 
 
 @pytest.mark.parametrize(
-    ("library", "module"), [("bcrypt", "accounts.passwords"), ("jwt", "authentication.tokens")]
+    ("library", "module"),
+    [
+        ("bcrypt", "accounts.passwords"),
+        ("jwt", "authentication.tokens"),
+        ("fido2", "authentication.passkeys.webauthn"),
+    ],
 )
 def test_one_module_alone_imports(library, module):
     importers = {
@@ -101,6 +112,15 @@ def test_one_module_alone_imports(library, module):
         if library in {found.partition(".")[0] for found in imports(path)}
     }
     assert importers == {module}
+
+
+def test_the_promises_are_numbered_as_markdown_counts_them():
+    page = (PACKAGE.parent / "docs/security.md").read_text(encoding="utf-8")
+    lists = re.findall(r"(?:^\d+\. .*\n)+", page, re.MULTILINE)
+    for each in lists:
+        first, *others = map(int, re.findall(r"^(\d+)\. ", each, re.MULTILINE))
+        assert others == list(range(first + 1, first + 1 + len(others)))
+    assert re.findall(r"^\d+\. .*\n(?!\d+\. |\n).*", page, re.MULTILINE) == []
 
 
 def test_every_promise_of_the_security_page_has_a_test():

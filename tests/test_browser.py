@@ -1,129 +1,26 @@
 """The pages and the cookie, in a real browser: the sample's site in Chromium."""
 
-import importlib
-import itertools
-import struct
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.expected_conditions import staleness_of
-from selenium.webdriver.support.wait import WebDriverWait
+from webtest import TestApp
 
 from tests.docs.pages import PAGES, code
-from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, serving
-from wsgiauth import AuthMiddleware, storage
+from tests.support.browser import Visitor, start_browser
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.gallery import ALL_WRONG, bare_sample
+from tests.support.logins import make_stale
+from tests.support.mails import MAIL
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, Stage, serving
+from wsgiauth import AuthMiddleware, login_required, storage
 from wsgiauth.accounts import create_user
+from wsgiauth.testing import logged_in, mailbox
 
-ARTEFACTS = Path(__file__).parents[1] / "artefacts"
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-)
 FORBIDDEN = "You do not have permission to open this page"
 REFUSED = "The username and password do not match an active account."
-
-# What only the server refuses, so that the form is sent.
-ALL_WRONG = {"username": "Ada Lovelace", "email": "ada@", "password": "password"}
-
-
-class Visitor:
-    """A person at the browser, on the site at `address`."""
-
-    def __init__(self, browser, address):
-        self.browser = browser
-        self.address = address
-
-    def open(self, path):
-        self.browser.get(self.address + path)
-
-    def find(self, selector):
-        return self.browser.find_element(By.CSS_SELECTOR, selector)
-
-    def find_all(self, selector):
-        return self.browser.find_elements(By.CSS_SELECTOR, selector)
-
-    def value(self, name):
-        return self.find(f"[name={name}]").get_attribute("value")
-
-    def message_beside(self, name):
-        field = self.find(f"[name={name}][aria-invalid=true]")
-        return self.find(f"#{field.get_attribute('aria-describedby').split()[0]}").text
-
-    def submit(self, *values):
-        """Type into the focused field and those that follow it, and press Enter."""
-        with self.leaving():
-            self.browser.switch_to.active_element.send_keys(Keys.TAB.join(values), Keys.ENTER)
-
-    def press(self, text):
-        """Click the button or link called `text`, and wait for the page behind it."""
-        with self.leaving():
-            self.browser.find_element(By.XPATH, f"//button[.='{text}'] | //a[.='{text}']").click()
-
-    def log_in(self, username=USERNAME, password=PASSWORD):
-        self.open("/auth/login")
-        self.submit(username, password)
-
-    def register(self, username=USERNAME, email=EMAIL, password=PASSWORD):
-        self.open("/auth/register")
-        self.submit(username, email, password)
-
-    def run(self, script, *arguments):
-        return self.browser.execute_script(script, *arguments)
-
-    def show(self, origin, html):
-        """Open a page of `origin` that shows `html`."""
-        self.browser.get(origin)
-        self.run("document.body.innerHTML = arguments[0]", html)
-
-    @contextmanager
-    def leaving(self):
-        page = self.find("html")
-        yield
-        self.wait_until(staleness_of(page))
-
-    def wait_until(self, condition):
-        # Between two pages the driver may answer with any error.
-        wait = WebDriverWait(self.browser, 10, 0.02, ignored_exceptions=[WebDriverException])
-        wait.until(condition)
-
-    @property
-    def path(self):
-        return self.browser.current_url.removeprefix(self.address)
-
-    @property
-    def heading(self):
-        return self.find("h1").text
-
-    @property
-    def focus(self):
-        """The name of the focused field, or the text of the focused button or link."""
-        element = self.browser.switch_to.active_element
-        return element.get_attribute("name") or element.text
-
-
-class Stage:
-    """The app of a server that outlives the test: a browser is slow to let go of connections."""
-
-    def __init__(self):
-        self.app = None
-
-    def __call__(self, environ, start_response):
-        return self.app(environ, start_response)
 
 
 def blank(environ, start_response):
@@ -131,13 +28,15 @@ def blank(environ, start_response):
     return [b"<!doctype html><link rel=icon href=data:><title>Elsewhere</title>"]
 
 
+def drawing(environ, start_response):
+    start_response("200 OK", [("Content-Type", "image/svg+xml")])
+    return [b'<svg xmlns="http://www.w3.org/2000/svg" width="80" height="40"/>']
+
+
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory):
-    """Return the sample's site, bare; importing it also opens a database."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SECRET_KEY", SECRET_KEY)
-        patch.setenv("DATABASE_URL", f"sqlite:///{tmp_path_factory.mktemp('sample')}/accounts.db")
-        return importlib.import_module("sample_wsgi").site
+    """Return the sample's site, bare."""
+    return bare_sample(tmp_path_factory.mktemp("sample"))
 
 
 @pytest.fixture(scope="module")
@@ -167,12 +66,8 @@ def stranger(neighbour):
 @pytest.fixture(scope="module")
 def browser(chromium, tmp_path_factory, address, neighbour):
     """Start Chromium; it quits before the servers close, which wait for its connections."""
-    options = webdriver.ChromeOptions()
-    options.binary_location, driver = chromium
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with webdriver.Chrome(options, webdriver.ChromeService(executable_path=driver)) as started:
+    profile = f"--user-data-dir={tmp_path_factory.mktemp('profile')}"
+    with start_browser(*chromium, profile) as started:
         yield started
 
 
@@ -207,26 +102,6 @@ def without_javascript(browser):
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-@pytest.fixture
-def screen(browser):
-    """Return a function that sets the screen's width and its colour scheme."""
-
-    def be(width, scheme):
-        browser.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
-        )
-        features = [
-            {"name": "prefers-color-scheme", "value": scheme},
-            {"name": "prefers-reduced-motion", "value": "reduce"},  # no picture between colours
-        ]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-
-    yield be
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
 def test_who_opens_a_guarded_page_returns_to_it_after_logging_in(visitor, ada):
     visitor.open("/members?page=2")
     assert visitor.heading == "Log in"
@@ -234,6 +109,16 @@ def test_who_opens_a_guarded_page_returns_to_it_after_logging_in(visitor, ada):
     visitor.find("[name=password]").send_keys(PASSWORD)
     visitor.press("Log in")
     assert (visitor.path, visitor.heading) == ("/members?page=2", "Members")
+
+
+@pytest.mark.parametrize("options", [{"FACTOR_KEY": FACTOR_KEY}], ids=[""])
+def test_a_user_of_an_app_logs_in_with_its_code(visitor, ada, site):
+    app = add_app(site, ada)
+    visitor.open("/members")
+    visitor.submit(USERNAME, PASSWORD)
+    assert (visitor.path, visitor.heading) == ("/auth/second", "Enter a code")
+    visitor.submit(app.code())
+    assert (visitor.path, visitor.heading) == ("/members", "Members")
 
 
 def test_the_page_asked_for_survives_a_wrong_password(visitor, ada):
@@ -298,6 +183,17 @@ def test_logging_out_ends_the_session(visitor, ada):
     visitor.browser.add_cookie(cookie)
     visitor.open("/members")
     assert visitor.heading == "Log in"
+
+
+def test_a_user_finds_and_ends_their_own_login(visitor, ada):
+    visitor.log_in()
+    visitor.press(USERNAME)
+    assert visitor.heading == "Your account"
+    visitor.press("Where you are logged in")
+    assert "This browser" in visitor.find("main").text
+    visitor.press("Log out")
+    assert (visitor.path, visitor.heading) == ("/auth/login", "Log in")
+    assert visitor.browser.get_cookie("wsgiauth") is None
 
 
 def test_who_is_logged_in_is_told_so_on_the_login_page(visitor, ada):
@@ -471,31 +367,15 @@ def guess(visitor):
 
 def register_too_often(visitor):
     visitor.register()
+    visitor.browser.delete_all_cookies()  # whoever is logged in gets no form
     visitor.register("Grace", "grace@example.org")
 
 
-def open_the_login_page_again(visitor):
-    visitor.register()
-    visitor.open("/auth/login?next=/reports")
-
-
-PAGES = {
-    "login": lambda visitor: visitor.open("/auth/login"),
-    "login-refused": lambda visitor: visitor.log_in(password="wrong"),
-    "login-throttled": guess,
-    "logged-in": open_the_login_page_again,
-    "register": lambda visitor: visitor.open("/auth/register"),
-    "register-refused": lambda visitor: visitor.register(**ALL_WRONG),
-    "register-throttled": register_too_often,
-    "error": lambda visitor: visitor.open("/auth/nowhere"),
-}
 IMPATIENT = {
-    "SITE_NAME": "Analytical Engines",
     "LOGIN_FAILURES_PER_ACCOUNT": 1,
     "REGISTRATIONS_PER_ADDRESS": 1,
 }
 impatient = pytest.mark.parametrize("options", [IMPATIENT], ids=["impatient"])
-pages = pytest.mark.parametrize("page", PAGES)
 
 
 @pytest.mark.promise(12)
@@ -515,19 +395,6 @@ def test_who_registers_too_often_is_told_to_wait_beside_the_form(visitor):
 
 
 @pytest.mark.promise(20)
-@impatient
-@pages
-def test_the_browser_has_nothing_to_complain_about(visitor, page):
-    visitor.browser.get_log("browser")
-    PAGES[page](visitor)
-    expected = (
-        f"{visitor.browser.current_url} - Failed to load resource"  # its status is an error's
-    )
-    complaints = [entry["message"] for entry in visitor.browser.get_log("browser")]
-    assert [each for each in complaints if not each.startswith(expected)] == []
-
-
-@pytest.mark.promise(20)
 def test_a_script_that_got_into_a_page_would_not_run(visitor):
     visitor.open("/auth/login")
     visitor.run(
@@ -536,6 +403,28 @@ def test_a_script_that_got_into_a_page_would_not_run(visitor):
         "document.body.append(script)"
     )
     assert visitor.browser.title == "Log in"
+
+
+@pytest.mark.promise(20)
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "not named"])
+def test_a_page_shows_the_logo_and_images_of_named_origins_alone(
+    visitor, stage, settings, is_named
+):
+    elsewhere = visitor.address.replace("127.0.0.1", "localhost")
+    sources = (elsewhere,) if is_named else ()
+    changes = {"SITE_LOGO": "/logo.svg", "SITE_NAME": "Ada & Sons", "PAGE_SOURCES": sources}
+    stage.app = AuthMiddleware(drawing, replace(settings, **changes))
+    visitor.open("/auth/login")
+    assert visitor.run("return document.querySelector('.site img').naturalWidth") == 80
+    load = """
+        const [url, loaded] = arguments;
+        const image = new Image();
+        image.onload = () => loaded(true);
+        image.onerror = () => loaded(false);
+        image.src = url;
+    """
+    is_loaded = visitor.browser.execute_async_script(load, f"{elsewhere}/image.svg")
+    assert is_loaded == is_named
 
 
 @pytest.mark.promise(20)
@@ -566,10 +455,10 @@ def test_everything_works_without_javascript(visitor, ada, without_javascript):
 def test_the_tab_key_goes_from_field_to_field_to_button(visitor):
     visitor.open("/auth/login")
     order = [visitor.focus]
-    for _ in range(3):
+    for _ in range(4):
         visitor.browser.switch_to.active_element.send_keys(Keys.TAB)
         order.append(visitor.focus)
-    assert order == ["username", "password", "Log in", "Create an account"]
+    assert order == ["username", "password", "remember", "Log in", "Create an account"]
 
 
 def test_the_enter_key_works_on_the_button_too(visitor, ada):
@@ -578,15 +467,122 @@ def test_the_enter_key_works_on_the_button_too(visitor, ada):
     assert visitor.path == "/members"
 
 
-@impatient
-@pages
-def test_a_page_fits_its_screen_as_its_pictures_show(visitor, screen, page):
-    ARTEFACTS.mkdir(exist_ok=True)
-    PAGES[page](visitor)
-    for width, scheme in itertools.product((320, 1200), ("light", "dark")):
-        screen(width, scheme)
-        assert visitor.run("return document.documentElement.scrollWidth") == width
-        picture = visitor.browser.get_screenshot_as_png()
-        (ARTEFACTS / f"{page}-{width}-{scheme}.png").write_bytes(picture)
-        assert struct.unpack(">II", picture[16:24]) == (width, 900)
-        assert len(picture) > 8_000
+# The password, changed and asked for again.
+
+
+def test_a_change_of_the_password_logs_other_browsers_out(visitor, ada, site):
+    other = logged_in(site, ada)
+    visitor.log_in()
+    visitor.open("/.well-known/change-password")
+    assert (visitor.path, visitor.heading) == ("/auth/password", "Change your password")
+    visitor.submit(PASSWORD, "password")
+    assert "most common" in visitor.message_beside("new_password")
+    assert visitor.focus == "new_password"
+    visitor.find("[name=current_password]").send_keys("wrong")
+    visitor.find("[name=new_password]").send_keys("another unrelated phrase")
+    visitor.press("Change password")
+    assert visitor.find("[role=alert]").text == "This is not your current password."
+    visitor.submit(PASSWORD, "another unrelated phrase")
+    assert visitor.heading == "Your account"
+    assert "has been changed" in visitor.find("[role=status]").text
+    visitor.open("/members")
+    assert visitor.heading == "Members"
+    assert other.get("/members", headers=BROWSER, status=302).location.endswith(
+        "/auth/login?next=%2Fmembers"
+    )
+
+
+def test_the_other_browser_sees_the_login_page_on_its_next_click(visitor, ada, site):
+    visitor.log_in()
+    elsewhere = logged_in(site, ada)
+    change = {"current_password": PASSWORD, "new_password": "another unrelated phrase"}
+    elsewhere.post("/auth/password", change, headers=SAME_ORIGIN, status=303)
+    visitor.press("Members")
+    assert visitor.heading == "Log in"
+    assert "You have been logged out" in visitor.find("[role=status]").text
+    visitor.submit(USERNAME, "another unrelated phrase")
+    assert (visitor.path, visitor.heading) == ("/members", "Members")
+
+
+def sensitive(environ, start_response):
+    """Show a form, or what it sent."""
+    start_response("200 OK", [("Content-Type", "text/html")])
+    if environ["REQUEST_METHOD"] == "POST":
+        return [b"<!doctype html><title>Sent</title><h1>Sent</h1>"]
+    return [
+        b"<!doctype html><link rel=icon href=data:><title>Payouts</title><h1>Payouts</h1>"
+        b"<form method=post action=/send><button>Send</button></form>"
+    ]
+
+
+def test_a_sensitive_page_asks_for_the_password_and_returns(visitor, stage, ada, site, settings):
+    guarded = login_required(redirect_url="/auth/login", fresh=True)(sensitive)
+    stage.app = AuthMiddleware(guarded, settings)
+    visitor.log_in()
+    visitor.open("/payouts?page=2")
+    assert visitor.heading == "Payouts"
+    make_stale()
+    visitor.press("Send")
+    assert visitor.heading == "Confirm that it is you"
+    assert "was not carried out" in visitor.find("main").text
+    visitor.submit("wrong")
+    assert visitor.focus == "password"
+    visitor.submit(PASSWORD)
+    assert (visitor.path, visitor.heading) == ("/payouts?page=2", "Payouts")
+    visitor.press("Send")
+    assert visitor.heading == "Sent"
+    make_stale()
+    visitor.open("/payouts")
+    visitor.submit(PASSWORD)
+    assert (visitor.path, visitor.heading) == ("/payouts", "Payouts")
+    storage.discard_connection(stage.app.database)
+
+
+WITH_MAIL = {**MAIL, "MAIL_URL": "memory:"}
+
+
+@pytest.fixture
+def link(site, ada, settings):
+    """Return the path of the link in a mail for Ada."""
+    TestApp(site).post_json("/auth/forgot", {"username": USERNAME}, status=202)
+    (link,) = mailbox(site).links
+    return link.removeprefix(settings.PUBLIC_URL)
+
+
+@pytest.fixture
+def requests(visitor, stage):
+    """Return the method, path and Referer of each request that the browser sends."""
+    app, sent = stage.app, []
+
+    def note(environ, start_response):
+        path, referer = environ["PATH_INFO"], environ.get("HTTP_REFERER", "")
+        sent.append((environ["REQUEST_METHOD"], path, referer))
+        return app(environ, start_response)
+
+    stage.app = note
+    return sent
+
+
+@pytest.mark.promise(33)
+@pytest.mark.parametrize("options", [WITH_MAIL], ids=["mail"])
+def test_a_scanner_that_opens_a_link_in_a_browser_uses_nothing(visitor, link, requests, client):
+    for _ in range(3):
+        visitor.open(link)
+        assert visitor.heading == "Choose a new password"
+    assert requests == [("GET", "/auth/reset", "")] * 3  # the page sends no request itself
+    client.head(link)
+    visitor.open(link)
+    visitor.submit("another unrelated phrase")
+    assert visitor.heading == "Log in"
+    visitor.submit(USERNAME, "another unrelated phrase")
+    assert USERNAME in visitor.find("main").text
+
+
+@pytest.mark.parametrize("options", [WITH_MAIL], ids=["mail"])
+def test_the_page_of_a_link_sends_its_address_nowhere(visitor, link, requests):
+    visitor.open(link)
+    visitor.submit("password")  # too common
+    visitor.submit("another unrelated phrase")
+    assert visitor.heading == "Log in"
+    assert [method for method, *_ in requests] == ["GET", "POST", "POST", "GET"]
+    assert not any("token" in referer for *_, referer in requests)

@@ -1,26 +1,42 @@
 """Many at once: processes race for a name or a schema, threads for a user."""
 
 import random
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
+import sqlite3
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from functools import partial
 from http.client import HTTPConnection
 from itertools import chain
+from time import monotonic
 
 import pytest
 from playhouse.migrations import Runner
 from webtest import TestApp
 
 from tests.conftest import SERVERS, empty_tables
-from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, SPAWN, USERNAME, echo, serving, spawned
+from tests.support.logins import insert_session
+from tests.support.processes import PROCESSES
+from tests.support.sites import (
+    EMAIL,
+    PASSWORD,
+    SECRET_KEY,
+    USERNAME,
+    echo,
+    serving,
+    spawned,
+)
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import change_password, create_user, delete_user, update_user
-from wsgiauth.accounts.models import Session, User
-from wsgiauth.authentication import sessions
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import authenticate, sessions
+from wsgiauth.authentication.lifetimes import Lifetime
+from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.storage import schema
+from wsgiauth.storage.connections import BUSY_TIMEOUT
 
-PROCESSES = 8
+START = 2_000_000_000  # seconds since the epoch
 THREADS = 4
 
 CONNECTIONS = {
@@ -53,32 +69,6 @@ SETTINGS = settings_of("sqlite:///unused.db")
 
 
 # Processes
-
-
-@pytest.fixture(scope="module")
-def in_processes():
-    """Return a function that calls another in eight processes at the same moment."""
-    barrier = SPAWN.Barrier(PROCESSES)
-    with ProcessPoolExecutor(PROCESSES, SPAWN, meet_at, (barrier,)) as executor:
-
-        def call(action, url):
-            calls = [executor.submit(together, action, url) for _ in range(PROCESSES)]
-            return [each.result() for each in calls]
-
-        yield call
-
-
-def meet_at(barrier):
-    together.barrier = barrier
-
-
-def together(action, url):
-    """Call `action` when every process is about to."""
-    together.barrier.wait(timeout=60)
-    try:
-        return action(url)
-    finally:
-        storage.discard_connection(storage.current())
 
 
 def register(url):
@@ -145,6 +135,93 @@ def test_eight_processes_that_remove_every_superuser_leave_one(in_processes, dat
         create_user(f"root{number}", f"{number}@x", PASSWORD, settings=settings, is_superuser=True)
     in_processes(remove_superusers, settings.DATABASE_URL)
     assert User.objects.filter(is_superuser=True, is_active=True).count() == 1
+
+
+def log_in_and_change_password(url):
+    """Log in a few times, then change the password, unless another process did so before.
+
+    Return the tokens, and whether this process changed the password.
+    """
+    storage.open_database(url)
+    issued = []
+    while len(issued) < 5:
+        user = authenticate(USERNAME, PASSWORD, rounds=4)
+        login = None if user is None else sessions.start(user, Tokens(SETTINGS))
+        if login is None:
+            return issued, False
+        issued.append(login.token)
+    new_password(user)
+    return issued, True
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(5)
+def test_of_eight_processes_that_log_in_none_keeps_a_login_after_a_change(
+    in_processes, database, settings, tokens
+):
+    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    issued, changed = zip(
+        *in_processes(log_in_and_change_password, settings.DATABASE_URL), strict=True
+    )
+    assert any(issued)
+    assert not any(is_valid(token, tokens) for token in chain.from_iterable(issued))
+    assert User.objects.get(id=ada.id).security_stamp == sum(changed) > 0
+
+
+IDLE, TOTAL = 1000, 5000  # seconds
+
+
+def use_login(token, at, url):
+    """Return whether a login is valid so many seconds after START."""
+    storage.open_database(url)
+    return is_valid(token, Tokens(SETTINGS, clock=lambda: START + at))
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(42)
+def test_in_eight_processes_a_login_moves_while_it_is_used_and_ends(
+    in_processes, database, settings
+):
+    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    started_then = Tokens(SETTINGS, clock=lambda: START)
+    login = sessions.start(ada, started_then, Lifetime(TOTAL, IDLE))
+
+    def use(at):
+        return in_processes(partial(use_login, login.token, at), settings.DATABASE_URL)
+
+    for at in (IDLE // 10 - 1, IDLE // 10, IDLE, 2 * IDLE - 1):
+        before = Session.get().expires_at
+        assert use(at) == [True] * PROCESSES
+        is_due = START + at + IDLE - before >= IDLE // 10
+        assert Session.get().expires_at == (START + at + IDLE if is_due else before)
+    assert use(3 * IDLE - 1) == [False] * PROCESSES
+    Session.update(expires_at=START + TOTAL).execute()
+    assert use(TOTAL - 1) == [True] * PROCESSES
+    assert use(TOTAL) == [False] * PROCESSES
+    assert Session.get().expires_at == START + TOTAL
+
+
+def hold_write_lock(path, pipe):
+    """Hold the write lock of an SQLite file until told otherwise."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    pipe.send("held")
+    pipe.recv()
+    connection.close()
+
+
+@pytest.mark.promise(42)
+def test_a_process_that_writes_to_the_file_delays_no_request(database, settings):
+    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    login = sessions.start(ada, Tokens(SETTINGS, clock=lambda: START), Lifetime(TOTAL, IDLE))
+    later = Tokens(SETTINGS, clock=lambda: START + IDLE // 10)
+    with spawned(hold_write_lock, database.database):
+        begun = monotonic()
+        assert is_valid(login.token, later)
+        assert monotonic() - begun < BUSY_TIMEOUT  # for which any other change waits
+        assert Session.get().expires_at == START + IDLE
+    assert is_valid(login.token, later)
+    assert Session.get().expires_at == START + IDLE // 10 + IDLE
 
 
 # Threads
@@ -220,10 +297,6 @@ def begin():
         yield lambda action, *arguments: threads.submit(call, action, *arguments)
 
 
-def log_in(user, session_id, expires_at):
-    Session.insert(id=session_id, user=user.id, expires_at=expires_at).execute()
-
-
 @contextmanager
 def held(database, session_id):
     """Keep a session's row locked."""
@@ -253,9 +326,29 @@ def deactivate(user):
     user.save()
 
 
+def deactivate_for_a_moment(user):
+    deactivate(user)
+    user.is_active = True
+    user.save()
+
+
+CHANGES = pytest.mark.parametrize(
+    "change", [new_password, deactivate, deactivate_for_a_moment, User.delete_instance]
+)
+
+
+def is_valid(token, tokens):
+    return token is not None and sessions.find(token, tokens) is not None
+
+
+def token_of(starting):
+    login = starting.result()
+    return None if login is None else login.token
+
+
 @pytest.mark.promise(5)
-@pytest.mark.parametrize("change", [new_password, deactivate, User.delete_instance])
-def test_a_login_waits_for_a_change_of_its_user_that_is_under_way(
+@CHANGES
+def test_a_login_during_a_change_that_is_under_way_is_not_valid_after_it(
     server, ada, tokens, begin, wait_for, change
 ):
     before = User.objects.get(id=ada.id)
@@ -263,13 +356,12 @@ def test_a_login_waits_for_a_change_of_its_user_that_is_under_way(
         change(ada)
         starting = begin(sessions.start, before, tokens)
         wait_for(starting)
-    assert starting.result() is None
-    assert Session.select().count() == 0
+    assert not is_valid(token_of(starting), tokens)
 
 
 @pytest.mark.promise(5)
-@pytest.mark.parametrize("change", [new_password, deactivate, User.delete_instance])
-def test_a_change_waits_for_a_login_that_is_under_way_and_ends_it(
+@CHANGES
+def test_a_change_during_a_login_that_is_under_way_ends_it(
     kind, rival, ada, tokens, begin, wait_for, change
 ):
     with unwritable_sessions(rival, kind):
@@ -278,13 +370,39 @@ def test_a_change_waits_for_a_login_that_is_under_way_and_ends_it(
         changing = begin(change, ada)
         wait_for(starting, changing)
     changing.result()
-    assert sessions.find(starting.result(), tokens) is None
+    assert not is_valid(token_of(starting), tokens)
+
+
+@pytest.mark.promise(5)
+def test_a_login_during_the_deletion_of_its_user_is_refused(server, ada, tokens, begin, wait_for):
+    before = User.objects.get(id=ada.id)
+    with server.atomic():
+        ada.delete_instance()
+        starting = begin(sessions.start, before, tokens)
+        wait_for(starting)
+    assert starting.result() is None
+
+
+@pytest.mark.promise(5)
+def test_the_second_of_two_changes_at_once_ends_what_began_between_them(
+    server, ada, tokens, begin, wait_for
+):
+    stale = User.objects.get(id=ada.id)
+    with server.atomic():
+        new_password(ada)
+        changing = begin(new_password, stale)
+        wait_for(changing)
+        between = sessions.start(ada, tokens).token
+    changing.result()
+    assert stale.security_stamp == User.objects.get(id=ada.id).security_stamp == 2
+    assert not is_valid(between, tokens)
+    assert is_valid(sessions.start(stale, tokens).token, tokens)
 
 
 @pytest.mark.promise(5)
 def test_purging_does_not_wait_for_live_sessions(kind, server, rival, ada):
-    log_in(ada, "expired", 1)
-    log_in(ada, "live", 2**40)
+    insert_session(ada, "expired", 1)
+    insert_session(ada, "live")
     server.execute_sql(WAIT_FOR_NO_LOCK[kind])
     with held(rival, "live"):
         assert sessions.purge(2) == 1
@@ -294,10 +412,10 @@ def test_purging_does_not_wait_for_live_sessions(kind, server, rival, ada):
 def test_a_login_succeeds_although_expired_sessions_cannot_be_purged(
     kind, server, rival, ada, tokens, caplog
 ):
-    log_in(ada, "expired", 1)
+    insert_session(ada, "expired", 1)
     server.execute_sql(WAIT_FOR_NO_LOCK[kind])
     with held(rival, "expired"):
-        token = sessions.start(ada, tokens)
+        token = sessions.start(ada, tokens).token
     assert sessions.find(token, tokens)[0] == ada
     assert "expired rows of wsgiauth_session stay" in caplog.text
 
@@ -320,7 +438,7 @@ def address(kind, server_urls):
 
 @pytest.mark.promise(24)
 def test_a_server_has_no_more_connections_than_threads(kind, watcher, ada, tokens, address):
-    headers = {"Authorization": f"Bearer {sessions.start(ada, tokens)}"}
+    headers = {"Authorization": f"Bearer {sessions.start(ada, tokens).token}"}
 
     def visit(path):
         connection = HTTPConnection(address)

@@ -7,11 +7,14 @@ import logging
 import re
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from unittest.mock import ANY
 
 import bcrypt
 import pytest
@@ -19,9 +22,13 @@ import webob
 from webtest import TestApp
 
 import wsgiauth
+from tests.support.authenticators import PASSKEYS, Authenticator
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.mails import with_mail
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import (
     AuthMiddleware,
+    Group,
     User,
     accounts,
     events,
@@ -29,9 +36,17 @@ from wsgiauth import (
     permission_required,
     storage,
 )
-from wsgiauth.authentication import sessions
+from wsgiauth.authentication import factors, recovery_codes, sessions
+from wsgiauth.authentication.keys import Key
+from wsgiauth.authentication.passkeys.challenges import LOG_IN as PASSKEY_ALONE
+from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.cli import main
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
+from wsgiauth.mail.kinds import COMPOSERS
+from wsgiauth.mail.outbox import Outbox
+from wsgiauth.mail.resets import request_reset, send_reset
+from wsgiauth.mail.smtp import DeliveryError
+from wsgiauth.throttling.hash_slots import HashSlots
 
 pytestmark = pytest.mark.promise(30)
 
@@ -142,7 +157,9 @@ def told(scene, tellings):
 def events_of(records):
     """Return the events that log records carry in their fields."""
     return [
-        events.Event(each.event, each.args[0].time, each.user_id, each.address, each.reason)
+        events.Event(
+            each.event, each.args[0].time, each.user_id, each.address, each.reason, each.actor
+        )
         for each in records
     ]
 
@@ -172,8 +189,9 @@ def log_in_while_deactivated(scene):
     scene.log_in(status=401)
 
 
-def log_in_while_another_does(scene, **settings):
-    scene.limit(HASHING_THREADS=1, HASHING_WAIT=0, **settings)
+def log_in_while_another_does(scene):
+    scene.monkeypatch.setattr("wsgiauth.site.HashSlots", partial(HashSlots, longest_wait=0))
+    scene.limit(HASHING_THREADS=1)
     other = scene.client_of(scene.client.app, OTHER_ADDRESS)
     scene.while_hashing(lambda: other.post_json("/auth/login", UNKNOWN, status=503))
     scene.log_in(status=200)
@@ -212,14 +230,71 @@ def log_out_by_form(scene):
     log_out(scene, headers=SAME_ORIGIN)
 
 
+def refresh_with_a_copy(scene):
+    tokens = scene.log_in(CREDENTIALS | {"refresh": True}, status=200).json
+    copy = {"refresh_token": tokens["refresh_token"]}
+    for _ in range(2):
+        renewed = {"refresh_token": tokens["refresh_token"]}
+        tokens = scene.client.post_json("/auth/refresh", renewed, status=200).json
+    scene.client.post_json("/auth/refresh", copy, status=401)
+
+
+def confirm(fields, scene, status):
+    scene.client.post_json("/auth/confirm", fields, headers=scene.bearer(), status=status)
+
+
+def change_password(current, scene, status):
+    fields = {"current_password": current, "new_password": NEW_PASSWORD}
+    scene.client.post_json("/auth/password", fields, headers=scene.bearer(), status=status)
+
+
+def change_password_while_logged_out(scene):
+    headers = scene.bearer()
+    scene.while_hashing(lambda: sessions.end_all(scene.ada))
+    fields = {"current_password": PASSWORD, "new_password": NEW_PASSWORD}
+    scene.client.post_json("/auth/password", fields, headers=headers, status=401)
+
+
 def fetch_logout_in_advance(scene):
     scene.client.get("/auth/logout", headers={"Sec-Purpose": "prefetch"}, status=403)
 
 
-LOGIN = ("login", USERNAME, ADDRESS, None)
+LOGIN = ("login", USERNAME, ADDRESS, "pwd")
 LOGOUT = ("logout", USERNAME, ADDRESS, None)
 CROSS_ORIGIN = ("refused", None, ADDRESS, "cross-origin")
+
+
+def guess_codes(scene):
+    scene.client = scene.client_of(scene.made_anew(FACTOR_KEY=FACTOR_KEY))
+    add_app(scene.site, scene.ada)
+    for _ in range(5):
+        scene.log_in({**CREDENTIALS, "code": "x"}, status=401)
+
+
+def download_users(scene):
+    change(is_staff=True)(scene)
+    scene.client.get("/auth/admin/users.csv?q=ada", headers=scene.bearer())
+
+
 OVER_HTTP = [
+    pytest.param(
+        download_users,
+        [
+            ("rights_changed", USERNAME, None, "is_staff on"),
+            LOGIN,
+            ("users_exported", None, ADDRESS, "a search"),
+        ],
+        id="download of users",
+    ),
+    pytest.param(
+        guess_codes,
+        [
+            ("factor_added", USERNAME, None, "otp"),
+            *[("second_factor_failed", USERNAME, ADDRESS, None)] * 5,
+            ("factor_guessed", USERNAME, ADDRESS, None),
+        ],
+        id="wrong codes",
+    ),
     pytest.param(lambda scene: scene.log_in(status=200), [LOGIN], id="login, JSON"),
     pytest.param(lambda scene: scene.log_in_by_form(status=303), [LOGIN], id="login, form"),
     pytest.param(
@@ -283,12 +358,7 @@ OVER_HTTP = [
         id="registrations throttled",
     ),
     pytest.param(
-        lambda scene: log_in_while_another_does(scene, HASHING_QUEUE=0),
-        [("refused", None, OTHER_ADDRESS, "busy"), LOGIN],
-        id="busy, and nowhere to wait",
-    ),
-    pytest.param(
-        lambda scene: log_in_while_another_does(scene, HASHING_QUEUE=1),
+        log_in_while_another_does,
         [("refused", None, OTHER_ADDRESS, "busy"), LOGIN],
         id="busy for too long",
     ),
@@ -329,8 +399,38 @@ OVER_HTTP = [
     ),
     pytest.param(
         lambda scene: scene.client.post("/auth/register", GRACE, headers=SAME_ORIGIN, status=303),
-        [("registration", "Grace", ADDRESS, None), ("login", "Grace", ADDRESS, None)],
+        [("registration", "Grace", ADDRESS, None), ("login", "Grace", ADDRESS, "pwd")],
         id="registration, form",
+    ),
+    pytest.param(
+        refresh_with_a_copy,
+        [LOGIN, ("refresh_reused", USERNAME, ADDRESS, None)],
+        id="refresh with a copied token",
+    ),
+    pytest.param(
+        lambda scene: confirm({"password": PASSWORD}, scene, status=200),
+        [LOGIN, ("confirmed", USERNAME, ADDRESS, "pwd")],
+        id="confirmation",
+    ),
+    pytest.param(
+        lambda scene: confirm(WRONG, scene, status=401),
+        [LOGIN, ("login_failed", USERNAME, ADDRESS, "wrong password")],
+        id="confirmation with a wrong password",
+    ),
+    pytest.param(
+        lambda scene: change_password(PASSWORD, scene, status=200),
+        [LOGIN, ("password_changed", USERNAME, ADDRESS, None)],
+        id="change of the password",
+    ),
+    pytest.param(
+        lambda scene: change_password("mistyped words", scene, status=401),
+        [LOGIN, ("login_failed", USERNAME, ADDRESS, "wrong password")],
+        id="change of the password without the current one",
+    ),
+    pytest.param(
+        change_password_while_logged_out,
+        [LOGIN, ("logout", USERNAME, ADDRESS, "all sessions")],
+        id="change of the password by a login that ends meanwhile",
     ),
     pytest.param(log_out, [], id="logout of nobody"),
     pytest.param(
@@ -413,7 +513,81 @@ def rights(reason, name=USERNAME):
     return ("rights_changed", name, None, reason)
 
 
+def fail_to_mail(scene):
+    def refuse(_message):
+        raise DeliveryError("550", is_final=True)
+
+    outbox = Outbox(with_mail(scene.settings), refuse, COMPOSERS)
+    request_reset(outbox, USERNAME, mount="/auth")
+    request_reset(outbox, "nobody@example.org", mount="/auth")
+    outbox.stop()
+    outbox.deliver()
+
+
+def verify(scene):
+    change(email_verified_at=datetime.now(UTC))(scene)
+
+
+def send_link(scene):
+    outbox = Outbox(with_mail(scene.settings), lambda _message: None, COMPOSERS)
+    send_reset(outbox, scene.ada, mount="/auth")
+    outbox.stop()
+
+
+def group_of_editors(scene):
+    group = Group.objects.create(name="Blog editors")
+    scene.ada.join(group)
+
+
+def use_factors(scene):
+    add_app(scene.site, scene.ada)
+    assert recovery_codes.use(scene.ada, recovery_codes.replace(scene.ada)[0])
+    factors.remove(scene.ada)
+
+
+def use_passkey(scene):
+    now = time.time()
+    party = RelyingParty(replace(scene.settings, **PASSKEYS))
+    key = Authenticator()
+    key.count = 7
+    answer = key.create(party.creation_options(scene.ada, now))
+    party.register(scene.ada, "Laptop", answer, now)
+    key.count = 3
+    answer = key.get(party.request_options(PASSKEY_ALONE, now=now))
+    presented = party.read(answer, PASSKEY_ALONE, now=now)
+    assert party.accept(presented, now)
+    factors.remove(scene.ada)
+
+
 IN_CODE = [
+    pytest.param(
+        use_passkey,
+        [
+            ("factor_added", USERNAME, None, "passkey"),
+            ("passkey_cloned", USERNAME, None, None),
+            ("factor_removed", USERNAME, None, "passkey"),
+        ],
+        id="passkey",
+    ),
+    pytest.param(
+        use_factors,
+        [
+            ("factor_added", USERNAME, None, "otp"),
+            ("factor_added", USERNAME, None, "recovery codes"),
+            ("recovery_code_used", USERNAME, None, None),
+            ("factor_removed", USERNAME, None, "otp"),
+        ],
+        id="second factor",
+    ),
+    pytest.param(
+        group_of_editors,
+        [("group_changed", None, None, "created Blog editors"), rights("joined Blog editors")],
+        id="group",
+    ),
+    pytest.param(
+        fail_to_mail, [("mail_failed", USERNAME, None, "reset: 550")], id="mail that is refused"
+    ),
+    pytest.param(send_link, [("link_sent", USERNAME, None, "reset")], id="link"),
     pytest.param(
         lambda scene: User.objects.create(**GRACE_IN_CODE),
         [("registration", "Grace", None, None)],
@@ -456,9 +630,19 @@ IN_CODE = [
         id="grant",
     ),
     pytest.param(
-        lambda scene: scene.ada.revoke("b.b", "a.a"),
-        [rights("revoked b.b"), rights("revoked a.a")],
+        lambda scene: (scene.ada.grant("a.a", "b.b"), scene.ada.revoke("b.b", "a.a")),
+        [rights(each) for each in ("granted a.a", "granted b.b", "revoked b.b", "revoked a.a")],
         id="revoke",
+    ),
+    pytest.param(
+        lambda scene: [scene.ada.grant("a.a") for _ in range(2)],
+        [rights("granted a.a")],
+        id="grant again",
+    ),
+    pytest.param(
+        lambda scene: (scene.ada.revoke("a.a"), scene.ada.grant("b.b")),
+        [rights("granted b.b")],
+        id="revoke what the user does not have",
     ),
     pytest.param(delete_twice, [("user_deleted", USERNAME, None, None)], id="deletion"),
     pytest.param(
@@ -470,6 +654,14 @@ IN_CODE = [
         change(email="augusta@example.org"),
         [("names_changed", USERNAME, None, "email")],
         id="another e-mail",
+    ),
+    pytest.param(
+        lambda scene: (verify(scene), change(email_verified_at=None)(scene)),
+        [
+            ("names_changed", USERNAME, None, "email verified"),
+            ("names_changed", USERNAME, None, "email not verified"),
+        ],
+        id="proof of the address",
     ),
     pytest.param(lambda scene: scene.ada.save(), [], id="nothing to save"),
     pytest.param(lambda scene: scene.ada.grant(), [], id="nothing to grant"),
@@ -516,10 +708,28 @@ BY_COMMAND = [
         [("password_changed", USERNAME, None, None)],
         id="changepassword",
     ),
+    pytest.param(
+        lambda scene: [
+            scene.command("grant", "ada", "a.b"),
+            scene.command("makekey", "ada", "--name", "export", "--permission", "a.b"),
+            Key.update(id="x").execute(),
+            scene.command("endkey", "ada", "x"),
+        ],
+        [
+            rights("granted a.b"),
+            ("key_created", USERNAME, None, ANY),
+            ("key_ended", USERNAME, None, "x"),
+        ],
+        id="makekey, endkey",
+    ),
     pytest.param(run("deactivate", "ada"), [rights("is_active off")], id="deactivate"),
     pytest.param(run("activate", "ada"), [rights("is_active on")], id="activate"),
     pytest.param(run("grant", "ada", "a.a"), [rights("granted a.a")], id="grant"),
-    pytest.param(run("revoke", "ada", "a.a"), [rights("revoked a.a")], id="revoke"),
+    pytest.param(
+        lambda scene: [scene.command(change, "ada", "a.a") for change in ("grant", "revoke")],
+        [rights("granted a.a"), rights("revoked a.a")],
+        id="revoke",
+    ),
     pytest.param(
         lambda scene: (scene.log_in(), scene.log_in(), scene.command("logout", "ada")),
         [LOGIN, LOGIN, ("logout", USERNAME, None, "all sessions")],
@@ -590,7 +800,8 @@ def test_the_source_emits_exactly_the_events_that_have_a_level():
 
 def test_what_failed_is_a_warning_and_what_was_done_is_not():
     warnings = {name for name, level in events.LEVELS.items() if level == logging.WARNING}
-    assert warnings == {"login_failed", "throttled", "refused"}
+    failed = {"login_failed", "second_factor_failed", "factor_guessed", "throttled", "refused"}
+    assert warnings == failed | {"refresh_reused", "mail_failed", "passkey_cloned"}
     assert set(events.LEVELS.values()) == {logging.INFO, logging.WARNING}
 
 
@@ -603,8 +814,8 @@ def test_what_is_rolled_back_is_not_told(scene, logged):
         change(is_staff=True)(scene)
         scene.ada.delete_instance()
         transaction.rollback()
-    scene.ada.revoke("a.b")
-    assert told(scene, scene.heard) == [rights("revoked a.b")]
+    scene.ada.grant("b.b")
+    assert told(scene, scene.heard) == [rights("granted b.b")]
     assert events_of(logged()) == scene.heard
 
 
@@ -628,12 +839,46 @@ def test_what_is_refused_is_told_even_if_a_transaction_is_rolled_back(scene):
     assert told(scene, scene.heard) == [LOGIN, ("refused", USERNAME, ADDRESS, "lacks a.b")]
 
 
-def test_where_transactions_are_done_by_hand_nothing_waits_for_their_end(scene):
-    with scene.database.manual_commit():
-        scene.database.begin()
-        scene.ada.delete_instance()
-        assert told(scene, scene.heard) == [("user_deleted", USERNAME, None, None)]
-        scene.database.commit()
+# Recorders.
+
+
+@pytest.fixture
+def recorded(scene):
+    """Return what a recorder is called with; it fails while `.fails` is set."""
+
+    class Recorded(list):
+        fails = False
+
+        def __call__(self, event, details):
+            self.append((event.name, scene.database.in_transaction()))
+            if self.fails:
+                raise RuntimeError
+
+    called = Recorded()
+    events.record(scene.database, [called])
+    yield called
+    events.record(scene.database, [])
+
+
+CHANGES_IN_CODE = {
+    "user_deleted": lambda user: user.delete_instance(),
+    "rights_changed": lambda user: user.grant("a.b"),
+    "rights_changed ": lambda user: accounts.update_user(user, is_staff=True),
+    "names_changed": lambda user: accounts.update_user(user, username="Other"),
+    "logout": lambda user: sessions.end_all(user),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES_IN_CODE)
+def test_a_change_is_recorded_in_its_transaction_or_not_made(scene, recorded, name):
+    scene.log_in()
+    recorded.fails = True
+    with pytest.raises(RuntimeError):
+        CHANGES_IN_CODE[name](scene.ada)
+    assert recorded[-1] == (name.strip(), True)
+    user = User.get_by_id(scene.ada.id)
+    assert (user.username, user.permissions, user.sessions.count()) == (USERNAME, frozenset(), 1)
+    assert told(scene, scene.heard)[-1][0] == "login"
 
 
 # The log.
@@ -643,25 +888,33 @@ def test_an_event_is_one_line_of_pairs_with_the_time_in_utc(scene, logged):
     scene.log_in()
     (record,) = logged()
     assert (record.name, record.levelno) == ("wsgiauth", logging.INFO)
-    line = rf"time=(\S+)Z event=login user_id={scene.ada.id} address={ADDRESS} reason=-"
+    line = (
+        rf"time=(\S+)Z event=login user_id={scene.ada.id} address={ADDRESS} reason=pwd"
+        rf' actor="user {scene.ada.id}"'
+    )
     (time,) = re.fullmatch(line, record.getMessage()).groups()
     now = datetime.now(UTC).replace(tzinfo=None)
     assert timedelta() <= now - datetime.fromisoformat(time) < timedelta(seconds=10)
     assert scene.heard[0].time.utcoffset() == timedelta()
 
 
+def test_the_name_of_a_group_cannot_add_another_pair(scene, logged):
+    Group.objects.create(name='a" event=login user_id=1')
+    (record,) = logged()
+    assert r' reason="created a\" event=login user_id=1" actor=' in record.getMessage()
+
+
 @pytest.mark.parametrize(("name", "level"), events.LEVELS.items())
-def test_an_event_is_logged_at_its_level(caplog, name, level):
-    caplog.set_level(logging.INFO, logger="wsgiauth")
-    Context().run(events.emit, name)
-    (record,) = caplog.records
+def test_an_event_is_logged_at_its_level(scene, logged, name, level):
+    events.emit(name)
+    (record,) = logged()
     assert (record.event, record.levelno) == (name, level)
 
 
 def test_a_json_formatter_finds_every_field(scene, logged):
     class JSONFormatter(logging.Formatter):
         def format(self, record):
-            names = ("event", "user_id", "address", "reason")
+            names = ("event", "user_id", "address", "reason", "actor")
             return json.dumps({name: getattr(record, name) for name in names})
 
     scene.log_in(WRONG)
@@ -671,6 +924,7 @@ def test_a_json_formatter_finds_every_field(scene, logged):
         "user_id": scene.ada.id,
         "address": ADDRESS,
         "reason": "wrong password",
+        "actor": None,
     }
 
 
@@ -720,6 +974,7 @@ def test_no_address_breaks_the_line_or_passes_for_another_pair(scene, logged, ad
         "user_id": str(scene.ada.id),
         "address": address,
         "reason": "lacks a.b",
+        "actor": f"user {scene.ada.id}",
     }
     assert (scene.heard[-1].address, logged()[-1].address) == (address, address)
 

@@ -16,7 +16,7 @@ from wsgiauth import AuthMiddleware, Settings, login_required, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.web.request import MAX_BODY
 
-PATIENCE = 10  # seconds, after which an answer counts as missing
+PATIENCE = 60  # seconds, after which an answer counts as missing
 THREADS = 2
 BODY = json.dumps({"username": USERNAME, "password": PASSWORD}).encode()
 

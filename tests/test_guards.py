@@ -2,14 +2,26 @@
 
 import copy
 import functools
+from dataclasses import replace
 
 import pytest
 from webob.dec import wsgify
+from webtest import TestApp
 
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
-from wsgiauth import AuthMiddleware, login_required, permission_required, storage
-from wsgiauth.accounts.models import Permission
+from wsgiauth import AuthMiddleware, Group, login_required, permission_required, storage
+from wsgiauth.accounts import known_permissions, update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.rights import Permission
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.models import Session
 from wsgiauth.exceptions import MiddlewareMissingError
+from wsgiauth.storage import context
+from wsgiauth.testing import api_key, bearer, logged_in, make_user
+from wsgiauth.web.asking import MULTI_FACTOR
+from wsgiauth.web.urls import with_next
 
 CHALLENGE = 'Bearer realm="wsgiauth"'
 INVALID_TOKEN = 'Bearer realm="wsgiauth", error="invalid_token"'
@@ -589,3 +601,289 @@ def test_a_view_that_is_no_wsgi_callable_is_told_from_one():
 
     with pytest.raises(TypeError, match="take environ and start_response"):
         view()
+
+
+# A recent proof.
+
+FRESH_GUARDS = [
+    pytest.param(login_required(fresh=True), id="login"),
+    pytest.param(permission_required("a.b", fresh=True), id="permission"),
+]
+STALE = 'Bearer realm="wsgiauth", error="insufficient_user_authentication", max_age="900"'
+
+
+@pytest.fixture
+def superuser(ada):
+    ada.is_superuser = True
+    ada.save()
+    return ada
+
+
+@pytest.fixture
+def browser(site, superuser):
+    """Return a browser whose login is stale."""
+    visitor = logged_in(site, superuser)
+    make_stale()
+    return visitor
+
+
+@pytest.mark.promise(46)
+@pytest.mark.parametrize("guard", FRESH_GUARDS)
+def test_a_program_without_a_recent_proof_is_challenged(client, stage, superuser, bearer, guard):
+    stage.view = guard(echo)
+    headers = bearer(superuser)
+    client.get("/", headers=headers, status=200)
+    make_stale()
+    refused = client.post("/", headers=headers, status=401)
+    assert refused.headers["WWW-Authenticate"] == STALE
+    assert refused.json["code"] == "insufficient_user_authentication"
+    assert refused.json["detail"] == "Confirm that it is you at /auth/confirm, then try again."
+
+
+@pytest.mark.promise(46)
+def test_a_proof_lasts_as_long_as_the_setting_says(settings, ada, tokens):
+    for minutes, status in ((61, 200), (59, 401)):
+        site = AuthMiddleware(
+            login_required(fresh=True)(echo), replace(settings, FRESH_MINUTES=minutes)
+        )
+        headers = {"Authorization": f"Bearer {sessions.start(ada, tokens).token}"}
+        make_stale()
+        answer = TestApp(site).get("/", headers=headers, status=status)
+        storage.discard_connection(site.database)
+    assert f'max_age="{59 * 60}"' in answer.headers["WWW-Authenticate"]
+
+
+def test_an_error_page_says_that_a_recent_proof_is_missing(client, stage, ada, bearer):
+    stage.view = login_required(fresh=True)(echo)
+    headers = bearer(ada)
+    make_stale()
+    page = client.get("/", headers={**BROWSER, **headers}, status=401)
+    assert page.html.h1.text == "Confirm that it is you"
+
+
+@pytest.mark.promise(46)
+@pytest.mark.parametrize("guard", FRESH_GUARDS)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_browser_without_a_recent_proof_is_sent_to_confirm(browser, stage, guard, method):
+    stage.view = guard(echo)
+    asked = browser.request("/reports?page=2", method=method, headers=BROWSER, status=302)
+    assert asked.headers["Location"] == "/auth/confirm?next=%2Freports%3Fpage%3D2"
+
+
+@pytest.mark.promise(46)
+@pytest.mark.parametrize(
+    ("referer", "destination"),
+    [
+        pytest.param(None, "/send", id="none"),
+        pytest.param("http://localhost:80/form?page=2", "/form?page=2", id="this site"),
+        pytest.param("https://localhost:80/form", "/form", id="this site behind a proxy"),
+        pytest.param("http://localhost:80/form#part", "/form", id="fragment"),
+        pytest.param("http://localhost:80", "/send", id="no path"),
+        pytest.param("http://evil.example/form", "/send", id="another site"),
+        pytest.param("http://localhost:80//evil.example/", "/send", id="two slashes"),
+        pytest.param("http://localhost:80/\\evil.example/", "/send", id="backslash"),
+        pytest.param("http://localhost:80/a%0d%0ab", "/send", id="encoded control characters"),
+        pytest.param("http://localhost:80/" + "x" * 2048, "/send", id="long"),
+        pytest.param("http://[localhost:80/form", "/send", id="no URL"),
+        pytest.param("/form", "/send", id="a path"),
+    ],
+)
+def test_a_form_without_a_recent_proof_leads_back_to_its_page(browser, stage, referer, destination):
+    def view(environ, start_response):
+        pytest.fail("the view was entered")
+
+    stage.view = login_required(fresh=True)(view)
+    headers = SAME_ORIGIN if referer is None else {**SAME_ORIGIN, "Referer": referer}
+    asked = browser.post("/send", {"text": "typed"}, headers=headers, status=303)
+    assert asked.headers["Location"] == with_next("/auth/confirm?resend=1", destination)
+
+
+def test_a_form_at_a_path_that_leads_nowhere_goes_on_at_the_home_page(browser, stage):
+    stage.view = login_required(fresh=True)(echo)
+    asked = browser.post("/a//b", headers=SAME_ORIGIN, status=303)
+    assert asked.headers["Location"] == "/auth/confirm?resend=1"
+
+
+@pytest.mark.promise(23)
+def test_the_page_to_confirm_is_below_the_prefix_and_the_mount(settings):
+    site = AuthMiddleware(login_required(fresh=True)(echo), settings, mount="/account")
+    browser = logged_in(site)
+    make_stale()
+    prefix = {"SCRIPT_NAME": "/app"}
+    asked = browser.get("/x", headers=BROWSER, extra_environ=prefix, status=302)
+    assert asked.headers["Location"] == "/app/account/confirm?next=%2Fapp%2Fx"
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.parametrize("guard", FRESH_GUARDS)
+def test_an_anonymous_client_is_not_asked_to_confirm(client, stage, guard):
+    stage.view = guard(echo)
+    assert client.get("/", headers=BROWSER, status=401).headers["WWW-Authenticate"] == CHALLENGE
+
+
+def test_a_user_without_the_permission_is_not_asked_to_confirm(client, stage, ada, bearer):
+    stage.view = permission_required("a.b", fresh=True)(echo)
+    headers = bearer(ada)
+    make_stale()
+    client.get("/", headers=headers, status=403)
+
+
+@pytest.mark.promise(46)
+def test_a_user_without_a_session_has_no_recent_proof(client, stage, ada):
+    """Such as one whom the application has put into the environ."""
+    guarded = login_required(fresh=True)(echo)
+
+    def impersonate(environ, start_response):
+        return guarded({**environ, "wsgiauth.user": ada}, start_response)
+
+    stage.view = impersonate
+    client.get("/", status=401)
+
+
+def test_a_guard_costs_a_query_only_if_it_asks_for_a_recent_proof(
+    client, stage, ada, bearer, queries
+):
+    headers = bearer(ada)
+    costs = []
+    for guard in (login_required, login_required(fresh=True)):
+        stage.view = guard(echo)
+        costs.append(len(queries(lambda: client.get("/", headers=headers))))
+    assert costs == [1, 2]
+
+
+@pytest.mark.promise(28)
+def test_a_database_that_fails_before_the_proof_is_found_is_a_503(client, stage, ada, bearer):
+    guarded = login_required(fresh=True)(echo)
+
+    def lose_the_sessions(environ, start_response):
+        Session.drop_table()
+        return guarded(environ, start_response)
+
+    stage.view = lose_the_sessions
+    assert client.get("/", headers=bearer(ada), status=503).json["code"] == "unavailable"
+
+
+# Known permissions
+
+
+def test_the_permission_of_a_guard_is_known_once_it_decorates():
+    assert "known.once" not in known_permissions.asked_for()
+    permission_required("known.once")(echo)
+    assert "known.once" in known_permissions.asked_for()
+
+
+@pytest.mark.parametrize("arguments", [("unknown",), ("unknown.url", "http://elsewhere.example/")])
+def test_the_permission_of_a_guard_that_is_refused_is_not_known(arguments):
+    with pytest.raises(ValueError, match="must"):
+        permission_required(*arguments)
+    assert arguments[0] not in known_permissions.asked_for()
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(47)
+def test_a_right_of_a_group_counts_on_the_next_request(stage, client, ada, bearer):
+    stage.view = permission_required("reports.publish")(echo)
+    editors = Group.objects.create(name="editors")
+    headers = bearer(ada)
+    changes = (
+        (lambda: ada.join(editors), 403),
+        (lambda: editors.grant("reports.publish"), 200),
+        (lambda: ada.leave(editors), 403),
+        (lambda: ada.join(editors), 200),
+        (lambda: editors.revoke("reports.publish"), 403),
+        (lambda: editors.grant("reports.publish"), 200),
+        (editors.delete_instance, 403),
+    )
+    for change, status in changes:
+        change()
+        client.get("/", headers=headers, status=status)
+
+
+# Guards with `second_factor`.
+
+WITH_FACTOR = [
+    pytest.param(login_required(second_factor=True), id="login"),
+    pytest.param(permission_required("a.b", second_factor=True), id="permission"),
+    pytest.param(login_required(second_factor=True, fresh=True), id="fresh"),
+]
+
+
+@pytest.fixture
+def strict(settings, stage, ada):
+    """Return a site with second factors, and Ada on it, who has every permission."""
+    update_user(ada, is_superuser=True)
+    made = AuthMiddleware(stage, replace(settings, FACTOR_KEY=FACTOR_KEY))
+    with context.using(made.database):
+        ada = User.get()
+    yield made, ada
+    storage.discard_connection(made.database)
+
+
+@pytest.mark.promise(55)
+@pytest.mark.parametrize("guard", WITH_FACTOR)
+def test_a_user_without_a_second_factor_sets_one_up_first(guard, strict, stage):
+    site, ada = strict
+    stage.view = guard(echo)
+    answer = logged_in(site, ada).get("/x?y=1", headers=BROWSER, status=302)
+    assert answer.headers["Location"] == "/auth/totp?next=%2Fx%3Fy%3D1"
+    refused = TestApp(site).get("/", headers=bearer(site, ada), status=401)
+    assert refused.json["code"] == "second_factor_setup_required"
+    assert f'acr_values="{MULTI_FACTOR}"' in refused.headers["WWW-Authenticate"]
+
+
+@pytest.mark.promise(55)
+@pytest.mark.parametrize("guard", WITH_FACTOR)
+def test_a_user_with_a_second_factor_confirms_by_its_code(guard, strict, stage):
+    site, ada = strict
+    stage.view = guard(echo)
+    app = add_app(site, ada)
+    browser = logged_in(site, ada, second_factor=False)
+    refused = TestApp(site).get("/", headers=bearer(site, ada, second_factor=False), status=401)
+    assert refused.json["code"] == "insufficient_user_authentication"
+    sent = browser.post("/x", {"text": "x"}, headers=SAME_ORIGIN, status=302)
+    assert sent.headers["Location"] == "/auth/confirm?resend=1&next=%2Fx"
+    page = browser.get("/x", headers=BROWSER, status=302).follow(headers=BROWSER)
+    assert "password" not in page.form.fields
+    page.form["code"] = app.code()
+    back = page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert back.headers["Location"] == "/x"
+    assert back.follow(headers=BROWSER, status=200).json["user"] == USERNAME
+
+
+@pytest.mark.promise(57)
+@pytest.mark.parametrize("guard", WITH_FACTOR)
+def test_an_api_key_is_no_second_factor(guard, strict, stage):
+    site, ada = strict
+    stage.view = guard(echo)
+    add_app(site, ada)
+    TestApp(site).get("/", headers=api_key(site, ada, ["a.b"]), status=401)
+
+
+def test_a_second_factor_that_was_proven_long_ago_is_not_fresh(strict, stage):
+    site, ada = strict
+    stage.view = login_required(second_factor=True, fresh=True)(echo)
+    headers = bearer(site, ada, second_factor=True, confirmed_minutes_ago=16)
+    refused = TestApp(site).get("/", headers=headers, status=401)
+    assert 'max_age="900"' in refused.headers["WWW-Authenticate"]
+    headers = bearer(site, ada, second_factor=True)
+    TestApp(site).get("/", headers=headers, status=200)
+
+
+def test_the_permission_is_checked_before_the_second_factor(strict, stage):
+    site, _ = strict
+    stage.view = permission_required("a.b", second_factor=True)(echo)
+    TestApp(site).get("/", headers=bearer(site, make_user(site, "grace")), status=403)
+
+
+def test_a_second_factor_costs_one_select_more(strict, stage, queries):
+    site, ada = strict
+    headers = bearer(site, ada, second_factor=True)
+    stage.view = login_required(second_factor=True)(echo)
+    assert len(queries(lambda: TestApp(site).get("/", headers=headers))) == 2
+
+
+def test_where_there_are_no_second_factors_only_a_login_of_the_application_passes(site, stage, ada):
+    stage.view = login_required(redirect_url="/auth/login", second_factor=True)(echo)
+    refused = logged_in(site, ada).get("/", headers=BROWSER, status=401)
+    refused.mustcontain("this site has none")
+    logged_in(site, ada, second_factor=True).get("/", headers=BROWSER, status=200)

@@ -33,6 +33,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.web.urls import with_next
 
 THREADS = 50
+CHANGE_PASSWORD = "/.well-known/change-password"
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 FORGED = {
     "REMOTE_USER": "root",
@@ -41,7 +42,7 @@ FORGED = {
     "wsgiauth.session": "root",
     "wsgiauth.error": "root",
     "wsgiauth.root": "//evil.example",
-    "wsgiauth.pages": "root",
+    "wsgiauth.site": "root",
     "webob.adhoc_attrs": {"user": "root", "theme": "dark"},
 }
 
@@ -248,7 +249,7 @@ def test_the_apps_own_exception_is_the_apps_own(client, stage):
         pytest.param(lambda client: client.get("/auth/login", status=200), id="page"),
         pytest.param(lambda client: client.head("/auth/login", status=200), id="HEAD"),
         pytest.param(lambda client: client.get("/auth/me", status=401), id="challenge"),
-        pytest.param(lambda client: client.get("/auth", status=404), id="not found"),
+        pytest.param(lambda client: client.get("/auth/x", status=404), id="not found"),
         pytest.param(lambda client: client.put("/auth/me", status=405), id="method"),
         pytest.param(lambda client: client.post_json("/auth/login", [], status=400), id="JSON"),
         pytest.param(
@@ -279,7 +280,7 @@ def test_beside_the_mount_the_app_answers(client, path):
 
 @pytest.mark.promise(23)
 @pytest.mark.parametrize(
-    "path", ["/auth", "/auth/", "/auth/%FF", "/auth/me/", "/auth//me", "/auth/me%00", "/auth/ME"]
+    "path", ["/auth//", "/auth/%FF", "/auth/me/", "/auth//me", "/auth/me%00", "/auth/ME"]
 )
 def test_below_the_mount_the_app_is_not_asked(client, path):
     assert client.get(path, status=404).json["code"] == "not_found"
@@ -351,6 +352,39 @@ def test_a_prefix_that_a_client_chose_leads_to_no_other_site(site, ada, prefix):
     assert login.headers["Location"] == f"{root}/"
     assert logout.headers["Location"] == f"{root}/auth/login"
     assert client.get("/auth/login").form.action == f"{root}/auth/login"
+
+
+@pytest.mark.promise(23)
+@pytest.mark.parametrize("method", ["get", "head"])
+@pytest.mark.parametrize(
+    ("prefix", "mount", "url"),
+    [("", "/auth", "/auth/password"), ("/app", "/account", "/app/account/password")],
+)
+def test_password_managers_find_the_page_to_change_the_password(
+    settings, method, prefix, mount, url
+):
+    def never(environ, start_response):
+        pytest.fail("the application was called")
+
+    site = AuthMiddleware(never, settings, mount=mount)
+    client = TestApp(site, extra_environ={"SCRIPT_NAME": prefix})
+    answer = getattr(client, method)(CHANGE_PASSWORD, status=302)
+    assert answer.headers["Location"] == url
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", CHANGE_PASSWORD),
+        ("OPTIONS", CHANGE_PASSWORD),
+        ("GET", f"{CHANGE_PASSWORD}/"),
+        ("GET", "/.well-known/security.txt"),
+        ("GET", f"/x{CHANGE_PASSWORD}"),
+    ],
+)
+def test_the_app_answers_what_is_not_a_password_managers_question(client, method, path):
+    assert client.request(path, method=method).json["path_info"] == path
 
 
 @pytest.mark.parametrize("mount", ["/account"])
@@ -439,11 +473,11 @@ def test_a_middleware_inside_another_below_a_prefix_works(site, settings, ada):
 
 
 @pytest.mark.promise(22)
-@pytest.mark.parametrize("name", ["wsgiauth.pages", "Wsgiauth-Pages", "WSGIAUTH_PAGES"])
+@pytest.mark.parametrize("name", ["wsgiauth.site", "Wsgiauth-Site", "WSGIAUTH_SITE"])
 def test_no_header_of_a_client_looks_like_an_outer_middleware(site, name):
     with serving(site, threads=1) as address:
         request = Request(f"{address}/", headers={name: "/auth", "wsgiauth.root": ""})
-        with urlopen(request, timeout=10) as answer:
+        with urlopen(request, timeout=60) as answer:
             assert json.load(answer)["user"] is None
 
 

@@ -55,6 +55,29 @@ def test_a_challenge_that_is_neither_on_nor_off_is_refused_by_name(tmp_path, wor
     assert not database.exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "statuses"),
+    [
+        ({}, [200, 200, 200]),
+        ({"public": ""}, [401, 401, 401]),
+        ({"public": "/\n  /pub/"}, [200, 200, 401]),
+        ({"public": "/", "require": "site.enter"}, [200, 401, 401]),
+        ({"require": "site.enter"}, [401, 401, 401]),
+    ],
+    ids=str,
+)
+def test_the_section_says_what_is_public(database_url, options, statuses):
+    options = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": database_url, **options}
+    client = TestApp(filter_app_factory(echo, {}, **options))
+    paths = ("/", "/pub/open", "/priv")
+    assert [client.get(path, status="*").status_int for path in paths] == statuses
+
+
+def test_a_wrong_path_in_the_section_is_named():
+    with pytest.raises(ConfigurationError, match=r"^public: .* not 'b'"):
+        filter_app_factory(echo, {}, SECRET_KEY=SECRET_KEY, public="/a b")
+
+
 def test_an_ini_file_may_ask_for_the_challenge(monkeypatch, tmp_path, database_url):
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
     site_ini = tmp_path / "site.ini"

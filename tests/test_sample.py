@@ -1,13 +1,15 @@
 """The sample site: what a person meets on a walk through it, and how it starts."""
 
 import importlib
+import shlex
+import subprocess
 import sys
 
 import pytest
 from webtest import TestApp
 
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
-from wsgiauth import AuthMiddleware
+from wsgiauth import AuthMiddleware, Group
 
 
 @pytest.fixture
@@ -31,21 +33,133 @@ def visitor(site, ada):
     return TestApp(site, extra_environ={"HTTP_ACCEPT": BROWSER["Accept"]})
 
 
-def log_in(visitor, page):
+@pytest.fixture
+def run_command(settings):
+    """Return a function that runs a command in a shell, on the site's database."""
+
+    def run(command):
+        command = f"{command} --database {shlex.quote(settings.DATABASE_URL)}"
+        subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+
+    return run
+
+
+def log_in(visitor, page, username=USERNAME):
     form = visitor.get(page, status=302).follow().form
-    form["username"], form["password"] = USERNAME, PASSWORD
+    form["username"], form["password"] = username, PASSWORD
     return form.submit(headers=SAME_ORIGIN, status=303).follow(status="*")
 
 
-def test_a_stranger_is_welcome_at_home(visitor):
-    assert "You are not logged in." in visitor.get("/")
+def pages_to_open(home):
+    """Return what the home page says of each page: whether this visitor can open it."""
+    return {item.a.text: item.find(class_="access").text for item in home.html.find_all("li")}
+
+
+def test_a_stranger_learns_what_a_login_would_open(visitor):
+    home = visitor.get("/")
+    assert "You are not logged in." in home
+    assert pages_to_open(home) == {
+        "Members": "You are asked to log in first.",
+        "Reports": "You are asked to log in first.",
+        "Staff": "You are asked to log in first.",
+    }
+
+
+def test_a_stranger_signs_up_and_is_back_at_home(visitor):
+    form = visitor.get("/").click("Create an account").form
+    form["username"], form["email"], form["password"] = "Grace", "grace@example.org", PASSWORD
+    home = form.submit(headers=SAME_ORIGIN, status=303).follow()
+    assert home.request.path == "/"
+    assert "You are logged in as Grace (grace@example.org)." in home
+
+
+def test_a_member_learns_who_they_are_and_how_to_open_the_rest(visitor, ada):
+    log_in(visitor, "/members")
+    home = visitor.get("/")
+    assert "You are logged in as Ada (ada@example.org). Your permissions: none." in home
+    access = pages_to_open(home)
+    assert access["Members"] == "✓ You can open it."
+    assert access["Reports"].endswith(" -m wsgiauth join Ada Editors")
+    assert access["Staff"].endswith(" -m wsgiauth set Ada --staff")
+
+
+def test_the_staff_is_led_to_the_panel(visitor, ada):
+    log_in(visitor, "/members")
+    assert "Administration" not in visitor.get("/")
+    ada.is_staff = True
+    ada.save()
+    panel = visitor.get("/").click("Administration").follow()
+    assert panel.request.path == "/auth/admin/users"
+
+
+def test_the_group_of_the_sample_is_created_once(sample, monkeypatch):
+    monkeypatch.delitem(sys.modules, "sample_wsgi")
+    importlib.import_module("sample_wsgi")
+    assert [(each.name, each.permissions) for each in Group.select()] == [
+        ("Editors", {"reports.publish"})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "shown"),
+    [("site/.venv/bin/python", ".venv/bin/python"), ("other/my python", "'{}/other/my python'")],
+    ids=["below the folder", "elsewhere"],
+)
+def test_the_commands_name_the_interpreter_that_runs(
+    monkeypatch, tmp_path, sample, interpreter, shown
+):
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / interpreter))
+    assert sample.interpreter() == shown.format(tmp_path)
+
+
+def test_the_commands_quote_the_name_for_a_shell(visitor, ada):
+    ada.username = "Ada;ls"
+    ada.save()
+    log_in(visitor, "/members", "Ada;ls")
+    access = pages_to_open(visitor.get("/"))
+    assert access["Staff"].endswith(" -m wsgiauth set 'Ada;ls' --staff")
+
+
+def test_the_commands_of_the_home_page_open_the_rest(visitor, ada, run_command):
+    log_in(visitor, "/members")
+    for text in pages_to_open(visitor.get("/")).values():
+        _, is_command, command = text.partition("run ")
+        if is_command:
+            run_command(command)
+    home = visitor.get("/")
+    assert "Your permissions: reports.publish." in home
+    assert set(pages_to_open(home).values()) == {"✓ You can open it."}
+
+
+def test_a_superuser_can_do_everything(visitor, ada):
+    ada.is_superuser = True
+    ada.save()
+    log_in(visitor, "/members")
+    home = visitor.get("/")
+    assert "Your permissions: all." in home
+    assert pages_to_open(home)["Reports"] == "✓ You can open it."
+
+
+def test_the_site_is_called_the_same_everywhere(sample):
+    visitor = TestApp(sample.app, extra_environ={"HTTP_ACCEPT": BROWSER["Accept"]})
+    assert visitor.get("/").html.title.text == f"Welcome · {sample.NAME}"
+    assert visitor.get("/auth/login").html.title.text == f"Log in · {sample.NAME}"
 
 
 def test_a_member_is_sent_to_log_in_and_back(visitor, ada):
     page = log_in(visitor, "/members")
     assert page.request.path == "/members"
-    assert "<strong>Ada</strong>, a member since" in page
-    assert "logged in as <strong>Ada</strong>" in visitor.get("/")
+    assert "Ada, you have been a member since" in page
+
+
+def test_a_name_is_escaped(visitor, ada):
+    ada.username = "<b>Ada</b>"
+    ada.save()
+    log_in(visitor, "/members", "<b>Ada</b>")
+    assert "&lt;b&gt;Ada&lt;/b&gt;, you have been" in visitor.get("/members")
 
 
 def test_reports_need_a_permission(visitor, ada):
@@ -93,3 +207,9 @@ def test_it_serves_itself(sample, monkeypatch):
     monkeypatch.setattr(waitress, "serve", lambda app, **options: served.append((app, options)))
     names = runpy.run_path(sample.__file__, run_name="__main__")
     assert served == [(names["app"], {"listen": "127.0.0.1:8080", "threads": 8})]
+
+
+def test_the_home_page_names_the_folder_of_mails(sample, monkeypatch, settings):
+    assert "Mails of this sample" not in TestApp(AuthMiddleware(sample.site, settings)).get("/")
+    monkeypatch.setattr(sample, "MAILS", "/srv/library/mails")
+    TestApp(AuthMiddleware(sample.site, settings)).get("/").mustcontain("/srv/library/mails")

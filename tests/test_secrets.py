@@ -5,12 +5,15 @@ was typed as a name has a finch in it: a name may reach a query, where Peewee's 
 level DEBUG, and a form shows it to whoever typed it.
 """
 
+import base64
 import io
 import json
 import logging
+import re
 import socket
 import sys
 import threading
+import time
 import traceback
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,17 +23,28 @@ import pytest
 from webtest import TestApp
 
 from tests.conftest import SERVERS, empty_tables
+from tests.support.factors import App
+from tests.support.mails import Clock, with_mail
 from tests.support.sites import BROWSER, EMAIL, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, User, login_required, permission_required, storage
 from wsgiauth.accounts import change_password, create_user
-from wsgiauth.accounts.models import Session
+from wsgiauth.app import ROUTES
+from wsgiauth.authentication import keys, pending, totp
+from wsgiauth.authentication.models import Session
+from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.authentication.totp import Totp
 from wsgiauth.cli import main
-from wsgiauth.endpoints import Auth
+from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError, WsgiAuthError
+from wsgiauth.mail.kinds import SAMPLES as LETTERS
+from wsgiauth.mail.letters import Addressed
+from wsgiauth.site import Site
+from wsgiauth.testing import bearer, mailbox
 
 pytestmark = pytest.mark.promise(30)
 
 SECRET_KEY = "canaryR3vJ8qWz1mT6yBn4cXf9sLp2dHg7aUe5oViQwMtYrZxN0bCjKlEuPGhSDA"
+FACTOR_KEY = "canaryT5nQe2LwZ9vKc4RtXb8MdHs3UgJ6fAoYpW1"
 FALLBACK_KEY = "CanaryW2xN7bKd5vQ9sHj3mT1rYz6pL4cFg8aUe0oViXwMtBqZkJnRlEuPhSDGyA"
 PASSWORD = "four canary words"
 NEW_PASSWORD = "other canary birds"
@@ -43,6 +57,9 @@ CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 WRONG = {"username": USERNAME, "password": WRONG_PASSWORD}
 ACCOUNT = {"username": "Grace", "email": "grace@example.org", "password": NEW_PASSWORD}
 
+# Where tokens and cookies are handed out.
+GIVING = ("/auth/login", "/auth/register", "/auth/second", "/auth/confirm")
+
 
 class Watch:
     """Everything that is written anywhere, and the search for secrets in it."""
@@ -53,6 +70,7 @@ class Watch:
         self._folder = folder
         self._written = []
         self._tokens = set()
+        self._codes = set()
 
     def note(self, where, *texts):
         self._written += [(where, str(text)) for text in texts]
@@ -72,33 +90,62 @@ class Watch:
                 self.note(where, vars(each))
 
     def note_answer(self, request, answer):
-        """Note an answer, less the token in the two places where it belongs."""
+        """Note an answer, less the token or the key in the places where it belongs."""
         headers, body = answer.headerlist, answer.text
-        if request.method == "POST" and request.path in ("/auth/login", "/auth/register"):
+        if request.path == "/auth/keys" and answer.status_int == 201:
+            if answer.content_type == "application/json":
+                document = answer.json
+                key = document.pop("key")
+                body = json.dumps(document)
+            else:
+                key = answer.html.find("code").text
+                body = body.replace(key, "", 1)
+            self.note_key(key)
+        if request.method == "POST" and request.path in GIVING:
             if answer.status_int == 200:
                 document = answer.json
                 self._tokens.add(document.pop("access_token"))
                 body = json.dumps(document)
             elif answer.status_int == 303:
-                (cookie,) = answer.headers.getall("Set-Cookie")
-                self._tokens.add(cookie.partition(";")[0].partition("=")[2])
+                cookies = answer.headers.getall("Set-Cookie")
+                values = {each.partition(";")[0].partition("=")[2] for each in cookies}
+                self._tokens |= values - {""}
                 headers = [each for each in headers if each[0] != "Set-Cookie"]
         self.note(f"answer to {request.path}", answer.status, headers, body)
+
+    def note_key(self, key):
+        """Search for a key, too."""
+        self._tokens.add(f".{key[22:]}")
+
+    def hide(self, *secrets):
+        """Search for these, too, in any letter case."""
+        self._tokens |= {f".{each}" for each in secrets}
+
+    def hide_codes(self, *codes):
+        """Search for these codes, too, where they are not part of a longer number or word."""
+        self._codes |= {*codes}
+
+    def allow_key(self):
+        """Take the key that a command has just printed for a secret, which no text has again."""
+        *_, key = self._capsys.readouterr().out.split()
+        self.note_key(key)
 
     def finds(self, bird="canary"):
         """Return where a secret is: one with the bird in it, or the signature of a token."""
         secrets = {bird, *(token.rpartition(".")[2].lower() for token in self._tokens)}
+        codes = re.compile(rf"(?<![0-9A-Za-z])({'|'.join(self._codes) or '(?!)'})(?![0-9A-Za-z])")
         self._note_the_rest()
         return sorted(
             {
                 f"{where}: {text}"
                 for where, text in self._written
-                if any(secret in text.lower() for secret in secrets)
+                if any(secret in text.lower() for secret in secrets) or codes.search(text)
             }
         )
 
     def _note_the_rest(self):
-        for record in self._caplog.records:
+        records = [*self._caplog.get_records("setup"), *self._caplog.get_records("call")]
+        for record in records:
             where = f"log of {record.name}"
             self.note(where, record.getMessage(), repr(record.args), vars(record))
             if record.exc_info:
@@ -191,6 +238,22 @@ def log_in_and_out_by_form(client):
         client.get(path, headers=SAME_ORIGIN, status="*")
 
 
+def prove_again_and_change_the_password(client):
+    for form, path in (
+        ({"password": WRONG_PASSWORD}, "confirm"),
+        ({"password": PASSWORD}, "confirm"),
+        ({"current_password": WRONG_PASSWORD, "new_password": NEW_PASSWORD}, "password"),
+        ({"current_password": PASSWORD, "new_password": "canary"}, "password"),
+        ({"current_password": PASSWORD, "new_password": PASSWORD * 9}, "password"),
+        ({"current_password": PASSWORD, "new_password": ["canary"]}, "password"),
+        ({"current_password": PASSWORD, "new_password": PASSWORD}, "password"),
+    ):
+        client.post_json(f"/auth/{path}", form, headers=log_in(client), status="*")
+        client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
+        client.get(f"/auth/{path}", headers=BROWSER, status=200)
+        client.post(f"/auth/{path}", form, headers=SAME_ORIGIN, status="*")
+
+
 def guess_until_throttled(client):
     for _ in range(7):
         client.post_json("/auth/login", WRONG, status="4*")
@@ -276,6 +339,26 @@ def give_a_name_without_a_chance(client):
         client.post_json("/auth/login", {"username": name, "password": PASSWORD}, status=401)
 
 
+def make_use_and_end_keys(client):
+    headers = log_in(client)
+    User.get().grant("a.b")
+    fields = {"name": "export", "permissions": ["a.b"]}
+    made = client.post_json("/auth/keys", fields, headers=headers, status=201)
+    client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
+    page = client.get("/auth/keys", headers=BROWSER)
+    form = page.forms[len(page.forms) - 1]
+    form["name"] = "other"
+    form.set("permissions", True, index=0)
+    form.submit(headers=SAME_ORIGIN, status=201)
+    client.get("/auth/keys", headers=BROWSER)
+    key = made.json["key"]
+    for text in (key, key[:-1] + ("0" if key[-1] != "0" else "1")):
+        for path in ("/", "/auth/me", "/auth/keys", "/auth/sessions"):
+            client.get(path, headers={"Authorization": f"Bearer {text}"}, status="*")
+            client.get(path, headers={**BROWSER, "Authorization": f"Bearer {text}"}, status="*")
+    client.post_json("/auth/keys", {"end": made.json["id"]}, headers=headers, status=200)
+
+
 def lose_the_database(client):
     headers = log_in(client)
     storage.current().execute_sql("ALTER TABLE wsgiauth_user RENAME TO gone")
@@ -293,6 +376,7 @@ def lose_the_database(client):
         pytest.param(be_refused_an_account, id="refused registration"),
         pytest.param(log_in_and_out, id="token"),
         pytest.param(log_in_and_out_by_form, id="cookie"),
+        pytest.param(prove_again_and_change_the_password, id="change of the password"),
         pytest.param(guess_until_throttled, id="guessing"),
         pytest.param(log_in_while_inactive, id="inactive user"),
         pytest.param(log_in_with_a_spoilt_hash, id="spoilt hash"),
@@ -301,6 +385,7 @@ def lose_the_database(client):
         pytest.param(send_garbage_for_tokens, id="garbage tokens"),
         pytest.param(send_garbage_for_cookies, id="garbage cookies"),
         pytest.param(give_a_name_without_a_chance, id="password for a name"),
+        pytest.param(make_use_and_end_keys, id="API keys"),
         pytest.param(lose_the_database, id="database away"),
     ],
 )
@@ -377,6 +462,196 @@ def test_a_form_shows_its_typist_the_name_but_not_the_password(client, watch):
     assert watch.finds() == []
 
 
+# Second factors. Their pages show secrets to the user, once, so those answers are not searched.
+
+
+@pytest.fixture
+def heard():
+    """Return the list of the events of `factors_site`."""
+    return []
+
+
+@pytest.fixture
+def factors_site(settings, heard):
+    made = with_mail(settings, FACTOR_KEY=FACTOR_KEY, MAIL_URL="memory:")
+    site = AuthMiddleware(echo, made, on_event=heard.append)
+    site.site.tokens.now = Clock(int(time.time()))
+    yield site
+    storage.discard_connection(site.database)
+
+
+@pytest.fixture
+def finds(factors_site, heard, watch):
+    """Return a function that searches mails and events, too."""
+
+    def search():
+        watch.note("mails", *mailbox(factors_site))
+        watch.note("events", *heard, *map(repr, heard))
+        assert heard
+        return watch.finds()
+
+    return search
+
+
+@pytest.fixture
+def owner(factors_site, settings):
+    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+
+
+@pytest.fixture
+def browser(factors_site, owner, watch):
+    return Client(factors_site, watch)
+
+
+@pytest.fixture
+def app(factors_site, owner, watch):
+    """Return an app that a program has set up; its key, in each form, is searched for."""
+    headers = bearer(factors_site, owner)
+    unseen, client = TestApp(factors_site), Client(factors_site, watch)
+    begun = unseen.post_json("/auth/totp", {"name": "Phone"}, headers=headers, status=201).json
+    page = unseen.get("/auth/totp", headers={**BROWSER, **headers})
+    secret = begun["secret"]
+    key = base64.b32decode(secret)
+    in_groups = page.html.find(class_="key").text
+    assert in_groups.replace(" ", "") == secret
+    watch.hide(secret, in_groups, key.hex(), key.decode("latin-1").lower(), "otpauth:")
+    watch.hide(base64.b64encode(key).decode(), base64.urlsafe_b64encode(key).decode())
+    app = App(secret, factors_site)
+    watch.hide_codes(*(app.code(step) for step in range(-2, 10)))
+    client.post_json("/auth/totp", {"code": NO_CODE}, headers=headers, status=422)
+    client.post_json("/auth/totp", {"code": app.code()}, headers=headers, status=200)
+    factors_site.site.tokens.now.move(30)
+    return app
+
+
+@pytest.fixture
+def recovery(factors_site, owner, app, watch):
+    """Return recovery codes, which are searched for."""
+    headers = bearer(factors_site, owner)
+    made = TestApp(factors_site).post_json("/auth/recovery-codes", {}, headers=headers).json
+    codes = made["recovery_codes"]
+    watch.hide(*codes, *(code.replace("-", "") for code in codes))
+    return codes
+
+
+NO_CODE = "canary"  # as long as one
+NO_RECOVERY_CODE = "CANA-RYCA-NARY-CANA-RYCA-NARY"
+
+
+def enter(client, code, status):
+    """Log in by the form, and enter a code."""
+    client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
+    client.get("/auth/second", headers=BROWSER, status=200)
+    client.post("/auth/second", {"code": code}, headers=SAME_ORIGIN, status=status)
+
+
+@pytest.mark.promise(54)
+def test_no_code_shows_of_a_login_in_a_browser(finds, browser, app, recovery):
+    enter(browser, NO_CODE, 401)
+    enter(browser, NO_RECOVERY_CODE, 401)
+    enter(browser, app.code(), 303)
+    enter(browser, app.code(), 401)
+    enter(browser, recovery[0], 303)
+    enter(browser, recovery[0], 401)
+    assert finds() == []
+
+
+@pytest.mark.promise(54)
+def test_no_code_shows_of_a_login_of_a_program(finds, browser, app, recovery):
+    for code, status in ((NO_CODE, 401), (app.code(), 200), (app.code(), 401), (recovery[0], 200)):
+        browser.post_json("/auth/login", {**CREDENTIALS, "code": code}, status=status)
+    for _ in range(9):
+        browser.post_json("/auth/login", {**CREDENTIALS, "code": NO_CODE}, status="4*")
+    browser.post_json("/auth/login", {**CREDENTIALS, "code": recovery[1]}, status=429)
+    assert finds() == []
+
+
+@pytest.mark.promise(54)
+def test_no_code_shows_of_a_confirmation(finds, browser, factors_site, owner, app, recovery):
+    for code, status in ((NO_CODE, 401), (app.code(), 200), (recovery[0], 200)):
+        headers = bearer(factors_site, owner)
+        browser.post_json("/auth/confirm", {"code": code}, headers=headers, status=status)
+        browser.get("/auth/recovery-codes", headers={**BROWSER, **headers}, status="*")
+    assert finds() == []
+
+
+@pytest.mark.promise(54)
+def test_no_secret_of_a_factor_shows_while_the_database_fails(finds, browser, app, recovery):
+    browser.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
+    storage.current().execute_sql("ALTER TABLE wsgiauth_totp RENAME TO gone")
+    for code in (app.code(), recovery[0]):
+        browser.post_json("/auth/login", {**CREDENTIALS, "code": code}, status=503)
+        browser.post("/auth/second", {"code": code}, headers=SAME_ORIGIN, status=503)
+    assert finds() == []
+
+
+@pytest.mark.promise(54)
+def test_no_secret_of_a_factor_shows_in_an_exception(
+    finds, browser, owner, app, recovery, watch, monkeypatch
+):
+    def fail(*_):
+        raise LookupError("a mistake of ours")
+
+    browser.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
+    monkeypatch.setattr("wsgiauth.authentication.totp._step_of", fail)
+    for code in (app.code(), recovery[0]):
+        with pytest.raises(LookupError) as raised:
+            browser.post("/auth/second", {"code": code}, headers=SAME_ORIGIN)
+        watch.note_error("exception", raised.value)
+    assert finds() == []
+
+
+@pytest.mark.promise(54)
+def test_no_secret_shows_in_what_is_printed_of_a_factor(
+    finds, factors_site, owner, app, recovery, watch
+):
+    now = factors_site.site.tokens.now()
+    secret = pending.start(owner, destination="", remember=False, now=now)
+    watch.hide(secret)
+    rows = (*Totp.select(), *OneTimeSecret.select(), *RecordedEvent.select())
+    for each in (*rows, pending.find(secret, now), factors_site, factors_site.site.settings):
+        watch.note(type(each).__name__, each, repr(each), [each])
+    for each in rows:
+        watch.note(type(each).__name__, vars(each))
+    assert finds() == []
+
+
+@pytest.mark.promise(54)
+def test_no_api_key_shows_in_a_mail(finds, browser, factors_site, owner):
+    headers = bearer(factors_site, owner)
+    owner.grant("a.b")
+    fields = {"name": "export", "permissions": ["a.b"]}
+    made = browser.post_json("/auth/keys", fields, headers=headers, status=201)
+    browser.get("/", headers={"Authorization": f"Bearer {made.json['key']}"})
+    assert "API key" in mailbox(factors_site)[-1]["Subject"]
+    assert finds() == []
+
+
+@pytest.mark.promise(54)
+def test_the_database_without_the_factor_key_yields_no_code(settings, factors_site, owner, app):
+    (device,) = totp.devices(owner)
+    keys_of_a_thief = ("", SECRET_KEY, FALLBACK_KEY, device.salt, device.id, PASSWORD)
+    yielded = {totp.base32(totp.derive_key(each, device.salt)) for each in keys_of_a_thief}
+    assert totp.base32(totp.derive_key(FACTOR_KEY, device.salt)) == app.secret
+    assert app.secret not in yielded | {totp.base32(bytes.fromhex(device.salt)[:20])}
+
+
+SHOWN_ONCE = [
+    *(each for each in ROUTES["/totp"].samples if each.set_up),
+    *(each for each in ROUTES["/recovery-codes"].samples if each.codes),
+]
+
+
+@pytest.mark.promise(54)
+@pytest.mark.parametrize("page", SHOWN_ONCE, ids=lambda page: page.template)
+def test_no_secret_of_a_factor_shows_in_what_is_printed_of_its_page(page):
+    set_up = getattr(page, "set_up", None)
+    secrets = page.codes if set_up is None else (set_up.key, set_up.uri)
+    for secret in secrets:
+        assert secret not in repr(page)
+        assert secret not in repr([set_up])
+
+
 # In code.
 
 
@@ -389,16 +664,43 @@ def test_no_secret_shows_in_what_is_printed_of_an_object(settings, client, site,
     log_in_by_new_password = {"username": USERNAME, "password": NEW_PASSWORD}
     client.post_json("/auth/login", log_in_by_new_password, status=200)
     settings = replace(settings, DATABASE_URL="postgresql://ada:canary@127.0.0.1/x")
-    auth = Auth.from_settings(settings, "/auth")
-    attempt = auth.throttle.login(UNLIKELY_NAME, ("192.0.2.7",))
+    made = Site.from_settings(settings, "/auth")
+    attempt = made.throttle.login(UNLIKELY_NAME, ("192.0.2.7",))
+    user.grant("a.b")
+    new = keys.create(user, "export", ["a.b"], now=time.time())
+    watch.note_key(new.text)
     for each in (
-        *(settings, site, auth, auth.tokens, auth.throttle, auth.hash_slots, auth.identifier),
-        *(auth.pages, attempt, ada, user, Session.get(), *heard),
+        *(
+            new,
+            new.row,
+            settings,
+            site,
+            made,
+            made.tokens,
+            made.throttle,
+            made.hash_slots,
+            made.identifier,
+        ),
+        *(made.pages, attempt, ada, user, Session.get(), *heard),
     ):
         watch.note(type(each).__name__, each, repr(each), f"{each}", [each])
     for each in (ada, user, Session.get()):
         watch.note(type(each).__name__, vars(each))
     assert watch.finds() == watch.finds("finch") == []
+
+
+LINKED = [
+    each
+    for each in (*LETTERS, *(page for route in ROUTES.values() for page in route.samples))
+    if hasattr(each, "link") or hasattr(each, "token")
+]
+
+
+@pytest.mark.parametrize("shown", LINKED, ids=lambda shown: shown.template)
+def test_no_link_shows_in_what_is_printed_of_a_letter_or_a_page(shown):
+    secret = shown.link if hasattr(shown, "link") else f"token={shown.token!r}"
+    assert secret not in repr(shown)
+    assert secret not in repr(Addressed(shown, EMAIL, None))
 
 
 def test_no_secret_shows_in_the_errors_of_an_account(settings, ada, watch):
@@ -480,6 +782,9 @@ BAD_SETTINGS = [
         },
         id="fallback for HS256",
     ),
+    pytest.param({"FACTOR_KEY": "canary"}, id="short factor key"),
+    pytest.param({"FACTOR_KEY": "canary" * 9}, id="repetitive factor key"),
+    pytest.param({"FACTOR_KEY": FACTOR_KEY + "\udcff"}, id="factor key with a surrogate"),
     pytest.param({"JWT_ALGORITHM": "none"}, id="algorithm"),
     pytest.param({"BCRYPT_ROUNDS": "canary"}, id="number in letters"),
     pytest.param({"TRUSTED_ORIGINS": "https://ada:canary@example.org"}, id="origin"),
@@ -590,9 +895,15 @@ def test_no_secret_shows_on_the_command_line(settings, site, run, watch):
     client = Client(site, watch)
     client.post_json("/auth/login", {"username": "ada", "password": NEW_PASSWORD}, status=200)
     run("grant", "ada", "a.b")
+    run("makekey", "ada", "--name", "export", "--permission", "a.b")
+    watch.allow_key()
+    run("keys", "ada")
+    run("keys", "ada", "--json")
     run("users")
     run("users", "--json")
     run("sessions", "ada")
+    run("events")
+    run("events", "ada", "--json")
     run("logout", "ada")
     run("deactivate", "ada")
     run("purge")
@@ -616,8 +927,10 @@ def test_wrong_usage_shows_no_password_of_the_database(run, watch, argv):
 
 
 def test_a_database_that_fails_a_command_shows_no_secret(settings, site, run, watch):
-    storage.current().execute_sql("DROP TABLE wsgiauth_session")
     create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    storage.current().execute_sql(
+        "CREATE TRIGGER fail AFTER UPDATE ON wsgiauth_user BEGIN DELETE FROM missing; END"
+    )
     environ = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": settings.DATABASE_URL}
     argv = ("changepassword", "ada", "--password-stdin")
     assert run(*argv, stdin=NEW_PASSWORD, BCRYPT_ROUNDS="4", **environ) == 1
@@ -680,4 +993,9 @@ def test_the_search_finds_what_is_planted(watch, plant):
 
 def test_the_search_finds_what_is_stored(client, watch):
     User.update(email_key="canary").execute()
+    assert any(each.startswith("accounts.db") for each in watch.finds())
+
+
+def test_the_search_finds_what_is_in_the_trail(client, watch):
+    RecordedEvent.update(reason="canary").execute()
     assert any(each.startswith("accounts.db") for each in watch.finds())

@@ -1,16 +1,18 @@
 """What type checkers see: guards keep the type of what they wrap, and a misuse is an error."""
 
-import importlib.util
+import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from tests.conftest import skip_or_fail
+from tests.conftest import require
 
 ROOT = Path(__file__).parent.parent
 
@@ -21,9 +23,11 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from webob import Request
 from webob.dec import wsgify
 
-from wsgiauth import AuthMiddleware, Settings, User, login_required, permission_required
+from wsgiauth import AuthMiddleware, Group, Session, Settings, User
+from wsgiauth import log_in, log_out, login_required, permission_required
 from wsgiauth.events import Event
-from wsgiauth.testing import bearer, logged_in, make_settings, make_user
+from wsgiauth.testing import bearer, logged_in, mailbox, make_group, make_settings, make_user
+from wsgiauth.testing import add_authenticator, recovery_codes
 
 @login_required
 def bare(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
@@ -63,6 +67,10 @@ def decorated() -> None: ...
 def page(request: Request) -> str:
     return "for you"
 
+def leave(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+    start_response("303 See Other", [("Location", "/"), *log_out(environ)])
+    return []
+
 def note(event: Event) -> None:
     print(event.name, event.user_id, event.reason)
 
@@ -71,9 +79,11 @@ AuthMiddleware(page, {"SECRET_KEY": "x"}, on_event=note)
 AuthMiddleware(Views().read, on_event=[note, print])
 settings = Settings(SECRET_KEY="x", SECRET_KEY_FALLBACKS=("y", "z"), REGISTRATION=False)
 site = AuthMiddleware(View(), settings, mount="/account", challenge=True)
+AuthMiddleware(bare, public=("/", "/static/"), require="reports.read")
 ada = make_user(site, "ada", password="x", permissions=["reports.read"], is_staff=True)
 logged_in(site, ada).get("/")
-bearer(site)
+logged_in(site, ada, remember=True, confirmed_minutes_ago=20, minutes_left=0).get("/")
+bearer(site, confirmed_minutes_ago=20, second_factor=True)
 
 reveal_type(bare)
 reveal_type(redirecting)
@@ -82,13 +92,60 @@ reveal_type(Views().read)
 reveal_type(decorated)
 reveal_type(User.objects.get(username="ada").has_permission)
 reveal_type(ada)
+reveal_type(ada.id)
+reveal_type(ada.username)
+reveal_type(ada.hashed_password)
+reveal_type(ada.is_staff)
+reveal_type(ada.created_at)
+reveal_type([each.address for each in ada.sessions])
+reveal_type([each.name for each in ada.groups])
+reveal_type(ada.permissions)
+ada.join("editors")
+editors = make_group(site, "editors", ["reports.read"])
+ada.leave(editors)
+reveal_type(Group.objects.create(name="writers").permissions)
+reveal_type(Group.objects.find("writers"))
+reveal_type([each.username for each in editors.members])
+reveal_type(Session().id)
+reveal_type(Session().user)
+reveal_type(Session().created_at)
+reveal_type(Session().expires_at)
+User.objects.filter(User.id > 7)
 reveal_type(bearer(site, ada))
+reveal_type(log_in({}, ada, methods="pwd otp", remember=True))
+reveal_type(log_out({}))
 reveal_type(make_settings(REGISTRATION=False))
+reveal_type(mailbox(site).links)
+reveal_type(mailbox(site))
+reveal_type(add_authenticator(site, ada).code())
+reveal_type(recovery_codes(site, ada))
+reveal_type(settings.JWT_EXPIRY_MINUTES)
+reveal_type(settings.REGISTRATION)
+reveal_type(settings.COOKIE_SECURE)
+reveal_type(settings.SITE_NAME)
+reveal_type(settings.TRUSTED_ORIGINS)
 """
 
 VIEW = "(environ: dict[str, Any], start_response: StartResponse) -> list[bytes]"
 REVEALED = [VIEW, VIEW, "View", VIEW, "Decorated", "(permission: str) -> bool", "User"]
-REVEALED += ["dict[str, str]", "Settings"]
+REVEALED += ["int", "str", "str", "bool", "datetime", "list[str]"]
+REVEALED += ["list[str]", "frozenset[str]", "frozenset[str]", "Group | None", "list[str]"]
+REVEALED += ["str", "User", "datetime", "int"]
+REVEALED += [
+    "dict[str, str]",
+    "list[tuple[str, str]] | None",
+    "list[tuple[str, str]]",
+    "Settings",
+    "list[str]",
+    "Mails",
+    "str",
+    "list[str]",
+    "int",
+    "bool",
+    "str",
+    "str | None",
+    "tuple[str, ...]",
+]
 
 MISUSES = """
 AuthMiddleware(5)
@@ -96,6 +153,8 @@ AuthMiddleware(bare, 5)
 AuthMiddleware(bare, {}, "/auth")
 AuthMiddleware(bare, mount=5)
 AuthMiddleware(bare, challenge="on")
+AuthMiddleware(bare, public=5)
+AuthMiddleware(bare, require=5)
 AuthMiddleware(bare, on_event=5)
 AuthMiddleware(bare, on_event=[5])
 AuthMiddleware(bare, on_event=bare)
@@ -113,13 +172,30 @@ Settings(SECRET_KEY=b"x")
 Settings(SECRET_KEY_FALLBACKS="x")
 Settings(BCRYPT_ROUNDS="12")
 Settings(REGISTRATION="on")
+Settings(SITE_NAME=5)
+Settings(TEMPLATES=5)
 bearer(bare)
 bearer(site, "ada")
 logged_in(bare)
+mailbox(bare)
+add_authenticator(bare)
+recovery_codes(site, "ada")
+logged_in(site, ada, True)
+log_in({}, "ada")
+log_in({}, ada, "pwd")
+log_out()
+log_out(ada)
 make_user(site, 5)
 make_user(site, permissions=5)
 make_user(site, "ada", "four unrelated words")
+ada.username = 5
+ada.join(5)
+Group.objects.create("editors")
+editors.grant(["a.b"])
+make_group(site)
 """
+
+PUBLIC = ["wsgiauth", "wsgiauth.events", "wsgiauth.exceptions", "wsgiauth.testing"]
 
 
 def run(*command, **options):
@@ -128,10 +204,10 @@ def run(*command, **options):
     ).stdout
 
 
-def mypy(folder):
+def mypy(folder, cache):
     """Return the lines with errors, and the types that are revealed."""
     output = run(
-        *("mypy", "--strict", "--follow-imports=silent", "program.py"),
+        *("mypy", "--strict", "--follow-imports=silent", "--cache-dir", cache, "program.py"),
         cwd=folder,
         env={**os.environ, "MYPYPATH": str(ROOT)},  # an editable install is invisible to mypy
     )
@@ -140,10 +216,9 @@ def mypy(folder):
     return errors, [re.sub(r"\b[a-z.]+\.(?=\w)", "", each) for each in revealed]
 
 
-def pyright(folder):
+def pyright(folder, cache):
     """Return the lines with errors, and the types that are revealed."""
-    if importlib.util.find_spec("basedpyright") is None:
-        skip_or_fail("basedpyright, which is Pyright with a Node of its own, is not installed")
+    require("basedpyright")  # Pyright with a Node of its own
     rules = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT)]}
     (folder / "pyrightconfig.json").write_text(json.dumps(rules))
     command = ("basedpyright", "--outputjson", "--pythonpath", sys.executable, "program.py")
@@ -158,7 +233,7 @@ def found(request, tmp_path_factory):
     """Return what a type checker says: the lines with errors, and the types that are revealed."""
     folder = tmp_path_factory.mktemp("program")
     (folder / "program.py").write_text(PROGRAM + MISUSES)
-    return request.param(folder)
+    return request.param(folder, request.config.cache.mkdir("mypy"))
 
 
 def test_guards_keep_the_type_of_what_they_wrap(found):
@@ -170,3 +245,31 @@ def test_a_program_has_no_error_and_each_misuse_is_one(found):
     errors, _ = found
     first = PROGRAM.count("\n") + 2
     assert errors == list(range(first, first + MISUSES.count("\n") - 1))
+
+
+def public_names():
+    """Return the import of each name of a public module."""
+    for name in PUBLIC:
+        for each, value in vars(importlib.import_module(name)).items():
+            if not (each.startswith("_") or isinstance(value, ModuleType)):
+                yield f"from {name} import {each} as {each}\n"
+
+
+def test_the_public_names_and_all_that_they_lead_to_have_types(tmp_path):
+    require("basedpyright")
+    # Pyright takes each module without an underscore for a public one.
+    ignore = shutil.ignore_patterns("__pycache__", "data")
+    shutil.copytree(ROOT / "wsgiauth", tmp_path / "wsgiauth", ignore=ignore)
+    (tmp_path / "wsgiauth/public.py").write_text("".join(public_names()))
+    command = ("basedpyright", "--outputjson", "--pythonpath", sys.executable, "--ignoreexternal")
+    output = run(
+        *(*command, "--verifytypes", "wsgiauth.public"),
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    symbols = json.loads(output)["typeCompleteness"]["symbols"]
+    assert {"wsgiauth.public.create_user", "wsgiauth.accounts.models.User.username"} <= {
+        each["name"] for each in symbols
+    }
+    untyped = [each for each in symbols if not each["isTypeKnown"] or each["isTypeAmbiguous"]]
+    assert [each["name"] for each in untyped] == []

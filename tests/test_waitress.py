@@ -16,7 +16,7 @@ from wsgiauth.web.request import MAX_BODY
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded", **SAME_ORIGIN}
 ACCOUNT = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
-PATIENCE = 10  # seconds, after which an answer counts as missing
+PATIENCE = 60  # seconds, after which an answer counts as missing
 
 
 @pytest.fixture(scope="module", params=["", "/site"], ids=["at the root", "below a prefix"])

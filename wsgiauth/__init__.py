@@ -3,14 +3,18 @@
 __version__ = "0.1.0"
 
 from wsgiauth.accounts import change_password, create_user, find_user
-from wsgiauth.accounts.models import Session, User
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password, verify_password
+from wsgiauth.authentication.models import Session
 from wsgiauth.guards import login_required, permission_required
+from wsgiauth.logins import log_in, log_out
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.settings import Settings
 
 __all__ = [
     "AuthMiddleware",
+    "Group",
     "Session",
     "Settings",
     "User",
@@ -18,6 +22,8 @@ __all__ = [
     "create_user",
     "find_user",
     "hash_password",
+    "log_in",
+    "log_out",
     "login_required",
     "permission_required",
     "verify_password",

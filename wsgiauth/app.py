@@ -1,67 +1,152 @@
 """The inner WSGI app below /auth: it routes requests and turns errors into responses."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import replace
 from http import HTTPStatus
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-from wsgiauth import storage
-from wsgiauth.endpoints import Auth, login, logout, me, openapi, register
-from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.admin.routes import PANEL, register_permissions
+from wsgiauth.endpoints import Endpoint, Handler
+from wsgiauth.endpoints.account import Account
+from wsgiauth.endpoints.close import Close
+from wsgiauth.endpoints.confirm import Confirm
+from wsgiauth.endpoints.email import Email
+from wsgiauth.endpoints.forgot import Forgot
+from wsgiauth.endpoints.keys import Keys
+from wsgiauth.endpoints.login import Login
+from wsgiauth.endpoints.logout import Logout
+from wsgiauth.endpoints.me import Me
+from wsgiauth.endpoints.openapi import OpenApi
+from wsgiauth.endpoints.passkeys import Passkeys
+from wsgiauth.endpoints.password import Password
+from wsgiauth.endpoints.recovery_codes import RecoveryCodes
+from wsgiauth.endpoints.refresh import Refresh
+from wsgiauth.endpoints.register import Register
+from wsgiauth.endpoints.reset import Reset
+from wsgiauth.endpoints.second import SecondStep
+from wsgiauth.endpoints.sessions import Sessions
+from wsgiauth.endpoints.totp import AuthenticatorApps
+from wsgiauth.endpoints.username import Username
+from wsgiauth.endpoints.verify import Verify
+from wsgiauth.events import actors
+from wsgiauth.exceptions import (
+    InsufficientAuthenticationError,
+    KeyNotAcceptedError,
+    NotFoundError,
+    RequestError,
+    SecondFactorMissingError,
+    UnauthenticatedError,
+    ValidationError,
+)
+from wsgiauth.site import Site
+from wsgiauth.step_up import step_up
 from wsgiauth.storage.connections import DATABASE_ERRORS
-from wsgiauth.web.failures import failure, unavailable
-from wsgiauth.web.responses import Response, problem
+from wsgiauth.storage.failures import unavailable
+from wsgiauth.web.asking import ask_to_confirm, ask_to_log_in, refuse_key
+from wsgiauth.web.failures import failure
+from wsgiauth.web.responses import Response, redirect
+from wsgiauth.web.routing import ROUTING_ARGS, Router
+from wsgiauth.web.urls import mount_url
 
-Endpoint = Callable[[WSGIEnvironment, Auth], Response]
-
-ROUTES: Mapping[str, Mapping[str, Endpoint]] = {
-    "/register": {"GET": register.show, "POST": register.submit},
-    "/login": {"GET": login.show, "POST": login.submit},
-    "/logout": {"GET": logout.end, "POST": logout.end},
-    "/me": {"GET": me.show},
-    "/openapi.json": {"GET": openapi.show},
+ROUTES: dict[str, Endpoint] = {
+    "/register": Register(),
+    "/login": Login(),
+    "/logout": Logout(),
+    "/refresh": Refresh(),
+    "/me": Me(),
+    "/password": Password(),
+    "/email": Email(),
+    "/username": Username(),
+    "/confirm": Confirm(),
+    "/sessions": Sessions(),
+    "/second": SecondStep(),
+    "/passkeys": Passkeys(),
+    "/totp": AuthenticatorApps(),
+    "/recovery-codes": RecoveryCodes(),
+    "/keys": Keys(),
+    "/forgot": Forgot(),
+    "/reset": Reset(),
+    "/verify": Verify(),
+    "/close": Close(),
 }
+ROUTES |= PANEL
+ROUTES["/account"] = Account(ROUTES)
+ROUTES["/openapi.json"] = OpenApi(ROUTES)
+
+_HIDDEN = {path for path, endpoint in ROUTES.items() if endpoint.hides_address}
 
 
 class AuthApp:
     """Answers the requests below the mount, which the middleware has moved to SCRIPT_NAME.
 
     Args:
-        auth: Passed to each endpoint.
+        site: Passed to each endpoint.
+
+    Raises:
+        ConfigurationError: A template of the host is wrong; the message names file and line.
     """
 
-    def __init__(self, auth: Auth) -> None:
-        self._auth = auth
-        self._routes = dict(ROUTES)
-        if not auth.settings.REGISTRATION:
-            del self._routes["/register"]
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        register_permissions(site.settings)
+        self._router = Router(
+            {
+                path: _with_head(endpoint.variant(site.settings).handlers)
+                for path, endpoint in ROUTES.items()
+                if endpoint.is_offered(site.settings)
+            }
+        )
+        if site.settings.TEMPLATES is None:
+            return  # our own are tested, and compiled when they are first shown
+        for endpoint in ROUTES.values():
+            for sample in endpoint.samples:
+                site.pages.check(sample)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request (PEP 3333)."""
         try:
-            response = self._respond(environ)
+            with actors.acting(actors.OWNER):
+                response = self._respond(environ)
+        except UnauthenticatedError as error:
+            response = ask_to_log_in(environ, f"{self._site.pages.mount}/login", error.error)
+        except SecondFactorMissingError as error:
+            response = step_up(environ, self._site, error)
+        except InsufficientAuthenticationError as error:
+            response = ask_to_confirm(environ, f"{self._site.pages.mount}/confirm", error.max_age)
+        except KeyNotAcceptedError as error:
+            response = refuse_key(environ, error.detail)
         except RequestError as error:
             response = failure(
                 environ, error.status, error.code, error.detail, headers=error.headers
             )
-        except ValidationError as error:
-            response = problem(error.status, error.code, error.detail, errors=error.errors)
+        except ValidationError as error:  # of the query; a form answers its own
+            response = failure(environ, error.status, error.code, error.detail, errors=error.errors)
         except DATABASE_ERRORS as error:
-            storage.report_failure(error)
-            response = unavailable(environ)
+            response = unavailable(environ, error)
+        if environ.get("PATH_INFO", "") in _HIDDEN:
+            response = replace(response, referrer="no-referrer")
         return response(environ, start_response)
 
     def _respond(self, environ: WSGIEnvironment) -> Response:
-        methods = self._routes.get(environ.get("PATH_INFO", ""))
-        if methods is None:
-            raise RequestError(HTTPStatus.NOT_FOUND, "not_found", "There is nothing here.")
-        method = environ["REQUEST_METHOD"]
-        endpoint = methods.get("GET" if method == "HEAD" else method)
-        if endpoint is None:
-            allowed = ", ".join(("HEAD", *methods) if "GET" in methods else methods)
+        path = environ.get("PATH_INFO", "")
+        if path in ("", "/") and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
+            return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/account")
+        found = self._router.find(path)
+        if found is None:
+            raise NotFoundError
+        handlers, arguments = found
+        handler = handlers.get(environ["REQUEST_METHOD"])
+        if handler is None:
+            allowed = ", ".join(handlers)
             raise RequestError(
                 HTTPStatus.METHOD_NOT_ALLOWED,
                 "method_not_allowed",
                 f"The allowed methods are {allowed}.",
                 headers=(("Allow", allowed),),
             )
-        return endpoint(environ, self._auth)
+        return handler({**environ, ROUTING_ARGS: ((), arguments)}, self._site)
+
+
+def _with_head(handlers: dict[str, Handler]) -> dict[str, Handler]:
+    """Let HEAD do what GET does; `Response` leaves out the body."""
+    return {"HEAD": handlers["GET"], **handlers} if "GET" in handlers else handlers

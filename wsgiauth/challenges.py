@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from wsgiauth.guards import ask_to_log_in
+from wsgiauth.step_up import ask_to_identify
 from wsgiauth.web.responses import Header
 
 _Write = Callable[[bytes], object]
@@ -54,7 +54,7 @@ class ChallengingApp:
         return _LateAnswer(app_iter, start, lambda: self._challenge(asked, start))
 
     def _challenge(self, asked: WSGIEnvironment, start: "_Start") -> Iterable[bytes]:
-        return ask_to_log_in(asked, self._login_url)(asked, start.instead)
+        return ask_to_identify(asked, self._login_url)(asked, start.instead)
 
 
 class _Start:

@@ -6,6 +6,12 @@ an invalid setting, invalid new data, or a request that is malformed or cannot b
 
 from http import HTTPStatus
 
+# RFC 9470 section 3: the login is valid, but its proof is not enough for the request.
+INSUFFICIENT_AUTHENTICATION = "insufficient_user_authentication"
+
+# RFC 6750 section 3.1: the API key is valid, but cannot do what was asked for.
+INSUFFICIENT_SCOPE = "insufficient_scope"
+
 
 class WsgiAuthError(Exception):
     """The base class of every exception of wsgiauth."""
@@ -31,7 +37,7 @@ class ValidationError(WsgiAuthError, ValueError):
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     code = "invalid"
-    detail = "The request is invalid; see `errors`."
+    detail: str = "The request is invalid; see `errors`."
 
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__(" ".join(message for messages in errors.values() for message in messages))
@@ -39,11 +45,16 @@ class ValidationError(WsgiAuthError, ValueError):
 
 
 class TakenError(ValidationError):
-    """Another user already has the username or e-mail address, in any letter case."""
+    """Another user has the username or e-mail address, or another group the name, in any case."""
 
     status = HTTPStatus.CONFLICT
     code = "taken"
-    detail = "The username or the e-mail address is taken; see `errors`."
+    detail: str = "The username or the e-mail address is taken; see `errors`."
+
+    def __init__(self, errors: dict[str, list[str]]) -> None:
+        super().__init__(errors)
+        if "name" in errors:
+            self.detail = "The group name is taken; see `errors`."
 
 
 class LastSuperuserError(WsgiAuthError):
@@ -78,6 +89,88 @@ class RequestError(WsgiAuthError):
         self.code = code
         self.detail = detail
         self.headers = headers
+
+
+class NotFoundError(RequestError):
+    """There is nothing at this path, or nothing that the user is allowed to know of."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            HTTPStatus.NOT_FOUND, "not_found", "Check the address, or go to the start page."
+        )
+
+
+class ForbiddenError(RequestError):
+    """The user does not have the right for a change or a page."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(HTTPStatus.FORBIDDEN, "forbidden", detail)
+
+
+class UnauthenticatedError(RequestError):
+    """A request needs a user who is logged in.
+
+    Attributes:
+        error: `invalid_token` (RFC 6750 section 3.1) if a token was presented and rejected.
+    """
+
+    def __init__(self, error: str | None) -> None:
+        super().__init__(
+            HTTPStatus.UNAUTHORIZED, error or "unauthenticated", "Log in to open this page."
+        )
+        self.error = error
+
+
+class InsufficientAuthenticationError(RequestError):
+    """A request needs a login whose user has proven recently who they are (RFC 9470).
+
+    Attributes:
+        max_age: How old the proof can be, in seconds.
+    """
+
+    def __init__(self, max_age: int) -> None:
+        super().__init__(
+            HTTPStatus.UNAUTHORIZED,
+            INSUFFICIENT_AUTHENTICATION,
+            "Confirm that it is you, then try again.",
+        )
+        self.max_age = max_age
+
+
+class SecondFactorMissingError(RequestError):
+    """A request needs a login that was proven by a second factor (RFC 9470).
+
+    Attributes:
+        needs_set_up: Whether the user has no second factor yet.
+    """
+
+    def __init__(self, *, needs_set_up: bool) -> None:
+        code = "second_factor_setup_required" if needs_set_up else INSUFFICIENT_AUTHENTICATION
+        what = "Set up a second factor" if needs_set_up else "Enter a code of your second factor"
+        super().__init__(HTTPStatus.UNAUTHORIZED, code, f"{what}, then try again.")
+        self.needs_set_up = needs_set_up
+
+
+class KeyNotAcceptedError(RequestError):
+    """A request needs a login, and came with an API key (RFC 6750 section 3.1)."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            HTTPStatus.FORBIDDEN,
+            INSUFFICIENT_SCOPE,
+            "An API key cannot be used here: log in with a password.",
+        )
+
+
+class TooManyKeysError(RequestError):
+    """A user has as many API keys as one can have."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            HTTPStatus.CONFLICT,
+            "too_many_keys",
+            f"A user can have {limit} API keys. End one, then make the new one.",
+        )
 
 
 class RetryLaterError(RequestError):

@@ -6,17 +6,24 @@ On the way of a request, they stand between `middleware`, which identifies the u
 import functools
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from typing import Any, TypeVar, cast, overload
+from typing import Any, NamedTuple, TypeVar, cast, overload
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events, storage
+from wsgiauth.accounts import known_permissions
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import check_permission
+from wsgiauth.authentication.freshness import methods_of
+from wsgiauth.authentication.methods import has_second_factor
 from wsgiauth.exceptions import MiddlewareMissingError
+from wsgiauth.site import Site
+from wsgiauth.step_up import ask_to_identify, second_factor_missing, step_up
 from wsgiauth.storage.connections import DATABASE_ERRORS
-from wsgiauth.web.failures import failure, unavailable
-from wsgiauth.web.request import prefers_html
-from wsgiauth.web.responses import Response, challenge, redirect
-from wsgiauth.web.urls import path_asked_for, root_url, safe_next, with_next
+from wsgiauth.storage.failures import unavailable
+from wsgiauth.web.asking import ask_to_confirm, refuse_key
+from wsgiauth.web.failures import failure
+from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import safe_next
 
 _App = TypeVar("_App", bound=Callable[..., Any])
 _Check = Callable[[WSGIEnvironment], Response | None]
@@ -25,9 +32,16 @@ _Check = Callable[[WSGIEnvironment], Response | None]
 @overload
 def login_required(app: _App, /) -> _App: ...
 @overload
-def login_required(*, redirect_url: str | None = None) -> Callable[[_App], _App]: ...
 def login_required(
-    app: Callable[..., Any] | None = None, /, *, redirect_url: str | None = None
+    *, redirect_url: str | None = None, fresh: bool = False, second_factor: bool = False
+) -> Callable[[_App], _App]: ...
+def login_required(
+    app: Callable[..., Any] | None = None,
+    /,
+    *,
+    redirect_url: str | None = None,
+    fresh: bool = False,
+    second_factor: bool = False,
 ) -> Callable[..., Any]:
     """Restrict a WSGI callable to logged-in users.
 
@@ -35,61 +49,76 @@ def login_required(
     `redirect_url`, a browser gets 302 to it instead, for GET and HEAD with the requested path as
     `next`. A client counts as a browser if it prefers HTML and sent no Authorization header.
 
+    With `fresh`, users must have proven who they are at most FRESH_MINUTES ago. Otherwise, a
+    browser is sent to /auth/confirm and back: 302 for GET and HEAD, and 303 for a form, which is
+    not processed. Others get 401 with the challenge `insufficient_user_authentication` (RFC 9470).
+    A user with a second factor must have proven that. An API key is never
+    fresh. It costs one SELECT, or two.
+
+    With `second_factor`, the login must have been proven by a second factor. Otherwise, a browser
+    is sent to /auth/confirm, which asks for it, or to the page where the user sets one up, and back
+    (302). Others get 401 with the challenge of RFC 9470. It costs one SELECT, and one more
+    if the login is refused. An API key is no such login.
+
     Use it as `@login_required` or `@login_required(redirect_url=...)` on a function, a method, an
     instance, a class whose instances are WSGI callables, or a `wsgify`.
 
     Args:
         app: The WSGI callable.
         redirect_url: A path such as "/auth/login", without the SCRIPT_NAME of `AuthMiddleware`.
+        fresh: Whether a recent proof is needed.
+        second_factor: Whether a second factor is needed, whatever SECOND_FACTOR is.
 
     Raises:
         ValueError: `redirect_url` is not such a path. Raised when decorating.
         TypeError: `app` is not callable. Raised when decorating.
         MiddlewareMissingError: There is no `AuthMiddleware` around `app`. Raised on a request.
     """
-    decorate = _decorator(None, redirect_url)
+    decorate = _decorator(_Rule(None, redirect_url, fresh, second_factor))
     return decorate if app is None else decorate(app)
 
 
-def permission_required(permission: str, redirect_url: str | None = None) -> Callable[[_App], _App]:
+def permission_required(
+    permission: str,
+    redirect_url: str | None = None,
+    *,
+    fresh: bool = False,
+    second_factor: bool = False,
+) -> Callable[[_App], _App]:
     """Restrict a WSGI callable to users who have `permission`.
 
     Anonymous clients get the response of `login_required`. Users without the permission get 403,
-    never a redirect, because logging in again would not help.
+    never a redirect, because logging in again would not help. An API key without it gets 403 with
+    the challenge `insufficient_scope` (RFC 6750 section 3.1).
 
     Args:
         permission: `<app>.<action>`.
         redirect_url: See `login_required`.
+        fresh: See `login_required`. The permission is checked first.
+        second_factor: See `login_required`. The permission is checked first.
 
     Raises:
         ValueError: `permission` or `redirect_url` is malformed. Raised when decorating.
         TypeError: The decorated object is not callable. Raised when decorating.
         MiddlewareMissingError: There is no `AuthMiddleware` around it. Raised on a request.
     """
-    return _decorator(check_permission(permission), redirect_url)
+    decorate = _decorator(_Rule(check_permission(permission), redirect_url, fresh, second_factor))
+    known_permissions.register(permission)
+    return decorate
 
 
-def ask_to_log_in(environ: WSGIEnvironment, redirect_url: str | None) -> Response:
-    """Return the response to an anonymous client: the challenge, or a redirect to the login page.
+class _Rule(NamedTuple):
+    """What a guard asks for."""
 
-    Args:
-        environ: The request, with the keys that `AuthMiddleware` sets.
-        redirect_url: See `login_required`.
-    """
-    if redirect_url is None or "HTTP_AUTHORIZATION" in environ or not prefers_html(environ):
-        error = environ["wsgiauth.error"]
-        return failure(
-            environ,
-            HTTPStatus.UNAUTHORIZED,
-            error or "unauthenticated",
-            "Log in to open this page.",
-            headers=(challenge(error),),
-        )
-    is_page = environ["REQUEST_METHOD"] in ("GET", "HEAD")
-    # A path that the login page would refuse is left out: percent-encoded again, it can make the
-    # Location header longer than proxies accept.
-    wanted = safe_next(path_asked_for(environ), "") if is_page else ""
-    return redirect(HTTPStatus.FOUND, with_next(root_url(environ) + redirect_url, wanted))
+    permission: str | None
+    redirect_url: str | None
+    fresh: bool
+    second_factor: bool
+
+    @property
+    def needs_database(self) -> bool:
+        """Whether the user alone is not enough to decide."""
+        return self.permission is not None or self.fresh or self.second_factor
 
 
 class _Guarded:
@@ -125,7 +154,8 @@ class _Guarded:
         return getattr(self.__wrapped__, name)
 
 
-def _decorator(permission: str | None, redirect_url: str | None) -> Callable[[_App], _App]:
+def _decorator(rule: _Rule) -> Callable[[_App], _App]:
+    redirect_url = rule.redirect_url
     # Checked like a `next`, so that a mistake here cannot redirect to another site.
     if redirect_url is not None and not (
         isinstance(redirect_url, str) and redirect_url and safe_next(redirect_url, "")
@@ -136,7 +166,7 @@ def _decorator(permission: str | None, redirect_url: str | None) -> Callable[[_A
         if not callable(app):
             raise TypeError(f"a guard needs a WSGI callable; {app!r} is not callable")
 
-        check = functools.partial(_refusal, app, permission, redirect_url)
+        check = functools.partial(_refusal, app, rule)
         if isinstance(app, type) and any("__call__" in vars(each) for each in app.__mro__):
             # The instances are the WSGI callables, so the guard goes around `__call__`.
             setattr(app, "__call__", _Guarded(app.__call__, check))  # noqa: B010 - to mypy a method
@@ -146,9 +176,7 @@ def _decorator(permission: str | None, redirect_url: str | None) -> Callable[[_A
     return decorate
 
 
-def _refusal(
-    app: object, permission: str | None, redirect_url: str | None, environ: WSGIEnvironment
-) -> Response | None:
+def _refusal(app: object, rule: _Rule, environ: WSGIEnvironment) -> Response | None:
     """Return the response that refuses a request, or None if the request is allowed."""
     try:
         user = environ["wsgiauth.user"]
@@ -158,22 +186,33 @@ def _refusal(
             " wrap the whole application, as in `application = AuthMiddleware(app)`."
         ) from None
     if user is None:
-        return ask_to_log_in(environ, redirect_url)
-    if permission is None:
+        return ask_to_identify(environ, rule.redirect_url)
+    if not rule.needs_database:
         return None
     try:
-        is_allowed = user.has_permission(permission)
+        return _refusal_by_database(rule, user, environ)
     except DATABASE_ERRORS as error:
-        storage.report_failure(error)
-        return unavailable(environ)
+        return unavailable(environ, error)
     finally:
         storage.release_connection(storage.current())
-    if is_allowed:
-        return None
-    events.emit("refused", user_id=user.id, reason=f"lacks {permission}")
-    return failure(
-        environ,
-        HTTPStatus.FORBIDDEN,
-        "forbidden",
-        "Your account does not have the permission that this page requires.",
-    )
+
+
+def _refusal_by_database(rule: _Rule, user: User, environ: WSGIEnvironment) -> Response | None:
+    if rule.permission is not None and not user.has_permission(rule.permission):
+        events.emit("refused", user_id=user.id, reason=f"lacks {rule.permission}")
+        if environ["wsgiauth.key"] is not None:
+            return refuse_key(environ, "The API key does not have the permission that this needs.")
+        return failure(
+            environ,
+            HTTPStatus.FORBIDDEN,
+            "forbidden",
+            "Your account does not have the permission that this page requires.",
+        )
+    site: Site = environ["wsgiauth.site"]
+    session_id = environ["wsgiauth.session"]
+    if rule.second_factor and not (session_id and has_second_factor(methods_of(session_id))):
+        return step_up(environ, site, second_factor_missing(user, site))
+    if rule.fresh and not site.freshness.is_fresh(session_id):
+        confirm_url = f"{site.pages.mount}/confirm"
+        return ask_to_confirm(environ, confirm_url, site.freshness.max_age)
+    return None

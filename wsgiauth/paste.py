@@ -7,8 +7,8 @@ from wsgiref.types import WSGIApplication
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.middleware import AuthMiddleware
-from wsgiauth.setting_values import parse_bool
 from wsgiauth.settings import Settings
+from wsgiauth.settings.kinds import parse_bool, wrong_setting
 
 
 def filter_app_factory(
@@ -22,14 +22,26 @@ def filter_app_factory(
     Args:
         app: The application behind the filter.
         global_config: The ini file's `[DEFAULT]` section; not used.
-        settings: `Settings` by their names, `mount`, and `challenge` (`on` or `off`).
+        settings: `Settings` by their names, `mount`, `challenge` (`on` or `off`), `public` (paths
+            with white space between them) and `require`.
 
     Raises:
         ConfigurationError: See `AuthMiddleware`. Also raised for an unknown option.
     """
     mount = settings.pop("mount", "/auth")
-    challenge = parse_bool("challenge", settings.pop("challenge", "off"))
+    challenge = parse_bool(settings.pop("challenge", "off"))
+    if not isinstance(challenge, bool):
+        raise wrong_setting("challenge", "on or off")
+    public = settings.pop("public", None)
+    require = settings.pop("require", None)
     unknown = settings.keys() - {each.name for each in fields(Settings)}
     if unknown:
         raise ConfigurationError(f"{', '.join(sorted(unknown))}: there is no such setting.")
-    return AuthMiddleware(app, {**os.environ, **settings}, mount=mount, challenge=challenge)
+    return AuthMiddleware(
+        app,
+        {**os.environ, **settings},
+        mount=mount,
+        challenge=challenge,
+        public=None if public is None else public.split(),
+        require=require,
+    )

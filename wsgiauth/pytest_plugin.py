@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from wsgiauth import AuthMiddleware, Settings, User, testing
+from wsgiauth import AuthMiddleware, Group, Settings, User, testing
 
 
 @pytest.fixture
@@ -35,12 +35,43 @@ def wsgiauth_user(wsgiauth_app: AuthMiddleware) -> Callable[..., User]:
 
 
 @pytest.fixture
+def wsgiauth_group(wsgiauth_app: AuthMiddleware) -> Callable[..., Group]:
+    """Return `wsgiauth.testing.make_group` for this application."""
+    return partial(testing.make_group, wsgiauth_app)
+
+
+@pytest.fixture
 def wsgiauth_bearer(wsgiauth_app: AuthMiddleware) -> Callable[..., dict[str, str]]:
     """Return `wsgiauth.testing.bearer` for this application."""
     return partial(testing.bearer, wsgiauth_app)
 
 
 @pytest.fixture
+def wsgiauth_api_key(wsgiauth_app: AuthMiddleware) -> Callable[..., dict[str, str]]:
+    """Return `wsgiauth.testing.api_key` for this application."""
+    return partial(testing.api_key, wsgiauth_app)
+
+
+@pytest.fixture
+def wsgiauth_authenticator(wsgiauth_app: AuthMiddleware) -> Callable[..., testing.Authenticator]:
+    """Return `wsgiauth.testing.add_authenticator` for this application."""
+    return partial(testing.add_authenticator, wsgiauth_app)
+
+
+@pytest.fixture
+def wsgiauth_recovery_codes(wsgiauth_app: AuthMiddleware) -> Callable[..., list[str]]:
+    """Return `wsgiauth.testing.recovery_codes` for this application."""
+    return partial(testing.recovery_codes, wsgiauth_app)
+
+
+@pytest.fixture
 def wsgiauth_client(wsgiauth_app: AuthMiddleware) -> Callable[..., Any]:
     """Return `wsgiauth.testing.logged_in` for this application."""
     return partial(testing.logged_in, wsgiauth_app)
+
+
+@pytest.fixture
+def wsgiauth_mailbox(wsgiauth_app: AuthMiddleware) -> Callable[[], testing.Mails]:
+    """Return `wsgiauth.testing.mailbox` for this application, which sends no mail from now on."""
+    testing.mailbox(wsgiauth_app)
+    return partial(testing.mailbox, wsgiauth_app)

@@ -1,20 +1,21 @@
 """Creating, changing and finding accounts."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from tests.conftest import insert_users
+from tests.support.logins import insert_session, valid_session_ids
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import Settings, verify_password
 from wsgiauth.accounts import (
-    PAGE,
     change_password,
     create_user,
     delete_user,
     find_user,
     update_user,
-    user_pages,
 )
-from wsgiauth.accounts.models import Session, User
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.models import Session
 from wsgiauth.exceptions import LastSuperuserError, TakenError, ValidationError
 
 pytestmark = pytest.mark.every_database
@@ -77,6 +78,7 @@ def test_all_broken_rules_are_told_at_once():
     assert set(refused.value.errors) == {"username", "email", "password"}
 
 
+@pytest.mark.sqlite_alone
 @pytest.mark.promise(7)
 @BAD_PASSWORDS
 def test_a_password_against_the_rules_makes_no_account(database, settings, password):
@@ -129,9 +131,9 @@ def test_a_new_password_replaces_the_old_one(ada, settings):
 
 @pytest.mark.promise(5)
 def test_a_new_password_ends_all_sessions(ada, settings):
-    Session.insert(id="hers", user=ada.id, expires_at=2**40).execute()
+    insert_session(ada, "hers")
     change_password(ada, NEW_PASSWORD, settings=settings)
-    assert Session.select().count() == 0
+    assert valid_session_ids() == set()
 
 
 @pytest.mark.promise(7)
@@ -275,8 +277,16 @@ def test_what_is_stored_decides_who_is_a_superuser(root, ada):
         update_user(stale, is_active=False)
 
 
+def test_an_address_and_its_proof_are_stored_together(ada):
+    proven_at = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
+    update_user(ada, email="b@example.org", email_verified_at=proven_at)
+    assert (read(ada).email, read(ada).email_verified_at) == ("b@example.org", proven_at)
+    update_user(ada, email="c@example.org")
+    assert read(ada).email_verified_at is None
+
+
 def test_a_deleted_user_takes_sessions_along(ada, grace):
-    Session.insert(id="hers", user=ada.id, expires_at=2**40).execute()
+    insert_session(ada, "hers")
     delete_user(ada)
     assert (Session.select().count(), list(User.objects.all())) == (0, [grace])
 
@@ -286,69 +296,3 @@ def test_a_user_who_is_gone_is_not_changed(ada, change):
     delete_user(read(ada))
     with pytest.raises(User.DoesNotExist):
         change(ada)
-
-
-# Listing
-
-
-def listed(*arguments, **options):
-    return [user.username for page in user_pages(*arguments, **options) for user, _ in page]
-
-
-def test_users_come_with_their_permissions_the_oldest_account_first(ada, grace):
-    ada.grant("b.b", "a.a")
-    assert list(user_pages()) == [[(ada, ["a.a", "b.b"]), (grace, [])]]
-
-
-def test_without_users_there_is_no_page(database):
-    assert list(user_pages()) == []
-
-
-def test_every_page_is_read_once(database):
-    insert_users(2 * PAGE + 1)
-    assert [len(page) for page in user_pages()] == [PAGE, PAGE, 1]
-    assert listed() == [f"User{index}" for index in range(2 * PAGE + 1)]
-
-
-def test_a_page_takes_two_queries(database, queries):
-    insert_users(PAGE + 1)
-    pages = user_pages()
-    assert len(queries(lambda: next(pages))) == 2
-
-
-@pytest.mark.parametrize(
-    ("limit", "sizes"),
-    [(1, [1]), (PAGE, [PAGE]), (PAGE + 1, [PAGE, 1]), (PAGE + 3, [PAGE, 2])],
-    ids=["one", "a page", "a page and one", "more than there are"],
-)
-def test_users_can_be_limited(database, limit, sizes):
-    insert_users(PAGE + 2)
-    assert [len(page) for page in user_pages(limit=limit)] == sizes
-
-
-@pytest.mark.promise(10)
-@pytest.mark.parametrize(
-    ("prefix", "expected"),
-    [
-        pytest.param("a", ["Ada", "a_b", "a%b", "a\\b"], id="one letter"),
-        pytest.param("\uff21D", ["Ada"], id="another spelling"),
-        pytest.param("GRACE@", ["Grace"], id="e-mail"),
-        pytest.param("da", [], id="not the beginning"),
-        pytest.param("a_", ["a_b"], id="underscore"),
-        pytest.param("a%", ["a%b"], id="per cent"),
-        pytest.param("a\\", ["a\\b"], id="backslash"),
-        pytest.param("é", ["Élan"], id="accent"),
-        pytest.param("e", [], id="no accent"),
-        pytest.param("'", [], id="quote"),
-        pytest.param("a b", [], id="space"),
-        pytest.param("a\0", [], id="NUL"),
-        pytest.param("a\udcff", [], id="byte that is not UTF-8"),
-        pytest.param("a" * 255, [], id="longer than any name"),
-    ],
-)
-def test_users_can_be_chosen_by_the_beginning_of_either_name(
-    ada, grace, settings, prefix, expected
-):
-    for number, username in enumerate(("a_b", "a%b", "a\\b", "Élan")):
-        create_user(username, f"{number}@example.org", PASSWORD, settings=settings)
-    assert listed(prefix) == expected

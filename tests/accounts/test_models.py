@@ -7,12 +7,35 @@ import peewee
 import pytest
 from playhouse.shortcuts import model_to_dict
 
+from tests.support.logins import insert_session, valid_session_ids
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import hash_password
-from wsgiauth.accounts.models import Permission, Session, User
+from wsgiauth.accounts import update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.rights import Permission
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.models import Session
 from wsgiauth.exceptions import TakenError, ValidationError
+from wsgiauth.storage.columns import utc_now
 
 pytestmark = pytest.mark.every_database
+
+CHANGES = pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda user, field, value: save(user, **{field: value}), id="saved"),
+        pytest.param(
+            lambda user, field, value: (
+                User.update({field: value}).where(User.id == user.id).execute()
+            ),
+            id="by a query",
+        ),
+        pytest.param(
+            lambda user, field, value: User.set_by_id(user.id, {getattr(User, field): value}),
+            id="by a query with the column",
+        ),
+    ],
+)
 
 HASH = hash_password(PASSWORD, rounds=4)
 ANOTHER_HASH = hash_password("four other words", rounds=4)
@@ -34,17 +57,15 @@ def create(username=USERNAME, email=EMAIL, hashed_password=HASH, **flags):
     )
 
 
+def save(user, **changes):
+    for field, value in changes.items():
+        setattr(user, field, value)
+    user.save()
+
+
 def read(user):
     """Return another copy of a user."""
     return User.objects.get(id=user.id)
-
-
-def log_in(user, session_id):
-    Session.insert(id=session_id, user=user.id, expires_at=2**40).execute()
-
-
-def session_ids():
-    return {session.id for session in Session.select()}
 
 
 # User.objects
@@ -120,6 +141,7 @@ def test_the_hash_is_not_in_the_repr(ada):
 # Names
 
 
+@pytest.mark.sqlite_alone
 @pytest.mark.promise(10)
 @pytest.mark.parametrize(
     ("field", "name"),
@@ -317,6 +339,7 @@ def test_a_constraint_that_is_not_about_names_is_not_hidden(ada):
         ada.save()
 
 
+@pytest.mark.sqlite_alone
 @pytest.mark.parametrize(
     "value",
     [
@@ -351,36 +374,90 @@ def test_hashes_of_other_bcrypt_tools_are_stored(database, version):
     [("hashed_password", ANOTHER_HASH), ("hashed_password", HASH), ("is_active", False)],
     ids=["another password", "the same password anew", "deactivated"],
 )
-def test_saving_ends_the_sessions(ada, grace, field, value):
-    log_in(ada, "hers")
-    log_in(grace, "another's")
-    setattr(ada, field, value)
-    ada.save()
-    assert session_ids() == {"another's"}
+@CHANGES
+def test_a_change_ends_the_sessions_and_keeps_those_of_others(ada, grace, change, field, value):
+    insert_session(ada, "hers")
+    insert_session(grace, "another's")
+    change(ada, field, value)
+    assert valid_session_ids() == {"another's"}
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("username", "Countess"), ("email", "countess@example.org"), ("is_superuser", True)],
+    [
+        ("username", "Countess"),
+        ("email", "countess@example.org"),
+        ("is_superuser", True),
+        ("is_active", True),
+    ],
 )
-def test_saving_anything_else_ends_no_session(ada, field, value):
-    log_in(ada, "hers")
-    setattr(ada, field, value)
-    ada.save()
-    assert session_ids() == {"hers"}
+@CHANGES
+def test_any_other_change_ends_no_session(ada, change, field, value):
+    insert_session(ada, "hers")
+    change(ada, field, value)
+    assert valid_session_ids() == {"hers"}
 
 
 def test_a_change_that_is_refused_ends_no_session(ada, grace):
-    log_in(ada, "hers")
+    insert_session(ada, "hers")
     ada.is_active, ada.username = False, "grace"
     with pytest.raises(TakenError):
         ada.save()
-    assert session_ids() == {"hers"}
+    assert valid_session_ids() == {"hers"}
+
+
+@pytest.mark.promise(5)
+@CHANGES
+def test_a_user_who_is_active_again_has_none_of_the_old_sessions(ada, change):
+    insert_session(ada, "hers")
+    change(ada, "is_active", False)
+    change(ada, "is_active", True)
+    assert valid_session_ids() == set()
+
+
+@pytest.mark.promise(5)
+def test_saving_reads_the_new_stamp_and_ends_sessions_of_stale_copies(ada):
+    copies = [read(ada), read(ada)]
+    for copy in copies:
+        copy.hashed_password = ANOTHER_HASH
+        copy.save()
+    insert_session(copies[0], "between the changes")
+    insert_session(copies[1], "after both")
+    assert [copy.security_stamp for copy in copies] == [1, 2]
+    assert valid_session_ids() == {"after both"}
+
+
+@pytest.mark.promise(5)
+def test_no_object_can_set_the_stamp_back(ada):
+    ada.hashed_password = ANOTHER_HASH
+    ada.save()
+    ada.security_stamp, ada.is_staff = 0, True
+    ada.save()
+    assert (read(ada).security_stamp, read(ada).is_staff) == (1, True)
+    ada.security_stamp, ada.is_staff = 0, False
+    ada.save(only=[User.security_stamp, User.is_staff])
+    assert (read(ada).security_stamp, read(ada).is_staff) == (1, False)
+
+
+@pytest.mark.promise(5)
+def test_objects_saved_in_bulk_end_their_sessions(ada, grace):
+    insert_session(ada, "hers")
+    insert_session(grace, "another's")
+    ada.hashed_password = ANOTHER_HASH
+    User.bulk_update([ada], [User.hashed_password])
+    assert valid_session_ids() == {"another's"}
+
+
+@pytest.mark.promise(8)
+def test_an_update_that_keeps_the_stamp_ends_no_session(ada):
+    insert_session(ada, "hers")
+    User.update(hashed_password=ANOTHER_HASH, security_stamp=User.security_stamp).execute()
+    assert valid_session_ids() == {"hers"}
 
 
 @pytest.mark.promise(5)
 def test_deleting_a_user_deletes_what_belongs_to_them(ada):
-    log_in(ada, "hers")
+    insert_session(ada, "hers")
     ada.grant("reports.publish")
     ada.delete_instance()
     assert (Session.select().count(), Permission.select().count()) == (0, 0)
@@ -506,3 +583,65 @@ def test_a_name_that_is_saved_alone_takes_its_key_along(ada):
     ada.save(only=[User.username])
     stored = read(ada)
     assert (stored.username, stored.username_key, stored.email) == ("Grace", "grace", EMAIL)
+
+
+@pytest.mark.promise(5)
+def test_saving_all_fields_of_a_stale_object_revives_no_login(database, ada, tokens):
+    stale = User.get_by_id(ada.id)
+    login = sessions.start(stale, tokens)
+    for is_active in (False, True):
+        update_user(User.get_by_id(ada.id), is_active=is_active)
+    stale.email = "new@example.org"
+    stale.save(only=User._meta.sorted_fields)
+    assert User.get_by_id(ada.id).email == "new@example.org"
+    assert sessions.find(login.token, tokens) is None
+
+
+@pytest.mark.promise(5)
+def test_saving_the_stamp_beside_a_new_password_ends_logins_all_the_same(ada, tokens):
+    user = User.get_by_id(ada.id)
+    login = sessions.start(user, tokens)
+    user.hashed_password = hash_password("another unrelated phrase", rounds=4)
+    user.save(only=[User.hashed_password, User.security_stamp])
+    assert sessions.find(login.token, tokens) is None
+
+
+def test_saving_only_fields_that_have_not_changed_writes_nothing(ada, queries):
+    unchanged = User.get_by_id(ada.id)
+    assert queries(lambda: unchanged.save(only=[User.email])) == []
+
+
+def test_a_stamp_cannot_be_set(ada):
+    with pytest.raises(ValueError, match="security_stamp"):
+        User.update(security_stamp=0)
+
+
+# The proof of the address
+
+
+@pytest.mark.parametrize("is_bulk", [False, True], ids=["save", "update"])
+def test_another_address_is_not_verified(ada, is_bulk):
+    ada.email_verified_at = utc_now()
+    ada.save()
+    assert User.get_by_id(ada.id).email_verified_at == ada.email_verified_at
+    if is_bulk:
+        User.update(email="b@example.org", email_key="b@example.org").execute()
+    else:
+        ada.email = "b@example.org"
+        ada.save()
+        assert ada.email_verified_at is None
+    assert User.get_by_id(ada.id).email_verified_at is None
+
+
+def test_an_address_can_be_changed_together_with_its_proof(ada):
+    ada.email, ada.email_verified_at = "b@example.org", utc_now()
+    ada.save()
+    assert User.get_by_id(ada.id).email_verified_at == ada.email_verified_at
+
+
+def test_another_name_keeps_the_proof_of_the_address(ada):
+    ada.email_verified_at = utc_now()
+    ada.save()
+    ada.username = "Other"
+    ada.save()
+    assert User.get_by_id(ada.id).email_verified_at is not None

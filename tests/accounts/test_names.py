@@ -121,6 +121,7 @@ def test_an_email_address_has_something_on_both_sides_of_one_at_sign(email):
 @pytest.mark.parametrize(
     "email",
     [
+        "=?utf-8?q?a=0aBcc=3a_eve?=@example.org",  # RFC 2047
         pytest.param("ada", id="no at sign"),
         pytest.param("@example.org", id="nobody"),
         pytest.param("ada@", id="no host"),

@@ -171,7 +171,7 @@ def test_a_failed_login_replaces_no_hash(ada):
 @every_database
 @pytest.mark.promise(8)
 def test_replacing_the_hash_ends_no_session(ada, tokens):
-    token = sessions.start(ada, tokens)
+    token = sessions.start(ada, tokens).token
     authenticate(USERNAME, PASSWORD, rounds=5)
     assert sessions.find(token, tokens)[0] == ada
 
@@ -180,7 +180,7 @@ def test_replacing_the_hash_ends_no_session(ada, tokens):
 @pytest.mark.promise(8)
 def test_a_user_whose_hash_was_replaced_is_logged_in(ada, tokens):
     user = authenticate(USERNAME, PASSWORD, rounds=5)
-    assert sessions.find(sessions.start(user, tokens), tokens)[0] == ada
+    assert sessions.find(sessions.start(user, tokens).token, tokens)[0] == ada
 
 
 @every_database
@@ -207,6 +207,11 @@ def deactivate(user, settings):
     user.save()
 
 
+def activate(user):
+    user.is_active = True
+    user.save()
+
+
 @every_database
 @pytest.mark.promise(5)
 @pytest.mark.parametrize("rounds", [ROUNDS, 5], ids=["hash kept", "hash replaced"])
@@ -218,6 +223,10 @@ def deactivate(user, settings):
             id="password changed",
         ),
         pytest.param(deactivate, id="deactivated"),
+        pytest.param(
+            lambda user, settings: (deactivate(user, settings), activate(user)),
+            id="deactivated and activated again",
+        ),
         pytest.param(lambda user, settings: user.delete_instance(), id="deleted"),
     ],
 )

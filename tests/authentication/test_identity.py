@@ -253,7 +253,7 @@ def test_the_cookie_is_set_and_dropped_with_the_same_attributes(
     request = {"headers": SAME_ORIGIN, "extra_environ": environ}
     set_name, value, set_attributes = cookie_of(client.post("/auth/login", CREDENTIALS, **request))
     dropped = cookie_of(client.post("/auth/logout", **request))
-    assert (set_name, set_attributes) == (name, sorted([*attributes, "Max-Age=3600"]))
+    assert (set_name, set_attributes) == (name, sorted(attributes))
     assert value.count(".") == 2
     assert dropped == (name, "", sorted([*attributes, "Max-Age=0"]))
 
@@ -307,7 +307,7 @@ def test_two_sites_on_one_host_keep_their_logins_apart(two_sites):
 
     def ask(url, path, fields=None):
         body = None if fields is None else urlencode(fields).encode()
-        with browser.open(Request(url + path, body, SAME_ORIGIN), timeout=10) as answer:
+        with browser.open(Request(url + path, body, SAME_ORIGIN), timeout=60) as answer:
             return answer.read()
 
     def users():

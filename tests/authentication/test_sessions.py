@@ -2,12 +2,15 @@
 
 import re
 
+import peewee
 import pytest
 
+from tests.support.logins import insert_session
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth.accounts import change_password, create_user
-from wsgiauth.accounts.models import Session, User
+from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
+from wsgiauth.authentication.models import Session, live
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.storage.purge import SOME, purge_expired
 
@@ -44,8 +47,8 @@ def grace(database, settings):
 
 def log_in(user, *expirations):
     """Begin logins that end at these seconds."""
-    rows = [{"id": f"{user.id}-{at}", "user": user.id, "expires_at": at} for at in expirations]
-    Session.insert_many(rows).execute()
+    for at in expirations:
+        insert_session(user, f"{user.id}-{at}", at)
 
 
 def expirations():
@@ -56,7 +59,7 @@ def expirations():
 
 
 def test_a_login_is_found_by_its_token(ada, tokens):
-    token = sessions.start(ada, tokens)
+    token = sessions.start(ada, tokens).token
     found, session_id = sessions.find(token, tokens)
     assert (found, session_id) == (ada, tokens.verify(token).session_id)
     assert found.created_at == ada.created_at
@@ -64,24 +67,39 @@ def test_a_login_is_found_by_its_token(ada, tokens):
 
 
 def test_every_login_has_its_own_id(ada, tokens):
-    first, second = sessions.start(ada, tokens), sessions.start(ada, tokens)
+    first, second = sessions.start(ada, tokens).token, sessions.start(ada, tokens).token
     assert sessions.find(first, tokens)[1] != sessions.find(second, tokens)[1]
 
 
 def test_finding_costs_one_query(ada, tokens, queries):
-    token = sessions.start(ada, tokens)
+    token = sessions.start(ada, tokens).token
     sqls = queries(lambda: sessions.find(token, tokens))
     assert [sql.partition(" ")[0] for sql in sqls] == ["SELECT"]
 
 
+@pytest.mark.sqlite_alone
 @pytest.mark.parametrize("token", ["", "garbage", "a.b.c"])
 def test_what_is_no_token_costs_no_query(ada, tokens, queries, token):
     assert queries(lambda: sessions.find(token, tokens)) == []
     assert sessions.find(token, tokens) is None
 
 
+def test_a_login_is_found_with_the_methods_of_its_user(ada, tokens, queries):
+    login = sessions.start(ada, tokens, methods="pwd otp")
+    found = []
+    sqls = queries(lambda: found.append(sessions.find_with_methods(login.token, tokens)))
+    assert found == [(ada, login.session_id, "pwd otp")]
+    assert found[0][0].__data__ == sessions.find(login.token, tokens)[0].__data__
+    assert [sql.partition(" ")[0] for sql in sqls] == ["SELECT"]
+
+
+def test_what_finds_nobody_finds_no_methods(ada, tokens):
+    for token in ("garbage", tokens.issue(ada.id, "invented", START + LIFETIME)):
+        assert sessions.find_with_methods(token, tokens) is None
+
+
 def test_who_is_found_is_as_peewee_would_have_read_them(ada, tokens):
-    user, _ = sessions.find(sessions.start(ada, tokens), tokens)
+    user, _ = sessions.find(sessions.start(ada, tokens).token, tokens)
     read = User.get_by_id(ada.id)
     assert user == read
     unread = {"username_key", "email_key"}
@@ -101,7 +119,7 @@ def test_a_signed_token_for_another_users_login_finds_nobody(ada, grace, tokens)
 
 
 def test_rights_are_those_of_this_moment(ada, tokens):
-    token = sessions.start(ada, tokens)
+    token = sessions.start(ada, tokens).token
     User.update(is_superuser=True).execute()
     assert sessions.find(token, tokens)[0].is_superuser is True
     User.update(is_superuser=False).execute()
@@ -113,32 +131,32 @@ def test_rights_are_those_of_this_moment(ada, tokens):
 
 @pytest.mark.parametrize(("age", "stands"), [(LIFETIME - 1, True), (LIFETIME, False)])
 def test_a_login_ends_with_its_lifetime(ada, tokens, clock, age, stands):
-    token = sessions.start(ada, tokens)
+    token = sessions.start(ada, tokens).token
     clock.now += age
     assert (sessions.find(token, tokens) is not None) is stands
 
 
 def test_a_login_ends_with_its_row_even_if_the_token_lasts(ada, tokens):
-    token = sessions.start(ada, tokens)
+    token = sessions.start(ada, tokens).token
     Session.update(expires_at=START).execute()
     assert sessions.find(token, tokens) is None
 
 
 def test_a_login_that_is_ended_is_not_found(ada, tokens):
-    ended, other = sessions.start(ada, tokens), sessions.start(ada, tokens)
+    ended, other = sessions.start(ada, tokens).token, sessions.start(ada, tokens).token
     sessions.end(tokens.verify(ended).session_id, ada)
     assert sessions.find(ended, tokens) is None
     assert sessions.find(other, tokens) is not None
 
 
 def test_a_login_is_ended_by_its_user_alone(ada, grace, tokens):
-    session_id = tokens.verify(sessions.start(ada, tokens)).session_id
+    session_id = tokens.verify(sessions.start(ada, tokens).token).session_id
     sessions.end(session_id, grace)
     assert len(expirations()) == 1
 
 
 def test_a_login_can_be_ended_twice(ada, tokens):
-    session_id = tokens.verify(sessions.start(ada, tokens)).session_id
+    session_id = tokens.verify(sessions.start(ada, tokens).token).session_id
     sessions.end(session_id, ada)
     sessions.end(session_id, ada)
     assert expirations() == []
@@ -152,10 +170,14 @@ def test_all_logins_of_one_user_can_be_ended(ada, grace):
     assert expirations() == [START + 3]
 
 
-def test_deactivation_without_saving_a_user_ends_logins_too(ada, tokens):
-    token = sessions.start(ada, tokens)
-    User.update(is_active=False).execute()
+@pytest.mark.parametrize(
+    "change", ["is_active = false", "security_stamp = security_stamp + 1", "security_stamp = -1"]
+)
+def test_a_change_by_sql_ends_logins_too(ada, tokens, database, change):
+    token = sessions.start(ada, tokens).token
+    database.execute_sql(f"UPDATE wsgiauth_user SET {change}")  # noqa: S608 - written above
     assert sessions.find(token, tokens) is None
+    assert sessions.start(ada, tokens) is None
 
 
 CHANGES = pytest.mark.parametrize(
@@ -165,20 +187,24 @@ CHANGES = pytest.mark.parametrize(
             lambda user, settings: change_password(user, "four other words", settings=settings),
             id="password changed",
         ),
-        pytest.param(lambda user, settings: deactivate(user), id="deactivated"),
+        pytest.param(lambda user, settings: set_active(user, False), id="deactivated"),
+        pytest.param(
+            lambda user, settings: (set_active(user, False), set_active(user, True)),
+            id="deactivated and activated again",
+        ),
         pytest.param(lambda user, settings: user.delete_instance(), id="deleted"),
     ],
 )
 
 
-def deactivate(user):
-    user.is_active = False
+def set_active(user, is_active):
+    user.is_active = is_active
     user.save()
 
 
 @CHANGES
 def test_a_change_ends_the_logins_before_it(ada, settings, tokens, change):
-    token = sessions.start(ada, tokens)
+    token = sessions.start(ada, tokens).token
     change(ada, settings)
     assert sessions.find(token, tokens) is None
 
@@ -195,7 +221,7 @@ def test_a_user_who_changed_in_another_way_is_logged_in(ada, tokens):
     before = User.objects.get(id=ada.id)
     ada.email = "countess@example.org"
     ada.save()
-    assert sessions.find(sessions.start(before, tokens), tokens)[0].email == ada.email
+    assert sessions.find(sessions.start(before, tokens).token, tokens)[0].email == ada.email
 
 
 # Live and expired
@@ -204,7 +230,24 @@ def test_a_user_who_changed_in_another_way_is_logged_in(ada, tokens):
 def test_live_logins_are_those_that_have_not_expired(ada, grace):
     log_in(ada, START + 2, START, START + 1)
     log_in(grace, START + 3)
-    assert [each.expires_at for each in sessions.live(ada, START)] == [START + 1, START + 2]
+    assert {each.expires_at for each in live(ada, START)} == {START + 1, START + 2}
+
+
+def test_sessions_that_a_change_has_ended_are_not_live_and_not_counted(ada, grace, settings):
+    log_in(ada, START + 1)
+    log_in(grace, START + 2)
+    change_password(ada, "four other words", settings=settings)
+    log_in(ada, START + 3)
+    assert [each.expires_at for each in live(ada, START)] == [START + 3]
+    assert sessions.end_all(ada) == 1
+    assert sessions.end_everyone() == 1
+    assert expirations() == []
+
+
+def test_an_inactive_user_has_no_live_sessions(ada, database):
+    log_in(ada, START + 1)
+    database.execute_sql("UPDATE wsgiauth_user SET is_active = false")
+    assert list(live(ada, START)) == []
 
 
 def test_purging_deletes_what_has_expired_and_counts_it(ada):
@@ -231,3 +274,28 @@ def test_a_login_clears_away_some_that_have_expired(ada, tokens):
     log_in(ada, *range(START - SOME - 1, START))
     sessions.start(ada, tokens)
     assert expirations() == [START - 1, START + LIFETIME]
+
+
+@pytest.mark.promise(31)
+def test_to_end_all_others_spares_a_login_that_began_after_a_new_password(ada, tokens, settings):
+    stale = User.get_by_id(ada.id)
+    change_password(ada, "another unrelated phrase", settings=settings)
+    login = sessions.start(User.get_by_id(ada.id), tokens)
+    assert sessions.end_all(stale, except_id="another") == 0
+    assert sessions.find(login.token, tokens) is not None
+
+
+@pytest.mark.promise(30)
+def test_a_login_does_not_show_its_token(ada, tokens):
+    login = sessions.start(ada, tokens)
+    assert login.token not in repr(login)
+    assert login.session_id not in repr(login)
+
+
+def test_a_login_whose_row_refers_to_no_user_does_not_begin(ada, tokens, monkeypatch):
+    def refuse(*_arguments, **_fields):
+        raise peewee.IntegrityError  # as the foreign key does if the user was deleted just now
+
+    monkeypatch.setattr("wsgiauth.events.emit", refuse)
+    assert sessions.start(ada, tokens) is None
+    assert Session.select().count() == 0

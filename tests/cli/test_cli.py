@@ -9,19 +9,28 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 import tracemalloc
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Terminal
 from tests.conftest import insert_users
+from tests.support.settings import LONG_KEY
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import Settings, User, __version__, storage, verify_password
-from wsgiauth.accounts import PAGE, create_user
-from wsgiauth.authentication import sessions
+from wsgiauth.accounts import create_user
+from wsgiauth.accounts.listing import PAGE
+from wsgiauth.authentication import lifetimes, one_time, sessions
+from wsgiauth.authentication.clients import Client
+from wsgiauth.authentication.models import Session
+from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.cli import main
+from wsgiauth.events.models import RecordedEvent
 from wsgiauth.settings import PER_ADDRESS
 from wsgiauth.storage import schema
 from wsgiauth.throttling.throttle import Throttle
@@ -47,28 +56,6 @@ OTHER_VARIABLES = """
 """
 
 CREATE = ["--username", USERNAME, "--email", EMAIL, "--password-stdin"]
-
-
-@pytest.fixture
-def wsgiauth(monkeypatch, capsys, database, settings):
-    """Return a function that runs a command: its exit status, output and errors."""
-    monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
-    monkeypatch.setenv("BCRYPT_ROUNDS", "4")
-    monkeypatch.delenv("SECRET_KEY", raising=False)
-
-    def run(*argv, stdin=""):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        status = main(argv)
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
-def person(database, settings):
-    """Return a user to be managed."""
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
 
 
 def stored():
@@ -156,7 +143,7 @@ def test_changepassword_ends_all_sessions(wsgiauth, person, bearer, settings):
     status, output, _ = wsgiauth("changepassword", "ADA", "--password-stdin", stdin="other words")
     assert (status, output) == (0, "Changed the password of Ada and ended all sessions.\n")
     assert verify_password("other words", stored().hashed_password)
-    assert sessions.end_all(person) == 0
+    assert sessions.end_all(User.get_by_id(person.id)) == 0
 
 
 def test_deactivate_and_activate_can_be_repeated(wsgiauth, person, bearer):
@@ -165,7 +152,7 @@ def test_deactivate_and_activate_can_be_repeated(wsgiauth, person, bearer):
         status, output, _ = wsgiauth("deactivate", EMAIL)
         assert (status, output) == (0, "Ada can no longer log in; all sessions are ended.\n")
         assert not stored().is_active
-    assert sessions.end_all(person) == 0
+    assert sessions.end_all(User.get_by_id(person.id)) == 0
     for _ in range(2):
         assert wsgiauth("activate", EMAIL) == (0, "Ada can log in.\n", "")
         assert stored().is_active
@@ -232,12 +219,47 @@ def test_the_memory_for_users_does_not_grow_with_their_number(
 def test_sessions_lists_those_that_live(wsgiauth, person, settings):
     live = Tokens(settings)
     over = Tokens(settings, clock=lambda: 1_000_000_000)
-    session_id = live.verify(sessions.start(person, live)).session_id
+    client = Client("192.0.2.1", "curl/8.14")
+    session_id = sessions.start(person, live, client=client).session_id
     sessions.start(person, over)
     _, output, _ = wsgiauth("sessions", "ada")
     heading, row = output.splitlines()
-    assert heading.split() == ["session", "began", "ends"]
-    assert row.split()[0] == session_id
+    assert re.split("  +", heading) == [
+        "handle",
+        "began",
+        "last seen",
+        "ends unless used",
+        "ends at the latest",
+        "address",
+        "browser",
+        "proven by",
+    ]
+    assert (row.split()[0], row.split()[-3:]) == (
+        handle_of(session_id),
+        ["192.0.2.1", "curl", "pwd"],
+    )
+    assert session_id not in output
+
+
+def test_sessions_shows_when_a_login_was_last_seen_and_when_it_ends(wsgiauth, person, settings):
+    began = int(time.time()) - 60
+    tokens = Tokens(settings, clock=lambda: began)
+    sessions.start(person, tokens, lifetimes.of_browser(settings, remember=False))
+    Session.update(created_at=datetime.fromtimestamp(began, UTC)).execute()
+    _, output, _ = wsgiauth("sessions", "ada")
+    times = [0, settings.JWT_EXPIRY_MINUTES * 60, settings.SESSION_HOURS * 3600]
+    assert output.splitlines()[1].split()[2:5] == [
+        datetime.fromtimestamp(began + each, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for each in times
+    ]
+
+
+def test_sessions_are_printed_as_json(wsgiauth, person, settings):
+    first, second = (sessions.start(person, Tokens(settings)).session_id for _ in range(2))
+    listed = json.loads(wsgiauth("sessions", "ada", "--json")[1])
+    assert {each["handle"] for each in listed} == {handle_of(first), handle_of(second)}
+    assert listed[0].keys() >= {"created_at", "expires_at", "address", "browser", "methods"}
+    sessions.end_all(person)
+    assert json.loads(wsgiauth("sessions", "ada", "--json")[1]) == []
 
 
 def test_set_changes_what_is_given(wsgiauth, person):
@@ -279,21 +301,6 @@ def test_the_last_active_superuser_stays(wsgiauth, argv):
 def test_deleteuser_by_a_script_deletes(wsgiauth, person):
     assert wsgiauth("deleteuser", "ada", "--yes") == (0, "Deleted Ada.\n", "")
     assert User.objects.count() == 0
-
-
-class Terminal(io.StringIO):
-    """A terminal on which a person answers a question, perhaps after something else happens."""
-
-    def __init__(self, answer, before=lambda: None):
-        super().__init__(answer)
-        self.before = before
-
-    def isatty(self):
-        return True
-
-    def readline(self, *arguments):
-        self.before()
-        return super().readline(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -357,6 +364,21 @@ def test_logout_of_all_users_ends_all_sessions(wsgiauth, person, bearer, setting
     assert wsgiauth("logout", "--all") == (0, "Ended 0 sessions of all users.\n", "")
 
 
+def test_logout_ends_one_session_by_its_handle(wsgiauth, person, settings):
+    ended, other = (sessions.start(person, Tokens(settings)).session_id for _ in range(2))
+    handle = handle_of(ended)
+    command = ("logout", "ada", "--session", handle)
+    assert wsgiauth(*command) == (0, f"Ended session {handle} of Ada.\n", "")
+    assert wsgiauth(*command) == (1, "", f"wsgiauth: Ada has no session {handle}\n")
+    assert [each.id for each in person.sessions] == [other]
+
+
+def test_a_session_to_end_needs_its_user(wsgiauth, person, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        wsgiauth("logout", "--all", "--session", "0" * 16)
+    assert "--session needs a USER" in capsys.readouterr().err
+
+
 def test_logout_ends_all_sessions(wsgiauth, person, bearer):
     bearer(person)
     assert wsgiauth("logout", "ada") == (0, "Ended 1 session of Ada.\n", "")
@@ -364,13 +386,17 @@ def test_logout_ends_all_sessions(wsgiauth, person, bearer):
 
 
 def test_purge_counts_what_had_expired(wsgiauth, person, settings):
+    one_time.issue("reset", person, now=2**40, lifetime=1)
+    one_time.issue("reset", person, now=0, lifetime=1)
     for _ in range(2):
         sessions.start(person, Tokens(settings))
     sessions.start(person, Tokens(settings, clock=lambda: 1_000_000_000))
     Throttle(settings, clock=lambda: 1_000_000_000).login(USERNAME, ("127.0.0.1",)).begin()
+    RecordedEvent.update(time=0).where(RecordedEvent.name == "registration").execute()
     assert wsgiauth("purge") == (
         0,
-        "Deleted 1 expired session and 2 expired counts of attempts.\n",
+        "Deleted 1 expired session, 0 expired API keys, 1 expired link, 2 expired counts of"
+        " attempts and 1 event of the audit trail.\n",
         "",
     )
     assert sessions.end_all(person) == 2
@@ -389,9 +415,10 @@ def test_migrate_names_what_it_applied(wsgiauth, server_urls, request):
     try:
         status, _, errors = wsgiauth("users", "--database", url)
         assert (status, "python -m wsgiauth migrate" in errors) == (1, True)
+        migrations = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
         assert wsgiauth("migrate", "--database", url) == (
             0,
-            "Applied 0001_users_sessions_permissions, 0002_attempt_counts.\n",
+            f"Applied {', '.join(migrations)}.\n",
             "",
         )
     finally:
@@ -422,6 +449,25 @@ def test_check_accepts_what_the_server_would(wsgiauth, monkeypatch, person):
     storage.discard_connection(storage.current())
 
 
+@pytest.mark.parametrize(
+    ("changes", "hours"),
+    [
+        ({}, 720),
+        ({"REMEMBER_DAYS": "0"}, 12),
+        ({"REMEMBER_DAYS": "0", "JWT_EXPIRY_MINUTES": "721"}, 13),
+        ({"REMEMBER_DAYS": "1", "SESSION_HOURS": "48"}, 48),
+    ],
+)
+def test_check_says_how_long_a_former_key_is_needed(wsgiauth, monkeypatch, changes, hours):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    assert "SECRET_KEY_FALLBACKS" not in wsgiauth("check")[1]
+    monkeypatch.setenv("SECRET_KEY_FALLBACKS", LONG_KEY)
+    for name, value in changes.items():
+        monkeypatch.setenv(name, value)
+    _, output, _ = wsgiauth("check")
+    assert f"it has signed nothing for {hours} hours" in output
+
+
 def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
     monkeypatch.setenv("JWT_EXPIRY_MINUTES", "500000")
@@ -435,8 +481,8 @@ def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
     for risk, beginning in zip(
         risks,
         (
-            "warning: BCRYPT_ROUNDS is 4",
             "warning: JWT_EXPIRY_MINUTES is 500000",
+            "warning: BCRYPT_ROUNDS is 4",
             f"warning: {database.database} can be opened by other users (mode 0644)",
             "note: COOKIE_SECURE is auto",
             "note: Limits count clients by their address",
@@ -478,6 +524,12 @@ def test_check_names_a_variable_that_is_nearly_a_setting(wsgiauth, monkeypatch, 
     risk = f"warning: {variable} is not a setting and is ignored; the similar {setting} is not set."
     assert f"{risk}\n" in wsgiauth("check")[1]
     assert wsgiauth("check", "--strict")[0] == 1
+
+
+def test_check_lists_the_limits_that_count_addresses(wsgiauth, monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    *others, last = PER_ADDRESS
+    assert f"cannot, set {', '.join(others)} and {last} to 0.\n" in wsgiauth("check")[1]
 
 
 def test_check_says_nothing_of_other_variables(wsgiauth, monkeypatch):
@@ -557,7 +609,7 @@ def test_check_changes_nothing_in_a_new_file(wsgiauth, monkeypatch, tmp_path):
     file.touch(mode=0o600)
     status, output, _ = wsgiauth("check", "--database", f"sqlite:///{file}")
     assert status == 0
-    assert "note: Migrations to apply: 0001_users_sessions_permissions, " in output
+    assert "note: Migrations to apply: 0001_initial" in output
     assert file.read_bytes() == b""
 
 
@@ -641,6 +693,8 @@ def test_the_version_is_printed(capsys):
         ("createsuperusr", "; did you mean 'createsuperuser'?"),
         ("adduser", "; did you mean 'createuser'?"),
         ("delete", "; did you mean 'deleteuser'?"),
+        ("groupadd", "; did you mean 'creategroup'?"),
+        ("goups", "; did you mean 'groups'?"),
         ("dance", ""),
     ],
 )

@@ -31,7 +31,7 @@ def ask(url, headers=None, body=None, context=None):
     """Return the status of a request and what it answers."""
     request = urllib.request.Request(url, body, headers or {})
     try:
-        with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+        with urllib.request.urlopen(request, context=context, timeout=60) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:

@@ -1,33 +1,58 @@
 """docs/command-line.md: its commands print what it shows, and it lists every command."""
 
 import re
+import shlex
 import subprocess
 import sys
 
 import pytest
 
 from tests.docs.pages import PAGES, code, commands
-from tests.support.sites import PASSWORD
+from wsgiauth import storage
+from wsgiauth.cli import main
+from wsgiauth.testing import make_user
 
 COMMAND_LINE = PAGES["docs/command-line.md"]
 
 
 @pytest.fixture
-def two_users(run):
+def two_users(accounts):
     for name in ("ada", "grace"):
-        run(f"echo '{PASSWORD}' | wsgiauth createuser --username {name}"
-            f" --email {name}@example.org --password-stdin")  # fmt: skip
+        make_user(accounts.app, name)
 
 
-def test_the_commands_print_what_is_shown_and_only_check_needs_the_key(run, two_users, environ):
+@pytest.fixture
+def run_here(folder, environ, monkeypatch, capsys):
+    """Return a function that runs a command in this process, and returns what it prints."""
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.setenv("BCRYPT_ROUNDS", environ["BCRYPT_ROUNDS"])
+
+    def run_command(command):
+        program, *arguments = shlex.split(command.removeprefix("python -m "))
+        assert program == "wsgiauth"
+        status = main(arguments)
+        storage.discard_connection(storage.current())
+        printed, errors = capsys.readouterr()
+        assert status == 0, errors
+        return printed
+
+    return run_command
+
+
+def test_the_commands_print_what_is_shown_and_only_check_needs_the_key(
+    run, run_here, two_users, environ
+):
     key = environ.pop("SECRET_KEY")
-    (block,) = code(COMMAND_LINE, "console")
-    for command, output in commands(block):
-        if "check" in command:
+    blocks = code(COMMAND_LINE, "console")
+    for command, output in [each for block in blocks for each in commands(block)]:
+        if "check" in command or "--app" in command:
             with pytest.raises(AssertionError, match="SECRET_KEY must be set"):
                 run(command)
-            command = f"SECRET_KEY={key} {command}"
-        printed = run(command)
+            printed = run(f"SECRET_KEY={key} {command}")
+        else:
+            printed = run_here(command)
         assert not output or printed == output
 
 

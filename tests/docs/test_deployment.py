@@ -153,7 +153,7 @@ def test_two_processes_behind_nginx_are_one_site(serve, ada, folder):
             urllib.request.HTTPSHandler(context=context), urllib.request.HTTPCookieProcessor()
         )
         request = urllib.request.Request(f"{site}/auth/login", form, headers)
-        with opener.open(request, timeout=10) as answer:
+        with opener.open(request, timeout=60) as answer:
             assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
             assert answer.read().decode() == f"Hello, {USERNAME}!"
         (jar,) = [each.cookiejar for each in opener.handlers if hasattr(each, "cookiejar")]

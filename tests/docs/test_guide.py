@@ -9,19 +9,6 @@ from wsgiauth.events import LEVELS
 
 GUIDE = PAGES["docs/guide.md"]
 
-TEST_OF_REPORT = """
-from guards import report
-from wsgiauth import AuthMiddleware
-from wsgiauth.testing import bearer, make_settings
-from webtest import TestApp
-
-
-def test_report():
-    site = AuthMiddleware(report, make_settings())
-    TestApp(site).get("/", status=401)
-    assert TestApp(site).get("/", headers=bearer(site)).text == "for ada only"
-"""
-
 GUESSES = """
 from audited import application
 from webtest import TestApp
@@ -34,10 +21,33 @@ print(answer.status_int)
 """
 
 
+ASK_THE_REPORT = """
+from guards import application
+from webtest import TestApp
+from wsgiauth.testing import bearer
+
+TestApp(application).get("/", status=401)
+print(TestApp(application).get("/", headers=bearer(application)).text)
+"""
+
+
+ASK_EVERYWHERE = """
+from closed import application
+from webtest import TestApp
+from wsgiauth.testing import bearer
+
+client = TestApp(application)
+print(client.get("/").text, client.get("/static/logo.svg").text)
+for path in ("/minutes", "/static/../minutes", "/static/100%25.png", "/static", "/robots.txt/"):
+    client.get(path, status=401)
+print(client.get("/minutes", headers=bearer(application)).text)
+"""
+
+
 def test_every_program_is_run():
     assert set(re.findall(r"^```(\w+)\n", GUIDE, re.MULTILINE)) == {"console", "python"}
     names = [program.partition("\n")[0] for program in code(GUIDE, "python")]
-    assert names == ["# guards.py", "# people.py", "# audited.py"]
+    assert names == ["# guards.py", "# closed.py", "# people.py", "# editors.py", "# audited.py"]
 
 
 def test_a_program_logs_in_with_json(run, serve, administrator, first_program):
@@ -51,12 +61,22 @@ def test_a_program_logs_in_with_json(run, serve, administrator, first_program):
 
 
 def test_the_report_is_for_logged_in_users(run, folder):
-    (folder / "test_report.py").write_text(TEST_OF_REPORT, encoding="utf-8")
-    run("python -m pytest -p no:randomly -p no:cacheprovider test_report.py")
+    (folder / "ask.py").write_text(ASK_THE_REPORT, encoding="utf-8")
+    assert run("python ask.py") == "for ada only\n"
+
+
+def test_everything_that_is_not_public_needs_a_login(run, folder):
+    (folder / "ask.py").write_text(ASK_EVERYWHERE, encoding="utf-8")
+    assert run("python ask.py") == "Welcome For members\nFor members\n"
 
 
 def test_users_are_made_in_code(run, administrator):
     run("python people.py")  # beside the administrator made before
+
+
+def test_groups_are_made_in_code(run, administrator):
+    run("python people.py")
+    run("python editors.py")
 
 
 def test_events_are_logged_and_given_to_functions(run, folder):

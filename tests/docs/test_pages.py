@@ -9,13 +9,17 @@ import pytest
 from tests.docs.pages import PAGES, ROOT
 from wsgiauth import Settings
 
+PUBLIC = {"wsgiauth", "wsgiauth.exceptions", "wsgiauth.events", "wsgiauth.testing"}
+
 # Names that look like settings of ours, and are not.
 OTHERS = {
     "BCRYPT_HANDLE_LONG_PASSWORDS",
-    "BCRYPT_HASH",
     "JWT_ACCESS_TOKEN_EXPIRES",
+    "JWT_REFRESH_TOKEN_EXPIRES",
     "JWT_SECRET_KEY",
     "LOGIN_URL",
+    "REMEMBER_COOKIE_DURATION",
+    "SESSION_ENGINE",
 }
 FAMILIES = {each.name.partition("_")[0] for each in fields(Settings)} - {"TEMPLATES"}
 
@@ -35,6 +39,12 @@ def test_the_links_lead_somewhere(page):
         assert found.exists(), target
         headings = re.findall(r"^#+ (.*)", found.read_text("utf-8"), re.MULTILINE) if anchor else ()
         assert not anchor or anchor in map(slug, headings), target
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_programs_import_from_public_modules_only(page):
+    modules = re.findall(r"^ *(?:from|import) (wsgiauth\b[\w.]*)", PAGES[page], re.MULTILINE)
+    assert set(modules) <= PUBLIC
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,17 +1,37 @@
 """docs/settings.md: its table is that of `Settings`."""
 
 import re
-from dataclasses import MISSING, fields
+from dataclasses import fields
 
-from tests.docs.pages import PAGES
+import pytest
+
+from tests.docs.pages import PAGES, ROOT
 from wsgiauth import Settings
+from wsgiauth.settings.kinds import declarations
+
+TEMPLATES = ROOT / "wsgiauth/templates"
+ROWS = re.findall(
+    r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGES["docs/settings.md"], re.MULTILINE
+)
+WORDS = {"None": "none", "()": "none", "True": "`on`", "False": "`off`"}
+DEFAULTS = {
+    each.name: WORDS.get(repr(each.default), f"`{each.default}`") for each in fields(Settings)
+} | {"HASHING_THREADS": "the processors"}
 
 
-def test_the_table_is_that_of_settings():
-    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", PAGES["docs/settings.md"], re.MULTILINE)
-    words = {"None": "none", "()": "none", "True": "`on`", repr(MISSING): "the processors"}
-    expected = [
-        (each.name, words.get(repr(each.default), f"`{each.default}`")) for each in fields(Settings)
-    ]
-    expected[0] = ("SECRET_KEY", "–")  # noqa: RUF001 - a dash: there is no default
-    assert rows == expected
+def test_the_table_has_every_setting_with_its_default():
+    assert [(name, default) for name, default, _, _ in ROWS] == list(DEFAULTS.items())
+
+
+@pytest.mark.parametrize(("name", "_default", "expected", "meaning"), ROWS, ids=lambda row: row)
+def test_a_row_says_what_a_value_must_be_and_means(name, _default, expected, meaning):
+    setting = declarations(Settings)[name]
+    assert expected.replace("`", "") == setting.expected
+    assert meaning.startswith(setting.meaning)
+
+
+def test_the_templates_are_listed():
+    (meaning,) = [meaning for name, _, _, meaning in ROWS if name == "TEMPLATES"]
+    listed = re.findall(r"`([\w./]+\.\w+)`", meaning)
+    files = [path for path in TEMPLATES.rglob("*") if path.is_file()]
+    assert sorted(listed) == sorted(str(path.relative_to(TEMPLATES)) for path in files)

@@ -5,5 +5,6 @@ from tests.docs.pages import PAGES, code
 
 def test_the_tests_pass(run):
     names = [program.partition("\n")[0] for program in code(PAGES["docs/testing.md"], "python")]
-    assert names == ["# conftest.py", "# test_publish.py"]
-    assert "2 passed" in run("python -m pytest -p no:randomly -p no:cacheprovider test_publish.py")
+    tests = "test_publish.py test_editors.py test_keys.py test_factors.py test_reset.py"
+    assert names == ["# conftest.py", *(f"# {name}" for name in tests.split())]
+    assert "9 passed" in run(f"python -m pytest -p no:cacheprovider {tests}")

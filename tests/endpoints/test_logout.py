@@ -19,6 +19,8 @@ CROSS_SITE = [
     {"Origin": "null"},
 ]
 
+BROWSER_LINK = {"Sec-Fetch-Site": "same-origin"}
+
 
 @pytest.fixture
 def browser(client, ada):
@@ -104,3 +106,23 @@ def test_a_bearer_token_logs_out_from_anywhere(client, ada, bearer):
 def test_a_followed_link_or_typed_address_logs_out(browser):
     browser.get("/auth/logout", headers={**BROWSER, "Sec-Fetch-Site": "none"}, status=303)
     browser.get("/auth/me", status=401)
+
+
+@pytest.mark.parametrize("part", ["image", "iframe", "script", "style", "video"])
+def test_a_part_of_a_page_of_this_site_logs_out_no_viewer(browser, part):
+    headers = {**BROWSER_LINK, "Sec-Fetch-Dest": part}
+    refused = browser.get("/auth/logout", headers=headers, status=403)
+    assert refused.json["code"] == "embedded"
+    browser.get("/auth/me", status=200)
+
+
+@pytest.mark.parametrize("destination", ["document", "empty"])
+def test_a_link_and_a_script_of_this_site_log_out(browser, destination):
+    headers = {**BROWSER_LINK, "Sec-Fetch-Dest": destination}
+    browser.get("/auth/logout", headers=headers, status=200)
+    browser.get("/auth/me", status=401)
+
+
+def test_head_ends_nothing(browser):
+    browser.head("/auth/logout", headers=BROWSER_LINK, status=403)
+    browser.get("/auth/me", status=200)

@@ -116,7 +116,7 @@ def test_a_demotion_shows_on_the_next_request(client, ada, bearer):
 
 def test_a_login_ends_when_its_time_is_over(client, ada, settings):
     two_hours_ago = Tokens(settings, clock=lambda: time.time() - 7200)
-    headers = {"Authorization": f"Bearer {sessions.start(ada, two_hours_ago)}"}
+    headers = {"Authorization": f"Bearer {sessions.start(ada, two_hours_ago).token}"}
     client.get("/auth/me", headers=headers, status=401)
 
 

@@ -9,8 +9,8 @@ from webtest import TestApp
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User
 from wsgiauth.app import AuthApp
-from wsgiauth.endpoints import Auth
-from wsgiauth.throttling.hash_slots import Claim
+from wsgiauth.site import Site
+from wsgiauth.throttling.hash_slots import Claim, HashSlots
 
 pytestmark = pytest.mark.every_database
 
@@ -86,6 +86,7 @@ def breached(tmp_path):
     return file
 
 
+@pytest.mark.sqlite_alone
 @pytest.mark.promise(7)
 def test_the_words_of_the_site_and_breached_passwords_are_refused(site, settings, breached):
     rules = {
@@ -153,6 +154,7 @@ def test_broken_rules_do_not_hide_that_a_name_is_taken(client, ada):
     page.mustcontain(*ALL_TAKEN["username"], *ALL_TAKEN["email"], "at least 8 characters")
 
 
+@pytest.mark.sqlite_alone
 @pytest.mark.promise(11)
 def test_what_is_not_a_text_is_malformed(client):
     for field in FIELDS:
@@ -186,6 +188,13 @@ def test_the_page_shows_an_empty_form_that_carries_next(client):
     assert page.form["next"].value == "/reports"
     assert [page.form[name].value for name in FIELDS] == ["", "", ""]
     page.mustcontain('minlength="8"', 'href="/auth/login?next=%2Freports"')
+
+
+def test_the_page_tells_a_user_who_is_logged_in(client, ada):
+    client.post("/auth/login", FIELDS, headers=SAME_ORIGIN)
+    page = client.get("/auth/register", headers=BROWSER)
+    assert page.html.find("strong").text == USERNAME
+    assert client.get("/auth/register?switch=1", headers=BROWSER).form.action == "/auth/register"
 
 
 def test_the_form_registers_and_logs_a_browser_in(client):
@@ -253,22 +262,17 @@ def test_the_first_broken_field_has_the_focus(client):
 
 
 @pytest.fixture
-def auth(settings, database):
+def parts(settings, database):
     """Return the parts of a site where one registration, and one at once, are the limit."""
-    chosen = replace(
-        settings,
-        REGISTRATIONS_PER_ADDRESS=1,
-        HASHING_THREADS=1,
-        HASHING_QUEUE=0,
-        HASHING_WAIT=0,
-    )
-    return Auth.from_settings(chosen, "/auth")
+    chosen = replace(settings, REGISTRATIONS_PER_ADDRESS=1, HASHING_THREADS=1)
+    slots = HashSlots(chosen, queue=0)
+    return replace(Site.from_settings(chosen, "/auth"), hash_slots=slots)
 
 
 @pytest.fixture
-def strict(auth):
+def strict(parts):
     """Return a client of that site."""
-    return TestApp(AuthApp(auth), extra_environ={"SCRIPT_NAME": "/auth", "wsgiauth.root": ""})
+    return TestApp(AuthApp(parts), extra_environ={"SCRIPT_NAME": "/auth", "wsgiauth.root": ""})
 
 
 def shown(refused):
@@ -287,9 +291,9 @@ def test_a_throttled_form_is_shown_again_with_the_reason(strict):
 
 
 @pytest.mark.promise(14)
-def test_a_form_for_which_there_was_no_slot_is_shown_again_with_the_reason(strict, auth):
+def test_a_form_for_which_there_was_no_slot_is_shown_again_with_the_reason(strict, parts):
     fields = {**FIELDS, "next": "/reports"}
-    with auth.hash_slots.slot(Claim(("192.0.2.1",))):
+    with parts.hash_slots.slot(Claim(("192.0.2.1",))):
         refused = strict.post("/register", fields, headers=SAME_ORIGIN, status=503)
     assert refused.headers["Retry-After"] == "1"
     refused.mustcontain("Too many people are logging in or registering.", no=[PASSWORD])

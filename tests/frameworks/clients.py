@@ -8,7 +8,7 @@ from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNA
 from wsgiauth import Settings, storage
 from wsgiauth.accounts import create_user
 
-PATIENCE = 10  # seconds, after which an answer counts as missing
+PATIENCE = 60  # seconds, after which an answer counts as missing
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded", **SAME_ORIGIN}
 ACCOUNT = {"username": USERNAME, "password": PASSWORD}

@@ -9,6 +9,7 @@ from tests.frameworks.conftest import PROGRAMS, Visitor
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import User
 
+BACKEND = "django.contrib.auth.backends.ModelBackend"
 CROSS_SITE = {"Sec-Fetch-Site": "cross-site", "Origin": "https://elsewhere.example"}
 
 
@@ -187,11 +188,42 @@ def test_login_required_sends_programs_to_the_login_page_too(visitor):
 # Django's own logout, and its admin
 
 
-def test_djangos_own_logout_does_not_end_the_login(visitor):
+def test_djangos_own_logout_ends_the_login(visitor):
     visitor.log_in("/account")
+    kept = {"Cookie": f"wsgiauth={visitor.cookies['wsgiauth']}"}
     form = {"csrfmiddlewaretoken": visitor.get("/form").text}
-    visitor.post("/logout", form, headers=SAME_ORIGIN, status=302)
-    assert visitor.get("/user").json["user"] == USERNAME
+    sent = visitor.post("/logout", form, headers=SAME_ORIGIN, status=302)
+    assert "no-store" in sent.headers["Cache-Control"]
+    assert "wsgiauth" not in visitor.cookies
+    assert visitor.get("/user", headers=kept).json == {"user": None}
+
+
+def test_another_login_of_djangos_starts_ours(visitor, site, request):
+    from django.contrib.auth import login
+    from django.contrib.auth.models import User as DjangoUser
+    from django.contrib.auth.signals import user_logged_in
+    from django.http import HttpResponse
+    from django.test import override_settings
+    from django.urls import path
+
+    def single_sign_on(request):
+        user, _ = DjangoUser.objects.get_or_create(username=request.GET["name"])
+        login(request, user, backend=BACKEND)
+        return HttpResponse(request.META.get("REMOTE_USER", "-"))
+
+    program = {}
+    exec(PROGRAMS["django_login"], program)  # noqa: S102 - the page's
+    request.addfinalizer(lambda: user_logged_in.disconnect(program["start_login"]))
+    register(visitor, "Annabella")
+    paths = ModuleType("sign_on_paths")
+    paths.urlpatterns = [path("sign-on", single_sign_on), *site.urlpatterns]
+    backends = [*site.settings.AUTHENTICATION_BACKENDS, BACKEND]
+    with override_settings(ROOT_URLCONF=paths, AUTHENTICATION_BACKENDS=backends):
+        assert visitor.get("/sign-on?name=Stranger").text == "-"
+        assert visitor.get("/sign-on?name=Annabella").text == "Annabella"
+        assert visitor.get("/auth/me").json["username"] == "Annabella"
+        assert visitor.get("/account").json == {"user": "Annabella"}
+        assert visitor.get("/sign-on?name=Annabella").text == "Annabella"
 
 
 TEMPLATES = {
@@ -233,9 +265,8 @@ def admin(site):
     ):
         call_command("migrate", verbosity=0)
         yield open_admin
-        for name in ("login", "logout"):
-            with suppress(AttributeError):  # of a test without the recipe
-                delattr(admin.site, name)
+        with suppress(AttributeError):  # of a test without the recipe
+            del admin.site.login
 
 
 WITHOUT_RECIPE = """
@@ -253,20 +284,12 @@ def test_without_the_recipe_the_admins_login_page_accepts_no_password(admin):
     assert "enter the correct username" in page.form.submit(headers=SAME_ORIGIN, status=200)
 
 
-def test_without_the_recipe_the_admins_logout_does_not_end_the_login(admin):
-    visitor = admin(WITHOUT_RECIPE)
-    visitor.post("/auth/login", {"username": "Augusta", "password": PASSWORD}, headers=SAME_ORIGIN)
-    visitor.get("/admin/", status=200).forms["logout-form"].submit(headers=SAME_ORIGIN, status=200)
-    visitor.get("/admin/", status=200)
-
-
-def test_the_admin_uses_our_login_page_and_logout(admin):
+def test_the_admin_uses_our_login_page_and_its_logout_ends_our_login(admin):
     visitor = admin(PROGRAMS["django_admin"])
     sent = visitor.get("/admin/", headers=BROWSER, status=302).follow(status=302)
     form = sent.follow(headers=BROWSER).form
     form["username"], form["password"] = "Augusta", PASSWORD
     page = form.submit(headers=SAME_ORIGIN, status=303).follow(status=302).follow(status=200)
     assert page.request.path == "/admin/"
-    sent = page.forms["logout-form"].submit(headers=SAME_ORIGIN, status=307)
-    visitor.post(sent.location, headers=SAME_ORIGIN, status=303)
+    page.forms["logout-form"].submit(headers=SAME_ORIGIN, status=200)
     visitor.get("/admin/", status=302)

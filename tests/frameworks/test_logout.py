@@ -1,4 +1,4 @@
-"""The application's own logout, which does not end our login unless it is made to."""
+"""The application's own login and logout, with which ours begins and ends."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import require
 from tests.frameworks.conftest import PROGRAMS, RECIPES, Visitor
-from tests.support.sites import BROWSER, SAME_ORIGIN, USERNAME
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import AuthMiddleware
 
 (FORM,) = re.findall(r"^```html\n(.*?)^```$", RECIPES.read_text("utf-8"), re.MULTILINE | re.DOTALL)
@@ -32,14 +32,27 @@ def test_the_form_ends_the_login(settings, ada):
     assert "None" in visitor.get("/")
 
 
-def test_flask_logins_logout_ends_the_login_once_it_is_followed(recipe):
+@pytest.fixture
+def flask_login(recipe):
     require("flask_login")
-    visitor = Visitor(recipe("flask_login").application)
-    visitor.log_in("/account")
-    sent = visitor.post("/logout", headers=SAME_ORIGIN, status=307)
-    assert visitor.get("/account").json == {"user": USERNAME}
-    visitor.post(sent.location, headers=SAME_ORIGIN, status=303)
-    visitor.get("/account", headers=BROWSER, status=302)
+    return Visitor(recipe("flask_login").application)
+
+
+def test_flask_logins_logout_ends_the_login(flask_login):
+    flask_login.log_in("/account")
+    assert flask_login.get("/account").json == {"user": USERNAME}
+    kept = {"Cookie": f"wsgiauth={flask_login.cookies['wsgiauth']}"}
+    flask_login.post("/logout", headers=SAME_ORIGIN, status=303)
+    assert "wsgiauth" not in flask_login.cookies
+    flask_login.get("/account", headers=BROWSER | kept, status=302)
+
+
+def test_who_joins_there_is_logged_in(flask_login):
+    account = {"username": "Grace", "email": "grace@example.org", "password": PASSWORD}
+    joined = flask_login.post("/join", account, headers=SAME_ORIGIN, status=303)
+    assert joined.follow().json == {"user": "Grace"}
+    refused = flask_login.post("/join", account, headers=SAME_ORIGIN, status=409)
+    assert refused.json.keys() == {"username", "email"}
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -104,25 +104,23 @@ def test_a_program_without_a_login_is_challenged(client):
     assert answer.headers["WWW-Authenticate"] == 'Bearer realm="wsgiauth"'
 
 
-def test_a_login_and_a_logout_are_known_to_every_worker(tmp_path):
-    with served("gunicorn that forks", tmp_path) as client:
-        bearer = client.bearer()
-        for user in (USERNAME, None):
-            # A worker that waits for the end of a request leaves the next one to the other.
-            held = client.connect()
-            held.connect()
-            held.sock.sendall(
-                f"GET / HTTP/1.0\r\nAuthorization: {bearer['Authorization']}".encode()
-            )
-            answers = [client.ask("GET", "/", headers=bearer)]
-            held.sock.sendall(b"\r\n\r\n")
-            response = http.client.HTTPResponse(held.sock)
-            response.begin()
-            answers.append(client.read(response))
-            held.close()
-            assert [answer.json for answer in answers] == [{"user": user}] * 2
-            assert len({answer.headers["X-Process"] for answer in answers}) == 2
-            client.ask("POST", "/auth/logout", headers=bearer)
+@pytest.mark.parametrize("client", ["gunicorn that forks"], indirect=True)
+def test_a_login_and_a_logout_are_known_to_every_worker(client):
+    bearer = client.bearer()
+    for user in (USERNAME, None):
+        # A worker that waits for the end of a request leaves the next one to the other.
+        held = client.connect()
+        held.connect()
+        held.sock.sendall(f"GET / HTTP/1.0\r\nAuthorization: {bearer['Authorization']}".encode())
+        answers = [client.ask("GET", "/", headers=bearer)]
+        held.sock.sendall(b"\r\n\r\n")
+        response = http.client.HTTPResponse(held.sock)
+        response.begin()
+        answers.append(client.read(response))
+        held.close()
+        assert [answer.json for answer in answers] == [{"user": user}] * 2
+        assert len({answer.headers["X-Process"] for answer in answers}) == 2
+        client.ask("POST", "/auth/logout", headers=bearer)
 
 
 @pytest.mark.promise(22)

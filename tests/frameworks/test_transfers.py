@@ -14,7 +14,7 @@ from tests.frameworks.conftest import PACKAGES, each_of
 from tests.support.sites import serving
 from wsgiauth import AuthMiddleware
 
-PATIENCE = 10  # seconds, after which what was expected counts as missing
+PATIENCE = 60  # seconds, after which what was expected counts as missing
 DATA = random.Random(1).randbytes(1_000_000)  # noqa: S311 - any bytes do
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import bcrypt
 
-from tests.support.sites import PASSWORD, SECRET_KEY, SPAWN, echo, serving
+from tests.support.sites import FORKSERVER, PASSWORD, SECRET_KEY, echo, serving
 from wsgiauth import AuthMiddleware, Settings, User, login_required, storage
 
 THREADS = 8  # of waitress, as the README recommends
@@ -68,8 +68,8 @@ def serve(folder, threads, pipe):
 @contextmanager
 def in_process(target, *arguments):
     """Run `target` in a process until the end of the body; yields a pipe to it."""
-    pipe, its_end = SPAWN.Pipe()
-    process = SPAWN.Process(target=target, args=(*arguments, its_end))
+    pipe, its_end = FORKSERVER.Pipe()
+    process = FORKSERVER.Process(target=target, args=(*arguments, its_end))
     process.start()
     try:
         yield pipe

@@ -39,43 +39,43 @@ def test_a_new_context_has_neither_database_nor_client():
 @in_a_new_context
 def test_a_request_has_its_sites_database_and_its_clients_address():
     context.use(OTHER)
-    entered = context.enter((ONE, FROM_ONE, {}))
+    entered = context.enter_request((ONE, FROM_ONE, {}))
     assert now() == (ONE, "192.0.2.1")
-    context.leave(entered)
+    context.leave_request(entered)
     assert now() == (OTHER, None)
 
 
 @in_a_new_context
 def test_a_server_that_tells_no_address_is_no_trouble():
-    context.enter((ONE, {}, {}))
+    context.enter_request((ONE, {}, {}))
     assert now() == (ONE, None)
 
 
 @in_a_new_context
 def test_a_request_within_a_request_gives_the_outer_one_back():
-    outer = context.enter((ONE, FROM_ONE, {}))
-    inner = context.enter((OTHER, FROM_OTHER, {}))
+    outer = context.enter_request((ONE, FROM_ONE, {}))
+    inner = context.enter_request((OTHER, FROM_OTHER, {}))
     assert now() == (OTHER, "2001:db8::2")
-    context.leave(inner)
+    context.leave_request(inner)
     assert now() == (ONE, "192.0.2.1")
-    context.leave(outer)
+    context.leave_request(outer)
     assert now() == (None, None)
 
 
 @in_a_new_context
 def test_a_database_is_used_until_another_is():
-    assert context.last_used() is None
+    assert context.default_database() is None
     for database in (ONE, OTHER):
         context.use(database)
-        assert now() == (context.last_used(), None) == (database, None)
+        assert now() == (context.default_database(), None) == (database, None)
 
 
 @in_a_new_context
 def test_opening_a_database_changes_none_of_the_request_at_work():
-    context.enter((ONE, FROM_ONE, {}))
+    context.enter_request((ONE, FROM_ONE, {}))
     context.use(OTHER)
     assert now() == (ONE, "192.0.2.1")
-    assert context.last_used() is OTHER
+    assert context.default_database() is OTHER
 
 
 @in_a_new_context
@@ -96,7 +96,7 @@ def test_a_while_ends_with_an_exception_as_well():
 
 @in_a_new_context
 def test_another_database_for_a_while_has_the_same_client():
-    context.enter((ONE, FROM_ONE, {}))
+    context.enter_request((ONE, FROM_ONE, {}))
     with context.using(OTHER):
         assert now() == (OTHER, "192.0.2.1")
         with context.using(None):
@@ -117,7 +117,7 @@ def test_no_database_for_a_while_is_the_one_that_there_was():
 
 @in_a_new_context
 def test_a_thread_begins_anew_unless_it_is_handed_the_context():
-    context.enter((ONE, FROM_ONE, {}))
+    context.enter_request((ONE, FROM_ONE, {}))
     seen = []
     for target in (now, functools.partial(contextvars.copy_context().run, now)):
         thread = threading.Thread(target=lambda target=target: seen.append(target()))

@@ -19,8 +19,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from http.client import HTTPConnection, HTTPException
-from json import dumps, loads
+from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -30,16 +29,18 @@ from playhouse import db_url
 from webtest import TestApp
 
 from tests.conftest import SERVERS, empty_tables, skip_or_fail
-from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, SPAWN, USERNAME, echo, serving
+from tests.support.processes import THREADS as CLIENTS
+from tests.support.processes import Client, started
+from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, free_port
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication.models import Session
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.storage import connections, context, postgres_mysql, schema, sqlite
 
 ACCOUNT = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
 KILLS = int(os.environ.get("KILLS", "2"))  # for each database
-CLIENTS = 4
 
 
 def settings_of(url):
@@ -140,8 +141,7 @@ class PrivateServer:
     def __init__(self, kind, folder):
         self.kind = kind
         self.folder = folder
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            self.port = listener.getsockname()[1]
+        self.port = free_port()
         account = "postgres" if kind == "postgresql" else "mysql"
         self.user = account if os.geteuid() == 0 else None
         self.url = {
@@ -263,10 +263,12 @@ class Proxy(socketserver.ThreadingTCPServer):
         self.upstream = upstream
         self.is_silent = False
         self.accepted = 0
+        self.received = []  # what clients and server sent
 
     def pump(self, source, target):
         with suppress(OSError):
             while data := source.recv(65536):
+                self.received.append(data)
                 if not self.is_silent:
                     target.sendall(data)
         with suppress(OSError):
@@ -313,12 +315,15 @@ def test_a_server_that_stops_answering_is_given_up(
 ):
     later = 0
     monkeypatch.setattr(postgres_mysql, "monotonic", lambda: time.monotonic() + later)
-    proxy, url = proxied(kind, "read_timeout=0.3&connect_timeout=1")
+    proxy, url = proxied(kind, "read_timeout=1&connect_timeout=1")
     client, headers = open_site(url.replace(":", f"{pooling}:", 1))
     if pooling:
+        storage.release_connection(storage.current())
         leave_idle(storage.current(), 9)
     proxy.is_silent = True
+    proxy.received.clear()
     assert_away(client, headers, complaints)
+    assert sum(b"wsgiauth_session" in data for data in proxy.received) == 1  # one timeout, not ten
     proxy.is_silent = False
     later = postgres_mysql.SILENCE
     assert_back(client, headers)
@@ -358,16 +363,17 @@ LOCK_TIMEOUTS = {
 @pytest.mark.promise(28)
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_table_locked_by_maintenance_is_not_waited_for_twice(
-    kind, server_urls, open_site, complaints
+    kind, pooling, server_urls, proxied, open_site, complaints
 ):
-    url = server_urls(kind)
-    client, headers = open_site(url)
+    proxy, url = proxied(kind, "connect_timeout=5")
+    client, headers = open_site(url.replace(":", f"{pooling}:", 1))
+    session_id = Session.get().id.encode()
     site = storage.current()
     storage.discard_connection(site)
     site.lock_timeout = 1  # second
-    queries = []
-    site.query_hooks.append(lambda event: queries.append(event.sql))
-    outsider = db_url.connect(url)
+    client.get("/", headers=headers)
+    proxy.received.clear()
+    outsider = db_url.connect(server_urls(kind))
     lock, unlock = LOCKS[kind]
     outsider.execute_sql(lock)
     try:
@@ -376,7 +382,7 @@ def test_a_table_locked_by_maintenance_is_not_waited_for_twice(
         outsider.execute_sql(unlock)
         outsider.close()
     assert int(refused.headers["Retry-After"]) > 0
-    assert len(complaints()) == len(queries) == 1
+    assert len(complaints()) == sum(session_id in data for data in proxy.received) == 1
     assert_back(client, headers)
 
 
@@ -427,8 +433,8 @@ def test_a_start_gives_up_a_port_that_says_nothing(kind, prepare, monkeypatch):
 
 def test_a_server_that_speaks_slowly_is_listened_to(server_urls):
     url = server_urls("postgresql")
-    opened = storage.open_database(f"{url}?read_timeout=0.5")
-    slow = "SELECT pg_sleep(0.2), repeat('x', 20000) FROM generate_series(1, 4)"
+    opened = storage.open_database(f"{url}?read_timeout=2")
+    slow = "SELECT pg_sleep(0.6), repeat('x', 20000) FROM generate_series(1, 4)"
     assert len(opened.execute_sql(slow).fetchall()) == 4
     storage.discard_connection(opened)
 
@@ -611,48 +617,6 @@ class Ledger:
         return sum(self.totals.values())
 
 
-def serve(url, pipe):
-    """Serve a site in a process of its own, until it is killed."""
-    with serving(AuthMiddleware(echo, settings_of(url)), threads=CLIENTS) as address:
-        pipe.send(address.removeprefix("http://"))
-        pipe.recv()
-
-
-@contextmanager
-def started(url):
-    """Yield a process that serves a site and the address; it is killed in the end."""
-    pipe, its_end = SPAWN.Pipe()
-    process = SPAWN.Process(target=serve, args=(url, its_end))
-    process.start()
-    its_end.close()
-    try:
-        yield process, pipe.recv()
-    finally:
-        process.kill()
-        process.join()
-        process.close()
-        pipe.close()
-
-
-class Client:
-    """Keeps one connection to a server."""
-
-    def __init__(self, address):
-        self.connection = HTTPConnection(address, timeout=60)
-
-    def ask(self, method, path, fields=None, token=None):
-        """Return the status and the JSON; a server that is busy is asked again."""
-        headers = {"Content-Type": "application/json"}
-        if token is not None:
-            headers["Authorization"] = f"Bearer {token}"
-        while True:
-            self.connection.request(method, path, fields and dumps(fields), headers)
-            response = self.connection.getresponse()
-            answer = loads(response.read())
-            if response.status != 503 or answer["code"] != "busy":
-                return response.status, answer
-
-
 def keep_busy(address, ledger, prefix):
     """Register, log in and out until the server is gone."""
     client = Client(address)
@@ -694,7 +658,10 @@ def test_a_kill_under_load_loses_nothing_and_leaves_nothing_half_done(database, 
     ledger = Ledger()
     url = settings.DATABASE_URL
     for kill in range(KILLS):
-        with started(url) as (process, address), ThreadPoolExecutor(CLIENTS) as clients:
+        with (
+            started(settings_of(url)) as (process, address),
+            ThreadPoolExecutor(CLIENTS) as clients,
+        ):
             audit(address, ledger)
             enough = ledger.acknowledgements() + random.randrange(4, 80)  # noqa: S311 - no secret
             busy = [
@@ -706,7 +673,7 @@ def test_a_kill_under_load_loses_nothing_and_leaves_nothing_half_done(database, 
             os.kill(process.pid, signal.SIGKILL)
             for each in busy:
                 each.result()
-    with started(url) as (_, address):
+    with started(settings_of(url)) as (_, address):
         audit(address, ledger)
     if isinstance(database, peewee.SqliteDatabase):
         assert database.pragma("integrity_check") == "ok"

@@ -35,7 +35,7 @@ class Site:
         self.middleware = AuthMiddleware(self._answer, settings)
         self.database = self.middleware.database
         self.ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-        token = sessions.start(self.ada, Tokens(settings))
+        token = sessions.start(self.ada, Tokens(settings)).token
         storage.release_connection(self.database)
         self.headers = {"Authorization": f"Bearer {token}"}
         self.view = None
@@ -140,6 +140,15 @@ def test_a_transaction_around_a_request_goes_on(site, warnings):
         transaction.rollback()
     assert warnings() == []
     assert not is_ada_staff()
+
+
+def test_a_transaction_around_a_streamed_request_goes_on(site, warnings):
+    with site.database.atomic():
+        make_ada_staff()
+        assert site.ask(lambda *_: iter([b"streamed"]), Accept="*/*") == "streamed"
+        assert site.database.in_transaction()
+    assert warnings() == []
+    assert is_ada_staff()
 
 
 @pytest.mark.promise(21)

@@ -63,8 +63,8 @@ def pgbouncer(server_urls, tmp_path_factory):
 
 def settings_of(url):
     limits = dict.fromkeys(("LOGIN_FAILURES_PER_ADDRESS", "HASHING_PER_ADDRESS"), 0)
-    queue = {"HASHING_THREADS": THREADS, "HASHING_QUEUE": THREADS}
-    return Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=url, **limits, **queue)
+    limits["HASHING_THREADS"] = THREADS
+    return Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=url, **limits)
 
 
 @pytest.fixture

@@ -10,14 +10,26 @@ from playhouse import db_url
 from playhouse.migrations import Runner
 from playhouse.schema_diff import diff_models
 
-from tests.conftest import SERVERS
+from tests.conftest import SERVERS, insert_users
 from wsgiauth import storage
-from wsgiauth.accounts.models import Permission, Session, User
+from wsgiauth.accounts.groups import Group, GroupPermission, Membership
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.rights import Permission
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.models import Session
+from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.authentication.passkeys import Passkey
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.authentication.totp import Totp
+from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.mail.models import Mail
 from wsgiauth.storage import context, schema
 from wsgiauth.throttling.counts import AttemptCount
 
-MODELS = [User, Session, Permission, AttemptCount]
+NOW = 2_000_000_000  # seconds since the epoch
+MODELS = [User, Session, Permission, AttemptCount, Mail, OneTimeSecret, RecordedEvent, Totp]
+MODELS += [Passkey, Group, GroupPermission, Membership]
 TABLES = {model._meta.table_name for model in MODELS}
 MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
 
@@ -59,7 +71,8 @@ def shape(database):
     """Return everything that the database knows about the tables."""
     return {
         table: (
-            database.get_columns(table),
+            # A migration that adds a column needs a default for the rows that exist.
+            sorted(each._replace(default=None) for each in database.get_columns(table)),
             sorted(
                 (index.columns, index.unique)
                 for index in database.get_indexes(table)
@@ -122,6 +135,27 @@ def test_a_server_whose_schema_is_behind_is_refused(server_url, own_migrations):
 def test_a_file_whose_schema_is_behind_is_brought_up_to_date(unmigrated):
     reopened = storage.open_database(f"sqlite:///{unmigrated.database}")
     assert schema.pending(reopened) == []
+
+
+@pytest.mark.every_database
+def test_logins_of_the_first_schema_stay_valid_and_keep_their_end(unmigrated, settings):
+    runner = Runner(unmigrated, str(schema.MIGRATIONS), table_name="wsgiauth_migration")
+    runner.up("0001_initial")
+    insert_users(3)
+    tokens = Tokens(settings, clock=lambda: NOW)
+    for user, ends_at in zip(User.select(User.id), (NOW, NOW + 1, NOW + 3600), strict=True):
+        unmigrated.execute_sql(
+            "INSERT INTO wsgiauth_session (id, user_id, stamp, created_at, expires_at)"  # noqa: S608
+            f" VALUES ('login{ends_at - NOW}', {user.id}, 0, '2026-01-01 12:00:00', {ends_at})"
+        )
+    assert schema.migrate(unmigrated) == MIGRATIONS[1:]
+    rows = {each.expires_at - NOW: each for each in Session.select()}
+    assert rows.keys() == {0, 1, 3600}
+    for left, row in rows.items():
+        assert (row.id, row.ends_at, row.idle) == (f"login{left}", row.expires_at, 0)
+        found = sessions.find(tokens.issue(row.user_id, row.id, NOW + 3600), tokens)
+        assert (found is not None) is (left > 0)
+    assert {each.expires_at - NOW for each in Session.select()} == rows.keys()
 
 
 # Trouble

@@ -2,16 +2,22 @@
 
 import json
 import multiprocessing
+import os
+import secrets
 import socket
 import subprocess
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import waitress
 from waitress import wasyncore
 
-SPAWN = multiprocessing.get_context("spawn")
+# New processes without the state of this one, which import what tests need once for all.
+FORKSERVER = multiprocessing.get_context("forkserver")
+FORKSERVER.set_forkserver_preload(["tests.conftest"])
+
+WORKERS = 16  # of pytest-xdist that never get the same port
 
 SECRET_KEY = "kR3vJ8qWz1mT6yBn4cXf9sLp2dHg7aUe5oViQwMtYrZxN0bCjKlEuPGhSDAFOI"
 
@@ -31,6 +37,7 @@ def echo(environ, start_response):
     seen = {
         "user": None if user is None else user.username,
         "session": environ["wsgiauth.session"],
+        "key": environ["wsgiauth.key"],
         "error": environ["wsgiauth.error"],
         "remote_user": environ.get("REMOTE_USER"),
         "auth_type": environ.get("AUTH_TYPE"),
@@ -39,6 +46,16 @@ def echo(environ, start_response):
     }
     start_response("200 OK", [("Content-Type", "application/json")])
     return [json.dumps(seen).encode()]
+
+
+class Stage:
+    """The app of a server that outlives the test: a browser is slow to let go of connections."""
+
+    def __init__(self):
+        self.app = None
+
+    def __call__(self, environ, start_response):
+        return self.app(environ, start_response)
 
 
 @contextmanager
@@ -67,8 +84,8 @@ def spawned(target, *arguments):
 
     Yields the process, and what it sends first.
     """
-    pipe, its_end = SPAWN.Pipe()
-    process = SPAWN.Process(target=target, args=(*arguments, its_end))
+    pipe, its_end = FORKSERVER.Pipe()
+    process = FORKSERVER.Process(target=target, args=(*arguments, its_end))
     process.start()
     its_end.close()
     try:
@@ -81,9 +98,16 @@ def spawned(target, *arguments):
 
 
 def free_port():
-    """Return a port on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    """Return a port on which nobody listens, for a program that cannot choose one itself.
+
+    The system gives out ports above 32767, and each worker of pytest-xdist has ports of its own
+    here, so that no other socket takes the port before the program does, or while it restarts.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % WORKERS
+    while True:
+        port = 10_000 + WORKERS * secrets.randbelow(1_300) + worker
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """The slots in which a process hashes passwords."""
 
 import logging
-import queue
 import threading
 from dataclasses import replace
+from queue import Queue
 
 import bcrypt
 import pytest
@@ -13,12 +13,13 @@ from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import Settings, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.app import AuthApp
-from wsgiauth.endpoints import Auth
 from wsgiauth.exceptions import RetryLaterError
+from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import (
     FLOOD,
     HALF_LIFE,
     HEAD_START,
+    LONGEST_WAIT,
     MAX_KEYS,
     RETRY_AFTER,
     STRANGERS_TURN,
@@ -29,7 +30,7 @@ from wsgiauth.throttling.hash_slots import (
 
 pytestmark = pytest.mark.promise(14)
 
-PATIENCE = 10  # seconds, after which a thread counts as lost
+PATIENCE = 60  # seconds, after which a thread counts as lost
 HERE, THERE = "192.0.2.1", "198.51.100.2"
 LOGIN = {"username": USERNAME, "password": PASSWORD}
 ACCOUNT = {**LOGIN, "email": EMAIL}
@@ -98,8 +99,10 @@ class Visitor(Person):
 class House:
     """Slots, and the claims on them."""
 
-    def __init__(self, **settings):
-        settings = {"THREADS": 1, "QUEUE": 1, "WAIT": 60, "PER_ADDRESS": 0, **settings}
+    def __init__(self, *, queue=None, longest_wait=60, **settings):
+        options = {"queue": queue, "longest_wait": longest_wait}
+        options = {name: value for name, value in options.items() if value is not None}
+        settings = {"THREADS": 1, "PER_ADDRESS": 0, **settings}
         chosen = {f"HASHING_{name}": value for name, value in settings.items()}
         made = []
 
@@ -110,10 +113,10 @@ class House:
         self.now = 0.0  # seconds
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(threading, "Condition", condition)
-            self.slots = HashSlots(Settings(**chosen), clock=lambda: self.now)
+            self.slots = HashSlots(Settings(**chosen), clock=lambda: self.now, **options)
         (self.condition,) = made
         self.visitors = []
-        self.arrivals = queue.Queue()
+        self.arrivals = Queue()
 
     def visit(self, *visitors):
         """Let visitors come one after another, each a claim or an address; return their states."""
@@ -182,13 +185,13 @@ def stranger(address, account):
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("length", [0, 1, 2])
 def test_so_many_hash_and_so_many_wait_and_the_others_are_refused(house, threads, length):
-    full = house(THREADS=threads, QUEUE=length)
+    full = house(THREADS=threads, queue=length)
     expected = ["hashing"] * threads + ["waiting"] * length + ["refused"] * 2
     assert full.visit(*"abcdefg"[: len(expected)]) == expected
 
 
 def test_no_more_hash_than_there_are_slots_however_many_come_and_go(house):
-    busy = house(THREADS=2, QUEUE=6)
+    busy = house(THREADS=2, queue=6)
     busy.visit(*"abcdefgh")
     hashing = {busy.next(), busy.next()}
     for _ in range(6):
@@ -199,7 +202,7 @@ def test_no_more_hash_than_there_are_slots_however_many_come_and_go(house):
 
 
 def test_equal_claims_get_a_slot_in_order_of_arrival(house):
-    busy = house(THREADS=1, QUEUE=4)
+    busy = house(queue=4)
     busy.visit(*"abcde")
     order = []
     for _ in range(5):
@@ -209,7 +212,7 @@ def test_equal_claims_get_a_slot_in_order_of_arrival(house):
 
 
 def test_two_slots_that_are_left_go_to_two_even_if_the_first_is_slow(house):
-    busy = house(THREADS=2, QUEUE=2)
+    busy = house(THREADS=2)
     busy.visit(*"abcd")
     _, _, first, second = busy.visitors
     first.awake.clear()
@@ -222,7 +225,7 @@ def test_two_slots_that_are_left_go_to_two_even_if_the_first_is_slow(house):
 
 
 def test_no_equal_overtakes_one_whose_turn_it_is_but_who_is_still_asleep(house):
-    busy = house(THREADS=1, QUEUE=1)
+    busy = house()
     busy.visit("a", "b")
     busy.condition.is_heard = False
     busy.leave("a")
@@ -235,14 +238,21 @@ def test_no_equal_overtakes_one_whose_turn_it_is_but_who_is_still_asleep(house):
     assert busy.next() == "c"
 
 
-def test_a_wait_is_as_long_as_it_is_set(house):
-    busy = house(WAIT=60)
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_as_many_wait_as_hash(house, threads):
+    full = house(THREADS=threads)
+    expected = ["hashing"] * threads + ["waiting"] * threads + ["refused"]
+    assert full.visit(*"abcdefg"[: len(expected)]) == expected
+
+
+def test_a_wait_is_limited(house):
+    busy = house(longest_wait=None)
     busy.visit("a", "b")
-    assert 0 < busy.condition.timeout <= 60
+    assert 0 < busy.condition.timeout <= LONGEST_WAIT
 
 
 def test_a_claim_that_has_waited_long_enough_is_refused_and_makes_room(house):
-    busy = house(WAIT=0)
+    busy = house(longest_wait=0)
     assert busy.visit("a", "b", "c") == ["hashing", "refused", "refused"]
     busy.leave("a")
     assert busy.visit("d") == ["hashing"]
@@ -266,7 +276,7 @@ def test_a_claim_that_leaves_the_queue_by_an_exception_makes_room(house, monkeyp
 
 
 def test_a_slot_is_given_back_after_an_exception():
-    slots = HashSlots(Settings(HASHING_THREADS=1, HASHING_QUEUE=0))
+    slots = HashSlots(Settings(HASHING_THREADS=1), queue=0)
     for _ in range(2):
         with pytest.raises(ZeroDivisionError), slots.slot(Claim((HERE,))):
             raise ZeroDivisionError
@@ -287,24 +297,24 @@ def test_a_slot_is_given_back_after_an_exception():
     ],
 )
 def test_a_client_has_its_share(house, share, expected):
-    assert house(THREADS=3, QUEUE=3, PER_ADDRESS=share).visit(*"aaaaa") == expected
+    assert house(THREADS=3, PER_ADDRESS=share).visit(*"aaaaa") == expected
 
 
 def test_the_addresses_of_one_site_have_one_share(house):
-    flooded = house(THREADS=4, QUEUE=4, PER_ADDRESS=1)
+    flooded = house(THREADS=4, PER_ADDRESS=1)
     rotating = [Claim((f"2001:db8:0:{number}::/64", "2001:db8::/48")) for number in range(3)]
     assert flooded.visit(*rotating) == ["hashing", "waiting", "refused"]
     assert flooded.visit(Claim(("2001:db8:1::/64", "2001:db8:1::/48"))) == ["hashing"]
 
 
 def test_a_client_that_has_its_share_leaves_the_rest_to_others(house):
-    flooded = house(THREADS=2, QUEUE=2, PER_ADDRESS=1)
+    flooded = house(THREADS=2, PER_ADDRESS=1)
     assert flooded.visit("a", "a", "a") == ["hashing", "waiting", "refused"]
     assert flooded.visit("b", "c") == ["hashing", "waiting"]
 
 
 def test_a_client_that_waits_for_its_own_share_lets_others_pass(house):
-    flooded = house(THREADS=2, QUEUE=2, PER_ADDRESS=1)
+    flooded = house(THREADS=2, PER_ADDRESS=1)
     flooded.visit("a", "b", "a", "c")
     assert [flooded.next(), flooded.next()] == ["a", "b"]
     flooded.leave("b")
@@ -316,14 +326,14 @@ def test_a_client_that_waits_for_its_own_share_lets_others_pass(house):
 
 
 def test_the_share_is_free_again_when_its_slot_is_left(house):
-    flooded = house(THREADS=1, QUEUE=0, PER_ADDRESS=1)
+    flooded = house(queue=0, PER_ADDRESS=1)
     for _ in range(2):
         assert flooded.visit("a", "a") == ["hashing", "refused"]
         flooded.leave("a")
 
 
 def test_an_account_hashes_once_at_a_time_from_wherever(house):
-    flooded = house(THREADS=2, QUEUE=2, PER_ADDRESS=1)
+    flooded = house(THREADS=2, PER_ADDRESS=1)
     assert flooded.visit(known("a", "ada"), known("b", "ada")) == ["hashing", "waiting"]
     assert flooded.visit(known("c", "grace")) == ["hashing"]
     flooded.leave("c")
@@ -332,14 +342,14 @@ def test_an_account_hashes_once_at_a_time_from_wherever(house):
 
 
 def test_accounts_that_are_only_now_made_are_not_one_account(house):
-    assert house(THREADS=2, QUEUE=0).visit(Claim(("a",)), Claim(("b",))) == ["hashing"] * 2
+    assert house(THREADS=2, queue=0).visit(Claim(("a",)), Claim(("b",))) == ["hashing"] * 2
 
 
 # Precedence
 
 
 def test_a_client_with_nothing_takes_precedence_over_the_second_of_another(house):
-    flooded = house(THREADS=1, QUEUE=1, PER_ADDRESS=1)
+    flooded = house(PER_ADDRESS=1)
     assert flooded.visit("a", "a") == ["hashing", "waiting"]
     assert flooded.visit("b") == ["waiting"]
     assert flooded.become_of(1) == "refused"
@@ -349,7 +359,7 @@ def test_a_client_with_nothing_takes_precedence_over_the_second_of_another(house
 
 
 def test_the_client_that_asked_least_comes_first(house):
-    flooded = house(THREADS=1, QUEUE=3)
+    flooded = house(queue=3)
     for address, times in (("a", 3), ("b", 2), ("c", 1)):
         flooded.hash(Claim((address,)), times)
     assert flooded.visit("x", "a", "b", "c") == ["hashing"] + ["waiting"] * 3
@@ -361,7 +371,7 @@ def test_the_client_that_asked_least_comes_first(house):
 
 
 def test_a_full_queue_makes_room_for_a_client_that_asked_less_and_for_no_other(house):
-    flooded = house(THREADS=1, QUEUE=2)
+    flooded = house(queue=2)
     flooded.hash(Claim(("a",)))
     assert flooded.visit("x", "a", "b") == ["hashing", "waiting", "waiting"]
     assert flooded.visit("c") == ["waiting"]
@@ -370,7 +380,7 @@ def test_a_full_queue_makes_room_for_a_client_that_asked_less_and_for_no_other(h
 
 
 def test_a_request_that_is_refused_counts_as_well(house):
-    flooded = house(THREADS=1, QUEUE=1)
+    flooded = house()
     assert flooded.visit("x", "y", "a") == ["hashing", "waiting", "refused"]
     flooded.leave("x")
     assert [flooded.next(), flooded.next()] == ["x", "y"]
@@ -380,7 +390,7 @@ def test_a_request_that_is_refused_counts_as_well(house):
 
 
 def test_of_equals_that_wait_the_last_to_arrive_is_displaced(house):
-    flooded = house(THREADS=1, QUEUE=2)
+    flooded = house(queue=2)
     for address in "ab":
         flooded.hash(Claim((address,)))
     assert flooded.visit("x", "a", "b") == ["hashing", "waiting", "waiting"]
@@ -393,7 +403,7 @@ def test_of_equals_that_wait_the_last_to_arrive_is_displaced(house):
 
 
 def test_a_known_client_takes_precedence_over_strangers(house):
-    flooded = house(THREADS=1, QUEUE=1)
+    flooded = house()
     assert flooded.visit("x", "y") == ["hashing", "waiting"]
     assert flooded.visit(known("a", "ada")) == ["waiting"]
     assert flooded.become_of(1) == "refused"
@@ -403,14 +413,14 @@ def test_a_known_client_takes_precedence_over_strangers(house):
 
 
 def test_a_known_client_takes_precedence_over_strangers_at_its_address(house):
-    flooded = house(THREADS=1, QUEUE=1, PER_ADDRESS=1)
+    flooded = house(PER_ADDRESS=1)
     assert flooded.visit("a", "a") == ["hashing", "waiting"]
     assert flooded.visit(known("a", "ada")) == ["waiting"]
     assert flooded.become_of(1) == "refused"
 
 
 def test_an_account_made_for_the_flood_loses_its_head_start(house):
-    flooded = house(THREADS=1, QUEUE=1)
+    flooded = house()
     flooded.hash(known("a", "mallory"), HEAD_START + 1)
     assert flooded.visit("x", known("b", "mallory")) == ["hashing", "waiting"]
     assert flooded.visit("y") == ["waiting"]
@@ -418,14 +428,14 @@ def test_an_account_made_for_the_flood_loses_its_head_start(house):
 
 
 def test_guesses_at_a_name_do_not_count_for_its_owner(house):
-    flooded = house(THREADS=1, QUEUE=1)
+    flooded = house()
     flooded.hash(stranger("a", "ada"), 10)
     assert flooded.visit("x", "y") == ["hashing", "waiting"]
     assert flooded.visit(known("b", "ada")) == ["waiting"]
 
 
 def test_the_addresses_of_one_site_count_as_one(house):
-    flooded = house(THREADS=1, QUEUE=1)
+    flooded = house()
     for number in range(2):
         flooded.hash(Claim((f"2001:db8:0:{number}::/64", "2001:db8::/48")))
     assert flooded.visit("x", Claim(("2001:db8:0:9::/64", "2001:db8::/48"))) == [
@@ -436,7 +446,7 @@ def test_the_addresses_of_one_site_count_as_one(house):
 
 
 def test_requests_are_forgotten_in_time(house):
-    flooded = house(THREADS=1, QUEUE=1)
+    flooded = house()
     flooded.hash(Claim(("a",)))
     flooded.now += 3 * HALF_LIFE
     assert flooded.visit("x", "a", "b") == ["hashing", "waiting", "refused"]
@@ -444,7 +454,7 @@ def test_requests_are_forgotten_in_time(house):
 
 @pytest.mark.parametrize("arrives", ["before them", "after them"])
 def test_every_fourth_hash_is_a_strangers_while_known_clients_fill_the_slots(house, arrives):
-    flooded = house(THREADS=1, QUEUE=2)
+    flooded = house(queue=2)
     flooded.hash(known("0", "0"), STRANGERS_TURN - 1)
     assert flooded.visit(known("a", "a")) == ["hashing"]
     claims = [known("b", "b"), Claim(("stranger",))]
@@ -458,7 +468,7 @@ def test_every_fourth_hash_is_a_strangers_while_known_clients_fill_the_slots(hou
 
 
 def test_a_stranger_whose_turn_it_is_takes_the_place_of_a_known_client(house):
-    flooded = house(THREADS=1, QUEUE=2)
+    flooded = house(queue=2)
     flooded.hash(known("0", "0"), STRANGERS_TURN - 1)
     assert flooded.visit(*(known(each, each) for each in "abc")) == ["hashing"] + ["waiting"] * 2
     assert flooded.visit(Claim(("x",))) == ["waiting"]
@@ -467,7 +477,7 @@ def test_a_stranger_whose_turn_it_is_takes_the_place_of_a_known_client(house):
 
 
 def test_a_known_client_displaces_all_strangers_but_the_one_whose_turn_it_is(house):
-    flooded = house(THREADS=1, QUEUE=2)
+    flooded = house(queue=2)
     flooded.hash(known("0", "0"), STRANGERS_TURN - 1)
     assert flooded.visit(known("a", "a"), Claim(("x",)), Claim(("y",)))[0] == "hashing"
     assert flooded.visit(known("b", "b")) == ["waiting"]
@@ -476,7 +486,7 @@ def test_a_known_client_displaces_all_strangers_but_the_one_whose_turn_it_is(hou
 
 
 def test_with_one_place_to_wait_a_known_client_comes_first_all_the_same(house):
-    flooded = house(THREADS=1, QUEUE=1)
+    flooded = house()
     flooded.hash(known("0", "0"), STRANGERS_TURN - 1)
     assert flooded.visit(known("a", "a"), Claim(("x",))) == ["hashing", "waiting"]
     assert flooded.visit(known("b", "b")) == ["waiting"]
@@ -484,7 +494,7 @@ def test_with_one_place_to_wait_a_known_client_comes_first_all_the_same(house):
 
 
 def test_a_known_client_is_not_judged_by_the_others_of_its_site(house):
-    flooded = house(THREADS=1, QUEUE=1)
+    flooded = house()
     for number in range(9):
         flooded.hash(Claim((f"2001:db8:0:{number}::/64", "2001:db8::/48")))
     assert flooded.visit("x", "y") == ["hashing", "waiting"]
@@ -511,7 +521,7 @@ def is_read(slots, *networks):
 
 
 def test_a_flood_is_read_once_in_each_retry_after(house):
-    full = house(QUEUE=0, PER_ADDRESS=9)
+    full = house(queue=0, PER_ADDRESS=9)
     full.visit("x")
     flood(full.slots, Claim(("a",)), FLOOD - 1)
     assert is_read(full.slots, "a")
@@ -524,7 +534,7 @@ def test_a_flood_is_read_once_in_each_retry_after(house):
 
 
 def test_a_flood_keeps_no_other_client_from_being_read(house):
-    full = house(QUEUE=0, PER_ADDRESS=9)
+    full = house(queue=0, PER_ADDRESS=9)
     full.visit("x")
     flood(full.slots, Claim(("2001:db8:0:1::/64", "2001:db8::/48")))
     assert not is_read(full.slots, "2001:db8:0:2::/64", "2001:db8::/48")
@@ -532,13 +542,13 @@ def test_a_flood_keeps_no_other_client_from_being_read(house):
 
 
 def test_a_client_that_got_its_slot_is_read_however_often_it_asks(house):
-    idle = house(QUEUE=0, PER_ADDRESS=9)
+    idle = house(queue=0, PER_ADDRESS=9)
     idle.hash(Claim(("a",)), FLOOD + 1)
     assert is_read(idle.slots, "a")
 
 
 def test_a_client_that_stops_for_a_while_is_read_again(house):
-    full = house(QUEUE=0, PER_ADDRESS=9)
+    full = house(queue=0, PER_ADDRESS=9)
     full.visit("x")
     flood(full.slots, Claim(("a",)))
     for _ in range(FLOOD):
@@ -552,7 +562,7 @@ def test_a_client_that_stops_for_a_while_is_read_again(house):
 
 
 def test_the_refusals_of_any_number_of_clients_take_so_much_memory(house):
-    full = house(QUEUE=0, PER_ADDRESS=9)
+    full = house(queue=0, PER_ADDRESS=9)
     full.visit("x")
     flood(full.slots, Claim(("a",)))
     for number in range(MAX_KEYS):
@@ -561,7 +571,7 @@ def test_the_refusals_of_any_number_of_clients_take_so_much_memory(house):
 
 
 def test_addresses_that_many_clients_share_are_read_without_a_limit_for_addresses(house):
-    full = house(QUEUE=0, PER_ADDRESS=0)
+    full = house(queue=0, PER_ADDRESS=0)
     full.visit("x")
     flood(full.slots, Claim(("proxy",)))
     assert is_read(full.slots, "proxy")
@@ -597,7 +607,7 @@ def test_no_number_of_clients_takes_more_than_so_much_memory():
     ("share", "reason"), [(1, "busy with this address"), (0, "busy")], ids=["share", "all"]
 )
 def test_a_refusal_says_when_to_come_back_and_emits_an_event(house, caplog, share, reason):
-    full = house(THREADS=1, QUEUE=1, PER_ADDRESS=share)
+    full = house(PER_ADDRESS=share)
     full.visit(HERE, HERE)
     with pytest.raises(RetryLaterError) as refused, full.slots.slot(Claim((HERE,))):
         pass
@@ -625,7 +635,7 @@ def app_with(settings, database):
     """Return a function that returns what answers below /auth, with these slots."""
 
     def app(slots):
-        return AuthApp(replace(Auth.from_settings(settings, "/auth"), hash_slots=slots))
+        return AuthApp(replace(Site.from_settings(settings, "/auth"), hash_slots=slots))
 
     return app
 
@@ -644,7 +654,7 @@ class Unreadable:
 def test_a_flood_is_refused_before_anything_is_read_or_looked_up(
     app_with, caplog, path, content_type
 ):
-    slots = HashSlots(Settings(HASHING_THREADS=1, HASHING_QUEUE=0))
+    slots = HashSlots(Settings(HASHING_THREADS=1), queue=0)
     app = app_with(slots)
     environ = {
         **environ_of(HERE),
@@ -666,7 +676,7 @@ def test_a_flood_is_refused_before_anything_is_read_or_looked_up(
 
 
 def test_a_program_learns_that_the_site_is_busy(app_with):
-    slots = HashSlots(Settings(HASHING_THREADS=1, HASHING_QUEUE=0))
+    slots = HashSlots(Settings(HASHING_THREADS=1), queue=0)
     client = client_of(app_with(slots), HERE)
     for path in ("/login", "/register"):
         with slots.slot(Claim((THERE,))):
@@ -686,7 +696,7 @@ def test_a_program_learns_that_the_site_is_busy(app_with):
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
 @pytest.mark.promise(13)
 def test_a_client_that_claims_another_address_has_the_share_of_its_own(app_with, ada, header):
-    slots = HashSlots(Settings(HASHING_THREADS=2, HASHING_WAIT=0))
+    slots = HashSlots(Settings(HASHING_THREADS=2), longest_wait=0)
     client = client_of(app_with(slots), HERE)
     with slots.slot(Claim((HERE,))):
         client.post_json("/login", LOGIN, headers={header: THERE}, status=503)
@@ -742,7 +752,7 @@ def slow_hashes(monkeypatch):
 def test_of_logins_at_once_two_hash_and_two_wait(
     app_with, ada, slow_hashes, addresses, share, statuses
 ):
-    slots = House(THREADS=2, QUEUE=2, PER_ADDRESS=share).slots
+    slots = House(THREADS=2, PER_ADDRESS=share).slots
     app = app_with(slots)
     logins = [Login(app, address) for address in addresses]
     slow_hashes.set()

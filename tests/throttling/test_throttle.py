@@ -1,7 +1,7 @@
 """The throttle: whose turn it is to guess or to register, asked of one process and of several."""
 
 import re
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
 from unittest.mock import patch
@@ -10,15 +10,17 @@ import bcrypt
 import pytest
 from webtest import TestApp
 
-from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, SPAWN, USERNAME
+from tests.support.processes import PROCESSES, meet
+from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME
 from wsgiauth import Settings, storage
 from wsgiauth.accounts import create_user, names
 from wsgiauth.accounts.models import User
 from wsgiauth.app import AuthApp
 from wsgiauth.authentication import sessions
-from wsgiauth.endpoints import Auth
 from wsgiauth.exceptions import RetryLaterError
+from wsgiauth.site import Site
 from wsgiauth.throttling.counts import AttemptCount, Counter
+from wsgiauth.throttling.hash_slots import HashSlots
 from wsgiauth.throttling.throttle import Throttle
 
 pytestmark = pytest.mark.promise(12)
@@ -51,8 +53,7 @@ LIMITS = [
     "REGISTRATIONS_PER_ADDRESS",
 ]
 
-PROCESSES = 4
-THREADS = 5  # of each of these processes
+THREADS = 5  # of each of eight processes
 GUESSES = 40
 
 
@@ -103,9 +104,11 @@ def comparisons(monkeypatch):
 
 
 def app_of(settings, clock):
-    """Return what answers below /auth, with a throttle that goes by `clock`."""
+    """Return what answers below /auth, with a throttle that goes by `clock` and patient slots."""
     throttle = Throttle(settings, clock=lambda: clock.now)
-    return AuthApp(replace(Auth.from_settings(settings, "/auth"), throttle=throttle))
+    slots = HashSlots(settings, longest_wait=60)
+    site = Site.from_settings(settings, "/auth")
+    return AuthApp(replace(site, throttle=throttle, hash_slots=slots))
 
 
 def environ_of(address):
@@ -714,7 +717,7 @@ def test_the_owner_at_a_new_address_waits_with_the_others(client, throttle, cloc
 
 
 def test_who_was_read_for_a_request_is_recognised_as_well(throttle, ada, tokens):
-    caller, _ = sessions.find(sessions.start(ada, tokens), tokens)
+    caller, _ = sessions.find(sessions.start(ada, tokens).token, tokens)
     throttle.recognise(caller, (HOME,))
     fail(throttle, "ada", THERE, times=FREE)
     for name in (USERNAME, EMAIL):
@@ -841,9 +844,7 @@ def wide_open(settings):
         settings,
         LOGIN_FAILURES_PER_ADDRESS=0,
         HASHING_THREADS=GUESSES,
-        HASHING_QUEUE=GUESSES,
         HASHING_PER_ADDRESS=0,
-        HASHING_WAIT=60,
     )
 
 
@@ -891,18 +892,6 @@ def test_the_owner_succeeds_among_the_guesses_of_others(settings, database, thro
     assert sorted(statuses) == [200] + [401] * FREE + [429] * (GUESSES - FREE - 1)
 
 
-@pytest.fixture(scope="module")
-def processes():
-    """Return an executor of processes that meet before they begin."""
-    barrier = SPAWN.Barrier(PROCESSES)
-    with ProcessPoolExecutor(PROCESSES, SPAWN, meet_at, (barrier,)) as executor:
-        yield executor
-
-
-def meet_at(barrier):
-    guess.barrier = barrier
-
-
 def guess(url):
     """Guess with the other processes; returns the statuses, and how often bcrypt compared."""
 
@@ -910,21 +899,19 @@ def guess(url):
         now = START
 
     settings = wide_open(Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=url))
-    opened = storage.open_database(url)
+    storage.open_database(url)
     app = app_of(settings, Clock)
-    guess.barrier.wait(timeout=60)
+    meet()
     with patch("bcrypt.checkpw", wraps=bcrypt.checkpw) as compared:
         statuses = at_once(app, [(WRONG, THERE)] * (GUESSES // PROCESSES), THREADS)
-    storage.discard_connection(opened)
     return statuses, compared.call_count
 
 
 @pytest.mark.every_database
-def test_of_forty_guesses_at_once_in_four_processes_five_are_compared(
-    processes, settings, database, ada
+def test_of_forty_guesses_at_once_in_eight_processes_five_are_compared(
+    in_processes, settings, database, ada
 ):
-    calls = [processes.submit(guess, settings.DATABASE_URL) for _ in range(PROCESSES)]
-    results = [call.result() for call in calls]
+    results = in_processes(guess, settings.DATABASE_URL)
     statuses = [status for some, _ in results for status in some]
     assert sorted(statuses) == [401] * FREE + [429] * (GUESSES - FREE)
     assert sum(compared for _, compared in results) == FREE

@@ -5,17 +5,18 @@ import dataclasses
 import hashlib
 import re
 
+import jinja2
 import pytest
 from webtest import TestApp
 
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, echo
-from tests.web.pages import ERROR, PAGES
+from tests.web.pages import ERROR, EXAMPLES, PAGES, checked_pages
 from wsgiauth import AuthMiddleware
-from wsgiauth.endpoints.pages import SAMPLES
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.web.pages import TEMPLATES, Pages
+from wsgiauth.web.pages import Pages
+from wsgiauth.web.templates import TEMPLATES
 
-LOGIN = PAGES["login.html"]
+LOGIN, REGISTER = PAGES["login.html"], PAGES["register.html"]
 HOSTILE = (
     """</title></p>"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;{{7*7}}{%if%}"""
 )
@@ -25,7 +26,7 @@ every_page = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 
 def shown(page, folder=None, **options):
     """Return how a page is answered."""
-    pages = Pages("/auth", folder, samples=SAMPLES, **options)
+    pages = Pages("/auth", folder, **options)
     return TestApp(pages.render(page)).get("/", expect_errors=True)
 
 
@@ -37,6 +38,11 @@ def policy_of(answer):
 def style_hash(answer):
     (style,) = re.findall("<style>(.*?)</style>", answer.text, re.DOTALL)
     return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+
+
+def script_hash(answer):
+    (script,) = re.findall("<script>(.*?)</script>", answer.text, re.DOTALL)
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def structure(html):
@@ -61,8 +67,15 @@ def filled(page, value):
 
 
 def test_there_is_a_page_for_every_template():
-    templates = {path.name for path in TEMPLATES.glob("*.html")}
-    assert templates == PAGES.keys() | {"layout.html"}
+    templates = {str(path.relative_to(TEMPLATES)) for path in TEMPLATES.rglob("*.html")}
+    shared = {
+        "layout.html",
+        "macros.html",
+        "admin/frame.html",
+        "admin/macros.html",
+        "admin/credentials.html",
+    }
+    assert templates == PAGES.keys() | shared
 
 
 # What every page is
@@ -72,10 +85,12 @@ def test_there_is_a_page_for_every_template():
 @every_page
 def test_a_page_lets_only_itself_be_shown_and_styled(page):
     answer = shown(page)
-    assert policy_of(answer) == {
+    scripts = {"script-src": f"'sha256-{script_hash(answer)}'"} if page.script else {}
+    assert policy_of(answer) == scripts | {
         "default-src": "'none'",
         "style-src": f"'self' 'sha256-{style_hash(answer)}'",
         "img-src": "'self' data:",
+        "font-src": "'self'",
         "form-action": "'self'",
         "base-uri": "'none'",
         "frame-ancestors": "'none'",
@@ -83,10 +98,21 @@ def test_a_page_lets_only_itself_be_shown_and_styled(page):
 
 
 @pytest.mark.promise(20)
+@pytest.mark.promise(58)
+def test_only_pages_with_a_passkey_button_have_a_script():
+    assert {each.script for each in PAGES.values()} == {"", "passkeys.js"}
+    for page in EXAMPLES:
+        html = shown(page).html
+        assert bool(page.script) is bool(html.find(attrs={"data-options": True}))
+        script = [TEMPLATES.joinpath(page.script).read_text("utf-8")] if page.script else []
+        assert [each.string for each in html.find_all("script")] == script
+
+
+@pytest.mark.promise(20)
 @every_page
-def test_a_page_needs_no_script_and_nothing_from_elsewhere(page):
+def test_a_page_has_nothing_from_elsewhere(page):
     html = shown(page).html
-    assert html.find_all(["script", "iframe", "object", "embed", "base", "img"]) == []
+    assert html.find_all(["iframe", "object", "embed", "base", "img"]) == []
     (link,) = html.find_all("link")
     assert (link["rel"], link["href"].partition(",")[0]) == (["icon"], "data:image/svg+xml")
     attributes = {attribute for element in html.find_all() for attribute in element.attrs}
@@ -113,7 +139,7 @@ def test_the_name_of_the_site_is_in_the_title_and_above_the_heading(page):
     assert html.title.text.endswith(" · Ada & Sons")
     assert html.hgroup.p.text == "Ada & Sons"
     unnamed = shown(page).html
-    assert (unnamed.hgroup.p.text, "·" in unnamed.title.text) == ("", False)
+    assert (unnamed.hgroup.p, "·" in unnamed.title.text) == (None, False)
 
 
 @pytest.mark.promise(20)
@@ -127,6 +153,47 @@ def test_the_name_of_the_site_is_escaped(page):
 def test_the_name_of_the_site_may_be_of_another_encoding():
     name = b"Caf\xe9".decode(errors="surrogateescape")  # as os.environ decodes it
     assert shown(LOGIN, site_name=name).html.hgroup.p.text == "Caf?"
+
+
+@every_page
+def test_the_logo_stands_for_the_name_above_the_heading(page):
+    html = shown(page, site_name="Ada & Sons", logo="/logo.svg").html
+    (logo,) = html.find_all("img")
+    assert (logo["src"], logo["alt"]) == ("/logo.svg", "Ada & Sons")
+    assert logo.parent == html.hgroup.p
+    assert html.hgroup.p.text == ""
+    assert html.title.text.endswith(" · Ada & Sons")
+
+
+def test_a_logo_without_a_name_is_decorative():
+    assert shown(LOGIN, logo="/logo.svg").html.img["alt"] == ""
+
+
+@pytest.mark.promise(20)
+def test_the_logo_and_its_name_are_escaped():
+    hostile = shown(LOGIN, site_name=HOSTILE, logo=f"/{HOSTILE}").html
+    assert structure(hostile) == structure(shown(LOGIN, site_name="plain", logo="/plain").html)
+    assert (hostile.img["src"], hostile.img["alt"]) == (f"/{HOSTILE}", HOSTILE)
+
+
+@pytest.mark.promise(20)
+@every_page
+def test_sources_add_to_the_policy_for_fonts_and_images_alone(page):
+    sources = ("https://fonts.example.org", "https://images.example.org")
+    policy, before = policy_of(shown(page, sources=sources)), policy_of(shown(page))
+    added = " ".join(sources)
+    assert policy == before | {
+        "img-src": f"'self' data: {added}",
+        "font-src": f"'self' {added}",
+    }
+
+
+def test_the_settings_name_the_logo_and_the_sources(settings):
+    changes = {"SITE_LOGO": "/logo.svg", "PAGE_SOURCES": ("https://fonts.example.org",)}
+    app = AuthMiddleware(echo, dataclasses.replace(settings, **changes))
+    answer = TestApp(app).get("/auth/login")
+    assert answer.html.img["src"] == "/logo.svg"
+    assert policy_of(answer)["font-src"] == "'self' https://fonts.example.org"
 
 
 # Forms
@@ -156,9 +223,36 @@ def test_a_query_cannot_put_anything_into_a_page(client):
     assert "onerror" not in answer.text
 
 
+def test_a_form_is_without_messages_until_it_was_refused(client):
+    for path in ("/auth/login", "/auth/register"):
+        html = client.get(path).html
+        assert html.find_all(class_=["notice", "error"]) == []
+        assert html.find_all(attrs={"aria-invalid": True}) == []
+
+
+@pytest.mark.parametrize("page", [LOGIN, REGISTER], ids=["login", "register"])
+def test_every_field_names_the_text_that_says_why_it_was_refused(page):
+    html = shown(filled(page, "No.")).html
+    for field in html.find_all("input", id=True):
+        reason, *_ = field["aria-describedby"].split()
+        assert html.find(id=reason).text == "No."
+
+
+@pytest.mark.parametrize(
+    ("page", "kinds"),
+    [
+        pytest.param(LOGIN, ["username", "current-password"], id="login"),
+        pytest.param(REGISTER, ["username", "email", "new-password"], id="register"),
+    ],
+)
+def test_password_managers_learn_what_each_field_is_for(page, kinds):
+    fields = shown(page).html.find_all("input", id=True)
+    assert [field["autocomplete"] for field in fields] == kinds
+
+
 def test_password_managers_learn_the_rules_of_the_site(client):
     password = client.get("/auth/register").html.find(id="password")
-    assert (password["autocomplete"], password["minlength"]) == ("new-password", "8")
+    assert password["minlength"] == "8"
     assert password["passwordrules"] == "minlength: 8;"
 
 
@@ -248,9 +342,17 @@ def test_the_policy_allows_a_style_of_ones_own(folder, style):
 def test_a_template_that_cannot_work_is_refused_at_the_start(folder, file, content, complaint):
     (folder / file).write_bytes(content)
     with pytest.raises(ConfigurationError, match=complaint) as caught:
-        Pages("/auth", folder, samples=SAMPLES)
+        checked_pages(folder)
     assert str(caught.value).startswith("TEMPLATES: ")
     assert file in str(caught.value)
+
+
+@pytest.mark.promise(20)
+def test_the_policy_allows_a_script_of_ones_own_where_ours_was(folder):
+    (folder / "passkeys.js").write_text("'</b>' < `é`;", encoding="utf-8")
+    answer = shown(LOGIN, folder)
+    assert answer.html.script.string == "'</b>' < `é`;"
+    assert policy_of(answer)["script-src"] == f"'sha256-{script_hash(answer)}'"
 
 
 @pytest.mark.promise(20)
@@ -269,3 +371,15 @@ def test_the_setting_names_the_folder(settings, folder):
     (folder / "login.html").write_text("<p>Ours</p>", encoding="utf-8")
     app = AuthMiddleware(echo, dataclasses.replace(settings, TEMPLATES=str(folder)))
     assert TestApp(app).get("/auth/login").text == "<p>Ours</p>"
+
+
+def test_a_further_site_compiles_no_template_again(monkeypatch):
+    first = shown(LOGIN).text
+    monkeypatch.delattr(jinja2.Environment, "compile")
+    assert shown(LOGIN).text == first
+
+
+def test_a_template_that_has_changed_is_compiled_again(folder):
+    for content in ("one", "two"):
+        (folder / "login.html").write_text(content)
+        assert shown(LOGIN, folder).text == content

@@ -285,6 +285,11 @@ def test_a_malformed_form_is_refused(body):
 
 
 @pytest.mark.promise(15)
+def test_a_field_of_a_form_that_is_a_list_can_be_given_often_or_not_at_all():
+    assert read_form(sent(b"a=1&b=2&b=3"), ["b", "c"]) == {"a": "1", "b": ["2", "3"], "c": []}
+    assert refusal(lambda request: read_form(request, ["b"]), sent(b"a=1&a=2")) == MALFORMED
+
+
 def test_a_form_has_20_fields_at_most():
     fields = {f"field{number}": "" for number in range(20)}
     assert read_form(sent(urlencode(fields))) == fields

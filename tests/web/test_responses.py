@@ -1,18 +1,16 @@
 """What is answered: JSON, problems, redirects and pages."""
 
-import json
-import re
 from http import HTTPStatus
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from webtest import TestApp
 
-import wsgiauth
 from tests.support.sites import BROWSER, SAME_ORIGIN
 from tests.web.pages import PAGES
-from wsgiauth.web.failures import failure, unavailable
+from wsgiauth.web.failures import failure
 from wsgiauth.web.headlines import HEADLINES
+from wsgiauth.web.openapi_failures import FAILURES
 from wsgiauth.web.pages import Pages
 from wsgiauth.web.responses import (
     Response,
@@ -42,7 +40,7 @@ def environ_of(accept, root=""):
     return {
         "HTTP_ACCEPT": accept,
         "wsgiauth.root": root,
-        "wsgiauth.pages": Pages("/accounts"),
+        "wsgiauth.site": SimpleNamespace(pages=Pages("/accounts")),
         "REQUEST_METHOD": "GET",
     }
 
@@ -185,6 +183,13 @@ def test_a_failure_is_a_page_for_a_browser():
             id="another account may have the permission",
         ),
         pytest.param(
+            HTTPStatus.GONE,
+            "link_expired",
+            "GET",
+            ["/caf%C3%A9/accounts/login", "/caf%C3%A9/"],
+            id="the login page has the way to another link",
+        ),
+        pytest.param(
             HTTPStatus.FORBIDDEN, "cross_origin", "GET", ["/caf%C3%A9/"], id="a login does not help"
         ),
     ],
@@ -200,20 +205,8 @@ def test_a_page_of_failure_offers_what_helps(status, code, method, shown_links):
 
 
 def test_every_failure_has_a_headline_for_people():
-    document = json.loads(Path(wsgiauth.__file__).with_name("openapi.json").read_text("utf-8"))
-    described = re.findall(
-        r'"code": {[^}]*?(?:"const": "(\w+)"|"enum": \[(.*?)\])', json.dumps(document)
-    )
-    codes = {code for one, several in described for code in [one, *re.findall(r"\w+", several)]}
+    codes = {code for failure in FAILURES.values() for code in failure.codes}
     about_fields = {"invalid", "taken", "invalid_credentials"}  # told on the form itself
-    assert codes - {""} - about_fields <= HEADLINES.keys()
+    assert codes - about_fields <= HEADLINES.keys()
     phrases = {status.phrase for status in HTTPStatus}
     assert phrases.isdisjoint(HEADLINES.values())
-
-
-@pytest.mark.promise(28)
-@pytest.mark.parametrize("accept", ["application/json", "text/html"])
-def test_a_database_that_is_away_is_worth_another_try(accept):
-    answer = shown(unavailable(environ_of(accept)))
-    assert answer.status == "503 Service Unavailable"
-    assert answer.headers["Retry-After"].isdigit()

@@ -1,72 +1,92 @@
-"""The Peewee models: users, their sessions and their permissions.
+"""The Peewee model of users; `rights` is the part of it about permissions and groups.
 
-`User.save` applies the rules for names, which are in `names`.
+`User.save` applies the rules for names, which are in `names`. `User.update`, which it uses, ends
+the user's logins if the change requires it.
 """
 
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import peewee
 
-from wsgiauth import events, storage
-from wsgiauth.accounts import names
+from wsgiauth import events
+from wsgiauth.accounts import names, taken_names
+from wsgiauth.accounts.groups import Membership
 from wsgiauth.accounts.objects import UserObjects
-from wsgiauth.exceptions import TakenError, ValidationError
-from wsgiauth.storage import Statement, context, database
-from wsgiauth.storage.columns import BcryptHashField, UTCDateTimeField, as_utc, utc_now
+from wsgiauth.accounts.rights import Permission, UserRights
+from wsgiauth.storage import database
+from wsgiauth.storage.columns import BcryptHashField, UTCDateTimeField, utc_now
+
+if TYPE_CHECKING:
+    from wsgiauth.authentication.models import Session
 
 
-class _Model(peewee.Model):
-    class Meta:
-        database = database
-        only_save_dirty = True  # saving a stale object must not undo later changes
+# Called in the transaction in which a user was activated or deactivated: what ends with that.
+after_change_of_activity: list[Callable[["User"], object]] = []
 
 
-class User(_Model):
+class User(UserRights):
     """A person's account.
 
-    Saving applies the rules for names, and ends sessions if the change requires it. Peewee's bulk
-    `User.update(...)` and `User.insert(...)` do neither.
+    Saving applies the rules for names, and ends the user's logins if the change requires it.
+    Peewee's bulk `User.update(...)` does only the latter, and `User.insert(...)` neither.
 
     Attributes:
         username: Unique without regard to letter case or compatibility forms; shown as typed.
         email: Unique in the same way; shown as typed.
-        hashed_password: A bcrypt hash. Saving a new one ends all of the user's sessions.
-        is_active: Whether the user can log in. Saving False ends all of the user's sessions;
+        hashed_password: A bcrypt hash. A new one ends all of the user's logins.
+        security_stamp: The number of times that all of the user's logins were ended at once. Each
+            login stores the stamp of its start, and is valid only while the two are equal. Only
+            the database increments it; saving an object does not set it.
+        is_active: Whether the user can log in. False ends all of the user's logins and API keys;
             requests of an inactive user are anonymous.
         is_staff: Whether the user can use the application's administration pages.
         is_superuser: Whether the user has every permission.
         created_at: When the account was created (UTC).
+        email_verified_at: When the user proved that they read mails to `email` (UTC), or None.
+            Another `email` makes it None, unless it is set at the same time.
+        last_login_at: When the user last logged in (UTC), or None. Logins within an hour after it
+            do not change it.
+        sessions: A query for the user's valid logins, the newest first.
     """
 
     objects: ClassVar["UserObjects[User]"]
     DoesNotExist: ClassVar[type[peewee.DoesNotExist]]
+    sessions: "peewee.ModelSelect[Session]"  # `authentication.models` defines it
 
-    id = peewee.BigAutoField()
-    username = peewee.CharField(max_length=names.USERNAME_MAX_LENGTH)
-    username_key = peewee.CharField(max_length=names.USERNAME_MAX_LENGTH, unique=True)
-    email = peewee.CharField(max_length=names.EMAIL_MAX_LENGTH)
-    email_key = peewee.CharField(max_length=names.EMAIL_MAX_LENGTH, unique=True)
-    hashed_password = BcryptHashField(max_length=60)
-    is_active = peewee.BooleanField(default=True)
-    is_staff = peewee.BooleanField(default=False)
-    is_superuser = peewee.BooleanField(default=False)
-    created_at = UTCDateTimeField(default=utc_now)
+    id: "peewee.BigAutoField[int]" = peewee.BigAutoField()
+    username: "peewee.CharField[str]" = peewee.CharField(max_length=names.USERNAME_MAX_LENGTH)
+    username_key: "peewee.CharField[str]" = peewee.CharField(
+        max_length=names.USERNAME_MAX_LENGTH, unique=True
+    )
+    email: "peewee.CharField[str]" = peewee.CharField(max_length=names.EMAIL_MAX_LENGTH)
+    email_key: "peewee.CharField[str]" = peewee.CharField(
+        max_length=names.EMAIL_MAX_LENGTH, unique=True
+    )
+    hashed_password: "peewee.CharField[str]" = BcryptHashField(max_length=60)
+    security_stamp: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
+    is_active: "peewee.BooleanField[bool]" = peewee.BooleanField(default=True)
+    is_staff: "peewee.BooleanField[bool]" = peewee.BooleanField(default=False)
+    is_superuser: "peewee.BooleanField[bool]" = peewee.BooleanField(default=False)
+    created_at: "peewee.DateTimeField[datetime]" = UTCDateTimeField(default=utc_now)
+    email_verified_at: "peewee.DateTimeField[datetime | None]" = UTCDateTimeField(null=True)
+    last_login_at: "peewee.DateTimeField[datetime | None]" = UTCDateTimeField(null=True)
 
     class Meta:
         table_name = "wsgiauth_user"
-
-    # The database that the user was read from. The object keeps using it when it is passed to
-    # another thread, or to a request of another site in the same process.
-    origin: peewee.Database | None = None
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.origin = context.database()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "origin"}
+        # For the lists of the staff panel, whose pages read a few rows in the order of an index.
+        indexes: ClassVar[tuple[object, ...]] = tuple(
+            ((column, "id"), False)
+            for column in (
+                "is_active",
+                "is_staff",
+                "is_superuser",
+                "email_verified_at",
+                "last_login_at",
+            )
+        )
 
     def __str__(self) -> str:
         return str(self.username)
@@ -75,30 +95,33 @@ class User(_Model):
         return f"<User {self.id} {self.username!r}>"
 
     @classmethod
-    def from_row(cls, row: tuple[Any, ...]) -> "User":
-        """Return the user of a row of `User.select(*CALLER)`, without Peewee's overhead."""
-        user: Any = cls.__new__(cls)
-        number, username, email, hashed, is_active, is_staff, is_superuser, created_at = row
-        user.__data__ = {
-            "id": number,
-            "username": username,
-            "email": email,
-            "hashed_password": hashed,
-            "is_active": bool(is_active),  # SQLite stores booleans as numbers
-            "is_staff": bool(is_staff),
-            "is_superuser": bool(is_superuser),
-            "created_at": as_utc(created_at),
-        }
-        user.__rel__ = {}
-        user._dirty = set()
-        user.origin = context.database()
-        made: User = user
-        return made
+    def update(cls, data: Any = None, /, **changes: Any) -> peewee.ModelUpdate:
+        """Return Peewee's UPDATE, which increments the stamp if it must end logins.
+
+        That is the case for a new `hashed_password`, and for an `is_active` other than True. The
+        UPDATE itself increments, so that concurrent changes never arrive at the same stamp. Another
+        `email` also clears `email_verified_at`.
+
+        The arguments are those of Peewee's `Model.update`. A `security_stamp` among them replaces
+        the increment: `security_stamp=User.security_stamp` keeps the logins.
+
+        Raises:
+            ValueError: `security_stamp` is a number, which could make ended logins valid again.
+        """
+        changes |= {getattr(field, "name", field): value for field, value in (data or {}).items()}
+        if isinstance(changes.get("security_stamp"), int):
+            raise ValueError("security_stamp is incremented by the database and cannot be set")
+        if "hashed_password" in changes or changes.get("is_active", True) is not True:
+            changes.setdefault("security_stamp", cls.security_stamp + 1)
+        if "email" in changes:
+            changes.setdefault("email_verified_at", None)
+        return super().update(changes)
 
     def save(self, force_insert: bool = False, only: Any = None) -> int | bool:
-        """Write the changed fields, and end sessions if necessary, in one transaction.
+        """Write the changed fields, and end the user's logins if necessary.
 
-        The arguments are those of Peewee's `Model.save`.
+        The arguments are those of Peewee's `Model.save`. Of `only`, too, just the changed fields
+        are written.
 
         Raises:
             ValidationError: A name breaks a rule; `errors` also reports a taken name.
@@ -107,97 +130,47 @@ class User(_Model):
             peewee.DatabaseError: The database failed.
         """
         changed = {each.name for each in self.dirty_fields}
-        if only is not None:
-            changed &= {each.name for each in only}
-            only = [*only, *(field for name, field in _KEY_OF.items() if name in changed)]
-        self._check_names(changed)
         is_new = force_insert or self.id is None
+        if "email" in changed and "email_verified_at" not in changed and not is_new:
+            self.email_verified_at = None  # the proof was another address's
+            changed.add("email_verified_at")
+        if not is_new:
+            vars(self)["_dirty"].discard("security_stamp")  # only the database increments it
+            changed.discard("security_stamp")
+        if only is not None:
+            changed &= {getattr(each, "name", each) for each in only}
+            only = [self._meta.fields[name] for name in sorted(changed)]
+            only += [field for name, field in _KEY_OF.items() if name in changed]
+            if not (only or is_new):
+                return False
+        self._check_names(changed)
         try:
             with self._using_origin(), database.atomic():
+                old = self._stored_email() if "email" in changed and not is_new else {}
+                is_toggled = not is_new and self._is_toggled(changed)
                 saved = super().save(force_insert, only)
-                # Delete after the UPDATE, because its row lock makes a concurrent login wait: see
-                # `sessions.start`.
-                if not is_new and ("hashed_password" in changed or not self.is_active):
-                    Session.delete().where(Session.user == self.id).execute()
+                if not is_new and {"hashed_password", "is_active"} & changed:
+                    self._read_stamp()
+                if saved:  # otherwise the user has been deleted
+                    self._report(changed, is_new=is_new, old=old)
+                for end in after_change_of_activity if is_toggled else ():
+                    end(self)
         except peewee.IntegrityError:
             with self._using_origin():
                 written = {"username": self.username, "email": self.email}
                 refuse_names(written, {}, owner_id=self.id)
             raise  # another constraint, or the name is no longer taken
-        if saved:  # otherwise the user has been deleted
-            with self._using_origin():
-                self._report(changed, is_new=is_new)
         return saved
 
     def delete_instance(self, *args: Any, **kwargs: Any) -> int:
-        """Delete the user with all sessions and permissions."""
-        with self._using_origin():
+        """Delete the user with all logins, permissions and memberships."""
+        with self._using_origin(), database.atomic():
+            old = self._stored_email()
             deleted: int = super().delete_instance(*args, **kwargs)
             if deleted:
-                events.emit("user_deleted", user_id=self.id)
+                details = {**old, "email": old["old_email"], "username": self.username}
+                events.emit("user_deleted", user_id=self.id, details=details)
         return deleted
-
-    @property
-    def permissions(self) -> frozenset[str]:
-        """The permissions granted to this user, read from the database on each access.
-
-        A superuser has every permission, but only the granted ones are listed here.
-        """
-        with self._using_origin():
-            return frozenset(name for (name,) in _PERMISSIONS_OF.fetchall(self.id))
-
-    def has_permission(self, permission: str) -> bool:
-        """Return whether the user has `permission`, which has the form `<app>.<action>`.
-
-        An active superuser has every permission; an inactive user has none.
-
-        Raises:
-            ValueError: `permission` has another form.
-            peewee.DatabaseError: The database failed.
-        """
-        names.check_permission(permission)
-        if not self.is_active:
-            return False
-        return self.is_superuser or permission in self.permissions
-
-    def grant(self, *permissions: str) -> None:
-        """Grant all given permissions or none; those already granted are left unchanged.
-
-        Raises:
-            ValueError: A permission does not have the form `<app>.<action>`.
-            User.DoesNotExist: The user is not in the database.
-            peewee.DatabaseError: The database failed.
-        """
-        rows = [
-            {"user": self.id, "name": names.check_permission(permission)}
-            for permission in permissions
-        ]
-        with self._using_origin():
-            with database.atomic():
-                # MariaDB's INSERT IGNORE would also ignore that the user does not exist.
-                User.get_by_id(self.id)
-                if rows:
-                    Permission.insert_many(rows).on_conflict_ignore().execute()
-            self._report_rights("granted", permissions)
-
-    def revoke(self, *permissions: str) -> None:
-        """Revoke all given permissions or none; those not granted are ignored.
-
-        Raises:
-            ValueError: A permission does not have the form `<app>.<action>`.
-            peewee.DatabaseError: The database failed.
-        """
-        taken = [names.check_permission(permission) for permission in permissions]
-        with self._using_origin():
-            with database.atomic():
-                Permission.delete().where(
-                    Permission.user == self.id, Permission.name.in_(taken)
-                ).execute()
-            self._report_rights("revoked", permissions)
-
-    def _using_origin(self) -> AbstractContextManager[None]:
-        # Always set a database: in a thread without a context, events would find no subscribers.
-        return context.using(self.origin or storage.current())
 
     def _check_names(self, changed: set[str]) -> None:
         written: dict[str, str] = {
@@ -210,7 +183,29 @@ class User(_Model):
         for name, value in written.items():
             setattr(self, f"{name}_key", names.key(value))
 
-    def _report(self, changed: set[str], *, is_new: bool) -> None:
+    def _read_stamp(self) -> None:
+        # Only in the transaction that has changed the row, and so locked it: a stamp that is read
+        # later can be that of another change, and a login with it would be valid.
+        stamp = User.select(User.security_stamp).where(User.id == self.id)
+        self.__data__["security_stamp"] = stamp.scalar()
+
+    def _stored_email(self) -> dict[str, str]:
+        """Return the stored address, and again as `unproven` if it is not verified."""
+        email, verified_at = self._stored(User.email, User.email_verified_at) or ("", None)
+        return {"old_email": email, "unproven": "" if verified_at else email}
+
+    def _is_toggled(self, changed: set[str]) -> bool:
+        return "is_active" in changed and self._stored(User.is_active) != (self.is_active,)
+
+    def _stored(self, *columns: peewee.Field) -> tuple[Any, ...] | None:
+        """Return the stored values, or None if the user has been deleted."""
+        # Locked, so that of two concurrent changes the second one finds the first one's values.
+        stored = User.select(*columns).where(User.id == self.id).tuples()
+        row: tuple[Any, ...] | None
+        row = (stored.for_update() if database.for_update else stored).first()
+        return row
+
+    def _report(self, changed: set[str], *, is_new: bool, old: dict[str, str]) -> None:
         flags = {"is_active", "is_staff", "is_superuser"} & changed
         if is_new:
             events.emit("registration", user_id=self.id)
@@ -218,87 +213,20 @@ class User(_Model):
         elif "hashed_password" in changed:
             events.emit("password_changed", user_id=self.id)
         for name in () if is_new else sorted({"username", "email"} & changed):
-            events.emit("names_changed", user_id=self.id, reason=name)
+            emails = {**old, "email": self.email, "username": self.username}
+            details = emails if name == "email" else None
+            events.emit("names_changed", user_id=self.id, reason=name, details=details)
+        if not is_new and changed & {"email", "email_verified_at"} == {"email_verified_at"}:
+            verified = "not verified" if self.email_verified_at is None else "verified"
+            events.emit("names_changed", user_id=self.id, reason=f"email {verified}")
         for flag in sorted(flags):
-            self._report_rights(flag, ["on" if getattr(self, flag) else "off"])
-
-    def _report_rights(self, change: str, what: Iterable[str]) -> None:
-        for each in what:
-            events.emit("rights_changed", user_id=self.id, reason=f"{change} {each}")
+            self._report_rights(flag, "on" if getattr(self, flag) else "off")
 
 
-class Session(_Model):
-    """A login. Its token is valid only while this row exists.
-
-    Attributes:
-        id: Random; the token's `jti` claim (RFC 7519 section 4.1.7).
-        user: The user who logged in.
-        created_at: When the session began (UTC).
-        expires_at: When it ends, in seconds since the epoch; the token's `exp` claim.
-    """
-
-    id = peewee.CharField(max_length=43, primary_key=True)
-    user = peewee.ForeignKeyField(User, on_delete="CASCADE")
-    created_at = UTCDateTimeField(default=utc_now)
-    expires_at = peewee.BigIntegerField(index=True)
-
-    class Meta:
-        table_name = "wsgiauth_session"
-
-
-class Permission(_Model):
-    """A permission, `<app>.<action>`, that is granted to one user."""
-
-    user_id: int
-    user = peewee.ForeignKeyField(User, on_delete="CASCADE")
-    name = peewee.CharField(max_length=names.PERMISSION_MAX_LENGTH)
-
-    class Meta:
-        table_name = "wsgiauth_permission"
-        primary_key = peewee.CompositeKey("user", "name")
-
-
+Permission._meta.add_field("user", peewee.ForeignKeyField(User, on_delete="CASCADE"))
+Membership._meta.add_field("user", peewee.ForeignKeyField(User, on_delete="CASCADE", index=False))
 User.objects = UserObjects(User)
 
-# The columns that a request needs: all but the keys, which are only for look-ups.
-CALLER = (
-    User.id,
-    User.username,
-    User.email,
-    User.hashed_password,
-    User.is_active,
-    User.is_staff,
-    User.is_superuser,
-    User.created_at,
-)
-
 _KEY_OF = {"username": User.username_key, "email": User.email_key}
-_TAKEN = {"username": "This username is taken.", "email": "This e-mail address is taken."}
-_PERMISSIONS_OF = Statement(lambda: Permission.select(Permission.name).where(Permission.user == 0))
 
-
-def refuse_names(
-    written: Mapping[str, str], errors: Mapping[str, list[str]], *, owner_id: int | None = None
-) -> None:
-    """Raise an error if a rule is broken or a name is taken; it reports both.
-
-    Args:
-        written: A username, an e-mail address or both, by field.
-        errors: Messages about broken rules, by field. A name in it is not looked up.
-        owner_id: The id of the user who is allowed to have the names.
-
-    Raises:
-        ValidationError: There are `errors`.
-        TakenError: Another user has a name, in any letter case, and there are no `errors`.
-        peewee.DatabaseError: The database failed.
-    """
-    others = User.select().where(User.id != (owner_id or 0))
-    taken = {
-        field: [_TAKEN[field]]
-        for field, name in written.items()
-        if field not in errors and others.where(_KEY_OF[field] == names.key(name)).exists()
-    }
-    if errors:
-        raise ValidationError({**taken, **errors})
-    if taken:
-        raise TakenError(taken) from None  # the database's error may contain the row
+refuse_names = partial(taken_names.refuse_names, User)

@@ -1,4 +1,4 @@
-"""Usernames, e-mail addresses and permissions: which are valid, and when two are equal.
+"""Names of users and groups, e-mail addresses, permissions: valid ones, and equal ones.
 
 The lowest layer of the account rules. Models do not save what these functions refuse, so the rules
 apply to HTTP, to the command line and to code.
@@ -10,7 +10,9 @@ from collections.abc import Mapping
 
 USERNAME_MAX_LENGTH = 150  # characters
 EMAIL_MAX_LENGTH = 254  # characters: RFC 5321 section 4.5.3.1.3, less the angle brackets
+GROUP_MAX_LENGTH = 150  # characters
 PERMISSION_MAX_LENGTH = 100  # characters
+KEY_NAME_MAX_LENGTH = 100  # characters
 
 LEADING_DASH = "A username cannot begin with -."  # a command line would read it as an option
 
@@ -61,15 +63,49 @@ def email_problem(email: str) -> str | None:
     Does not check that the address exists: only a message sent there could show that.
     """
     problem = _problem(email, "an e-mail address", EMAIL_MAX_LENGTH)
-    if problem is None and not (_EMAIL.fullmatch(email) and _EMAIL.fullmatch(key(email))):
+    # RFC 2047: mail software decodes `=?...?=` in a header, line breaks included.
+    if problem is None and not (
+        _EMAIL.fullmatch(email) and _EMAIL.fullmatch(key(email)) and "=?" not in key(email)
+    ):
         return "Enter an e-mail address such as ada@example.org."
     return problem
 
 
+def group_problem(name: str) -> str | None:
+    """Return why `name` is refused as the name of a group, as a sentence for a person, or None.
+
+    Single spaces inside are allowed, as in "Blog editors".
+    """
+    problem = _spaced_problem(name, "a group name", GROUP_MAX_LENGTH)
+    if problem is None and key(name).startswith("-"):
+        return "A group name cannot begin with -."
+    return problem
+
+
+def key_name_problem(name: str) -> str | None:
+    """Return why `name` is refused as the name of an API key, as a sentence for a person, or None.
+
+    Single spaces inside are allowed.
+    """
+    return _spaced_problem(name, "a name", KEY_NAME_MAX_LENGTH)
+
+
 def name_errors(fields: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the messages for a `username` and an `email`; valid fields have no entry."""
+    """Return the messages for a `username`, `email` or `name` of a group, by field.
+
+    Valid fields have no entry.
+    """
     problems = {field: _RULES[field](name) for field, name in fields.items()}
     return {field: [problem] for field, problem in problems.items() if problem is not None}
+
+
+def is_permission(permission: str) -> bool:
+    """Return whether `permission` has the form `<app>.<action>`; see `check_permission`."""
+    return (
+        isinstance(permission, str)
+        and len(permission) <= PERMISSION_MAX_LENGTH
+        and _PERMISSION.fullmatch(permission) is not None
+    )
 
 
 def check_permission(permission: str) -> str:
@@ -78,11 +114,7 @@ def check_permission(permission: str) -> str:
     Raises:
         ValueError: It has another form. Each part is one or more ASCII letters, digits, `_`, `-`.
     """
-    if (
-        not isinstance(permission, str)
-        or len(permission) > PERMISSION_MAX_LENGTH
-        or not _PERMISSION.fullmatch(permission)
-    ):
+    if not is_permission(permission):
         raise ValueError(
             f'a permission must have the form "<app>.<action>", such as "reports.publish", not'
             f" {permission!r}"
@@ -90,7 +122,19 @@ def check_permission(permission: str) -> str:
     return permission
 
 
-def _problem(name: str, kind: str, max_length: int) -> str | None:
+def _spaced_problem(name: str, kind: str, max_length: int) -> str | None:
+    if not isinstance(name, str):
+        return f"Enter {kind}."
+    if name.startswith(" ") or name.endswith(" ") or "  " in name:
+        return f"{kind.capitalize()} cannot begin or end with a space, or have two in a row."
+    return _problem(
+        name.replace(" ", "_"), kind, max_length, refused="invisible characters or unusual spaces"
+    )
+
+
+def _problem(
+    name: str, kind: str, max_length: int, *, refused: str = "spaces or invisible characters"
+) -> str | None:
     if not (isinstance(name, str) and name):
         return f"Enter {kind}."
     # Check the length first: normalizing a hostile string takes quadratic time.
@@ -104,8 +148,8 @@ def _problem(name: str, kind: str, max_length: int) -> str | None:
         if _BLANK.search(form) or not _REFUSED_CATEGORIES.isdisjoint(
             map(unicodedata.category, form)
         ):
-            return f"{kind.capitalize()} cannot contain spaces or invisible characters."
+            return f"{kind.capitalize()} cannot contain {refused}."
     return None
 
 
-_RULES = {"username": username_problem, "email": email_problem}
+_RULES = {"username": username_problem, "email": email_problem, "name": group_problem}

@@ -1,21 +1,50 @@
-"""`User.objects`: how application code creates and finds users."""
+"""`User.objects` and `Group.objects`: how application code creates and finds users and groups."""
 
 from typing import Any, Generic, TypeVar
 
 import peewee
 
+_Row = TypeVar("_Row", bound=peewee.Model)
 _User = TypeVar("_User", bound=peewee.Model)
 
 
-class UserObjects(Generic[_User]):
-    """Create and find users, as `User.objects`.
+class Objects(Generic[_Row]):
+    """Find rows of a model.
 
     Args:
-        model: `User`.
+        model: `User` or `Group`.
     """
 
-    def __init__(self, model: type[_User]) -> None:
+    def __init__(self, model: type[_Row]) -> None:
         self._model = model
+
+    def get(self, *query: Any, **filters: Any) -> _Row:
+        """Return the first one that matches.
+
+        Raises:
+            User.DoesNotExist, Group.DoesNotExist: None matches.
+        """
+        return self._model.get(*query, **filters)
+
+    def get_or_none(self, *query: Any, **filters: Any) -> _Row | None:
+        """Return the first one that matches, or None."""
+        return self._model.get_or_none(*query, **filters)
+
+    def filter(self, *query: Any, **filters: Any) -> "peewee.ModelSelect[_Row]":
+        """Return those that match: `filter(is_staff=True)`, `filter(User.id > 7)`."""
+        return self._model.select().filter(*query, **filters)
+
+    def all(self) -> "peewee.ModelSelect[_Row]":
+        """Return all, the oldest first."""
+        return self._model.select().order_by(self._model._meta.primary_key)
+
+    def count(self) -> int:
+        """Return the number of all."""
+        return self._model.select().count()
+
+
+class UserObjects(Objects[_User]):
+    """Create and find users, as `User.objects`."""
 
     def create(
         self,
@@ -49,27 +78,3 @@ class UserObjects(Generic[_User]):
             is_staff=is_staff,
             is_superuser=is_superuser,
         )
-
-    def get(self, *query: Any, **filters: Any) -> _User:
-        """Return the first user that matches.
-
-        Raises:
-            User.DoesNotExist: No user matches.
-        """
-        return self._model.get(*query, **filters)
-
-    def get_or_none(self, *query: Any, **filters: Any) -> _User | None:
-        """Return the first user that matches, or None."""
-        return self._model.get_or_none(*query, **filters)
-
-    def filter(self, *query: Any, **filters: Any) -> "peewee.ModelSelect[_User]":
-        """Return the users that match: `filter(is_staff=True)`, `filter(User.id > 7)`."""
-        return self._model.select().filter(*query, **filters)
-
-    def all(self) -> "peewee.ModelSelect[_User]":
-        """Return every user, the oldest account first."""
-        return self._model.select().order_by(self._model._meta.primary_key)
-
-    def count(self) -> int:
-        """Return the number of users."""
-        return self._model.select().count()

@@ -38,7 +38,8 @@ class PasswordRules:
 
     Attributes:
         min_length: The minimum length in characters.
-        words: Words such as the site's name, which cannot be passwords (ASVS 6.1.2).
+        words: Words such as the site's name, which cannot be passwords (ASVS 6.1.2), also without
+            their spaces and punctuation.
         breached: The file that `breached_passwords` reads, or None.
     """
 
@@ -111,7 +112,8 @@ class PasswordRules:
 
     @cached_property
     def _words(self) -> set[str]:
-        return set(map(names.key, self.words))
+        keys = {names.key(word) for word in self.words}
+        return keys | {"".join(filter(str.isalnum, key)) for key in keys}
 
 
 def representation_problem(password: str) -> str | None:

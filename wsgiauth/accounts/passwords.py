@@ -3,12 +3,17 @@
 Sources: OWASP Password Storage and Authentication Cheat Sheets.
 """
 
+import secrets
+import string
+
 import bcrypt
 
 from wsgiauth.accounts.password_rules import MAX_BYTES, representation_problem
 from wsgiauth.storage.columns import BCRYPT_HASH
 
 DEFAULT_ROUNDS = 12
+
+_ALPHABET = "./" + string.ascii_letters + string.digits  # bcrypt's base 64
 
 # The salt and digest of a dummy hash whose password is unknown. A password is compared with it if
 # there is no user, so that the response time does not show which accounts exist.
@@ -34,6 +39,12 @@ def hash_password(password: str, *, rounds: int = DEFAULT_ROUNDS) -> str:
     if problem is not None:
         raise ValueError(problem)
     return bcrypt.hashpw(password.encode(), bcrypt.gensalt(rounds)).decode()
+
+
+def random_hash(*, rounds: int = DEFAULT_ROUNDS) -> str:
+    """Return a hash that no known password matches, for an account without a password."""
+    salt = bcrypt.gensalt(rounds).decode()
+    return salt + "".join(secrets.choice(_ALPHABET) for _ in range(31))
 
 
 def verify_password(

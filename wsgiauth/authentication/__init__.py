@@ -1,7 +1,5 @@
 """Authentication: find the user that a name and a password belong to."""
 
-import peewee
-
 from wsgiauth import events
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
@@ -25,7 +23,11 @@ def authenticate(name: str, password: str, *, rounds: int) -> User | None:
     Raises:
         peewee.DatabaseError: The database failed.
     """
-    user = find_user(name)
+    return authenticate_user(find_user(name), password, rounds=rounds)
+
+
+def authenticate_user(user: User | None, password: str, *, rounds: int) -> User | None:
+    """Do as `authenticate` for a user who has been found already, such as the one logged in."""
     stored = None if user is None else user.hashed_password
     is_theirs = verify_password(password, stored, rounds=rounds)
     if user is None or not is_theirs or not user.is_active:
@@ -45,15 +47,9 @@ def _report_failure(user: User | None, is_theirs: bool) -> None:
 
 
 def _rehash(user: User, password: str, rounds: int) -> None:
-    """Hash the same password with the configured cost, and keep the user's sessions."""
+    """Hash the same password with the configured cost, and keep the user's logins."""
     replacement = hash_password(password, rounds=rounds)
-    # Replaces only the hash that was verified, so a concurrent change of password is kept.
-    unchanged: peewee.Expression = User.hashed_password == user.hashed_password
-    update = User.update(hashed_password=replacement).where(User.id == user.id, unchanged)
-    if not update.execute():
-        # A concurrent login may have replaced the hash; its new hash is then of the same password.
-        current = User.get_or_none(User.id == user.id)
-        if current is None or not verify_password(password, current.hashed_password):
-            return
-        replacement = current.hashed_password
-    user.__data__["hashed_password"] = replacement  # not marked as dirty, as after a read
+    # The stamp is compared, so that a concurrent change of password is kept.
+    User.update(hashed_password=replacement, security_stamp=User.security_stamp).where(
+        User.id == user.id, User.security_stamp == user.security_stamp
+    ).execute()

@@ -1,4 +1,6 @@
-"""Identification: from a request's headers to a user. Also sets and clears the login cookie.
+"""Identification: from a request's headers to a user, and to the keys of its environ.
+
+Also sets and clears the login cookie.
 
 On the way of a request, `middleware` calls this module, which calls `sessions`.
 """
@@ -8,8 +10,10 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import sessions
+from wsgiauth.authentication import demand, keys, pending, sessions
+from wsgiauth.authentication.key_format import PREFIX
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
 from wsgiauth.settings import Settings
 from wsgiauth.web.cross_origin import SAFE_METHODS, is_same_origin
 
@@ -19,19 +23,41 @@ MAX_COOKIE_HEADER = 8192  # characters
 # host and for the path "/".
 SECURE_PREFIX = "__Host-"
 
+_PENDING = "-second"  # what the name of the cookie of a pending login ends in
+
+
+class UserSession(NamedTuple):
+    """A login: its user, and the id of its session."""
+
+    user: User
+    session_id: str
+
 
 class Identity(NamedTuple):
-    """The user and the session that a request's credentials prove.
+    """The user, and the session or the API key, that a request's credentials prove.
 
     Attributes:
         user: The active user, or None if the client is anonymous.
         session_id: The session's id, or None.
-        error: `invalid_token` (RFC 6750) if a token was presented and rejected, else None.
+        error: `invalid_token` (RFC 6750) if a token was presented and rejected;
+            `insufficient_user_authentication` (RFC 9470) if the login is incomplete; else None.
+        key_id: The API key's id, or None.
+        incomplete: The login if it lacks the second factor that the site demands of its user, who
+            is anonymous because of that; or None.
     """
 
     user: User | None = None
     session_id: str | None = None
     error: str | None = None
+    key_id: str | None = None
+    incomplete: UserSession | None = None
+
+    @property
+    def any_login(self) -> UserSession | None:
+        """The login, complete or not, which can be ended; None if there is none."""
+        if self.user is not None and self.session_id is not None:
+            return UserSession(self.user, self.session_id)
+        return self.incomplete
 
 
 ANONYMOUS = Identity()
@@ -45,7 +71,7 @@ class Identifier:
     """Reads the credentials of a request, and writes the login cookie.
 
     Args:
-        settings: `COOKIE_NAME`, `COOKIE_SECURE` and `TRUSTED_ORIGINS`.
+        settings: `COOKIE_NAME`, `COOKIE_SECURE`, `TRUSTED_ORIGINS` and `SECOND_FACTOR`.
         tokens: Verifies tokens.
     """
 
@@ -55,13 +81,17 @@ class Identifier:
         self._secure_name = SECURE_PREFIX + settings.COOKIE_NAME
         self._always_secure = settings.COOKIE_SECURE == "on"
         self._trusted_origins = settings.TRUSTED_ORIGINS
+        self._settings = settings
+        self._demands_factor = demand.is_made(settings)
 
     def identify(self, environ: WSGIEnvironment) -> Identity:
-        """Return the user and session of a request; both are None if the client is anonymous.
+        """Return the user of a request, and their session or API key; nothing if it is anonymous.
+
+        Where the site demands a second factor, a login without one is anonymous, too.
 
         A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. The
         cookie is ignored if another site sent the request with an unsafe method. Tokens in the
-        query string or in forms are ignored.
+        query string or in forms are ignored. An API key is accepted as a bearer token alone.
 
         Args:
             environ: The request; not changed.
@@ -76,19 +106,65 @@ class Identifier:
             token = self._cookie_token(environ, cookie) if cookie is not None else None
             if token is None:
                 return ANONYMOUS
+        elif token.startswith(PREFIX):
+            return self._identify_key(token)
+        if self._demands_factor:
+            return self._identify_strictly(token)
         login = sessions.find(token, self._tokens)
         if login is None:
             return _REJECTED
         user, session_id = login
-        return _identity((user, session_id, None))
+        return _identity((user, session_id, None, None, None))
 
-    def login_cookie(self, environ: WSGIEnvironment, token: str) -> tuple[str, str]:
-        """Return the header that stores `token` in the browser for the token's lifetime."""
-        return self._set_cookie(environ, token, self._tokens.lifetime)
+    def incomplete_login(self, token: str) -> UserSession | None:
+        """Return the login of a token if it lacks the second factor that the site demands.
+
+        Raises:
+            peewee.DatabaseError: The database failed.
+        """
+        return self._identify_strictly(token).incomplete if self._demands_factor else None
+
+    def _identify_strictly(self, token: str) -> Identity:
+        found = sessions.find_with_methods(token, self._tokens)
+        if found is None:
+            return _REJECTED
+        user, session_id, methods = found
+        if demand.is_met(user, methods, self._settings):
+            return _identity((user, session_id, None, None, None))
+        login = UserSession(user, session_id)
+        return Identity(error=INSUFFICIENT_AUTHENTICATION, incomplete=login)
+
+    def _identify_key(self, token: str) -> Identity:
+        found = keys.find(token, int(self._tokens.now()))
+        if found is None:
+            return _REJECTED
+        user, key_id = found
+        return _identity((user, None, None, key_id, None))
+
+    def login_cookie(
+        self, environ: WSGIEnvironment, token: str, max_age: int | None
+    ) -> tuple[str, str]:
+        """Return the header that stores `token` in the browser.
+
+        Args:
+            environ: The request.
+            token: The access token.
+            max_age: For how many seconds; None: until the browser is closed.
+        """
+        return self._set_cookie(environ, token, max_age)
 
     def expired_cookie(self, environ: WSGIEnvironment) -> tuple[str, str]:
         """Return the header that deletes the cookie from the browser."""
         return self._set_cookie(environ, "", 0)
+
+    def pending_cookie(self, environ: WSGIEnvironment, secret: str) -> tuple[str, str]:
+        """Return the header that stores the secret of a pending login; an empty one deletes it."""
+        return self._set_cookie(environ, secret, pending.LIFETIME if secret else 0, _PENDING)
+
+    def pending_secret(self, environ: WSGIEnvironment) -> str:
+        """Return the secret of a pending login, or nothing; see `identify` for other sites."""
+        cookie: str = environ.get("HTTP_COOKIE", "")
+        return self._own_cookie(environ, cookie, self.cookie_name(environ) + _PENDING) or ""
 
     def cookie_name(self, environ: WSGIEnvironment) -> str:
         """Return the cookie's name, which has the prefix `__Host-` over https."""
@@ -96,18 +172,54 @@ class Identifier:
         return self._secure_name if is_https else self._plain_name
 
     def _cookie_token(self, environ: WSGIEnvironment, cookie: str) -> str | None:
-        token = cookie_value(cookie, self.cookie_name(environ))
-        if token is None or environ["REQUEST_METHOD"] in SAFE_METHODS:
-            return token
-        return token if is_same_origin(environ, self._trusted_origins) else None
+        return self._own_cookie(environ, cookie, self.cookie_name(environ))
 
-    def _set_cookie(self, environ: WSGIEnvironment, value: str, max_age: int) -> tuple[str, str]:
+    def _own_cookie(self, environ: WSGIEnvironment, header: str, name: str) -> str | None:
+        value = cookie_value(header, name)
+        if value is None or environ["REQUEST_METHOD"] in SAFE_METHODS:
+            return value
+        return value if is_same_origin(environ, self._trusted_origins) else None
+
+    def _set_cookie(
+        self, environ: WSGIEnvironment, value: str, max_age: int | None, suffix: str = ""
+    ) -> tuple[str, str]:
         name = self.cookie_name(environ)
         secure = "; Secure" if name == self._secure_name else ""
+        age = "" if max_age is None else f" Max-Age={max_age};"
         return (
             "Set-Cookie",
-            f"{name}={value}; Max-Age={max_age}; Path=/; HttpOnly; SameSite=Lax{secure}",
+            f"{name}{suffix}={value};{age} Path=/; HttpOnly; SameSite=Lax{secure}",
         )
+
+
+def set_caller(
+    environ: WSGIEnvironment,
+    user: User | None = None,
+    session_id: str | None = None,
+    error: str | None = None,
+    key_id: str | None = None,
+) -> None:
+    """Set the keys of `environ` that name the caller; see `middleware.AuthMiddleware`."""
+    environ["wsgiauth.user"] = environ["bottle.request.ext.user"] = user
+    environ["wsgiauth.session"] = session_id
+    environ["wsgiauth.key"] = key_id
+    environ["wsgiauth.error"] = error
+    attributes = {"user": user}
+    if "webob.adhoc_attrs" in environ and isinstance(environ["webob.adhoc_attrs"], dict):
+        # A new dictionary, because copies of a request share the old one.
+        attributes = {**environ["webob.adhoc_attrs"], **attributes}
+    environ["webob.adhoc_attrs"] = attributes
+    # What goes by REMOTE_USER cannot know what a key is limited to.
+    if user is not None and key_id is None:
+        # PEP 3333: strings in the environ are bytes decoded as Latin-1.
+        name = user.username
+        environ["REMOTE_USER"] = name if name.isascii() else name.encode().decode("latin-1")
+        environ["AUTH_TYPE"] = "Bearer"
+        return
+    if "REMOTE_USER" in environ:
+        del environ["REMOTE_USER"]
+    if "AUTH_TYPE" in environ:
+        del environ["AUTH_TYPE"]
 
 
 def bearer_token(authorization: str) -> str | None:

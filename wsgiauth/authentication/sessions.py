@@ -4,65 +4,144 @@ On the way of a request, this is the only query: does the token's session still 
 """
 
 import secrets
+from datetime import timedelta
+from typing import Any
 
 import peewee
 
 from wsgiauth import events
-from wsgiauth.accounts.models import CALLER, Session, User
+from wsgiauth.accounts.callers import CALLER, from_row
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.clients import UNKNOWN, Client
+from wsgiauth.authentication.issuing import Login, issue
+from wsgiauth.authentication.lifetimes import Lifetime
+from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.models import IS_VALID, Session
+from wsgiauth.authentication.sliding import is_due, slide
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.storage import Statement, database
+from wsgiauth.storage.columns import utc_now
 from wsgiauth.storage.purge import purge_expired, purge_some
 
-# Selects the user of a valid session: the row exists and has not expired, and the user is active.
-# One row by primary key, joined to one row by primary key.
-_FIND = Statement(
-    lambda: (
-        User.select(*CALLER)
+
+def _caller(*further: peewee.Field) -> Any:
+    """Select the user of a valid session, whether its end is to be moved, and further columns.
+
+    One row by primary key, joined to one row by primary key.
+    """
+    return (
+        User.select(*CALLER, peewee.Case(None, [(is_due(0), peewee.SQL("1"))]), *further)
         .join(Session, on=(Session.user == User.id))
-        .where(Session.id == "", Session.expires_at > 0, User.is_active)
+        .where(Session.id == "", Session.expires_at > 0, IS_VALID)
     )
-)
+
+
+_FIND = Statement(_caller)
+_FIND_WITH_METHODS = Statement(lambda: _caller(Session.methods))
 
 _LATEST = 2**63 - 1  # the largest `expires_at`
+_LAST_LOGIN_PRECISION = timedelta(hours=1)
 
 
-def start(user: User, tokens: Tokens) -> str | None:
-    """Start a session for `user` and return its access token.
+def start(
+    user: User,
+    tokens: Tokens,
+    lifetime: Lifetime | None = None,
+    *,
+    methods: str = PASSWORD,
+    client: Client = UNKNOWN,
+) -> Login | None:
+    """Start a session for `user`.
 
     Args:
         user: The authenticated user, as read before the password was verified.
         tokens: Issues the token.
+        lifetime: How long it lives; None: as long as a token.
+        methods: How the user proved who they are: names of RFC 8176 section 2, between spaces.
+        client: Where it begins.
 
     Returns:
-        The token, or None if the user was deactivated or deleted, or the password changed, while
-        it was being verified.
+        None if the user was deactivated or deleted, or the password changed, while it was being
+        verified.
 
     Raises:
         peewee.DatabaseError: The database failed.
     """
     session_id = secrets.token_urlsafe(16)
-    expires_at = int(tokens.now()) + tokens.lifetime
-    with database.atomic():
-        # A concurrent transaction may be ending all sessions of this user. The row lock puts the
-        # two in order: either that transaction sees this session and ends it, or this SELECT sees
-        # its change. SQLite needs no lock, because its transactions exclude each other.
-        still_the_same = User.select(User.id).where(
-            User.id == user.id, User.is_active, User.hashed_password == user.hashed_password
-        )
-        if database.for_update:
-            still_the_same = still_the_same.for_update()
-        if still_the_same.first() is None:
-            return None
-        Session.insert(id=session_id, user=user.id, expires_at=expires_at).execute()
-    purge_some(Session, tokens.now())
-    events.emit("login", user_id=user.id)
-    return tokens.issue(user.id, session_id, expires_at)
+    now = int(tokens.now())
+    lifetime = lifetime or Lifetime(tokens.lifetime)
+    ends_at = now + lifetime.total
+    expires_at = min(now + lifetime.idle, ends_at) if lifetime.idle else ends_at
+    generation = int(lifetime.is_refreshable)
+    values: dict[Any, object] = {
+        Session.id: session_id,
+        Session.user: User.id,
+        Session.stamp: User.security_stamp,
+        Session.created_at: peewee.Value(utc_now(), converter=Session.created_at.db_value),
+        Session.last_seen_at: now,
+        Session.expires_at: expires_at,
+        Session.ends_at: ends_at,
+        Session.idle: lifetime.idle,
+        Session.authenticated_at: now,
+        Session.methods: methods,
+        Session.generation: generation,
+        Session.refreshed_at: now,
+        Session.address: client.address,
+        Session.agent: client.agent,
+    }
+    if not _insert(user, values, methods):
+        return None
+    purge_some(Session, now)
+    return issue(
+        user.id, session_id, tokens, generation=generation, expires_at=expires_at, ends_at=ends_at
+    )
+
+
+def _insert(user: User, values: dict[Any, object], methods: str) -> bool:
+    """Insert a session unless the user has changed, and return whether it was inserted.
+
+    No lock is needed. If the user changes at the same moment, the row can be inserted all the same,
+    but with the old stamp, so it is not valid after the change.
+    """
+    unchanged = User.select(*values.values()).where(
+        User.id == user.id, User.is_active, User.security_stamp == user.security_stamp
+    )
+    insert = Session.insert_from(unchanged, list(values)).as_rowcount()
+    try:
+        # A transaction, because only its BEGIN is repeated if the connection is lost.
+        with database.atomic():
+            _record_login(user)
+            is_inserted = bool(insert.execute())
+            if is_inserted:
+                details = {"agent": str(values[Session.agent])}
+                events.emit("login", user_id=user.id, reason=methods, details=details)
+            return is_inserted
+    except peewee.IntegrityError:  # the foreign key's: the user was deleted at the same moment
+        return False
+
+
+def _record_login(user: User) -> None:
+    """Write when a user last logged in, at most once an hour.
+
+    Before the session is inserted: MariaDB's INSERT locks the user's row in shared mode, and of two
+    logins that then both wanted to write it, one would fail.
+    """
+    now = utc_now()
+    if user.last_login_at is not None and user.last_login_at > now - _LAST_LOGIN_PRECISION:
+        return
+    User.update(last_login_at=now).where(
+        User.id == user.id,
+        User.is_active,
+        User.security_stamp == user.security_stamp,
+        User.last_login_at.is_null() | (User.last_login_at <= now - _LAST_LOGIN_PRECISION),
+    ).execute()
 
 
 def find(token: str, tokens: Tokens) -> tuple[User, str] | None:
     """Return the user and the id of the session that `token` names, or None if it is not valid.
 
-    Costs one SELECT, or none if the token itself is not valid.
+    Costs one SELECT, or none if the token itself is not valid. A login that use keeps alive also
+    costs an UPDATE, now and then: see `sliding`.
 
     Raises:
         peewee.DatabaseError: The database failed.
@@ -70,12 +149,32 @@ def find(token: str, tokens: Tokens) -> tuple[User, str] | None:
     claims = tokens.verify(token)
     if claims is None:
         return None
-    row = _FIND.fetchone(claims.session_id, int(tokens.now()))
-    if row is None:
+    now = int(tokens.now())
+    row = _FIND.fetchone(now, claims.session_id, now)
+    if row is None or str(row[0]) != claims.subject:
         return None
-    if str(row[0]) != claims.subject:
+    if row[-1]:
+        slide(claims.session_id, now)
+    return from_row(row), claims.session_id
+
+
+def find_with_methods(token: str, tokens: Tokens) -> tuple[User, str, str] | None:
+    """Do as `find`, and also return by what the user proved who they are.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    # Not a part of `find`: a site that demands no second factor pays nothing for it.
+    claims = tokens.verify(token)
+    if claims is None:
         return None
-    return User.from_row(row), claims.session_id
+    now = int(tokens.now())
+    row = _FIND_WITH_METHODS.fetchone(now, claims.session_id, now)
+    if row is None or str(row[0]) != claims.subject:
+        return None
+    if row[-2]:
+        slide(claims.session_id, now)
+    return from_row(row[:-1]), claims.session_id, row[-1]
 
 
 def end(session_id: str, user: User) -> None:
@@ -86,21 +185,31 @@ def end(session_id: str, user: User) -> None:
     """
     with database.atomic():
         of_user = Session.delete().where(Session.id == session_id, Session.user == user.id)
-        ended = of_user.execute()
-    if ended:
-        events.emit("logout", user_id=user.id)
+        if of_user.execute():
+            events.emit("logout", user_id=user.id)
 
 
-def end_all(user: User) -> int:
+def end_all(user: User, *, except_id: str | None = None) -> int:
     """End all sessions of a user and return how many there were.
+
+    Args:
+        user: The user.
+        except_id: The session that goes on.
 
     Raises:
         peewee.DatabaseError: The database failed.
     """
+    # The stamp as it was read: a login that began after a change of the password goes on.
+    valid = Session.delete().where(
+        Session.user == user.id,
+        Session.stamp == user.security_stamp,
+        Session.id != (except_id or ""),
+    )
+    which = "all sessions" if except_id is None else "all other sessions"
     with database.atomic():
-        ended: int = Session.delete().where(Session.user == user.id).execute()
-    if ended:
-        events.emit("logout", user_id=user.id, reason="all sessions")
+        ended: int = valid.execute()
+        if ended:
+            events.emit("logout", user_id=user.id, reason=which)
     return ended
 
 
@@ -113,16 +222,11 @@ def end_everyone() -> int:
     Raises:
         peewee.DatabaseError: The database failed.
     """
-    ended = purge_expired(Session, _LATEST)
-    if ended:
+    ended = Session.select().join(User).where(IS_VALID).count()
+    if ended:  # before the batches, each of which is a transaction: none is without its event
         events.emit("logout", reason="all sessions of all users")
+    purge_expired(Session, _LATEST)
     return ended
-
-
-def live(user: User, now: float) -> "peewee.ModelSelect[Session]":
-    """Return a user's sessions that have not expired at `now` (seconds since the epoch)."""
-    of_user = Session.select().where(Session.user == user.id, Session.expires_at > int(now))
-    return of_user.order_by(Session.expires_at)
 
 
 def purge(now: float) -> int:

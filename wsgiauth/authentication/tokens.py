@@ -71,7 +71,7 @@ class Tokens:
     """
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
-        self.lifetime = settings.JWT_EXPIRY_MINUTES * 60  # seconds
+        self.lifetime: int = settings.JWT_EXPIRY_MINUTES * 60  # seconds
         self.now = clock
         self._algorithm = settings.JWT_ALGORITHM
         self._hmac = HMACAlgorithm(_HASHES[settings.JWT_ALGORITHM])
@@ -99,7 +99,7 @@ class Tokens:
         payload = {
             "sub": str(user_id),
             "jti": session_id,
-            "iat": expires_at - self.lifetime,
+            "iat": int(self.now()),
             "exp": expires_at,
             **self._registered,
         }

@@ -1,19 +1,27 @@
 """Commands that create, change and delete one account."""
 
+import argparse
 import sys
 from collections.abc import Callable
 
 from wsgiauth import accounts
 from wsgiauth.accounts import names
-from wsgiauth.accounts.models import User, refuse_names
+from wsgiauth.accounts.models import refuse_names
 from wsgiauth.accounts.password_rules import MAX_BYTES, PasswordRules
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
 from wsgiauth.cli.output import yes_or_no
+from wsgiauth.cli.parser import AddCommand, add_password_option, add_user
 from wsgiauth.cli.prompts import ask, ask_password, confirm, require_terminal
 from wsgiauth.exceptions import TakenError
 from wsgiauth.settings import Settings
 
 _Rule = Callable[[str], str | None]
+
+
+def add_commands(add: AddCommand) -> None:
+    """Add the commands of this module."""
+    _add_creation(add)
+    _add_changes(add)
 
 
 def create_user(arguments: Arguments) -> None:
@@ -99,20 +107,48 @@ def deactivate(arguments: Arguments) -> None:
     print(f"{user} can no longer log in; all sessions are ended.")
 
 
-def grant(arguments: Arguments) -> None:
-    """Grant permissions to a user."""
-    open_database(arguments)
-    user = require_user(arguments.user)
-    user.grant(*arguments.permissions)
-    _print_permissions(user)
+def _add_creation(add: AddCommand) -> None:
+    for name, kind in (("createsuperuser", "a superuser"), ("createuser", "a user")):
+        added = add(name, create_user, f"create {kind}; asks for missing values")
+        added.add_argument("--username", metavar="NAME", help="unique, without spaces or @")
+        added.add_argument("--email", metavar="ADDRESS", help="unique")
+        add_password_option(added)
+        if name == "createuser":
+            added.add_argument("--staff", action="store_true", help="mark the user as staff")
+            added.set_defaults(superuser=False)
+        else:
+            added.set_defaults(staff=True, superuser=True)
 
 
-def revoke(arguments: Arguments) -> None:
-    """Revoke permissions from a user."""
-    open_database(arguments)
-    user = require_user(arguments.user)
-    user.revoke(*arguments.permissions)
-    _print_permissions(user)
+def _add_changes(add: AddCommand) -> None:
+    added = add(
+        "changepassword",
+        change_password,
+        "change a user's password and end their sessions",
+    )
+    add_user(added)
+    add_password_option(added)
+    added = add("set", update_user, "change a user's names or flags")
+    add_user(added)
+    added.add_argument("--username", metavar="NAME", help="the new username")
+    added.add_argument("--email", metavar="ADDRESS", help="the new e-mail address")
+    for flag in ("staff", "superuser"):
+        added.add_argument(
+            f"--{flag}",
+            action=argparse.BooleanOptionalAction,
+            help=f"whether the user is {'a ' if flag == 'superuser' else ''}{flag}",
+        )
+    added = add("deleteuser", delete_user, "delete a user with all sessions and permissions")
+    add_user(added)
+    added.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    add_user(add("activate", activate, "allow a user to log in again"))
+    add_user(
+        add(
+            "deactivate",
+            deactivate,
+            "prevent a user from logging in, and end their sessions",
+        )
+    )
 
 
 def _refuse_given_names(arguments: Arguments) -> None:
@@ -150,7 +186,3 @@ def _new_password(arguments: Arguments, settings: Settings, username: str, email
     if not line:
         raise EOFError
     return line.rstrip("\r\n")
-
-
-def _print_permissions(user: User) -> None:
-    print(f"{user} holds: {', '.join(sorted(user.permissions)) or 'no permissions'}")

@@ -1,14 +1,24 @@
 """The command that checks the settings and the database as a server start does."""
 
+import math
+import time
 from collections.abc import Iterable
 from dataclasses import fields
 from difflib import get_close_matches
+from urllib.parse import urlsplit
 
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
+from wsgiauth.app import AuthApp
+from wsgiauth.authentication import demand, factors, lifetimes, passkeys
+from wsgiauth.authentication.unasked_factors import unasked_factors
 from wsgiauth.cli.command import Arguments, CommandError, environment
-from wsgiauth.endpoints import Auth
+from wsgiauth.cli.output import counted
+from wsgiauth.cli.parser import AddCommand
+from wsgiauth.mail import outbox
 from wsgiauth.settings import PER_ADDRESS, Settings
+from wsgiauth.site import Site
+from wsgiauth.step_up import set_up_path
 from wsgiauth.storage import schema
 from wsgiauth.storage.databases import file_risks, missing_file
 
@@ -17,11 +27,17 @@ SIMILARITY = 0.9  # of 1: in a name of twelve letters, one that is added, missin
 OTHER_VARIABLES = frozenset({"COOKIE_SECRET"})
 
 
+def add_commands(add: AddCommand) -> None:
+    """Add the commands of this module."""
+    added = add("check", check, "validate the settings as the server does, and report risks")
+    added.add_argument("--strict", action="store_true", help="also exit with status 1 on warnings")
+
+
 def check(arguments: Arguments) -> None:
     """Report what a server start would refuse, and what is risky; change nothing."""
     environ = environment(arguments)
     settings = Settings.from_mapping(environ)
-    Auth.from_settings(settings, "/auth")
+    AuthApp(Site.from_settings(settings, "/auth"))
     risks = settings.risks()
     risks += [
         f"{variable} is not a setting and is ignored; the similar {setting} is not set."
@@ -38,7 +54,13 @@ def check(arguments: Arguments) -> None:
         notes.append(
             "Limits count clients by their address. Behind a proxy, configure the server to trust"
             " it (waitress: --trusted-proxy and --trusted-proxy-headers=x-forwarded-for). If you"
-            f" cannot, set {' and '.join(PER_ADDRESS)} to 0."
+            f" cannot, set {', '.join(PER_ADDRESS[:-1])} and {PER_ADDRESS[-1]} to 0."
+        )
+    if settings.SECRET_KEY_FALLBACKS:
+        hours = math.ceil(lifetimes.longest(settings) / lifetimes.HOUR)
+        notes.append(
+            "SECRET_KEY_FALLBACKS has former keys: remove each one when it has signed nothing for"
+            f" {hours} hours, the longest that a login lasts."
         )
     risks_of_database, notes_of_database = _check_database(settings)
     risks += risks_of_database
@@ -71,7 +93,42 @@ def _check_database(settings: Settings) -> tuple[list[str], list[str]]:
         notes.append(f"Migrations to apply: {', '.join(pending)}. The next start will do so.")
     elif not User.objects.filter(is_superuser=True, is_active=True).exists():
         notes.append("There is no superuser: `python -m wsgiauth createsuperuser` creates one.")
-    return file_risks(opened), notes
+    risks = file_risks(opened) + _overdue_mails(pending)
+    if not pending:
+        risks += unasked_factors(settings)
+        risks += _unusable_passkeys(settings) + _missing_factors(settings)
+    return risks, notes
+
+
+def _unusable_passkeys(settings: Settings) -> list[str]:
+    host = urlsplit(settings.PUBLIC_URL or "").hostname or ""
+    if not (settings.PASSKEYS and passkeys.is_used(except_at=host)):
+        return []
+    return [
+        f"PUBLIC_URL names {host}, but users have passkeys of another host: they are asked for"
+        " them, and cannot use them. They need recovery codes, or"
+        " `python -m wsgiauth removefactor`."
+    ]
+
+
+def _missing_factors(settings: Settings) -> list[str]:
+    superusers = list(User.objects.filter(is_superuser=True, is_active=True))
+    if not demand.is_made(settings) or not superusers:
+        return []
+    if any(factors.has_factor(each, settings) for each in superusers):
+        return []
+    return [
+        f"SECOND_FACTOR is {settings.SECOND_FACTOR}, but no active superuser has a second factor:"
+        f" log in as one and set it up at /auth{set_up_path(settings)}, where their next login"
+        " leads."
+    ]
+
+
+def _overdue_mails(pending: list[str]) -> list[str]:
+    number = 0 if pending else outbox.overdue(time.time())
+    if not number:
+        return []
+    return [f"{counted(number, 'mail')} overdue: `python -m wsgiauth mail` sends them."]
 
 
 def _mistyped_settings(variables: Iterable[str]) -> list[tuple[str, str]]:

@@ -12,8 +12,11 @@ from argparse import Namespace
 
 from wsgiauth import storage
 from wsgiauth.accounts import find_user
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.events import record
 from wsgiauth.exceptions import WsgiAuthError
+from wsgiauth.mail.notices import Notices
 from wsgiauth.settings import Settings
 from wsgiauth.storage.databases import missing_file
 
@@ -87,7 +90,9 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
     settings = read_settings(arguments)
     if not may_create:
         require_file(settings)
-    storage.open_database(settings.DATABASE_URL)
+    opened = storage.open_database(settings.DATABASE_URL)
+    if settings.MAIL_URL is not None:
+        record(opened, [Notices(settings)])  # a process that sends mails sends them
     return settings
 
 
@@ -117,6 +122,19 @@ def require_user(name: str) -> User:
     if user is None:
         raise CommandError(f"there is no user {name!r}")
     return user
+
+
+def require_group(name: str) -> Group:
+    """Return the group with this name, in any letter case.
+
+    Raises:
+        CommandError: There is no such group.
+        peewee.DatabaseError: The database failed.
+    """
+    group = Group.objects.find(name)
+    if group is None:
+        raise CommandError(f"there is no group {name!r}; `groups` lists them")
+    return group
 
 
 def _read_url() -> str:

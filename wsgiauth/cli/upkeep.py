@@ -4,19 +4,39 @@ import secrets
 import time
 
 from wsgiauth import storage
-from wsgiauth.authentication import sessions
+from wsgiauth.authentication import keys, one_time, sessions
 from wsgiauth.cli.command import Arguments, open_database, read_settings
 from wsgiauth.cli.output import counted
+from wsgiauth.cli.parser import AddCommand
+from wsgiauth.events import retention
 from wsgiauth.storage import schema
 from wsgiauth.throttling import counts
 
 
+def add_commands(add: AddCommand) -> None:
+    """Add the commands of this module."""
+    add(
+        "purge",
+        purge,
+        "delete expired sessions, API keys, links and counts of attempts, and old events",
+    )
+    add("migrate", migrate, "create or update the database's tables")
+    add("secret", print_secret, "print a new SECRET_KEY")
+
+
 def purge(arguments: Arguments) -> None:
-    """Delete expired sessions and expired counts of attempts."""
-    open_database(arguments)
-    ended = counted(sessions.purge(time.time()), "expired session")
-    attempts = counted(counts.purge(time.time()), "expired count")
-    print(f"Deleted {ended} and {attempts} of attempts.")
+    """Delete expired sessions, API keys, links and counts of attempts, and old events."""
+    settings = open_database(arguments)
+    now = time.time()
+    ended = counted(sessions.purge(now), "expired session")
+    ended_keys = counted(keys.purge(now), "expired API key")
+    links = counted(one_time.purge(now), "expired link")
+    attempts = counted(counts.purge(now), "expired count")
+    old = counted(retention.purge(now, settings.AUDIT_DAYS), "event")
+    print(
+        f"Deleted {ended}, {ended_keys}, {links}, {attempts} of attempts and {old} of the audit"
+        " trail."
+    )
 
 
 def migrate(arguments: Arguments) -> None:

@@ -4,21 +4,38 @@ import json
 from collections.abc import Iterator
 from textwrap import indent
 
-from wsgiauth import accounts
-from wsgiauth.cli.command import Arguments, open_database
+from wsgiauth.accounts.listing import user_pages
+from wsgiauth.accounts.profile import profile
+from wsgiauth.cli.command import Arguments, open_database, require_group
 from wsgiauth.cli.output import Table, yes_or_no
-from wsgiauth.endpoints.me import profile
+from wsgiauth.cli.parser import AddCommand, positive
 
 _Profile = dict[str, object]
 _COLUMNS = ("id", "username", "email", "active", "staff", "superuser", "created", "permissions")
 
 
+def add_commands(add: AddCommand) -> None:
+    """Add the commands of this module."""
+    added = add("users", list_users, "list users, the oldest account first")
+    added.add_argument(
+        "prefix",
+        metavar="PREFIX",
+        nargs="?",
+        default="",
+        help="only users whose username or e-mail address begins with PREFIX, in any letter case",
+    )
+    added.add_argument("--group", metavar="NAME", help="only members of this group")
+    added.add_argument("--limit", metavar="N", type=positive, help="at most N users")
+    added.add_argument("--json", action="store_true", help="print JSON, for programs")
+
+
 def list_users(arguments: Arguments) -> None:
     """Print users as a table or as JSON, a page at a time."""
     open_database(arguments)
+    group = require_group(arguments.group) if arguments.group else None
     pages = (
         [profile(user, permissions) for user, permissions in page]
-        for page in accounts.user_pages(arguments.prefix, limit=arguments.limit)
+        for page in user_pages(arguments.prefix, limit=arguments.limit, group=group)
     )
     if arguments.json:
         _print_json(pages)

@@ -1,82 +1,151 @@
-"""The URLs under /auth, one file each: parse, act, respond.
+"""The URLs below /auth, one file each; the base class is here.
 
-An endpoint is a function from the request's environ and `Auth` to a `Response`. What it cannot
-answer it raises, and `app` turns it into HTTP.
+A new URL is a file with a subclass of `Endpoint` or, for a form, of `forms.Form`, and a line in
+`app.ROUTES`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Self
+from typing import Any, ClassVar, NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.authentication.identity import Identifier
-from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.endpoints.pages import SAMPLES
-from wsgiauth.exceptions import RequestError
+from wsgiauth.authentication.identity import Identity
+from wsgiauth.events import actors
+from wsgiauth.exceptions import (
+    InsufficientAuthenticationError,
+    KeyNotAcceptedError,
+    RequestError,
+    UnauthenticatedError,
+)
 from wsgiauth.settings import Settings
-from wsgiauth.throttling.hash_slots import HashSlots
-from wsgiauth.throttling.throttle import Throttle
-from wsgiauth.web.clients import Clients
+from wsgiauth.site import Site
+from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.cross_origin import is_same_origin
-from wsgiauth.web.pages import Pages
+from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response
+
+Handler = Callable[[WSGIEnvironment, Site], Response]
 
 
-@dataclass(frozen=True)
-class Auth:
-    """What every endpoint is given.
+class AccountLink(NamedTuple):
+    """A link on the page of the account.
 
     Attributes:
-        settings: The configuration.
-        tokens: Issues and verifies access tokens.
-        identifier: Reads and writes the callers' credentials.
-        pages: Renders HTML.
-        clients: Names the client of a request.
-        throttle: Decides which attempt has to wait.
-        hash_slots: Hands out the slots in which passwords are hashed.
+        title: What it says.
+        text: One sentence about the page that it leads to.
     """
 
-    settings: Settings
-    tokens: Tokens
-    identifier: Identifier
-    pages: Pages
-    clients: Clients
-    throttle: Throttle
-    hash_slots: HashSlots
-
-    @classmethod
-    def from_settings(cls, settings: Settings, mount: str) -> Self:
-        """Make everything that the settings decide, and so check them.
-
-        Args:
-            settings: The configuration.
-            mount: The path of /auth on this site.
-
-        Raises:
-            ConfigurationError: SECRET_KEY is missing or unfit, or a template is.
-        """
-        tokens = Tokens(settings)
-        return cls(
-            settings,
-            tokens,
-            Identifier(settings, tokens),
-            Pages(mount, settings.TEMPLATES, site_name=settings.SITE_NAME, samples=SAMPLES),
-            Clients(),
-            Throttle(settings),
-            HashSlots(settings),
-        )
+    title: str
+    text: str
 
 
-def require_same_origin(environ: WSGIEnvironment, auth: Auth) -> None:
-    """Refuse what another site's page sent.
+class Endpoint:
+    """A URL below /auth. Subclasses have a method `get`, a method `post`, or both.
+
+    Each takes the request's environ and the `Site`, and returns a `Response`. It raises what it
+    cannot answer; `app` turns exceptions into responses.
+
+    Attributes:
+        operations: The description of each method, by its lower-case name (OpenAPI 3.1, "Path Item
+            Object"); see `descriptions`.
+        schemas: The JSON schemas that belong to this endpoint, by name.
+        samples: An example of each page that it shows, with which its template is checked.
+        hides_address: Whether its address has a secret, which no referrer may show.
+        account_link: The link to it on the page of the account, or None.
+        is_for_staff: Whether only members of the staff see this link.
+        needs_factor: Whether only users with a second factor see this link.
+    """
+
+    operations: ClassVar[Mapping[str, dict[str, Any]]]
+    schemas: ClassVar[Mapping[str, dict[str, Any]]] = {}
+    samples: ClassVar[tuple[Page, ...]] = ()
+    hides_address: ClassVar[bool] = False
+    account_link: ClassVar[AccountLink | None] = None
+    is_for_staff: ClassVar[bool] = False
+    needs_factor: ClassVar[bool] = False
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether a site with these settings has this URL."""
+        return True
+
+    def variant(self, settings: Settings) -> "Endpoint":
+        """Return what answers at this URL on a site with these settings; usually this object."""
+        return self
+
+    @property
+    def handlers(self) -> dict[str, Handler]:
+        """The functions that answer, by HTTP method."""
+        names = ("get", "post")
+        return {name.upper(): getattr(self, name) for name in names if hasattr(self, name)}
+
+
+def require_login(
+    environ: WSGIEnvironment, site: Site, *, admits_incomplete: bool = False
+) -> Identity:
+    """Return the user who sent a request, and their session; the user is the actor of its changes.
+
+    An API key is not enough: it would do more than its permissions.
+
+    Args:
+        environ: The request.
+        site: The site.
+        admits_incomplete: Whether a login is enough that lacks the second factor that the site
+            demands.
+
+    Raises:
+        UnauthenticatedError: The client is anonymous.
+        SecondFactorMissingError: The login lacks the second factor that the site demands.
+        KeyNotAcceptedError: The request came with an API key.
+        peewee.DatabaseError: The database failed.
+    """
+    identity = site.identifier.identify(environ)
+    if identity.incomplete is not None:
+        if not admits_incomplete:
+            raise second_factor_missing(identity.incomplete.user, site)
+        identity = Identity(*identity.incomplete)
+    if identity.user is None:
+        raise UnauthenticatedError(identity.error)
+    if identity.session_id is None:
+        raise KeyNotAcceptedError
+    actors.identify(identity.user.id)
+    return identity
+
+
+def require_fresh(
+    environ: WSGIEnvironment, site: Site, *, admits_incomplete: bool = False
+) -> Identity:
+    """Return the user who sent a request and proved recently who they are, and their session.
+
+    Args:
+        environ: The request.
+        site: The site.
+        admits_incomplete: See `require_login`.
+
+    Raises:
+        UnauthenticatedError: The client is anonymous.
+        SecondFactorMissingError: The login lacks the second factor that the site demands.
+        KeyNotAcceptedError: The request came with an API key.
+        InsufficientAuthenticationError: The last proof is older than FRESH_MINUTES.
+        peewee.DatabaseError: The database failed.
+    """
+    identity = require_login(environ, site, admits_incomplete=admits_incomplete)
+    if not site.freshness.is_fresh(identity.session_id):
+        raise InsufficientAuthenticationError(site.freshness.max_age)
+    return identity
+
+
+def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:
+    """Refuse a request that another site's page sent.
 
     Raises:
         RequestError: 403.
     """
-    if not is_same_origin(environ, auth.settings.TRUSTED_ORIGINS):
-        events.emit("refused", reason="cross-origin")
-        raise RequestError(
-            HTTPStatus.FORBIDDEN,
-            "cross_origin",
-            "This request came from another site, so nothing was done.",
-        )
+    if is_same_origin(environ, site.settings.TRUSTED_ORIGINS):
+        return
+    events.emit("refused", reason="cross-origin")
+    raise RequestError(
+        HTTPStatus.FORBIDDEN,
+        "cross_origin",
+        "This request came from another site, so nothing was done.",
+    )

@@ -1,209 +1,296 @@
-"""GET, POST /auth/login: the page, its form, and the JSON exchange of a password for a token."""
+"""GET, POST /auth/login: a name and a password for a token or a cookie."""
 
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import authenticate, sessions
+from wsgiauth.authentication import issuing, lifetimes, sessions
+from wsgiauth.authentication.clients import Client
+from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.identity import bearer_token
-from wsgiauth.endpoints import Auth, require_same_origin
-from wsgiauth.endpoints.pages import LoggedInPage, LoginPage
-from wsgiauth.exceptions import RetryLaterError, ValidationError
-from wsgiauth.web.failures import SWITCH
-from wsgiauth.web.request import (
-    JSON,
-    asks_for_json,
-    content_type,
-    query_field,
-    read_form,
-    read_json,
-    text_field,
+from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.endpoints.forms import Form, Refusal, Submission
+from wsgiauth.endpoints.handover import (
+    LOGGED_IN_SAMPLE,
+    REMEMBER,
+    end_previous_login,
+    logged_in_json,
+    page_for_logged_in,
+    redirect_after_login,
+    start_browser_login,
+    token_json,
 )
-from wsgiauth.web.responses import Header, Response, challenge, json_response, problem, redirect
-from wsgiauth.web.urls import leads_to, mount_url, root_url, safe_next, with_next
+from wsgiauth.endpoints.passkey_login import log_in_with_passkey, login_options
+from wsgiauth.endpoints.passkey_page import (
+    CREDENTIAL,
+    CREDENTIAL_FIELD,
+    SAMPLE_OPTIONS,
+    PasskeyPage,
+)
+from wsgiauth.endpoints.proof import check_password
+from wsgiauth.endpoints.second_factor import (
+    CODE,
+    PasswordProof,
+    ask_for_code,
+    require_code,
+    second_factor_required,
+)
+from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.site import Site
+from wsgiauth.web.failures import SWITCH
+from wsgiauth.web.openapi import NEXT, PAGE, PERHAPS_LOGGED_IN, form_operation, operation, success
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import query_field
+from wsgiauth.web.responses import Response, challenge
+from wsgiauth.web.urls import mount_url, with_next
 
-REFUSAL = "The username and password do not match an active account."
+# What has just been done, by the `done` of the query: fixed texts, so that a link cannot make the
+# page say anything else.
+_NOTICES = {"reset": "Your password has been changed. Log in with the new one."}
 
 
-def show(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Answer with the form, or tell a user who is logged in so, unless `switch` is in the query.
+@dataclass(frozen=True, kw_only=True)
+class LoginPage(PasskeyPage):
+    """The login form.
 
-    A request with a credential needs the database, and gets 503 without it, as everywhere.
+    Attributes:
+        login_url: Where the form is sent.
+        register_url: Where an account is created, or None if registration is closed.
+        forgot_url: Where a new password is asked for, or None without mail.
+        next: Where to go afterwards; a safe path, or empty.
+        username: As it was sent before.
+        remember_days: How long "Keep me logged in" keeps a login; 0: it is not offered.
+        remember: Whether that was ticked before.
+        message: Why the form was refused.
+        was_logged_out: Whether the browser has the cookie of a login that has ended.
+        notice: What has just been done, or nothing.
     """
-    wanted = query_field(environ, "next")
-    user = None if query_field(environ, SWITCH) else auth.identifier.identify(environ).user
-    if user is None:
-        return _page(environ, auth, wanted)
-    return _logged_in_page(environ, auth, user, wanted)
+
+    template = "login.html"
+
+    login_url: str
+    register_url: str | None
+    forgot_url: str | None = None
+    next: str = ""
+    username: str = ""
+    remember_days: int = 30
+    remember: bool = False
+    message: str = ""
+    was_logged_out: bool = False
+    notice: str = ""
 
 
-def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Log in: JSON is answered with a token; a form with a cookie, and a redirect or JSON."""
-    auth.hash_slots.require_patience(auth.clients.networks(environ))
-    if content_type(environ) == JSON:
-        return _exchange(environ, auth)
-    require_same_origin(environ, auth)
-    if asks_for_json(environ):
-        return _log_in_script(environ, auth)
-    return _log_in_page(environ, auth)
+class Login(Form[issuing.Login | PasswordProof]):
+    """The outcome is the new login, or the proof to which a second factor is missing."""
 
-
-def _exchange(environ: WSGIEnvironment, auth: Auth) -> Response:
-    token = _start_session(environ, auth, *_credentials(read_json(environ)))
-    if token is None:
-        return _refusal()
-    if bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is not None:
-        # The new token replaces the one that was sent. The browser's cookie is not replaced, so a
-        # script that fetches a token does not log the user out of the pages.
-        _end_previous_session(environ, auth)
-    return json_response(
-        {"access_token": token, "token_type": "bearer", "expires_in": auth.tokens.lifetime}
+    _FIELDS: ClassVar[Mapping[str, dict[str, Any]]] = {  # of programs
+        "username": {
+            "type": "string",
+            "description": "The username or the e-mail address, in any letter case.",
+            "minLength": 1,
+            "examples": ["ada"],
+        },
+        "password": {
+            "type": "string",
+            "format": "password",
+            "minLength": 1,
+            "examples": ["four unrelated words"],
+        },
+        "refresh": {
+            "type": "boolean",
+            "description": "Whether to return a refresh token, too.",
+            "default": False,
+        },
+        REMEMBER: {
+            "type": "boolean",
+            "description": "Whether the refresh token lives for weeks instead of hours.",
+            "default": False,
+        },
+        CODE: {
+            "type": "string",
+            "description": "The code of the second factor, or a recovery code, if the user has"
+            " one: after the failure `second_factor_required`.",
+            "default": "",
+        },
+    }
+    fields = {**_FIELDS, CREDENTIAL: CREDENTIAL_FIELD}
+    samples = (
+        LoginPage(
+            login_url="/auth/login",
+            register_url="/auth/register",
+            forgot_url="/auth/forgot",
+            next="/",
+            username="ada",
+            passkey_options=SAMPLE_OPTIONS,
+            message="The username and password do not match an active account.",
+        ),
+        LOGGED_IN_SAMPLE,
     )
 
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the form, or tell a user who is logged in so."""
+        logged_in = page_for_logged_in(environ, site)
+        return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
 
-def _log_in_script(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Log in for a script of this site: it gets JSON and never sees the token."""
-    fields = read_form(environ)
-    wanted = text_field(fields, "next")
-    token = _start_session(environ, auth, *_credentials(fields))
-    if token is None:
-        return _refusal()
-    cookie = replace_cookie(environ, auth, token)
-    document = {"detail": "Logged in.", "next": _destination(environ, wanted)}
-    return json_response(document, headers=(cookie,))
+    def act(self, submission: Submission) -> issuing.Login | PasswordProof:
+        """Return a new login, unless it needs a second factor first."""
+        if submission.fields[CREDENTIAL] and not submission.is_program:
+            return log_in_with_passkey(submission, submission.fields[CREDENTIAL])
+        name, password = submission.fields["username"], submission.fields["password"]
+        _require_both(name, password)
+        user = check_password(submission, name, password)
+        methods, code = PASSWORD, submission.fields[CODE]
+        if user is not None and has_factor(user, submission.site.settings):
+            if not code:
+                return PasswordProof(user)
+            methods = f"{PASSWORD} {require_code(submission, user, code)}"
+        login = None if user is None else _start_session(submission, user, methods)
+        if login is None:
+            raise RequestError(
+                HTTPStatus.UNAUTHORIZED,
+                "invalid_credentials",
+                "The username and password do not match an active account.",
+                headers=(challenge(None),),
+            )
+        return login
+
+    def as_json(self, submission: Submission, outcome: issuing.Login | PasswordProof) -> Response:
+        """Return the tokens to a program, or the cookie to a script."""
+        if isinstance(outcome, PasswordProof):
+            return second_factor_required(submission, outcome)
+        if not submission.is_program:
+            return logged_in_json(submission, outcome)
+        if bearer_token(submission.environ.get("HTTP_AUTHORIZATION", "")) is not None:
+            # The new token replaces the one that was sent. The browser's cookie is not replaced, so
+            # a script that fetches a token does not log the user out of the pages.
+            end_previous_login(submission)
+        return token_json(submission.site, outcome)
+
+    def as_page(self, submission: Submission, outcome: issuing.Login | PasswordProof) -> Response:
+        """Send the browser to `next`, with the cookie, or to the second step."""
+        if isinstance(outcome, PasswordProof):
+            return ask_for_code(submission, outcome)
+        return redirect_after_login(submission, outcome)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the form."""
+        mount, destination = mount_url(submission.environ), submission.destination
+        register_url = with_next(f"{mount}/register", destination)
+        return LoginPage(
+            login_url=f"{mount}/login",
+            register_url=register_url if submission.site.settings.REGISTRATION else None,
+            forgot_url=f"{mount}/forgot" if submission.site.outbox is not None else None,
+            next=destination,
+            username=submission.fields["username"],
+            passkey_options=login_options(submission.site),
+            remember_days=submission.site.settings.REMEMBER_DAYS,
+            remember=REMEMBER in submission.flags,
+            message=refusal.text,
+            was_logged_out=not refusal.text and _was_logged_out(submission),
+            notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
+        )
+
+    operations = {
+        "get": operation(
+            "showLogin",
+            tag="sessions",
+            summary="The page with the login form",
+            description="For browsers. A user who is logged in gets a page that says so instead,"
+            " unless `switch` is given.",
+            security=PERHAPS_LOGGED_IN,
+            parameters=(
+                NEXT,
+                {
+                    "name": SWITCH,
+                    "in": "query",
+                    "description": "Anything: shows the form even to a user who is logged in.",
+                    "schema": {"type": "string"},
+                    "example": "1",
+                },
+            ),
+            answers={200: PAGE},
+            failures=["Unavailable"],
+        ),
+        "post": form_operation(
+            "logIn",
+            fields=_FIELDS,
+            tag="sessions",
+            summary="Log in",
+            description="Returns a token, and sets no cookie. If the request carries a valid bearer"
+            " token, the login of that token ends.",
+            answers={200: success("Logged in.", "Token")},
+            failures=["InvalidCredentials"],
+        ),
+    }
+    schemas = {
+        "Token": {
+            "type": "object",
+            "required": ["access_token", "token_type", "expires_in"],
+            "properties": {
+                "access_token": {
+                    "type": "string",
+                    "description": "A JWT (RFC 7519), opaque to clients.",
+                    "pattern": r"^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$",
+                },
+                "token_type": {"type": "string", "const": "bearer"},
+                "expires_in": {
+                    "type": "integer",
+                    "description": "Lifetime of the token in seconds.",
+                    "minimum": 1,
+                    "examples": [3600],
+                },
+                "refresh_token": {
+                    "type": "string",
+                    "description": "Only if the login asked for one. For /refresh alone; each use"
+                    " replaces it.",
+                },
+                "restriction": {
+                    "enum": ["second_factor_setup_required", "insufficient_user_authentication"],
+                    "description": "Only where the site demands a second factor that the login"
+                    " lacks: the token then permits nothing but its set-up at /totp or"
+                    " /passkeys, or a code at /confirm. Every other request is refused with this"
+                    " code.",
+                },
+            },
+        }
+    }
 
 
-def _log_in_page(environ: WSGIEnvironment, auth: Auth) -> Response:
-    fields = read_form(environ)
-    wanted, username = text_field(fields, "next"), text_field(fields, "username")
-    page = partial(_page, environ, auth, wanted, username=username)
-    try:
-        token = _start_session(environ, auth, *_credentials(fields))
-    except ValidationError as error:
-        return page(message=str(error), status=error.status)
-    except RetryLaterError as error:
-        return page(message=error.detail, status=error.status, headers=error.headers)
-    if token is None:
-        return page(message=REFUSAL, status=HTTPStatus.UNAUTHORIZED, headers=(challenge(None),))
-    return redirect_after_login(environ, auth, token, wanted)
-
-
-def _credentials(fields: dict[str, Any]) -> tuple[str, str]:
-    """Return the name and the password, of which neither is missing or empty."""
-    username, password = text_field(fields, "username"), text_field(fields, "password")
+def _require_both(name: str, password: str) -> None:
     errors = {}
-    if not username:
+    if not name:
         errors["username"] = ["Enter your username or e-mail address."]
     if not password:
         errors["password"] = ["Enter your password."]
     if errors:
         raise ValidationError(errors)
-    return username, password
 
 
-def _refusal() -> Response:
-    return problem(
-        HTTPStatus.UNAUTHORIZED, "invalid_credentials", REFUSAL, headers=(challenge(None),)
-    )
+def _was_logged_out(submission: Submission) -> bool:
+    environ = submission.environ
+    if query_field(environ, SWITCH):
+        return False
+    return submission.site.identifier.identify(environ).error == "invalid_token"
 
 
-def _start_session(environ: WSGIEnvironment, auth: Auth, name: str, password: str) -> str | None:
-    networks = auth.clients.networks(environ)
-    attempt = auth.throttle.login(name, networks)
-    with auth.hash_slots.slot(attempt.claim):
-        attempt.begin()
-        user = authenticate(name, password, rounds=auth.settings.BCRYPT_ROUNDS)
-    if user is None:
-        return None
-    attempt.succeeded()
-    auth.throttle.recognise(user, networks)
-    token = sessions.start(user, auth.tokens)
-    if token is None:
+def _start_session(submission: Submission, user: User, methods: str) -> issuing.Login | None:
+    if submission.is_program:
+        login = _start_program_login(submission, user, methods)
+    else:
+        login = start_browser_login(submission, user, methods=methods)
+    if login is None:
         events.emit("login_failed", user_id=user.id, reason="changed meanwhile")
-    return token
+    return login
 
 
-def redirect_after_login(environ: WSGIEnvironment, auth: Auth, token: str, wanted: str) -> Response:
-    """Return the redirect of a browser that has just logged in, with its cookie.
-
-    Args:
-        environ: The request.
-        auth: See `Auth`.
-        token: The new session's.
-        wanted: The `next` of the request; checked here.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
-    cookie = replace_cookie(environ, auth, token)
-    return redirect(HTTPStatus.SEE_OTHER, _destination(environ, wanted), headers=(cookie,))
-
-
-def replace_cookie(environ: WSGIEnvironment, auth: Auth, token: str) -> Header:
-    """Return the header with the cookie of a new session, and end the previous one.
-
-    ASVS 5.0, 7.2.4: a new login ends the login that the request still carries.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
-    _end_previous_session(environ, auth)
-    return auth.identifier.login_cookie(environ, token)
-
-
-def _end_previous_session(environ: WSGIEnvironment, auth: Auth) -> None:
-    previous = auth.identifier.identify(environ)
-    if previous.user is not None and previous.session_id is not None:
-        sessions.end(previous.session_id, previous.user)
-
-
-def _destination(environ: WSGIEnvironment, wanted: str) -> str:
-    """Return `wanted` if it is a path of this site that a login can lead to, or the home page."""
-    home = f"{root_url(environ)}/"
-    destination = safe_next(wanted, home)
-    mount = mount_url(environ)
-    # By a prepared link, the logout would end every login at once; the login page is a dead end.
-    if leads_to(destination, f"{mount}/logout") or leads_to(destination, f"{mount}/login"):
-        return home
-    return destination
-
-
-def _logged_in_page(environ: WSGIEnvironment, auth: Auth, user: User, wanted: str) -> Response:
-    """Return the page that says who is logged in, with the ways on and out."""
-    login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
-    page_asked_for = safe_next(wanted, "")
-    page = LoggedInPage(
-        username=user.username,
-        continue_url=_destination(environ, wanted),
-        switch_url=with_next(f"{login}?{SWITCH}=1", page_asked_for),
-        logout_url=with_next(logout, with_next(login, page_asked_for) if page_asked_for else ""),
-        # Applications send users who lack a permission here, with the page as `next`.
-        was_sent_here=bool(page_asked_for),
-    )
-    return auth.pages.render(page)
-
-
-def _page(
-    environ: WSGIEnvironment,
-    auth: Auth,
-    wanted: str,
-    *,
-    username: str = "",
-    message: str = "",
-    status: HTTPStatus = HTTPStatus.OK,
-    headers: tuple[Header, ...] = (),
-) -> Response:
-    """Return the form, as it was sent and with the reason if it was refused."""
-    destination = safe_next(wanted, "")
-    register_url = with_next(f"{mount_url(environ)}/register", destination)
-    page = LoginPage(
-        login_url=f"{mount_url(environ)}/login",
-        register_url=register_url if auth.settings.REGISTRATION else None,
-        next=destination,
-        username=username,
-        message=message,
-    )
-    return auth.pages.render(page, status=status, headers=headers)
+def _start_program_login(submission: Submission, user: User, methods: str) -> issuing.Login | None:
+    settings, flags = submission.site.settings, submission.flags
+    lifetime = lifetimes.of_program(settings)
+    if "refresh" in flags:
+        lifetime = lifetimes.of_refreshable(settings, remember=REMEMBER in flags)
+    client = Client.of(submission.environ)
+    return sessions.start(user, submission.site.tokens, lifetime, methods=methods, client=client)

@@ -6,33 +6,92 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import events
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import bearer_token
-from wsgiauth.endpoints import Auth, require_same_origin
-from wsgiauth.exceptions import RequestError
+from wsgiauth.endpoints import Endpoint, require_same_origin
+from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
+from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import is_prefetch
+from wsgiauth.web.openapi import NEXT, PERHAPS_LOGGED_IN, Described, operation, redirection, success
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, safe_next
 
 
-def end(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """End the session and clear the cookie; where there is neither, the answer is the same.
+def _operation(name: str, summary: str, more: str = "") -> Described:
+    return operation(
+        name,
+        tag="sessions",
+        summary=summary,
+        description="Ends the login of the token or cookie, and clears the cookie. The answer"
+        f" is the same if there is no login to end.{more}",
+        security=PERHAPS_LOGGED_IN,
+        parameters=[NEXT],
+        answers={
+            200: success(
+                "The login has ended, and the cookie is deleted.", "Detail", "ClearedCookie"
+            ),
+            303: redirection(
+                "The same for clients that prefer HTML. `Location` is `next`, or the login page.",
+                "ClearedCookie",
+            ),
+        },
+        failures=["LogoutRefused", "Unavailable"],
+    )
+
+
+class Logout(Endpoint):
+    """Ends the session and clears the cookie; without either, the answer is the same.
 
     GET logs out too, because people follow links. What another site embeds or links, and what a
-    browser fetches in advance, is refused with 403; a bearer token is nothing that another site
-    could make a browser send, so it is not asked where it comes from.
+    browser fetches in advance, is refused with 403. A bearer token is nothing that another site
+    could make a browser send, so its origin is not checked.
     """
-    if is_prefetch(environ):
-        events.emit("refused", reason="prefetch")
-        raise RequestError(
-            HTTPStatus.FORBIDDEN, "prefetch", "A page fetched in advance logs nobody out."
-        )
-    if bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is None:
-        require_same_origin(environ, auth)
-    identity = auth.identifier.identify(environ)
-    if identity.user is not None and identity.session_id is not None:
-        sessions.end(identity.session_id, identity.user)
-    cleared = (auth.identifier.expired_cookie(environ),)
-    if not prefers_html(environ):
-        return json_response({"detail": "Logged out."}, headers=cleared)
-    location = safe_next(query_field(environ, "next"), f"{mount_url(environ)}/login")
-    return redirect(HTTPStatus.SEE_OTHER, location, headers=cleared)
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Log out by a link; HEAD and what a page embeds do not."""
+        _require_navigation(environ)
+        return self.post(environ, site)
+
+    def post(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Log out."""
+        _refuse_prefetch(environ)
+        if bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is None:
+            require_same_origin(environ, site)
+        identity = site.identifier.identify(environ)
+        if identity.key_id is not None:  # only /auth/keys ends it
+            raise KeyNotAcceptedError
+        login = identity.any_login
+        if login is not None:
+            sessions.end(login.session_id, login.user)
+        cleared = (site.identifier.expired_cookie(environ),)
+        if not prefers_html(environ):
+            return json_response({"detail": "Logged out."}, headers=cleared)
+        location = safe_next(query_field(environ, "next"), f"{mount_url(environ)}/login")
+        return redirect(HTTPStatus.SEE_OTHER, location, headers=cleared)
+
+    operations = {
+        "get": _operation("followLogout", "Log out by a link"),
+        "post": _operation("logOut", "Log out", " A body is not read."),
+    }
+
+
+def _require_navigation(environ: WSGIEnvironment) -> None:
+    """Refuse an image or another part of a page of this site, which any of its users may write.
+
+    Fetch Metadata (W3C): `empty` is a script's, and older browsers send nothing.
+    """
+    destination = environ.get("HTTP_SEC_FETCH_DEST", "document")
+    if destination in ("document", "empty") and environ["REQUEST_METHOD"] != "HEAD":
+        return
+    events.emit("refused", reason="embedded")
+    raise RequestError(
+        HTTPStatus.FORBIDDEN, "embedded", "Only a link, a form or a script logs out."
+    )
+
+
+def _refuse_prefetch(environ: WSGIEnvironment) -> None:
+    if not is_prefetch(environ):
+        return
+    events.emit("refused", reason="prefetch")
+    raise RequestError(
+        HTTPStatus.FORBIDDEN, "prefetch", "A page that was fetched in advance does not log out."
+    )

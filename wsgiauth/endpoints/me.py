@@ -3,41 +3,44 @@
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.models import User
-from wsgiauth.endpoints import Auth
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.accounts.profile import profile
+from wsgiauth.endpoints import Endpoint
+from wsgiauth.site import Site
+from wsgiauth.step_up import second_factor_missing
+from wsgiauth.web.asking import second_factor_failure
 from wsgiauth.web.failures import failure
+from wsgiauth.web.openapi import LOGGED_IN_OR_KEY, operation, success
 from wsgiauth.web.responses import Response, challenge, json_response
 
 
-def show(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Answer 200 with the profile, or 401 with the challenge."""
-    identity = auth.identifier.identify(environ)
-    if identity.user is None:
-        return failure(
-            environ,
-            HTTPStatus.UNAUTHORIZED,
-            identity.error or "unauthenticated",
-            "Log in to see your profile.",
-            headers=(challenge(identity.error),),
+class Me(Endpoint):
+    """Shows the profile."""
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer 200 with the profile, or 401 with the challenge."""
+        identity = site.identifier.identify(environ)
+        if identity.incomplete is not None:
+            error = second_factor_missing(identity.incomplete.user, site)
+            return second_factor_failure(environ, error, error.detail)
+        if identity.user is None:
+            return failure(
+                environ,
+                HTTPStatus.UNAUTHORIZED,
+                identity.error or "unauthenticated",
+                "Log in to see your profile.",
+                headers=(challenge(identity.error),),
+            )
+        return json_response(profile(identity.user))
+
+    operations = {
+        "get": operation(
+            "showProfile",
+            tag="accounts",
+            summary="The caller's own profile",
+            description="Read from the database on every request. With an API key, the permissions"
+            " are those of the key that its owner has, and the flags are false.",
+            security=LOGGED_IN_OR_KEY,
+            answers={200: success("The profile.", "Profile")},
+            failures=["Unauthenticated", "Unavailable"],
         )
-    return json_response(profile(identity.user))
-
-
-def profile(user: User, permissions: list[str] | None = None) -> dict[str, object]:
-    """Return what a user may know about themselves, ready for JSON.
-
-    Args:
-        user: Whose profile it is.
-        permissions: The user's, sorted, where they have been read already.
-    """
-    return {
-        "id": user.id,
-        "username": user.username,
-        "email": user.email,
-        "is_active": user.is_active,
-        "is_staff": user.is_staff,
-        "is_superuser": user.is_superuser,
-        "created_at": utc_text(user.created_at),
-        "permissions": sorted(user.permissions) if permissions is None else permissions,
     }

@@ -1,117 +1,152 @@
-"""GET, POST /auth/register: a new account, by form or JSON."""
+"""GET, POST /auth/register: a new account."""
 
 from collections.abc import Mapping
-from http import HTTPStatus
-from types import MappingProxyType
-from typing import Any
+from dataclasses import dataclass, field
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts import account_errors, create_user
-from wsgiauth.accounts.models import User, refuse_names
-from wsgiauth.authentication import sessions
-from wsgiauth.endpoints import Auth, require_same_origin
-from wsgiauth.endpoints.login import redirect_after_login, replace_cookie
-from wsgiauth.endpoints.me import profile
-from wsgiauth.endpoints.pages import RegisterPage
-from wsgiauth.exceptions import RetryLaterError, ValidationError
-from wsgiauth.web.request import (
-    JSON,
-    asks_for_json,
-    content_type,
-    query_field,
-    read_form,
-    read_json,
-    text_field,
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.new_account import NewAccount
+from wsgiauth.endpoints import Endpoint
+from wsgiauth.endpoints.forms import Form, Refusal, Submission
+from wsgiauth.endpoints.handover import (
+    created_json,
+    created_page,
+    page_for_logged_in,
+    start_browser_login,
 )
-from wsgiauth.web.responses import Header, Response, json_response, redirect
-from wsgiauth.web.urls import mount_url, safe_next, with_next
+from wsgiauth.endpoints.verified_register import VerifiedRegister
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import NEXT, PAGE, PERHAPS_LOGGED_IN, form_operation, operation, success
+from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import mount_url, with_next
 
-FIELDS = ("username", "email", "password")
-
-
-def show(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Answer with the registration page."""
-    return _page(environ, auth, {"next": query_field(environ, "next")})
-
-
-def submit(environ: WSGIEnvironment, auth: Auth) -> Response:
-    """Create an account: JSON is answered with the profile, a form also with a login."""
-    auth.hash_slots.require_patience(auth.clients.networks(environ))
-    if content_type(environ) == JSON:
-        return _created(environ, _create(environ, auth, read_json(environ)))
-    require_same_origin(environ, auth)
-    if asks_for_json(environ):
-        user = _create(environ, auth, read_form(environ))
-        token = sessions.start(user, auth.tokens)
-        cookies = () if token is None else (replace_cookie(environ, auth, token),)
-        return _created(environ, user, *cookies)
-    return _register_page(environ, auth)
+VERIFIED = VerifiedRegister()
 
 
-def _created(environ: WSGIEnvironment, user: User, *headers: Header) -> Response:
-    location = ("Location", f"{mount_url(environ)}/me")
-    return json_response(profile(user), status=HTTPStatus.CREATED, headers=(location, *headers))
+@dataclass(frozen=True, kw_only=True)
+class RegisterPage(Page):
+    """The form to create an account.
+
+    Attributes:
+        register_url: Where the form is sent.
+        login_url: The login form, for those who have an account.
+        password_min_length: In characters.
+        focused: The field that has the cursor.
+        next: Where to go afterwards; a safe path, or empty.
+        username, email: As they were sent before.
+        message: Why the whole form was refused.
+        errors: Why fields were refused, by field.
+    """
+
+    template = "register.html"
+
+    register_url: str
+    login_url: str
+    password_min_length: int
+    focused: str
+    next: str = ""
+    username: str = ""
+    email: str = ""
+    message: str = ""
+    errors: Mapping[str, list[str]] = field(default_factory=dict)
 
 
-def _register_page(environ: WSGIEnvironment, auth: Auth) -> Response:
-    fields = read_form(environ)
-    try:
-        user = _create(environ, auth, fields)
-    except ValidationError as error:
-        return _page(environ, auth, fields, errors=error.errors, status=error.status)
-    except RetryLaterError as error:
-        return _page(
-            environ,
-            auth,
-            fields,
-            message=error.detail,
-            status=error.status,
-            headers=error.headers,
-        )
-    token = sessions.start(user, auth.tokens)
-    wanted = text_field(fields, "next")
-    if token is None:  # deactivated in the same moment: the account exists, its login does not
-        return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/login")
-    return redirect_after_login(environ, auth, token, wanted)
+class Register(Form[User]):
+    """The outcome is the new user. A browser is logged in, a program is not."""
 
-
-def _create(environ: WSGIEnvironment, auth: Auth, fields: dict[str, Any]) -> User:
-    username, email, password = (text_field(fields, name) for name in FIELDS)
-    networks = auth.clients.networks(environ)
-    attempt = auth.throttle.registration(networks)
-    errors = account_errors(username, email, password, settings=auth.settings)
-    if errors:
-        if not {"username", "email"} <= errors.keys():
-            attempt.begin()  # the answer says whether the other name is taken
-        refuse_names({"username": username, "email": email}, errors)
-    with auth.hash_slots.slot(attempt.claim):
-        attempt.begin()  # counted even if a name is taken, or names could be tried without end
-        user = create_user(username, email, password, settings=auth.settings)
-    auth.throttle.recognise(user, networks)
-    return user
-
-
-def _page(
-    environ: WSGIEnvironment,
-    auth: Auth,
-    fields: dict[str, str],
-    *,
-    message: str = "",
-    errors: Mapping[str, list[str]] = MappingProxyType({}),
-    status: HTTPStatus = HTTPStatus.OK,
-    headers: tuple[Header, ...] = (),
-) -> Response:
-    """Return the form as it was sent, less the password, with its messages if it was refused."""
-    destination = safe_next(fields.get("next", ""), "")
-    page = RegisterPage(
-        register_url=f"{mount_url(environ)}/register",
-        login_url=with_next(f"{mount_url(environ)}/login", destination),
-        password_min_length=auth.settings.PASSWORD_MIN_LENGTH,
-        focused=next((name for name in FIELDS if name in errors), FIELDS[0]),
-        next=destination,
-        username=fields.get("username", ""),
-        email=fields.get("email", ""),
-        message=message,
-        errors=errors,
+    fields = {
+        "username": {"$ref": "#/components/schemas/Username", "examples": ["ada"]},
+        "email": {"$ref": "#/components/schemas/Email", "examples": ["ada@example.org"]},
+        "password": {
+            "$ref": "#/components/schemas/NewPassword",
+            "examples": ["four unrelated words"],
+        },
+    }
+    samples = (
+        RegisterPage(
+            register_url="/auth/register",
+            login_url="/auth/login",
+            password_min_length=8,
+            focused="email",
+            username="ada",
+            email="ada@example.org",
+            errors={"email": ["This e-mail address is taken."]},
+        ),
+        *VERIFIED.samples,
     )
-    return auth.pages.render(page, status=status, headers=headers)
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether registration is open."""
+        return settings.REGISTRATION
+
+    def variant(self, settings: Settings) -> Endpoint:
+        """Return the endpoint that sends a link first, if addresses are to be proven."""
+        return VERIFIED if settings.VERIFICATION else self
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the form, or tell a user who is logged in so."""
+        logged_in = page_for_logged_in(environ, site)
+        return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
+
+    def act(self, submission: Submission) -> User:
+        """Return the new user."""
+        site = submission.site
+        attempt = site.throttle.registration(submission.networks)
+        account = NewAccount(**submission.fields, settings=site.settings)
+        if account.errors:
+            if account.has_valid_name:
+                attempt.begin()  # the answer says whether that name is taken
+            account.check()
+        with site.hash_slots.slot(attempt.claim):
+            attempt.begin()  # counted even if a name is taken, or names could be tried without end
+            user = account.create()
+        site.throttle.recognise(user, submission.networks)
+        return user
+
+    def as_json(self, submission: Submission, outcome: User) -> Response:
+        """Return the profile, and the cookie to a script."""
+        login = None if submission.is_program else start_browser_login(submission, outcome)
+        return created_json(submission, outcome, login)
+
+    def as_page(self, submission: Submission, outcome: User) -> Response:
+        """Send the browser to `next`, with the cookie."""
+        return created_page(submission, start_browser_login(submission, outcome))
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the form, without the password."""
+        mount, destination = mount_url(submission.environ), submission.destination
+        return RegisterPage(
+            register_url=f"{mount}/register",
+            login_url=with_next(f"{mount}/login", destination),
+            password_min_length=submission.site.settings.PASSWORD_MIN_LENGTH,
+            focused=next((name for name in self.fields if name in refusal.errors), "username"),
+            next=destination,
+            username=submission.fields["username"],
+            email=submission.fields["email"],
+            message=refusal.message,
+            errors=refusal.errors,
+        )
+
+    operations = {
+        "get": operation(
+            "showRegistration",
+            tag="accounts",
+            summary="The page with the registration form",
+            description="For browsers. A user who is logged in gets a page that says so instead.",
+            security=PERHAPS_LOGGED_IN,
+            parameters=[NEXT],
+            answers={200: PAGE},
+            failures=["Unavailable"],
+        ),
+        "post": form_operation(
+            "register",
+            fields=fields,
+            tag="accounts",
+            summary="Create an account",
+            description="Returns the profile. The client is not logged in.",
+            answers={201: success("The account is created.", "Profile", "ProfileLocation")},
+            failures=["Taken"],
+        ),
+    }

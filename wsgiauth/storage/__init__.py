@@ -1,12 +1,10 @@
-"""The account database: how it is opened and found, prepared statements, and failures.
+"""The account database: how it is opened and found, and prepared statements.
 
 Models use `database`, a proxy for the database of the `AuthMiddleware` that serves the current
 context. This package does not know what is stored.
 """
 
-import logging
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,12 +19,9 @@ from wsgiauth.storage.connections import (
     DATABASE_ERRORS,
     AccountDatabase,
     discard_connection,
-    reason_of,
-    roll_back_forgotten,
 )
+from wsgiauth.storage.context import current_request, default_database
 from wsgiauth.storage.databases import make_database
-
-logger = logging.getLogger("wsgiauth")
 
 _opened_last: peewee.Database | None = None
 
@@ -55,7 +50,7 @@ def current() -> peewee.Database:
     Raises:
         ConfigurationError: See `open_database`.
     """
-    chosen = context.database()
+    chosen = current_request()[0] or default_database()  # faster than `context.database`
     if chosen is not None:
         return chosen
     if _opened_last is not None:
@@ -63,6 +58,11 @@ def current() -> peewee.Database:
     url = os.environ.get("DATABASE_URL")
     settings = Settings(DATABASE_URL=url) if url else Settings()
     return open_database(settings.DATABASE_URL)
+
+
+def current_or_none() -> peewee.Database | None:
+    """Return what `current` returns if a database is open, else None."""
+    return context.database() or _opened_last
 
 
 def open_database(
@@ -115,38 +115,6 @@ def release_connection(opened: peewee.Database) -> None:
     pooled: Any = opened
     if not pooled.has_open_transaction():  # the code that began it still needs the connection
         pooled.close()
-
-
-def is_left_open(uses: context.DatabaseUses) -> bool:
-    """Return whether the request opened a transaction in this thread and did not end it.
-
-    Args:
-        uses: See `context.database_uses`.
-    """
-    return any(True for _ in _left_open(uses))
-
-
-def roll_back_left_open(uses: context.DatabaseUses) -> None:
-    """Roll back every transaction that the request opened in this thread and did not end.
-
-    Args:
-        uses: See `context.database_uses`.
-    """
-    for each in _left_open(uses):
-        roll_back_forgotten(each)
-
-
-def _left_open(uses: context.DatabaseUses) -> Iterator[Any]:
-    here = threading.get_ident()
-    for (each, thread), was_open in list(uses.items()):  # other threads may add items
-        if thread == here and not was_open and each.has_open_transaction():
-            yield each
-
-
-def report_failure(error: Exception) -> None:
-    """Log in one line that the database failed, and close this thread's connection to it."""
-    logger.error("the account database failed: %s: %s", type(error).__name__, reason_of(error))
-    discard_connection(current())
 
 
 class Statement:

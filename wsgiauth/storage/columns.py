@@ -29,13 +29,13 @@ class BcryptHashField(peewee.CharField):
 class UTCDateTimeField(peewee.DateTimeField):
     """An aware datetime: stored as naive UTC, read back as aware UTC."""
 
-    def db_value(self, value: datetime) -> datetime:
+    def db_value(self, value: datetime | None) -> datetime | None:
         """Return `value` as a naive datetime in UTC."""
-        return value.astimezone(UTC).replace(tzinfo=None)
+        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
 
-    def python_value(self, value: datetime | str) -> datetime:
+    def python_value(self, value: datetime | str | None) -> datetime | None:
         """Return `value` as an aware datetime in UTC."""
-        return as_utc(value)
+        return None if value is None else as_utc(value)
 
 
 def as_utc(stored: datetime | str) -> datetime:

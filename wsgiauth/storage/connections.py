@@ -4,7 +4,9 @@ import logging
 import sqlite3
 import threading
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
 
 import peewee
 from playhouse import pool
@@ -33,6 +35,9 @@ class AccountDatabase(peewee.Database):
     """
 
     _state: Any
+
+    # Does not record the use, because the callers begin no transaction.
+    _quick_connection: ClassVar[Callable[[Any], Any]] = peewee.Database.connection
 
     def connection(self) -> Any:
         """Return this thread's connection."""
@@ -68,6 +73,14 @@ class AccountDatabase(peewee.Database):
         """
         if self.has_open_transaction() and not self._state.transactions:
             roll_back_forgotten(self)
+
+    @abstractmethod
+    def without_waiting(self) -> AbstractContextManager[None]:
+        """Leave a `with` block that contains one change, rather than wait for a lock.
+
+        It does not wait for the disk either, where the database can do without: after a power
+        failure, the change can be lost. Must not be entered in a transaction.
+        """
 
     @abstractmethod
     def _is_in_transaction(self, connection: Any) -> bool:

@@ -1,6 +1,8 @@
-"""The database and the request of the current context (thread, greenlet).
+"""The request and the database of the current context (thread, greenlet).
 
-`middleware` sets them for each request; scripts and tests set the database themselves.
+There are two context variables, because they end at different times. `_request` holds the request
+that is being served, until the application returns. `_default_database` holds the database of all
+other code: scripts, tests, and a response that is streamed after the application has returned.
 """
 
 from collections.abc import Iterator
@@ -18,49 +20,51 @@ from wsgiauth.web import clients
 # to which the application passes its context share the dictionary.
 DatabaseUses = dict[tuple[Any, int], bool]
 
-_Serving = tuple[peewee.Database | None, WSGIEnvironment | None, DatabaseUses | None]
+# The site's database, the request's environ, and its uses of databases. `using` replaces the
+# database, also outside requests.
+_Request = tuple[peewee.Database | None, WSGIEnvironment | None, DatabaseUses | None]
 
-# During a request: the site's database, the request's environ, and the databases that it has used.
-_serving: ContextVar[_Serving] = ContextVar("wsgiauth.serving", default=(None, None, None))
-# After the request, for a response that is still being streamed; and outside requests.
-_default: ContextVar[peewee.Database | None] = ContextVar("wsgiauth.default", default=None)
+_request: ContextVar[_Request] = ContextVar("wsgiauth.request", default=(None, None, None))
+_default_database: ContextVar[peewee.Database | None] = ContextVar(
+    "wsgiauth.default_database", default=None
+)
 
-# The context variable's own methods, for speed, because every request calls them: `entered =
-# enter((database, environ, {}))`, then `leave(entered)`, which restores the previous value. That
-# can be another request, if the application made this one while it served that one.
-enter = _serving.set
-leave = _serving.reset
-
-last_used = _default.get  # the database that `use` set last in this context
+# The context variables' own methods, for speed, because every request calls them.
+# `token = enter_request((database, environ, {}))`, then `leave_request(token)`, which restores the
+# previous value: another request, if the application made this one while it served that one.
+current_request = _request.get
+enter_request = _request.set
+leave_request = _request.reset
+default_database = _default_database.get
 
 
 def use(database: peewee.Database) -> None:
     """Make `database` the database of this context outside requests."""
-    _default.set(database)
+    _default_database.set(database)
 
 
 @contextmanager
 def using(database: peewee.Database | None) -> Iterator[None]:
     """Make `database` the database of this context in a `with` block; None changes nothing."""
-    before, environ, uses = _serving.get()
-    token = _serving.set((database or before, environ, uses))
+    before, environ, uses = _request.get()
+    token = _request.set((database or before, environ, uses))
     try:
         yield
     finally:
-        _serving.reset(token)
+        _request.reset(token)
 
 
 def database() -> peewee.Database | None:
     """Return the database of this context, or None."""
-    return _serving.get()[0] or _default.get()
+    return _request.get()[0] or _default_database.get()
 
 
 def client_address() -> str | None:
     """Return the address of the client that sent this request; None outside a request."""
-    environ = _serving.get()[1]
+    environ = _request.get()[1]
     return None if environ is None else clients.client_address(environ)
 
 
 def database_uses() -> DatabaseUses | None:
     """Return the databases that this request has used; None outside a request."""
-    return _serving.get()[2]
+    return _request.get()[2]

@@ -9,16 +9,16 @@ import peewee
 from playhouse import db_url, pool
 
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.storage import postgres_mysql, sqlite
+from wsgiauth.storage import pooled_servers, postgres_mysql, sqlite
 from wsgiauth.storage.connections import BUSY_TIMEOUT, AccountDatabase
 
 DRIVERS: dict[str, Any] = {
     "sqlite": sqlite.File,
     "sqlite+pool": sqlite.PooledFile,
     "postgres": postgres_mysql.PostgreSQL,
-    "postgres+pool": postgres_mysql.PooledPostgreSQL,
+    "postgres+pool": pooled_servers.PooledPostgreSQL,
     "mysql": postgres_mysql.MariaDB,
-    "mysql+pool": postgres_mysql.PooledMariaDB,
+    "mysql+pool": pooled_servers.PooledMariaDB,
 }
 CONNECT_TIMEOUT = 5  # seconds to wait for a database server
 _ALIASES = {"postgresql": "postgres", "mariadb": "mysql"}  # other names of Peewee's schemes

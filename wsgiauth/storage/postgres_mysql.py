@@ -6,7 +6,6 @@ The faults are lost connections, locks, servers that do not answer, and connecti
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import cache
 from time import monotonic
 from typing import Any
 
@@ -18,7 +17,11 @@ from wsgiauth.storage.connections import BUSY_TIMEOUT, AccountDatabase, discard_
 READ_TIMEOUT = 10  # seconds to wait for data from a server; longer than it waits for a lock
 START_TIMEOUT = 30  # the same while a process starts; a migration has no such limit
 _POSTGRESQL_IN_TRANSACTION = (2, 3)  # libpq's PQTRANS_INTRANS and PQTRANS_INERROR
+_POSTGRESQL_LOCK_NOT_AVAILABLE = "55P03"  # an SQLSTATE
+_MARIADB_LOCK_WAIT_TIMEOUT = 1205  # an error number
 _MARIADB_IN_TRANSACTION = 1  # the protocol's SERVER_STATUS_IN_TRANS
+# Raised where a connection is lost, among others.
+LOSS_ERRORS = (peewee.OperationalError, peewee.InterfaceError)
 SILENCE = 5  # seconds without a new attempt, after one that took more than a second to fail
 
 
@@ -41,9 +44,16 @@ class Server(AccountDatabase):
         return self._retry_if_lost(lambda: attempt(sql, params))  # type: ignore[no-untyped-call]
 
     def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
-        """Return the first row of a SELECT, or None."""
-        with closing(self.execute_sql(sql, parameters)) as cursor:
-            return cursor.fetchone()
+        """Return the first row of a SELECT, or None, without Peewee's overhead.
+
+        For the SELECT of every request.
+        """
+        if self.query_hooks or self.has_open_transaction():
+            with closing(self.execute_sql(sql, parameters)) as cursor:
+                return cursor.fetchone()
+        return self._retry_if_lost(
+            lambda: self._select_one(self._quick_connection(), sql, parameters)
+        )
 
     def begin(self, *args: Any, **kwargs: Any) -> None:
         """Begin a transaction, on a new connection if this one is lost."""
@@ -69,8 +79,8 @@ class Server(AccountDatabase):
     def _retry_if_lost(self, action: Callable[[], Any]) -> Any:
         try:
             return action()
-        except (peewee.OperationalError, peewee.InterfaceError):
-            if self.in_transaction() or self.is_closed() or not _is_lost(self._state.conn):
+        except LOSS_ERRORS:
+            if self.in_transaction() or self.is_closed() or not self._is_lost(self._state.conn):
                 raise
             discard_connection(self)
             if isinstance(self, pool.PooledDatabase):
@@ -93,13 +103,24 @@ class Server(AccountDatabase):
         self._set_up(connection)
         return connection
 
+    def _select_one(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> Any:
+        try:
+            return self._first_row(connection, sql, parameters)
+        except Exception:
+            with peewee.__exception_wrapper__:  # type: ignore[attr-defined]
+                raise
+
+    @abstractmethod
+    def _first_row(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> Any:
+        """Return the first row of a SELECT, or None, through the driver alone."""
+
+    @abstractmethod
+    def _is_lost(self, connection: Any) -> bool:
+        """Return whether the connection is known to be closed; does not ask the server."""
+
     @abstractmethod
     def _set_up(self, connection: Any) -> None:
         """Set the session settings of a new connection."""
-
-
-def _is_lost(connection: Any) -> bool:  # psycopg has `closed`, PyMySQL has `open`
-    return bool(getattr(connection, "closed", False)) or not getattr(connection, "open", True)
 
 
 class PostgreSQL(Server, peewee.PostgresqlDatabase):
@@ -112,7 +133,11 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
     class psycopg3_adapter(peewee.Psycopg3Adapter):  # noqa: N801 - Peewee's name
         def connect(self, db: Any, **params: Any) -> Any:
             """Return a connection with a read timeout."""
-            return _psycopg_connection(db.read_timeout).connect(dbname=db.database, **params)
+            from wsgiauth.storage.psycopg_connection import Connection
+
+            connection = Connection.connect(dbname=db.database, **params)
+            connection.read_timeout = db.read_timeout
+            return connection
 
     def _set_up(self, connection: Any) -> None:
         # One round trip. Set nothing if the process id differs from the one that was announced at
@@ -128,6 +153,30 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
         if is_direct is None:
             connection.prepare_threshold = None
 
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
+        """Leave a `with` block that contains one change, rather than wait for a lock or the disk.
+
+        Settings of a transaction, because behind a pooler no other setting stays on a connection.
+        """
+        try:
+            with self.atomic():
+                self.execute_sql(
+                    "SELECT set_config('lock_timeout', '1ms', true),"  # the minimum; 0: no limit
+                    " set_config('synchronous_commit', 'off', true)"
+                )
+                yield
+        except peewee.OperationalError as error:
+            cause = getattr(error, "orig", None)
+            if getattr(cause, "sqlstate", None) != _POSTGRESQL_LOCK_NOT_AVAILABLE:
+                raise
+
+    def _first_row(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> Any:
+        return connection.fetchone(sql, parameters)
+
+    def _is_lost(self, connection: Any) -> bool:
+        return bool(connection.closed)
+
     def _is_in_transaction(self, connection: Any) -> bool:
         return connection.pgconn.transaction_status in _POSTGRESQL_IN_TRANSACTION
 
@@ -140,47 +189,34 @@ class MariaDB(Server, peewee.MySQLDatabase):
         return super()._connect()
 
     def _set_up(self, connection: Any) -> None:
-        seconds = self.lock_timeout
-        connection.query(f"SET lock_wait_timeout = {seconds}, innodb_lock_wait_timeout = {seconds}")
+        connection.query(_mariadb_lock_timeout(self.lock_timeout))
+
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
+        """Leave a `with` block that contains one change, rather than wait for a lock.
+
+        MySQL waits for a second, its minimum.
+        """
+        self.execute_sql(_mariadb_lock_timeout(0))
+        try:
+            yield
+        except peewee.OperationalError as error:
+            if error.args[0] != _MARIADB_LOCK_WAIT_TIMEOUT:
+                raise
+        finally:
+            self.execute_sql(_mariadb_lock_timeout(self.lock_timeout))
+
+    def _first_row(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> Any:
+        cursor = connection.cursor()
+        cursor.execute(sql, parameters)
+        return cursor.fetchone()
+
+    def _is_lost(self, connection: Any) -> bool:
+        return not connection.open
 
     def _is_in_transaction(self, connection: Any) -> bool:
         return bool(connection.server_status & _MARIADB_IN_TRANSACTION)
 
 
-@cache
-def _psycopg_connection(read_timeout: float | None) -> Any:
-    """Return psycopg's connection class with a read timeout, which PyMySQL's has already."""
-    import psycopg
-
-    class Connection(psycopg.Connection[Any]):
-        def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
-            return super().wait(self._bounded(gen), *args, **kwargs)
-
-        def _bounded(self, gen: Any) -> Any:
-            last_data = monotonic()
-            try:
-                wanted = next(gen)
-                while True:
-                    ready = yield wanted  # empty ten times a second while no data arrives
-                    if ready:
-                        last_data = monotonic()
-                    elif read_timeout and monotonic() - last_data > read_timeout:
-                        self.close()
-                        raise psycopg.OperationalError("the server has stopped answering")
-                    wanted = gen.send(ready)
-            except StopIteration as end:
-                return end.value
-
-    return Connection
-
-
-class PooledPostgreSQL(pool.PooledPostgresqlDatabase, PostgreSQL):  # type: ignore[misc]
-    """PostgreSQL with a connection pool."""
-
-    _is_closed = staticmethod(_is_lost)  # asking the server would block all threads
-
-
-class PooledMariaDB(pool.PooledMySQLDatabase, MariaDB):  # type: ignore[misc]
-    """MariaDB or MySQL with a connection pool."""
-
-    _is_closed = staticmethod(_is_lost)
+def _mariadb_lock_timeout(seconds: int) -> str:
+    return f"SET lock_wait_timeout = {seconds}, innodb_lock_wait_timeout = {seconds}"

@@ -1,6 +1,6 @@
 """Delete expired rows, a few at a time, so that other requests are not blocked.
 
-For models with an `id` and an indexed `expires_at`, in seconds since the epoch.
+For models with an `id` and an indexed time in seconds since the epoch, `expires_at` by default.
 """
 
 import logging
@@ -14,12 +14,13 @@ SOME = 10  # rows that `purge_some` deletes at most
 logger = logging.getLogger("wsgiauth")
 
 
-def purge_expired(model: Any, now: float, *, limit: int = 1000) -> int:
+def purge_expired(model: Any, now: float, *, by: Any = None, limit: int = 1000) -> int:
     """Delete every row that has expired at `now`, and return their number.
 
     Args:
         model: The model of the rows.
         now: Seconds since the epoch.
+        by: The column of the time; None: `expires_at`.
         limit: How many rows each transaction deletes at most.
 
     Raises:
@@ -27,32 +28,35 @@ def purge_expired(model: Any, now: float, *, limit: int = 1000) -> int:
     """
     deleted = 0
     while True:
-        some = _purge_batch(model, int(now), limit)
+        some = _purge_batch(model, by, int(now), limit)
         deleted += some
         if some < limit:
             return deleted
 
 
-def purge_some(model: Any, now: float) -> None:
+def purge_some(model: Any, now: float, *, by: Any = None) -> None:
     """Delete up to `SOME` expired rows; on failure, log a warning and leave them."""
     try:
-        _purge_batch(model, int(now), SOME)
+        _purge_batch(model, by, int(now), SOME)
     except DATABASE_ERRORS as error:
         # The caller's own change is already in the database.
         table = model._meta.table_name
         logger.warning("expired rows of %s stay for now: %s", table, type(error).__name__)
 
 
-def _purge_batch(model: Any, now: int, limit: int) -> int:
+def _purge_batch(model: Any, by: Any, now: int, limit: int) -> int:
+    by = by or model.expires_at
     # By primary key, so that no other row is locked.
-    expired = model.select(model.id).where(model.expires_at <= now)
-    ids = [each.id for each in expired.order_by(model.expires_at).limit(limit)]
+    expired = model.select(model.id).where(by <= now)
+    ids = [each.id for each in expired.order_by(by).limit(limit)]
     if not ids:
         return 0
     # Repeat the last id, so that the statement always has the same length: a connection keeps its
     # prepared statements, and would soon keep one for each length.
     padded = ids + ids[-1:] * (limit - len(ids))
     with database.atomic():
-        # Compare the time again: a count may have been restarted since the SELECT.
-        model.delete().where(model.id.in_(padded), model.expires_at <= now).execute()
+        # Compare the time again: a count may have been restarted since the SELECT. Adding 0 keeps
+        # MariaDB from using the index on the time, in which it would lock the next row, too.
+        is_expired = by + 0 <= now
+        model.delete().where(model.id.in_(padded), is_expired).execute()
     return len(ids)

@@ -3,10 +3,10 @@
 import itertools
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from time import monotonic
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import peewee
 from playhouse import pool
@@ -97,6 +97,24 @@ class FileConnection(Connection):
 class SQLite(AccountDatabase, peewee.SqliteDatabase):
     """An SQLite database, in a file or in memory."""
 
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
+        """Leave a `with` block that contains one change, rather than wait for a lock or the disk.
+
+        With synchronous=NORMAL, a commit in WAL mode waits for no fsync; the next commit of another
+        change, with FULL, syncs both.
+        """
+        try:
+            self.pragma("busy_timeout", 0)
+            self.pragma("synchronous", "normal")
+            yield
+        except peewee.OperationalError as error:
+            if not _is_lock_taken(error):
+                raise
+        finally:
+            self.pragma("synchronous", OPTIONS["pragmas"]["synchronous"])
+            self.pragma("busy_timeout", int(self.timeout * 1000))
+
     def _is_in_transaction(self, connection: sqlite3.Connection) -> bool:
         return connection.in_transaction
 
@@ -106,9 +124,6 @@ class File(SQLite):
 
     An old connection would keep working without an error, and everything it wrote would be lost.
     """
-
-    # Does not record the use, because the callers begin no transaction.
-    _quick_connection: ClassVar[Callable[[Any], FileConnection]] = peewee.Database.connection
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
         """Execute, on a new connection if the file was replaced."""
@@ -162,6 +177,14 @@ class Memory(SQLite):
     def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
         """Return the first row of a SELECT, or None."""
         return self.connection().execute(sql, parameters).fetchone()
+
+
+def _is_lock_taken(error: peewee.OperationalError) -> bool:
+    cause = getattr(error, "orig", None)  # none if it is our own error
+    return getattr(cause, "sqlite_errorcode", 0) & 0xFF in (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,  # in memory
+    )
 
 
 def _inode(path: str) -> tuple[int, int] | None:

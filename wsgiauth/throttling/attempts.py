@@ -10,6 +10,8 @@ from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.throttling.counts import Counter
 from wsgiauth.throttling.hash_slots import Claim
 
+KNOWN_FOR = 30 * 24 * 60 * 60  # seconds
+
 
 class Attempt:
     """An attempt to log in or register, which is counted before it is made.
@@ -92,6 +94,103 @@ class StrangersLogin(Attempt):
             address.take_back()
 
 
+class PasskeyLogin(Attempt):
+    """A login by a passkey alone, which names its user only when it is verified."""
+
+    def succeeded(self) -> None:
+        """Subtract this attempt from the counts of the address.
+
+        Raises:
+            peewee.DatabaseError: The database failed.
+        """
+        for counter in self._counters:
+            counter.take_back()
+
+
+class Confirmation(Attempt):
+    """A password of a user who is logged in, entered at an address that the name is not known at.
+
+    It is counted for the session, so that strangers who fail under the name cannot keep the owner
+    from changing the password. It also counts as a stranger's failure under the name.
+
+    Args:
+        claim: Requests the hash slot.
+        own: Counts failures of the session.
+        shared: Counts failures for the name, from all strangers' addresses.
+        addresses: Count failures for the client's networks, under all names.
+        now: Returns the time in seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        claim: Claim,
+        own: Counter,
+        shared: Counter,
+        addresses: Sequence[Counter],
+        now: Callable[[], float],
+    ) -> None:
+        super().__init__(claim, [own, *addresses], now)
+        self._own = own
+        self._shared = shared
+        self._addresses = addresses
+        self._is_shared = False
+
+    def begin(self) -> None:
+        """Count the attempt as failed, until `succeeded` subtracts it.
+
+        Raises:
+            RetryLaterError: 429: concurrent attempts used up the limit, and nothing is counted.
+            peewee.DatabaseError: The database failed.
+        """
+        super().begin()
+        self._is_shared = self._shared.add(int(self._now()))
+
+    def succeeded(self) -> None:
+        """Reset the failures of the session, and subtract only this attempt from the others.
+
+        Raises:
+            peewee.DatabaseError: The database failed.
+        """
+        self._own.forget()
+        for counter in [*self._addresses, *([self._shared] if self._is_shared else [])]:
+            counter.take_back()
+
+
+class CodeAttempt(Attempt):
+    """A code of a second factor, after a right password.
+
+    Args:
+        claim: Not used, because a code costs no hash.
+        own: Counts failures for the user, of strangers or of this client.
+        known: Counts failures for the user of this client, which a right code makes known.
+        now: Returns the time in seconds since the epoch.
+    """
+
+    def __init__(
+        self, claim: Claim, own: Counter, known: Counter, now: Callable[[], float]
+    ) -> None:
+        super().__init__(claim, [own], now)
+        self._own = own
+        self._known = known
+
+    def is_last_free(self) -> bool:
+        """Return whether the next attempt has to wait.
+
+        Raises:
+            peewee.DatabaseError: The database failed.
+        """
+        return self._own.is_used_up(int(self._now()))
+
+    def succeeded(self) -> None:
+        """Reset the failures, and make the client known for 30 days.
+
+        Raises:
+            peewee.DatabaseError: The database failed.
+        """
+        self._own.forget()
+        self._known.remember(int(self._now()), KNOWN_FOR)
+
+
 class KnownLogin(Attempt):
     """A login by a client that logged in under this name before.
 
@@ -112,6 +211,7 @@ class KnownLogin(Attempt):
         now: Callable[[], float],
     ) -> None:
         super().__init__(claim, [known, known_names], now)
+        self._known = known
         self._known_names = known_names
         self._logins = logins
 
@@ -126,13 +226,14 @@ class KnownLogin(Attempt):
         self._require_turn_on(self._logins)
 
     def succeeded(self) -> None:
-        """Subtract this attempt from the address's count, and count a successful login.
+        """Subtract this attempt from both counts, and count a successful login.
 
-        `Throttle.recognise` resets the failures of the name at this address.
+        `Throttle.recognise` resets the failures of the name at this address, after a second factor.
 
         Raises:
             peewee.DatabaseError: The database failed.
         """
+        self._known.take_back()
         self._known_names.take_back()
         self._logins.add(int(self._now()))
 

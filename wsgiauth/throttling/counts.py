@@ -1,5 +1,10 @@
-"""Counts of attempts in the database, each changed by one atomic statement, for `throttle`."""
+"""Counts of attempts in the database, each changed by one atomic statement, for `throttle`.
 
+The table also has marks, which only say that something happened: see `notice_limits`.
+"""
+
+import hmac
+import json
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -148,6 +153,56 @@ class Counter(NamedTuple):
         if is_first:
             purge_some(AttemptCount, now)
         return is_first
+
+
+class Mark(NamedTuple):
+    """A row that says until when something is remembered.
+
+    In a transaction, MariaDB's UPDATE or DELETE of a missing row locks a gap, in which other
+    transactions cannot insert then: logins of different users could deadlock. So each method but
+    `ends_at` is only for a row that was just read, or just inserted.
+    """
+
+    id: str
+
+    def ends_at(self) -> int:
+        """Return until when it is remembered, which can be past; 0 if there is no row."""
+        row = _ROW.fetchone(self.id, 0)
+        return 0 if row is None else row[2]
+
+    def make(self, now: int, duration: int) -> bool:
+        """Remember it for `duration` seconds, unless it is; return whether it was not.
+
+        Of concurrent calls, one returns True.
+        """
+        ends_at = self.ends_at()
+        if ends_at:
+            return ends_at <= now and self.prolong(ends_at, now + duration)
+        row = {"retry_at": 0, "count": 0, "expires_at": now + duration}
+        insert = AttemptCount.insert(id=self.id, **row).on_conflict_ignore()
+        return bool(insert.as_rowcount().execute())
+
+    def prolong(self, ends_at: int, until: int) -> bool:
+        """Compare and set the end of a row, and return whether it was set."""
+        update = AttemptCount.update(expires_at=until).where(
+            AttemptCount.id == self.id, AttemptCount.expires_at == ends_at
+        )
+        return bool(update.execute())
+
+    def delete(self) -> None:
+        """Forget it."""
+        AttemptCount.delete().where(AttemptCount.id == self.id).execute()
+
+
+def row_id(key: bytes, *what: str) -> str:
+    """Return the keyed digest that identifies a row.
+
+    Args:
+        key: SECRET_KEY.
+        what: What the row is about.
+    """
+    # JSON quotes each part, so no name can be mistaken for a name and an address.
+    return hmac.digest(key, json.dumps(what).encode(), "sha256").hex()
 
 
 def _after(now: int, wait: int) -> int:

@@ -18,8 +18,8 @@ was read, because the order depends on how often this client and this account ma
 
 Not defended: an attacker with hundreds of IPv4 addresses delays strangers, whose order is then
 random. An owner who shares the address of a flood is refused with it, as is one in its IPv6 /48
-while the flood ignores Retry-After. A server needs more threads than HASHING_THREADS +
-HASHING_QUEUE; otherwise none is left for other pages.
+while the flood ignores Retry-After. A server needs more than twice as many threads as
+HASHING_THREADS, for those who hash and those who wait; otherwise none is left for other pages.
 """
 
 import heapq
@@ -36,6 +36,7 @@ from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.settings import Settings
 
 BUSY, BUSY_WITH_CLIENT = "busy", "busy with this address"  # reasons, in events
+LONGEST_WAIT = 4  # seconds for a slot; shorter than the time-outs of clients and proxies
 RETRY_AFTER = 1  # seconds; a slot is free again after one hash
 FLOOD = 100  # recent requests from which a client that ignores Retry-After is not read
 HEAD_START = 5  # requests, added to a stranger's score
@@ -99,14 +100,24 @@ class HashSlots:
     """Hands out the slots in which a process hashes passwords.
 
     Args:
-        settings: `HASHING_THREADS`, `HASHING_QUEUE`, `HASHING_WAIT`, `HASHING_PER_ADDRESS`.
+        settings: `HASHING_THREADS`, `HASHING_PER_ADDRESS`.
+        queue: How many requests can wait; None for as many as hash, so that each slot has a
+            successor and a wait is about as long as a hash.
+        longest_wait: How long a request waits before it is refused, in seconds.
         clock: Returns a time in seconds that never goes back.
     """
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        queue: int | None = None,
+        longest_wait: float = LONGEST_WAIT,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._slots = settings.HASHING_THREADS
-        self._capacity = settings.HASHING_THREADS + settings.HASHING_QUEUE
-        self._longest_wait = settings.HASHING_WAIT
+        self._capacity = self._slots + (self._slots if queue is None else queue)
+        self._longest_wait = longest_wait
         self._share = settings.HASHING_PER_ADDRESS
         self._clock = clock
         self._use = RecentUse(clock)
@@ -144,7 +155,7 @@ class HashSlots:
             claim: A new one for each request.
 
         Raises:
-            RetryLaterError: 503: the queue is full, or no slot became free within HASHING_WAIT.
+            RetryLaterError: 503: the queue is full, or no slot became free in time.
         """
         reason = self._enter(claim)
         if reason is not None:

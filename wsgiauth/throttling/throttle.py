@@ -10,7 +10,8 @@ wait. With one count for each name, any client could keep the owner waiting. So 
 client that logged in under this name, or registered it, within the last 30 days is *known*: it has
 a separate count for this name, which attempts from other addresses and under other names do not
 change. All other clients are *strangers* and share one count for the name. So the owner logs in
-from a known address as usual while strangers wait.
+from a known address as usual while strangers wait. The password alone does not make a client known
+if the user has a second factor: someone who learned it has no precedence over the owner.
 
 **Why a neighbour cannot spray either.** A client that guesses once at each of many names that are
 known at its address (an office, a campus) stays below the limit of each. So failures at known names
@@ -36,28 +37,35 @@ can remove would be worse. So would counting by address alone, because attackers
 addresses (OWASP Authentication Cheat Sheet, "Account Lockout").
 """
 
-import hmac
-import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from wsgiauth import storage
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
-from wsgiauth.throttling.attempts import Attempt, KnownLogin, StrangersLogin
-from wsgiauth.throttling.counts import Counter, Limit
+from wsgiauth.storage.failures import report_failure
+from wsgiauth.throttling.attempts import (
+    KNOWN_FOR,
+    Attempt,
+    CodeAttempt,
+    Confirmation,
+    KnownLogin,
+    PasskeyLogin,
+    StrangersLogin,
+)
+from wsgiauth.throttling.counts import Counter, Limit, row_id
 from wsgiauth.throttling.hash_slots import Claim
 
 MINUTE = 60  # seconds
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
-KNOWN_FOR = 30 * DAY
 
 # Seconds to wait after the last free attempt and each later one.
 DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 15 * MINUTE)
+
+CODE_FAILURES = 5  # wrong codes of a second factor before a wait
 
 Networks = tuple[str, ...]  # from `clients.Clients.networks`, the narrowest first
 
@@ -71,7 +79,8 @@ class Throttle:
 
     Args:
         settings: `LOGIN_FAILURES_PER_ACCOUNT`, `LOGIN_FAILURES_PER_ADDRESS`,
-            `LOGINS_PER_ACCOUNT`, `REGISTRATIONS_PER_ADDRESS`, and `SECRET_KEY`, which keys the
+            `LOGINS_PER_ACCOUNT`, `REGISTRATIONS_PER_ADDRESS`, `MAILS_PER_ACCOUNT`,
+            `MAILS_PER_ADDRESS`, and `SECRET_KEY`, which keys the
             digests that identify the rows.
         clock: Returns the time in seconds since the epoch.
     """
@@ -85,8 +94,16 @@ class Throttle:
         # Only counted, without a wait: see the module's docstring.
         self._known_names = Limit("known names", per_address, (0,), HOUR)
         self._logins = Limit("logins", settings.LOGINS_PER_ACCOUNT, DOUBLING, MINUTE)
+        # A passkey cannot be guessed. So that failures cost little, and those with passwords do not
+        # keep its owner waiting, they have a count of their own.
+        self._passkeys = Limit("passkeys", per_address, DOUBLING, HOUR)
         self._registrations = Limit(
             "registrations", settings.REGISTRATIONS_PER_ADDRESS, (HOUR,), HOUR
+        )
+        self._codes = Limit("second factor", CODE_FAILURES, DOUBLING, DAY)
+        self._mails = Limit("mails", settings.MAILS_PER_ACCOUNT, (HOUR,), HOUR)
+        self._mails_of_address = Limit(
+            "mails of an address", settings.MAILS_PER_ADDRESS, (HOUR,), HOUR
         )
 
     def login(self, name: str, networks: Networks) -> StrangersLogin | KnownLogin:
@@ -113,6 +130,79 @@ class Throttle:
         attempt.require_turn()
         return attempt
 
+    def confirmation(
+        self, name: str, session_id: str, networks: Networks
+    ) -> Confirmation | KnownLogin:
+        """Return an attempt of a logged-in user to enter their password, which need not wait.
+
+        Args:
+            name: The user's name.
+            session_id: The session.
+            networks: The networks of the client.
+
+        Raises:
+            RetryLaterError: 429.
+            peewee.DatabaseError: The database failed.
+        """
+        account = names.key(name)
+        known = self._counter(self._account, account, networks[0])
+        attempt: Confirmation | KnownLogin
+        if known.exists(int(self._now())):
+            attempt = self._login_of_known(account, known, networks)
+        else:
+            own = self._counter(self._account, account, "session", session_id)
+            shared = self._counter(self._account, account)
+            addresses = self._counters(self._address, networks)
+            attempt = Confirmation(Claim(networks, shared.id), own, shared, addresses, self._now)
+        attempt.require_turn()
+        return attempt
+
+    def second_factor(self, user: User, networks: Networks) -> CodeAttempt:
+        """Return an attempt to enter a code, which need not wait and is not counted yet.
+
+        All logins of the user together have one count. A client that entered a right code within
+        the last 30 days has a separate count, so that strangers who know the password cannot keep
+        the owner waiting.
+
+        Args:
+            user: The user whose password was right.
+            networks: The networks of the client.
+
+        Raises:
+            RetryLaterError: 429.
+            peewee.DatabaseError: The database failed.
+        """
+        known = self._counter(self._codes, str(user.id), networks[0])
+        is_known = known.exists(int(self._now()))
+        own = known if is_known else self._counter(self._codes, str(user.id))
+        attempt = CodeAttempt(Claim(networks), own, known, self._now)
+        attempt.require_turn()
+        return attempt
+
+    def passkey(self, networks: Networks) -> PasskeyLogin:
+        """Return an attempt to log in by a passkey alone, which need not wait and is not counted.
+
+        Args:
+            networks: The networks of the client.
+
+        Raises:
+            RetryLaterError: 429.
+            peewee.DatabaseError: The database failed.
+        """
+        attempt = PasskeyLogin(Claim(networks), self._counters(self._passkeys, networks), self._now)
+        attempt.require_turn()
+        return attempt
+
+    def passkey_login(self, user: User, networks: Networks) -> Attempt:
+        """Return a login by a passkey that was right, to count it with the other logins.
+
+        Args:
+            user: Whose passkey it is.
+            networks: The networks of the client.
+        """
+        logins = self._counter(self._logins, names.key(user.username))
+        return Attempt(Claim(networks), [logins], self._now)
+
     def registration(self, networks: Networks) -> Attempt:
         """Return an attempt to register that need not wait and is not counted yet.
 
@@ -124,6 +214,30 @@ class Throttle:
             peewee.DatabaseError: The database failed.
         """
         counters = self._counters(self._registrations, networks)
+        attempt = Attempt(Claim(networks), counters, self._now)
+        attempt.require_turn()
+        return attempt
+
+    def mail(self, name: str, networks: Networks, *, user: User | None = None) -> Attempt:
+        """Return an attempt to ask for a mail that need not wait and is not counted yet.
+
+        What is counted is the name that was sent, so that nothing depends on whether it has an
+        account.
+
+        Args:
+            name: The username or e-mail address that the client sent.
+            networks: The networks of the client.
+            user: The user who is logged in and asks. Mails that they ask for are counted under all
+                names together, because a name can be the address of anyone.
+
+        Raises:
+            RetryLaterError: 429.
+            peewee.DatabaseError: The database failed.
+        """
+        counters = self._counters(self._mails_of_address, networks)
+        counters.insert(0, self._counter(self._mails, names.key(name[: names.EMAIL_MAX_LENGTH])))
+        if user is not None:
+            counters.insert(0, self._counter(self._mails, "user", str(user.id)))
         attempt = Attempt(Claim(networks), counters, self._now)
         attempt.require_turn()
         return attempt
@@ -142,7 +256,7 @@ class Throttle:
                 known = self._counter(self._account, names.key(name), networks[0])
                 known.remember(int(self._now()), KNOWN_FOR)
         except DATABASE_ERRORS as error:
-            storage.report_failure(error)
+            report_failure(error)
 
     def _login_of_known(self, account: str, known: Counter, networks: Networks) -> KnownLogin:
         known_names = self._counter(self._known_names, networks[0])
@@ -162,6 +276,4 @@ class Throttle:
         ]
 
     def _counter(self, limit: Limit, *what: str) -> Counter:
-        # JSON quotes each part, so no name can be mistaken for a name and an address.
-        label = json.dumps(["throttle", limit.reason, *what]).encode()
-        return Counter(hmac.digest(self._key, label, "sha256").hex(), limit)
+        return Counter(row_id(self._key, "throttle", limit.reason, *what), limit)

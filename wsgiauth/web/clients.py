@@ -61,6 +61,14 @@ def client_address(environ: WSGIEnvironment) -> str | None:
     return environ.get("REMOTE_ADDR") if _parsed(host) is None else host
 
 
+def network_of(address: str) -> str:
+    """Return the narrowest network of a client's address, or nothing if it is not an address."""
+    parsed = _parsed(address)
+    if isinstance(parsed, IPv6Address):
+        return _network(parsed, SUBSCRIBER_PREFIX)
+    return str(parsed or "")
+
+
 def _host(environ: WSGIEnvironment) -> str:
     """Return REMOTE_ADDR without its port and brackets."""
     remote: str = environ.get("REMOTE_ADDR", "")

@@ -32,7 +32,7 @@ def is_same_origin(environ: WSGIEnvironment, trusted_origins: Collection[str] = 
         return fetch_site in ("same-origin", "none")
     # With neither header, it is an old browser's same-origin request, or a program, which another
     # site cannot make send a cookie. Allowed, as in Go.
-    return not origin or _host_of(origin) == environ.get("HTTP_HOST", "")
+    return not origin or host_of(origin) == environ.get("HTTP_HOST", "")
 
 
 def is_prefetch(environ: WSGIEnvironment) -> bool:
@@ -44,7 +44,8 @@ def is_prefetch(environ: WSGIEnvironment) -> bool:
 _PURPOSE_HEADERS = ("HTTP_SEC_PURPOSE", "HTTP_PURPOSE", "HTTP_X_MOZ")
 
 
-def _host_of(origin: str) -> str | None:
+def host_of(origin: str) -> str | None:
+    """Return the host and port of a URL, or None if it has none."""
     try:
         return urlsplit(origin).netloc or None
     except ValueError:

@@ -6,21 +6,17 @@ A host's folder replaces or extends any template. What is wrong with one is refu
 import base64
 import hashlib
 import os
-import traceback
-from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from pathlib import Path
 from typing import ClassVar, NamedTuple
 from urllib.parse import quote
 
-import jinja2
 from markupsafe import Markup
 
-from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.web.responses import Header, Response
+from wsgiauth.web.templates import Templates
 
-TEMPLATES = Path(__file__).parents[1] / "templates"
+SCRIPTS = ("passkeys.js",)
 
 
 class Page:
@@ -31,6 +27,11 @@ class Page:
     """
 
     template: ClassVar[str]
+
+    @property
+    def script(self) -> str:
+        """The file's name of the one script that the page can run; nothing for most pages."""
+        return ""
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,18 @@ class ErrorPage(Page):
     login_text: str = ""
 
 
-class Site(NamedTuple):
+class Branding(NamedTuple):
     """What the layout shows of the site.
 
     Attributes:
         name: SITE_NAME, or nothing.
+        logo: The path of an image, or nothing.
         icon: A data URL.
         style: The style sheet, which is not escaped.
     """
 
     name: str
+    logo: str
     icon: str
     style: Markup
 
@@ -78,11 +81,11 @@ class Pages:
         folder: Templates in it replace wsgiauth's own of the same name. They can extend those as
             "wsgiauth/login.html" and the like.
         site_name: The name of the site, in the title and above the heading of every page.
-        samples: An example of each page; all are rendered once, so that a mistake in a template
-            is found at start.
+        logo: The path of an image that stands for the name above the heading.
+        sources: Origins from which a page can load fonts and images, besides this site.
 
     Raises:
-        ConfigurationError: A template is wrong; the message names the file and the line.
+        ConfigurationError: The layout is wrong; the message names the file and the line.
     """
 
     def __init__(
@@ -91,36 +94,22 @@ class Pages:
         folder: str | os.PathLike[str] | None = None,
         *,
         site_name: str | None = None,
-        samples: Iterable[Page] = (),
+        logo: str | None = None,
+        sources: tuple[str, ...] = (),
     ) -> None:
         self.mount = mount
-        own = jinja2.FileSystemLoader(TEMPLATES)
-        folders = [] if folder is None else [jinja2.FileSystemLoader(folder)]
-        self._loader = jinja2.ChoiceLoader([*folders, own, jinja2.PrefixLoader({"wsgiauth": own})])
-        self._environment = jinja2.Environment(
-            loader=self._loader,
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            extensions=["jinja2.ext.i18n"],
-            auto_reload=False,
-        )
-        # Texts go through gettext; catalogues are yet to come.
-        self._environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
-        style = self._read("style.css")
-        self._site = Site(
+        self._templates = Templates(folder, autoescape=True)
+        style = self._templates.read("style.css")
+        self._branding = Branding(
             name=site_name or "",
-            icon=f"data:image/svg+xml,{quote(self._read('icon.svg'))}",
+            logo=logo or "",
+            icon=f"data:image/svg+xml,{quote(self._templates.read('icon.svg'))}",
             style=Markup(style),  # noqa: S704 - from a file of the host's or ours
         )
-        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-        self._policy = (
-            f"default-src 'none'; style-src 'self' 'sha256-{digest}'; img-src 'self' data:; "
-            "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-        )
-        for page in (ErrorPage(404, "Title", "Detail.", "/", "/login", "Log in"), *samples):
-            self._check(page)
+        scripts = {"": "", **{name: self._templates.read(name) for name in SCRIPTS}}
+        self._scripts = {name: Markup(each) for name, each in scripts.items()}  # noqa: S704 - as above
+        self._policies = {name: _policy(style, each, sources) for name, each in scripts.items()}
+        self.check(ErrorPage(404, "Title", "Detail.", "/", "/login", "Log in"))
 
     def render(
         self,
@@ -136,37 +125,42 @@ class Pages:
             status: The HTTP status.
             headers: Further headers.
         """
-        html = self._html(page)
+        script = self._scripts[page.script]
+        html = self._templates.render(page.template, page=page, site=self._branding, script=script)
         body = html.encode(errors="replace")  # SITE_NAME, from an environment that is not UTF-8
-        return Response(status, body, "text/html; charset=utf-8", headers, policy=self._policy)
+        policy = self._policies[page.script]
+        return Response(status, body, "text/html; charset=utf-8", headers, policy=policy)
 
-    def _html(self, page: Page) -> str:
-        return self._environment.get_template(page.template).render(page=page, site=self._site)
+    def check(self, page: Page) -> None:
+        """Render an example of a page, so that a mistake in its template is found at start.
 
-    def _check(self, page: Page) -> None:
-        try:
-            self._html(page)
-        except jinja2.TemplateSyntaxError as error:
-            raise _mistake(f"{error.filename or error.name}, line {error.lineno}", error) from None
-        except jinja2.TemplateNotFound as error:
-            where = _line_of(error) or page.template
-            raise ConfigurationError(f"TEMPLATES: {where}: there is no {error.name}") from None
-        except Exception as error:  # a template is a program, which can raise anything
-            raise _mistake(_line_of(error) or page.template, error) from None
-
-    def _read(self, name: str) -> str:
-        try:
-            return self._loader.get_source(self._environment, name)[0]
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigurationError(f"TEMPLATES: {name} cannot be read: {error}") from None
+        Raises:
+            ConfigurationError: The template is wrong; the message names the file and the line.
+        """
+        script = self._scripts[page.script]
+        self._templates.check(page.template, page=page, site=self._branding, script=script)
 
 
-def _line_of(error: Exception) -> str | None:
-    """Return the file and the line of the template in which an error was raised, if in one."""
-    frames = reversed(traceback.extract_tb(error.__traceback__))
-    frame = next((each for each in frames if each.filename.endswith(".html")), None)
-    return frame and f"{frame.filename}, line {frame.lineno}"
+def _policy(style: str, script: str, sources: tuple[str, ...]) -> str:
+    """Return the Content-Security-Policy of a page with this style sheet and this script, if any.
+
+    A hash instead of a file or a number used once: no other script runs, whoever put it there, and
+    a page needs no second request.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src 'self' {_hash(style)}",
+            *([f"script-src {_hash(script)}"] if script else []),
+            " ".join(("img-src 'self' data:", *sources)),
+            " ".join(("font-src 'self'", *sources)),
+            "form-action 'self'",
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
+        )
+    )
 
 
-def _mistake(where: str, error: Exception) -> ConfigurationError:
-    return ConfigurationError(f"TEMPLATES: {where}: {error}")
+def _hash(source: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

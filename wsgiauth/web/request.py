@@ -4,6 +4,7 @@ No length, encoding or type that the client declares is trusted.
 """
 
 import json
+from collections.abc import Collection
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl
@@ -15,6 +16,8 @@ from wsgiauth.exceptions import RequestError
 
 MAX_BODY = 16 * 1024  # bytes
 MAX_BRACKETS = 500  # in JSON: enough for every endpoint, and too few to exhaust Python's stack
+MAX_FIELDS = 20  # of a form
+MAX_LIST = 100  # further ones of a form with a list
 MAX_QUERY = 4096  # characters
 MAX_ACCEPT = 4096  # characters
 
@@ -88,8 +91,12 @@ def read_json(environ: WSGIEnvironment) -> dict[str, Any]:
     return document
 
 
-def read_form(environ: WSGIEnvironment) -> dict[str, str]:
-    """Return the fields of a URL-encoded form.
+def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str, Any]:
+    """Return the fields of a URL-encoded form: strings, and lists of strings.
+
+    Args:
+        environ: The request.
+        lists: The fields that are lists: they can be given more than once, or not at all.
 
     Raises:
         RequestError: 400 if the body is not a well-formed form; 411 or 413 for its length.
@@ -99,11 +106,12 @@ def read_form(environ: WSGIEnvironment) -> dict[str, str]:
             _read_body(environ).decode("ascii"),
             keep_blank_values=True,
             errors="strict",
-            max_num_fields=20,
+            max_num_fields=MAX_FIELDS + (MAX_LIST if lists else 0),
         )
-        return _unambiguous(pairs)
+        fields = _unambiguous([pair for pair in pairs if pair[0] not in lists])
     except ValueError:
         raise _malformed("The body is not a well-formed form in UTF-8.") from None
+    return fields | {name: [text for field, text in pairs if field == name] for name in lists}
 
 
 def text_field(fields: dict[str, Any], name: str) -> str:
@@ -115,6 +123,46 @@ def text_field(fields: dict[str, Any], name: str) -> str:
     value = fields.get(name, "")
     if not isinstance(value, str):
         raise _malformed(f"The field {name} must be a string.")
+    return value
+
+
+def flag_field(fields: dict[str, Any], name: str) -> bool:
+    """Return the boolean in a field of JSON, or whether a form's checkbox was ticked.
+
+    Raises:
+        RequestError: 400 if it is neither.
+    """
+    value = fields.get(name, False)
+    if value in ("on", "") and isinstance(value, str):
+        return value == "on"
+    if not isinstance(value, bool):
+        raise _malformed(f"The field {name} must be true or false.")
+    return value
+
+
+def number_field(fields: dict[str, Any], name: str, *, is_json: bool) -> str:
+    """Return the digits of a whole number in JSON, or what a form has; nothing if it is missing.
+
+    Raises:
+        RequestError: 400 if it is not a whole number in JSON.
+    """
+    if not is_json or name not in fields:
+        return text_field(fields, name)
+    value = fields[name]
+    if not (isinstance(value, float) and value.is_integer()):  # see `_bounded_number`
+        raise _malformed(f"The field {name} must be a whole number.")
+    return str(int(value))
+
+
+def list_field(fields: dict[str, Any], name: str) -> list[str]:
+    """Return the strings in a field; an empty list if the field is missing.
+
+    Raises:
+        RequestError: 400 if it is no list of strings.
+    """
+    value = fields.get(name, [])
+    if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
+        raise _malformed(f"The field {name} must be a list of strings.")
     return value
 
 
@@ -181,7 +229,7 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _bounded_number(digits: str) -> float:
-    # No field takes a number, but parsing a long one in an unknown field would be slow.
+    # Fields take small numbers at most, but parsing a long one in an unknown field would be slow.
     number = float(digits) if len(digits) <= 40 else float("inf")
     if number == float("inf") or number == float("-inf"):
         raise ValueError("the number is too large")

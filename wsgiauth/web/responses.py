@@ -16,7 +16,6 @@ Header = tuple[str, str]
 _COMMON_HEADERS: tuple[Header, ...] = (
     ("Cache-Control", "no-store"),
     ("X-Content-Type-Options", "nosniff"),
-    ("Referrer-Policy", "same-origin"),
 )
 # OWASP ASVS 5.0, 3.4.3 and 3.4.6: a browser that shows JSON or a redirect loads and frames nothing.
 _STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
@@ -32,6 +31,8 @@ class Response:
         content_type: Its media type.
         headers: Further headers.
         policy: Its Content-Security-Policy.
+        referrer: Its Referrer-Policy.
+        app_iter: A body that is made while it is sent, instead of `body`.
     """
 
     status: HTTPStatus
@@ -39,20 +40,26 @@ class Response:
     content_type: str = "text/plain; charset=utf-8"
     headers: tuple[Header, ...] = ()
     policy: str = _STRICT_POLICY
+    referrer: str = "same-origin"
+    app_iter: Iterable[bytes] | None = None
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Send the answer (PEP 3333)."""
+        length = () if self.app_iter else (("Content-Length", str(len(self.body))),)
         start_response(
             f"{self.status.value} {self.status.phrase}",
             [
                 ("Content-Type", self.content_type),
-                ("Content-Length", str(len(self.body))),
+                *length,
                 *_COMMON_HEADERS,
+                ("Referrer-Policy", self.referrer),
                 ("Content-Security-Policy", self.policy),
                 *self.headers,
             ],
         )
-        return [] if environ["REQUEST_METHOD"] == "HEAD" else [self.body]
+        if environ["REQUEST_METHOD"] == "HEAD":
+            return []
+        return self.app_iter or [self.body]
 
 
 def json_response(
@@ -71,6 +78,7 @@ def problem(
     detail: str,
     *,
     errors: Mapping[str, list[str]] | None = None,
+    further: Mapping[str, object] | None = None,
     headers: tuple[Header, ...] = (),
 ) -> Response:
     """Return a failure as problem details (RFC 9457).
@@ -80,6 +88,7 @@ def problem(
         code: A stable name of the cause, for programs.
         detail: A sentence, for people.
         errors: Messages by field.
+        further: Members of its own.
         headers: Further headers.
     """
     document: dict[str, object] = {
@@ -88,6 +97,7 @@ def problem(
         "status": status.value,
         "detail": detail,
         "code": code,
+        **(further or {}),
     }
     if errors:
         document["errors"] = errors
@@ -102,14 +112,20 @@ def redirect(status: HTTPStatus, location: str, *, headers: tuple[Header, ...] =
     return Response(status, headers=(("Location", location), *headers))
 
 
-def challenge(error: str | None) -> Header:
+def challenge(
+    error: str | None, *, max_age: int | None = None, acr_values: str | None = None
+) -> Header:
     """Return the header that asks for a bearer token (RFC 6750 section 3).
 
     Args:
         error: `invalid_token` when one was presented, None when there was none.
+        max_age: How old its user's last proof can be, in seconds (RFC 9470 section 3).
+        acr_values: What the proof must be, by an absolute URI (RFC 9470 section 3).
     """
     reason = f', error="{error}"' if error else ""
-    return ("WWW-Authenticate", f'Bearer realm="{REALM}"{reason}')
+    limit = "" if max_age is None else f', max_age="{max_age}"'
+    kind = "" if acr_values is None else f', acr_values="{acr_values}"'
+    return ("WWW-Authenticate", f'Bearer realm="{REALM}"{reason}{kind}{limit}')
 
 
 def _encoded(document: Mapping[str, object]) -> bytes:

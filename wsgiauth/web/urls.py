@@ -14,21 +14,23 @@ _NEXT = re.compile(r"/(?!/)(?:[!-\[\]-~])*")
 _ENCODED_CONTROL = re.compile(r"%(?:[01][0-9a-f]|7f|5c)", re.IGNORECASE)
 
 
-def safe_next(candidate: str, default: str) -> str:
-    """Return `candidate` if it is a safe path on this site for a redirect, else `default`.
+def is_safe_path(candidate: str) -> bool:
+    """Return whether `candidate` is a safe path on this site, perhaps with a query.
 
     A path is not safe if a browser or a proxy could read it as another site or as the end of a
     header (OWASP Unvalidated Redirects Cheat Sheet).
     """
-    path = candidate.partition("?")[0]
-    if (
+    return (
         len(candidate) <= MAX_NEXT
-        and _NEXT.fullmatch(candidate)
+        and _NEXT.fullmatch(candidate) is not None
         and not _ENCODED_CONTROL.search(candidate)
-        and "//" not in path
-    ):
-        return candidate
-    return default
+        and "//" not in candidate.partition("?")[0]
+    )
+
+
+def safe_next(candidate: str, default: str) -> str:
+    """Return `candidate` if it is a safe path for a redirect, else `default`."""
+    return candidate if is_safe_path(candidate) else default
 
 
 def leads_to(destination: str, url: str) -> bool:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 warnings.simplefilter("ignore")  # what peers' packages say of each other
 
-from tests.load.bench import figure, footprint, growth, logins, requests, served  # noqa: E402
+from tests.load.bench import databases, figure, footprint, growth, logins, requests, served  # noqa: E402
 
 TABLES = {
     "requests": requests.report,
+    "databases": databases.report,
     "served": served.report,
     "logins": logins.report,
     "growth": growth.report,

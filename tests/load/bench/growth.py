@@ -3,7 +3,7 @@
 import itertools
 
 from tests.load.bench import measure, print_table
-from tests.load.bench.requests import ENVIRON, floor, nothing
+from tests.load.bench.requests import floor, nothing, request
 from tests.load.bench.sites import Site
 
 PEOPLE = (1_000, 10_000, 100_000, 1_000_000)
@@ -14,7 +14,7 @@ def report(folder):
     """Print the table."""
     actions = {}
     for people in PEOPLE:
-        site = Site(folder / f"{people}.db", nothing, people)
+        site = Site(f"sqlite:///{folder}/{people}.db", nothing, people)
         tokens = itertools.cycle(site.tokens(TOKENS))
         never_seen = site.never_seen(TOKENS)
         verified, find = itertools.cycle(site.tokens(TOKENS)), floor(site.path)
@@ -39,8 +39,7 @@ def report(folder):
 
 
 def _bearer(app, tokens):
-    def request():
-        token = next(tokens)
-        app({**ENVIRON, "PATH_INFO": "/", "HTTP_AUTHORIZATION": f"Bearer {token}"}, None)
+    def bearer():
+        request(app, HTTP_AUTHORIZATION=f"Bearer {next(tokens)}")
 
-    return request
+    return bearer

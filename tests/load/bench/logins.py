@@ -12,13 +12,12 @@ from wsgiref.util import setup_testing_defaults
 import bcrypt
 
 from tests.load.bench import print_table
-from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
+from tests.support.sites import PASSWORD, SECRET_KEY
 from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.accounts import create_user
 
 ROUNDS, SECONDS = 5, 4
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-BODY = json.dumps({"username": USERNAME, "password": PASSWORD}).encode()
 
 
 def per_second(action):
@@ -38,19 +37,28 @@ def per_second(action):
 
 def report(folder):
     """Print the table."""
-    settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=f"sqlite:///{folder / 'logins.db'}")
+    url = f"sqlite:///{folder / 'logins.db'}"
+    settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=url, LOGINS_PER_ACCOUNT=0)
     site = AuthMiddleware(lambda environ, start_response: [], settings)
-    hashed = create_user(USERNAME, EMAIL, PASSWORD, settings=settings).hashed_password.encode()
+    users = [
+        create_user(f"user{thread}", f"{thread}@example.org", PASSWORD, settings=settings)
+        for thread in range(CORES)
+    ]
+    hashed = users[0].hashed_password.encode()
+    bodies = [
+        json.dumps({"username": user.username, "password": PASSWORD}).encode() for user in users
+    ]
     statuses = set()
 
+    # One account, and one address, hashes once at a time.
     def log_in(thread):
         environ = {
             "REQUEST_METHOD": "POST",
             "PATH_INFO": "/auth/login",
             "CONTENT_TYPE": "application/json",
-            "CONTENT_LENGTH": str(len(BODY)),
-            "REMOTE_ADDR": f"192.0.2.{thread + 1}",  # one address has one place to hash
-            "wsgi.input": io.BytesIO(BODY),
+            "CONTENT_LENGTH": str(len(bodies[thread])),
+            "REMOTE_ADDR": f"192.0.2.{thread + 1}",
+            "wsgi.input": io.BytesIO(bodies[thread]),
         }
         setup_testing_defaults(environ)
         list(site(environ, lambda status, headers: statuses.add(status)))

@@ -40,7 +40,7 @@ FLOOR = "floor: HMAC, json.loads, SELECT"
 # What is asked of the database on every request.
 SELECT = """
     SELECT u.* FROM wsgiauth_user u JOIN wsgiauth_session s ON s.user_id = u.id
-    WHERE s.id = ? AND s.expires_at > ? AND u.is_active
+    WHERE s.id = ? AND s.expires_at > ? AND s.stamp = u.security_stamp AND u.is_active
 """
 
 
@@ -77,35 +77,52 @@ def floor(path):
 
 
 def identifying(site):
-    """Return what identifying a caller costs, by who calls; and its floors."""
-    tokens = site.tokens(PEOPLE)
+    """Return what identifying a caller costs, by who calls; and its floors.
+
+    Args:
+        site: A site of which every second login moves while it is used, and the others are fixed.
+    """
+    issued = site.tokens(PEOPLE)
+    moving, tokens = issued[::2], issued[1::2]
     for token in tokens:
         assert floor(site.path)(token) is not None
     seen, verified, decoded, cookies, profiles = map(itertools.cycle, [tokens] * 5)
+    kept_alive = itertools.cycle(moving)
     never_seen = site.never_seen(PEOPLE)
+    made = site.keys(PEOPLE // 10)
+    for key in made:  # writes that it was used
+        request(site.app, HTTP_AUTHORIZATION=f"Bearer {key}")
+    api_keys = itertools.cycle(made)
     garbage = (f"{token[:-8]}{number:08}" for number, token in enumerate(itertools.cycle(tokens)))
     find = floor(site.path)
-
-    def request(app, path="/", **headers):
-        app({**ENVIRON, "PATH_INFO": path, **headers}, _start_response)
 
     def bearer(token, path="/"):
         request(site.app, path, HTTP_AUTHORIZATION=f"Bearer {token}")
 
-    for token in tokens:
+    def cookie(token):
+        request(site.app, HTTP_COOKIE=f"wsgiauth={token}")
+
+    for token in issued:
         bearer(token)
     actions = {
         "no middleware": lambda: request(nothing),
         "anonymous": lambda: request(site.app),
         "bearer, seen before": lambda: bearer(next(seen)),
         "bearer, never seen": lambda: bearer(next(never_seen)),
-        "cookie, seen before": lambda: request(site.app, HTTP_COOKIE=f"wsgiauth={next(cookies)}"),
+        "API key": lambda: bearer(next(api_keys)),
+        "cookie, seen before": lambda: cookie(next(cookies)),
+        "the same, of a login that moves": lambda: cookie(next(kept_alive)),
         "garbage token": lambda: bearer(next(garbage)),
         "/auth/me": lambda: bearer(next(profiles), "/auth/me"),
         FLOOR: lambda: find(next(verified)),
         "jwt.decode": lambda: jwt.decode(next(decoded), SECRET_KEY, algorithms=["HS256"]),
     }
     return measure(actions, rounds=41, calls=200)
+
+
+def request(app, path="/", **headers):
+    """Send a request to an application and return the answer."""
+    return app({**ENVIRON, "PATH_INFO": path, **headers}, _start_response)
 
 
 def _start_response(status, headers, exc_info=None):
@@ -129,7 +146,7 @@ def beside_peers(folder):
     all_peers = peers(folder, PEOPLE, PEOPLE)
     for peer in all_peers.values():
         check(peer)
-    all_peers["wsgiauth"] = Ours(Site(folder / "view.db", view, PEOPLE))
+    all_peers["wsgiauth"] = Ours(Site(f"sqlite:///{folder}/view.db", view, PEOPLE))
     actions = {}
     for name, peer in all_peers.items():
         actions[name, "seen"] = lambda peer=peer: peer.request(peer.token)
@@ -140,7 +157,7 @@ def beside_peers(folder):
 
 def report(folder):
     """Print both tables; return the rows for the figure."""
-    costs = identifying(Site(folder / "identify.db", nothing, PEOPLE))
+    costs = identifying(Site(f"sqlite:///{folder}/identify.db", nothing, PEOPLE, idle=3600))
     base = costs[FLOOR]
     print(f"\nA request, in µs, on SQLite with {PEOPLE} users and sessions")
     print_table(

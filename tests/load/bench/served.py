@@ -42,7 +42,7 @@ def by_hand(path):
 def serve(path, pipe):
     """Serve the page without the middleware, with it, and by hand, until told otherwise."""
     logging.disable()  # waitress warns of each request that has to wait
-    site = Site(path, page, 1000)
+    site = Site(f"sqlite:///{path}", page, 1000)
     with serving(page) as bare, serving(site.app) as wrapped, serving(by_hand(path)) as floored:
         pipe.send((bare, wrapped, floored, site.tokens(1)[0]))
         pipe.recv()

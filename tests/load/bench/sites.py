@@ -1,55 +1,89 @@
 """A site with many users and sessions, and their tokens."""
 
 import itertools
-import sqlite3
-from contextlib import closing
 
 from tests.support.sites import SECRET_KEY
-from wsgiauth import AuthMiddleware, Settings
+from wsgiauth import AuthMiddleware, Settings, User, storage
+from wsgiauth.authentication import keys
 from wsgiauth.authentication.tokens import Tokens
 
 HASH = "$2b$12$" + 53 * "x"  # nobody's
 CREATED_AT = "2026-01-01 12:00:00"
 
-USER = "INSERT INTO wsgiauth_user VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, ?)"
-SESSION = "INSERT INTO wsgiauth_session (id, user_id, created_at, expires_at) VALUES (?, ?, ?, ?)"
+USER = """
+    INSERT INTO wsgiauth_user
+        (id, username, username_key, email, email_key, hashed_password, security_stamp,
+         is_active, is_staff, is_superuser, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, 0, TRUE, FALSE, FALSE, ?)
+"""
+SESSION = """
+    INSERT INTO wsgiauth_session (id, user_id, stamp, created_at, expires_at, ends_at, idle)
+    VALUES (?, ?, 0, ?, ?, ?, ?)
+"""
 
 
 class Site:
-    """An application in front of an SQLite file with as many users, each of them logged in.
+    """An application in front of an empty database with as many users, each of them logged in.
 
     Attributes:
-        path: The file.
+        path: The file of SQLite, or the name of a server's database.
         settings: Those of the middleware.
         app: The wrapped application.
+
+    Args:
+        url: The database, which is empty.
+        app: The application.
+        people: How many users.
+        idle: By how many seconds use moves the end of every second login, from the first on; 0: all
+            are fixed.
     """
 
-    def __init__(self, path, app, people):
-        self.path = path
-        self.settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=f"sqlite:///{path}")
+    def __init__(self, url, app, people, *, idle=0):
+        self.settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=url)
         self.app = AuthMiddleware(app, self.settings)
-        self._people = people
+        database = self.app.database
+        self.path = database.database
+        self._people, self._idle = people, idle
         self._tokens = Tokens(self.settings)
         self._expires_at = int(self._tokens.now()) + self._tokens.lifetime
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.executemany(USER, map(_user, range(1, people + 1)))
-            connection.executemany(SESSION, map(self._session, range(1, people + 1)))
+        with database.atomic():
+            cursor, numbers = database.cursor(), range(1, people + 1)
+            cursor.executemany(USER.replace("?", database.param), map(_user, numbers))
+            cursor.executemany(SESSION.replace("?", database.param), map(self._session, numbers))
 
     def tokens(self, number, *, edition=0):
         """Return tokens of as many sessions, spread over all; each edition has other ones."""
-        step = max(1, self._people // number)
         return [
             self._tokens.issue(each, _session_id(each), self._expires_at + edition)
-            for each in range(1, number * step + 1, step)
+            for each in self._spread(number)
         ]
+
+    def keys(self, number):
+        """Make an API key for as many users, and return the keys."""
+        now = int(self._tokens.now())
+        with storage.context.using(self.app.database):
+            users = User.select().where(User.id.in_(self._spread(number)))
+            for user in users:
+                user.grant("bench.read")
+            return [keys.create(user, "bench", ["bench.read"], now=now).text for user in users]
+
+    def session_ids(self, number):
+        """Return the ids of the sessions that `tokens` are for."""
+        return [_session_id(each) for each in self._spread(number)]
 
     def never_seen(self, number):
         """Yield tokens that have not been shown before, without end."""
         for edition in itertools.count(1):
             yield from self.tokens(number, edition=edition)
 
+    def _spread(self, number):
+        step = max(1, self._people // number)
+        return range(1, number * step + 1, step)
+
     def _session(self, number):
-        return _session_id(number), number, CREATED_AT, self._expires_at
+        idle = self._idle if number % 2 else 0
+        ends_at = self._expires_at + idle
+        return _session_id(number), number, CREATED_AT, self._expires_at, ends_at, idle
 
 
 def _user(number):

@@ -1,0 +1,186 @@
+"""GET, POST /auth/admin/groups, and the groups below it."""
+
+import pytest
+
+from tests.conftest import insert_users
+from tests.support.logins import make_stale
+from tests.support.sites import SAME_ORIGIN
+from wsgiauth.accounts.groups import Group, Membership
+from wsgiauth.accounts.models import User
+
+GROUPS = "/auth/admin/groups"
+
+
+@pytest.fixture
+def editors(site):
+    """Return a group with a permission."""
+    group = Group.objects.create(name="Editors")
+    group.grant("reports.publish")
+    return group
+
+
+def names(page):
+    return [link.text for link in page.html.select(".rows a")]
+
+
+def submit(page, text, status=303, **fields):
+    """Send the first form with a button of this text."""
+    form = next(each for each in page.forms.values() if text in str(each.html))
+    for name, value in fields.items():
+        form[name] = value
+    return form.submit(headers=SAME_ORIGIN, status=status)
+
+
+# The list
+
+
+@pytest.mark.every_database
+def test_groups_are_listed_by_name_on_pages_of_fifty(browser, program):
+    for number in range(60):
+        Group.objects.create(name=f"Group {number:02}")
+    page = browser.get(GROUPS)
+    assert (len(names(page)), names(page)[0]) == (50, "Group 00")
+    assert names(page.click("Next page"))[-1] == "Group 59"
+    first = program(GROUPS).json
+    second = program(first["next"]).json
+    assert (len(first["groups"]), len(second["groups"]), second["next"]) == (50, 10, None)
+
+
+def test_an_empty_list_says_what_a_group_is(browser):
+    browser.get(GROUPS).mustcontain("There are no groups.", "Create the group")
+
+
+def test_a_position_that_cannot_be_a_name_is_the_first_page(browser, editors):
+    assert names(browser.get(f"{GROUPS}?after=%00")) == ["Editors"]
+
+
+@pytest.mark.promise(51)
+@pytest.mark.every_database
+def test_a_group_is_created(browser, heard):
+    heard.clear()
+    answer = submit(browser.get(GROUPS), "Create the group", name=" Editors ")
+    group = Group.objects.find("editors")
+    assert answer.headers["Location"] == f"{GROUPS}/{group.id}?done=create"
+    page = answer.follow()
+    assert page.html.find(role="status").text.startswith("The group is created.")
+    page.mustcontain("The group has no permissions.", "The group has no members.")
+    assert [(each.name, each.reason) for each in heard] == [("group_changed", "created Editors")]
+
+
+def test_a_program_creates_a_group(program):
+    answer = program(GROUPS, {"name": "Editors"}, status=201)
+    assert answer.json == {"id": Group.objects.find("Editors").id, "name": "Editors"}
+    assert answer.headers["Location"] == f"{GROUPS}/{answer.json['id']}"
+
+
+@pytest.mark.parametrize(("name", "status"), [("EDITORS", 409), ("", 422), ("-x", 422)])
+def test_a_name_that_is_taken_or_wrong_is_refused(program, browser, editors, name, status):
+    assert [*program(GROUPS, {"name": name}, status=status).json["errors"]] == ["name"]
+    assert "e-mail" not in program(GROUPS, {"name": name}, status=status).json["detail"]
+    page = browser.post(GROUPS, {"name": name}, headers=SAME_ORIGIN, status=status)
+    assert page.form["name"].value == name
+    assert names(page) == ["Editors"]
+
+
+# One group
+
+
+@pytest.mark.every_database
+def test_the_page_has_permissions_and_members(browser, make, editors):
+    tim = make("Tim")
+    tim.join(editors)
+    page = browser.get(GROUPS).click("Editors")
+    page.mustcontain("reports.publish", "Tim@example.org", no=["All members"])
+    assert page.click("Tim").request.path == f"/auth/admin/users/{tim.id}"
+
+
+def test_of_many_members_the_newest_are_shown(browser, editors):
+    insert_users(60)
+    ids = [user.id for user in User.select()]
+    Membership.insert_many([{"group": editors.id, "user": each} for each in ids]).execute()
+    page = browser.get(f"{GROUPS}/{editors.id}")
+    assert (len(names(page)), names(page)[0]) == (50, "User59")
+    assert page.click("All members").request.url.endswith(f"/auth/admin/users?group={editors.id}")
+
+
+def test_a_program_gets_the_group(program, editors):
+    expected = {"id": editors.id, "name": "Editors", "permissions": ["reports.publish"]}
+    assert program(f"{GROUPS}/{editors.id}").json == expected
+
+
+@pytest.mark.promise(47)
+@pytest.mark.every_database
+def test_permissions_are_granted_and_revoked(browser, make, editors):
+    tim = make("Tim")
+    tim.join(editors)
+    page = browser.get(f"{GROUPS}/{editors.id}")
+    page = submit(page, "Grant", permission="blog.edit").follow()
+    assert page.html.find(role="status").text == "The permission is granted to the group."
+    assert tim.permissions == {"blog.edit", "reports.publish"}
+    submit(page, "Revoke").follow().mustcontain("The permission is revoked from the group.")
+    assert tim.permissions == {"reports.publish"}
+
+
+def test_a_permission_that_is_wrong_is_named(browser, editors):
+    page = submit(browser.get(f"{GROUPS}/{editors.id}"), "Grant", 422, permission="edit")
+    page.mustcontain("A permission has the form app.action", "Back to the group")
+    assert page.form["permission"].value == "edit"
+
+
+def test_a_member_is_removed(browser, make, editors):
+    tim = make("Tim")
+    tim.join(editors)
+    submit(browser.get(f"{GROUPS}/{editors.id}"), "Remove").follow().mustcontain("in no group")
+    assert [*tim.groups] == []
+
+
+@pytest.mark.every_database
+def test_a_group_is_deleted_after_a_question(browser, make, editors):
+    make("Tim").join(editors)
+    page = browser.get(f"{GROUPS}/{editors.id}").click("Delete the group")
+    page.mustcontain("Editors", "No user is deleted.")
+    answer = page.form.submit(headers=SAME_ORIGIN)
+    assert answer.headers["Location"] == f"{GROUPS}?done=delete"
+    answer.follow().mustcontain("The group has been deleted.")
+    assert Group.objects.find("Editors") is None
+
+
+def test_a_program_changes_and_deletes_a_group(program, editors):
+    path = f"{GROUPS}/{editors.id}"
+    granted = program(f"{path}/grant", {"permission": "blog.edit"}).json
+    assert granted["permissions"] == ["blog.edit", "reports.publish"]
+    assert program(f"{path}/delete", {}).json == {"detail": "The group has been deleted."}
+    program(f"{path}/delete", {}, status=404)
+
+
+@pytest.mark.parametrize("path", ["/99", "/99/grant", "/x", "/{id}/nothing"])
+def test_what_is_not_there_is_not_found(program, editors, path):
+    program(GROUPS + path.format(id=editors.id), status=404)
+
+
+# Who may
+
+
+@pytest.mark.promise(49)
+@pytest.mark.parametrize("kind", ["staff", "manager"])
+def test_whoever_is_no_superuser_only_views(client, make, browser_of, bearer, editors, kind):
+    ann = make("Ann", kind)
+    headers, browser = bearer(ann), browser_of(ann)
+    browser.get(GROUPS).mustcontain("You can view the groups.", no=["<form"])
+    browser.get(f"{GROUPS}/{editors.id}").mustcontain("You can view the group.", no=["<form"])
+    fields = {"name": "Writers", "permission": "reports.read"}
+    for path in ("", *(f"/{editors.id}/{action}" for action in ("grant", "revoke", "delete"))):
+        refused = client.post_json(GROUPS + path, fields, headers=headers, status=403)
+        assert refused.json["code"] == "forbidden"
+    assert [(each.name, each.permissions) for each in Group.select()] == [
+        ("Editors", {"reports.publish"})
+    ]
+
+
+@pytest.mark.promise(46)
+@pytest.mark.parametrize("path", ["", "/{id}/grant", "/{id}/delete"])
+def test_a_change_needs_a_recent_proof(program, editors, path):
+    make_stale()
+    refused = program(GROUPS + path.format(id=editors.id), {"name": "Writers"}, status=401)
+    assert refused.json["code"] == "insufficient_user_authentication"
+    program(GROUPS)

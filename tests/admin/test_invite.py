@@ -1,0 +1,185 @@
+"""GET, POST /auth/admin/invite."""
+
+import dataclasses
+import json
+
+import pytest
+from webtest import TestApp
+
+from tests.support.logins import make_stale
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, echo
+from wsgiauth import AuthMiddleware
+from wsgiauth.accounts import update_user
+from wsgiauth.accounts.administration import MANAGE_USERS
+from wsgiauth.accounts.known_permissions import register
+from wsgiauth.accounts.models import User
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.mail.models import Mail
+
+URL = "/auth/admin/invite"
+GRACE = {"email": "grace@example.net"}
+RIGHTS = [{"is_staff": True}, {"permissions": ["reports.read"]}]
+
+
+@pytest.fixture
+def link(site, post):
+    """Return a function that returns the link in the newest mail."""
+
+    def newest_link():
+        site.site.outbox.deliver()
+        return post.links[-1].removeprefix("https://example.org")
+
+    return newest_link
+
+
+def accept(client, link, status=201):
+    token = link.partition("=")[2]
+    fields = {"token": token, "username": "Grace", "password": PASSWORD}
+    return client.post_json("/auth/verify", fields, status=status)
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(51)
+def test_a_person_is_invited_with_rights(client, program, boss, link, post):
+    fields = {**GRACE, "is_staff": True, "permissions": ["b.b", "a.a", "b.b"]}
+    assert "on its way" in program(URL, fields, status=202).json["detail"]
+    accept(client, link())
+    assert post.recipients == ["grace@example.net"]
+    grace = User.objects.get(username="Grace")
+    assert (grace.is_staff, grace.is_superuser, grace.permissions) == (True, False, {"a.a", "b.b"})
+    changes = RecordedEvent.select().where(RecordedEvent.actor == f"user {boss.id}")
+    reasons = [each.reason for each in changes.order_by(RecordedEvent.id)]
+    assert reasons[-4:] == [
+        "invitation, is_staff, a.a, b.b",
+        "is_staff on",
+        "granted a.a",
+        "granted b.b",
+    ]
+
+
+@pytest.mark.promise(49)
+@pytest.mark.parametrize("rights", [{}, *RIGHTS], ids=lambda rights: "".join(rights) or "none")
+@pytest.mark.parametrize("actor", ["staff", "manager", "superuser"])
+def test_the_rights_are_those_of_the_table(client, make, bearer, actor, rights):
+    headers = bearer(make("Ann", actor))
+    RecordedEvent.delete().execute()
+    answer = client.post_json(URL, {**GRACE, **rights}, headers=headers, status="*")
+    if actor == "superuser" or (actor == "manager" and not rights):
+        assert answer.status_int == 202
+        assert RecordedEvent.get().name == "link_sent"
+        return
+    assert (answer.status_int, answer.json["code"]) == (403, "forbidden")
+    assert (Mail.select().count(), RecordedEvent.select().count()) == (0, 0)
+
+
+def test_a_browser_fills_in_the_form_from_the_list_of_users(browser, link, client):
+    register("reports.publish")
+    page = browser.get("/auth/admin/users").click("Invite a person")
+    page.form["email"], page.form["username"] = "grace@example.net", "Grace"
+    boxes = page.form.fields["permissions"]
+    (box,) = (each for each in boxes if each._value == "reports.publish")
+    box.checked = True
+    answer = page.form.submit(headers=SAME_ORIGIN, status=303)
+    notice = answer.follow().html.find(role="status").text
+    assert notice == "The invitation is on its way. Its link works for 72 hours."
+    client.get(link(), headers=BROWSER).mustcontain("Grace")
+    accept(client, link())
+    assert User.objects.get(username="Grace").permissions == {"reports.publish"}
+
+
+def test_the_form_of_a_manager_gives_no_rights(make, browser_of):
+    form = browser_of(make("Ann", "manager")).get(URL).form
+    assert {name for name in form.fields if name} == {"email", "username"}
+
+
+def test_whoever_has_no_right_sees_no_link_and_need_not_confirm(make, browser_of):
+    browser = browser_of(make("Ann", "staff"))
+    browser.get("/auth/admin/users").mustcontain(no="Invite a person")
+    make_stale()
+    browser.get(URL, status=403).mustcontain(MANAGE_USERS)
+
+
+@pytest.mark.promise(46)
+def test_an_invitation_needs_a_recent_proof(program, make):
+    make_stale()
+    for refused in (program(URL, status=401), program(URL, GRACE, status=401)):
+        assert refused.json["code"] == "insufficient_user_authentication"
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "field"),
+    [
+        ({"email": "grace"}, 422, "email"),
+        ({**GRACE, "username": "a b"}, 422, "username"),
+        ({**GRACE, "permissions": ["reports"]}, 422, "permissions"),
+        ({"email": "TIM@example.org"}, 409, "email"),
+        ({**GRACE, "username": "tim"}, 409, "username"),
+    ],
+)
+def test_what_is_wrong_is_named(program, browser, make, fields, status, field):
+    make("Tim")
+    assert [*program(URL, fields, status=status).json["errors"]] == [field]
+    page = browser.post(URL, fields, headers=SAME_ORIGIN, status=status)
+    assert page.html.find(class_="error")
+    assert page.form["email"].value == fields["email"]
+    assert Mail.select().count() == 0
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(49)
+@pytest.mark.parametrize(
+    "lose",
+    [
+        pytest.param(lambda ann: ann.revoke(MANAGE_USERS), id="permission"),
+        pytest.param(lambda ann: update_user(ann, is_staff=False), id="staff"),
+        pytest.param(lambda ann: ann.delete_instance(), id="account"),
+    ],
+)
+def test_the_link_of_a_member_who_has_lost_the_right_is_dead(client, make, bearer, link, lose):
+    ann = make("Ann", "manager")
+    client.post_json(URL, GRACE, headers=bearer(ann))
+    sent = link()
+    lose(ann)
+    assert accept(client, sent, status=410).json["code"] == "link_expired"
+    assert User.objects.get_or_none(username="Grace") is None
+
+
+@pytest.mark.promise(49)
+def test_the_link_with_rights_of_a_superuser_who_is_none_any_more_is_dead(
+    client, make, bearer, link, boss
+):
+    ann = make("Ann", "superuser")
+    ann.grant(MANAGE_USERS)
+    client.post_json(URL, {**GRACE, "is_staff": True}, headers=bearer(ann))
+    sent = link()
+    ann.is_superuser = False
+    ann.save()
+    accept(client, sent, status=410)
+
+
+def test_a_right_that_is_lost_meanwhile_does_not_count(client, make, bearer, monkeypatch):
+    ann = make("Ann", "manager")
+    headers = bearer(ann)
+
+    def lose(*_):
+        monkeypatch.undo()
+        ann.revoke(MANAGE_USERS)
+
+    monkeypatch.setattr("wsgiauth.admin.invite._refusal_reason", lose)
+    client.post_json(URL, GRACE, headers=headers, status=403)
+    assert Mail.select().count() == 0
+
+
+def test_without_mail_nobody_is_invited(settings, site, boss, bearer):
+    app = TestApp(AuthMiddleware(echo, dataclasses.replace(settings, MAIL_URL=None)))
+    headers = bearer(boss)
+    app.get(URL, headers=headers, status=404)
+    app.post_json(URL, GRACE, headers=headers, status=404)
+    app.get("/auth/admin/users", headers=headers | BROWSER).mustcontain(no="Invite a person")
+
+
+def test_the_mail_that_waits_has_no_link(program):
+    program(URL, GRACE)
+    (mail,) = Mail.select()
+    assert json.loads(mail.data)["is_of_staff"]
+    assert "token" not in mail.data

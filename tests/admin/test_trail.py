@@ -1,0 +1,174 @@
+"""GET /auth/admin/events."""
+
+import pytest
+
+from tests.support.sites import SAME_ORIGIN
+from wsgiauth import events
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
+from wsgiauth.admin.actions import ACTIONS
+from wsgiauth.admin.trail_rows import TITLES
+from wsgiauth.events import CHANGES
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.mail.resets import request_reset
+
+EVENTS = "/auth/admin/events"
+
+
+def rows(page):
+    """Return the texts of the cells of each row but the time and the address."""
+    texts = [[" ".join(each.text.split()) for each in row(["th", "td"])] for row in page.html("tr")]
+    return [tuple(row[1:4]) for row in texts[1:]]
+
+
+def forget(*names):
+    """Delete the recorded events, except those of these names."""
+    RecordedEvent.delete().where(RecordedEvent.name.not_in(names)).execute()
+
+
+@pytest.mark.every_database
+def test_an_event_says_what_happened_to_whom_and_who_did_it(browser, make):
+    tim = make("Tim")
+    forget()
+    browser.post(
+        f"/auth/admin/users/{tim.id}/grant", {"permission": "a.b"}, headers=SAME_ORIGIN, status=303
+    )
+    page = browser.get(EVENTS)
+    assert rows(page) == [("Rights changed granted a.b", "Tim", "Boss")]
+    assert page.click("Tim").request.path == f"/auth/admin/users/{tim.id}"
+
+
+@pytest.mark.promise(51)
+@pytest.mark.every_database
+@pytest.mark.parametrize("name", ["deactivate", "grant", "join", "make-staff", "delete"])
+def test_each_change_names_its_actor(program, boss, make, name):
+    tim = make("Tim")
+    Group.objects.create(name="Editors")
+    forget()
+    fields = {"permission": "a.b", "group": "editors"}
+    program(f"/auth/admin/users/{tim.id}/{name}", fields)
+    (event,) = program(EVENTS).json["events"]
+    assert (event["user_id"], event["actor"]) == (tim.id, f"user {boss.id}")
+    assert ACTIONS[name].done
+
+
+@pytest.mark.promise(51)
+def test_without_its_event_no_change_is_made(program, make, monkeypatch):
+    tim = make("Tim")
+
+    def fail(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("wsgiauth.events.models.RecordedEvent.insert", fail)
+    with pytest.raises(ZeroDivisionError):
+        program(f"/auth/admin/users/{tim.id}/deactivate", {})
+    assert User.get_by_id(tim.id).is_active
+
+
+def test_a_user_who_was_deleted_has_only_a_number(browser, make):
+    tim = make("Tim")
+    forget()
+    tim.delete_instance()
+    assert rows(browser.get(EVENTS)) == [("Account deleted", f"user {tim.id}, deleted", "code")]
+
+
+def test_an_event_without_a_user_has_none(browser):
+    forget()
+    Group.objects.create(name="Editors")
+    assert rows(browser.get(EVENTS)) == [("Group changed created Editors", "\N{EN DASH}", "code")]
+
+
+@pytest.mark.every_database
+def test_the_pages_have_each_event_once(browser, program, boss):
+    for number in range(120):
+        events.emit("rights_changed", user_id=boss.id, reason=str(number))
+    page = browser.get(f"{EVENTS}?name=rights_changed&user=Boss")
+    reasons = [row[0] for row in rows(page)]
+    while page.html.find("a", string="Older events"):
+        page = page.click("Older events")
+        reasons += [row[0] for row in rows(page)]
+    assert reasons[:120] == [f"Rights changed {number}" for number in reversed(range(120))]
+    first = program(f"{EVENTS}?name=rights_changed").json
+    assert len(first["events"]) == 50
+    assert len(program(first["next"]).json["events"]) == 50
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("user=Tim", 1),
+        ("user=tim@example.org", 1),
+        ("user={id}", 1),
+        ("user=nobody", 0),
+        ("actor=code", 2),
+        ("actor=Boss", 1),
+        ("actor=user {boss}", 1),
+        ("actor=nobody", 0),
+        ("actor=command line", 0),
+        ("actor=command line%00", 0),
+        ("name=login", 1),
+        ("name=&since=&until=", 3),
+        ("since=2020-01-01", 3),
+        ("since=2120-01-01T00:00:00Z", 0),
+        ("until=2020-01-01", 0),
+        ("before=x", 3),
+    ],
+)
+def test_a_filter_leaves_the_events_that_match(program, boss, make, query, count):
+    forget("login", "registration")
+    RecordedEvent.update(actor="code").where(RecordedEvent.name == "registration").execute()
+    actor = f"user {boss.id}"
+    RecordedEvent.update(actor=actor).where(RecordedEvent.name == "login").execute()
+    tim = make("Tim")
+    found = program(f"{EVENTS}?{query.format(id=tim.id, boss=boss.id)}").json["events"]
+    assert len(found) == count
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("name=zz", "name must be the name of an event."),
+        ("since=zz", "since must be a date or a time, such as 2026-11-02"),
+        ("until=soon", "until must be a date or a time, such as 2026-11-02"),
+    ],
+)
+def test_a_wrong_value_of_a_filter_is_refused(browser, program, query, message):
+    refused = program(f"{EVENTS}?{query}", status=422).json
+    (text,) = refused["errors"][query.partition("=")[0]]
+    assert (refused["code"], text.startswith(message)) == ("invalid", True)
+    browser.get(f"{EVENTS}?{query}", status=422).mustcontain(message)
+
+
+def test_an_empty_list_says_what_to_do(browser):
+    browser.get(f"{EVENTS}?user=nobody").mustcontain("No event matches.", "All events")
+    forget()
+    browser.get(EVENTS).mustcontain("There are no events.")
+
+
+@pytest.mark.every_database
+def test_the_page_of_a_user_has_the_newest_events(browser, make):
+    tim = make("Tim")
+    for number in range(12):
+        events.emit("rights_changed", user_id=tim.id, reason=str(number))
+    page = browser.get(f"/auth/admin/users/{tim.id}")
+    assert [row[0] for row in rows(page)] == [f"Rights changed {n}" for n in range(11, 1, -1)]
+    assert len(rows(page.click("All events of this user"))) == 13
+
+
+@pytest.mark.promise(58)
+def test_a_reason_is_escaped(browser, boss):
+    events.emit("rights_changed", user_id=boss.id, reason="<script>alert(1)</script>")
+    page = browser.get(EVENTS)
+    assert page.html.find("script") is None
+    page.mustcontain("&lt;script&gt;")
+
+
+def test_a_link_that_was_asked_for_is_no_event(site, program, make):
+    make("Tim")
+    forget()
+    request_reset(site.site.outbox, "Tim", mount="/auth")
+    assert program(EVENTS).json["events"] == []
+
+
+def test_every_event_has_words():
+    assert TITLES.keys() == set(CHANGES)

@@ -1,0 +1,223 @@
+"""GET /auth/admin/users/{id}."""
+
+import dataclasses
+import time
+from datetime import datetime, timedelta
+
+import pytest
+from webtest import TestApp
+
+from tests.admin.conftest import KINDS
+from tests.support.factors import add_app
+from tests.support.keys import make_key
+from tests.support.logins import insert_session
+from tests.support.sites import BROWSER, echo
+from wsgiauth import AuthMiddleware
+from wsgiauth.accounts.groups import Group
+from wsgiauth.admin.actions import ACTIONS
+from wsgiauth.authentication import keys, recovery_codes
+from wsgiauth.authentication.key_list import ListedKey
+from wsgiauth.authentication.keys import Key
+from wsgiauth.authentication.session_list import handle_of
+from wsgiauth.authentication.totp import Totp
+from wsgiauth.storage.columns import utc_now
+
+SUPPORT = ["end-logins", "end-login", "end-key", "reset-link"]
+MANAGE = ["deactivate", "end-logins", "end-login", "end-key", "remove-factors", "reset-link"]
+OF_AN_ORDINARY_USER = {
+    "staff": [],
+    "manager": MANAGE,
+    "superuser": [
+        *MANAGE,
+        "grant",
+        "revoke",
+        "join",
+        "leave",
+        "make-staff",
+        "make-superuser",
+        "delete",
+    ],
+}
+
+
+def shown(page, term):
+    names = page.html.find("dl", class_="facts").find_all("dt")
+    (found,) = [each.find_next_sibling("dd") for each in names if each.text == term]
+    return " ".join(found.text.split())
+
+
+def section_of(page, name):
+    return " ".join(page.html.find(id=name).find_parent("section").text.split())
+
+
+def test_the_page_says_what_the_account_is(browser, make):
+    tim = make("Tim", "staff")
+    tim.email_verified_at = tim.last_login_at = utc_now().replace(year=2026, month=3, day=1)
+    tim.save()
+    page = browser.get(f"/auth/admin/users/{tim.id}")
+    assert shown(page, "Status") == "Staff"
+    assert shown(page, "E-mail") == "Tim@example.org (verified on 1 March 2026)"
+    assert shown(page, "Last login").startswith("1 March 2026")
+    una = browser.get(f"/auth/admin/users/{make('Una', 'inactive').id}")
+    assert shown(una, "Status") == "Inactive"
+    assert shown(una, "E-mail") == "Una@example.org (not verified)"
+    assert shown(una, "Last login") == "never"
+    una.mustcontain("No permission is granted to this user.", "not logged in anywhere")
+
+
+@pytest.mark.every_database
+def test_the_page_lists_permissions_and_logins(browser, make):
+    tim = make("Tim", "privileged")
+    insert_session(tim, "his")
+    editors = Group.objects.create(name="Editors")
+    editors.grant("reports.publish", "reports.read")
+    tim.join(editors)
+    page = browser.get(f"/auth/admin/users/{tim.id}")
+    page.mustcontain("Unknown browser", handle_of("his"), no=["his<"])
+    rows = page.html.find(id="permissions").find_parent("section").find_all("li")
+    assert [" ".join(row.text.split()) for row in rows] == [
+        "reports.publish granted to the user, and to Editors Revoke",
+        "reports.read granted to Editors",
+    ]
+    assert page.click("Editors").request.path == f"/auth/admin/groups/{editors.id}"
+
+
+@pytest.mark.every_database
+def test_the_page_lists_second_factors_and_recovery_codes(site, browser, make):
+    tim = make("Tim")
+    url = f"/auth/admin/users/{tim.id}"
+    browser.get(url).mustcontain("The user has no second factor.", no=["Recovery", "Remove the"])
+    add_app(site, tim, "Old phone")
+    for code in recovery_codes.replace(tim)[:3]:
+        recovery_codes.use(tim, code)
+    section = section_of(browser.get(url), "second-factors")
+    today = utc_now()
+    assert section.startswith("Second factors Old phone Authenticator app, added ")
+    assert f"{today.day} {today:%B %Y}" in section
+    assert section.endswith(" Recovery codes left: 7 Remove the second factors…")
+
+
+@pytest.mark.every_database
+def test_the_page_lists_api_keys_without_their_secrets(site, browser, make):
+    tim = make("Tim", "privileged")
+    url = f"/auth/admin/users/{tim.id}"
+    browser.get(url).mustcontain("The user has no API keys.")
+    made = keys.create(tim, "Nightly export", ["reports.publish"], now=time.time())
+    section = section_of(browser.get(url), "keys")
+    shown = f"API keys Nightly export reports.publish Id {made.row.id}, never used, ends "
+    assert section.startswith(shown)
+    Key.update(last_used_at=made.row.created_at).execute()
+    page = browser.get(url)
+    assert "last used" in section_of(page, "keys")
+    page.mustcontain(no=[made.text, made.text[-20:], made.row.digest])
+
+
+@pytest.mark.promise(54)
+def test_a_program_gets_second_factors_and_keys(site, program, make):
+    tim = make("Tim", "privileged")
+    assert program(f"/auth/admin/users/{tim.id}").json["second_factors"] == {
+        "factors": [],
+        "recovery_codes_left": 0,
+    }
+    add_app(site, tim)
+    recovery_codes.replace(tim)
+    made = keys.create(tim, "Nightly export", ["reports.publish"], now=time.time())
+    answer = program(f"/auth/admin/users/{tim.id}")
+    (factor,) = answer.json["second_factors"]["factors"]
+    assert (factor["method"], factor["name"]) == ("otp", "Phone")
+    assert abs(datetime.fromisoformat(factor["added_at"]) - utc_now()) < timedelta(minutes=5)
+    assert answer.json["second_factors"]["recovery_codes_left"] == 10
+    (key,) = answer.json["keys"]
+    assert key == ListedKey.of(made.row).document()
+    answer.mustcontain(no=[made.text, made.row.digest, Totp.get().salt])
+
+
+def test_without_second_factors_the_section_is_absent(settings, site, make, boss, bearer):
+    app = AuthMiddleware(echo, dataclasses.replace(settings, FACTOR_KEY=None))
+    client, headers, tim = TestApp(app), bearer(boss), make("Tim")
+    url = f"/auth/admin/users/{tim.id}"
+    client.post_json(f"{url}/remove-factors", {}, headers=headers, status=404)
+    client.get(f"{url}/remove-factors", headers=headers, status=404)
+    answer = client.get(url, headers=headers).json
+    assert answer["second_factors"] is None
+    assert "remove-factors" not in answer["actions"]
+    client.get(url, headers={**headers, **BROWSER}).mustcontain("API keys", no="econd factor")
+
+
+def test_of_the_groups_and_the_permissions_of_the_site_one_can_choose(browser, make):
+    Group.objects.create(name="Editors").grant("blog.edit")
+    page = browser.get(f"/auth/admin/users/{make('Tim').id}")
+    choices = {each["id"]: [o["value"] for o in each("option")] for each in page.html("datalist")}
+    assert choices["group-choices"] == ["Editors"]
+    assert {"blog.edit", "wsgiauth.manage_users"} <= {*choices["permission-choices"]}
+
+
+def test_of_a_superuser_it_says_that_they_have_every_permission(browser, make):
+    tim = make("Tim", "superuser")
+    browser.get(f"/auth/admin/users/{tim.id}").mustcontain("has every permission")
+
+
+@pytest.mark.promise(49)
+@pytest.mark.parametrize("kind", OF_AN_ORDINARY_USER)
+def test_only_what_one_can_do_is_offered(site, make, browser_of, client, bearer, kind):
+    ann, tim = make("Ann", kind), make("Tim", "permitted")
+    insert_session(tim, "his")
+    make_key(tim)
+    add_app(site, tim)
+    tim.join(Group.objects.create(name="Editors"))
+    answer = client.get(f"/auth/admin/users/{tim.id}", headers=bearer(ann))
+    assert answer.json["actions"] == OF_AN_ORDINARY_USER[kind]
+    page = browser_of(ann).get(f"/auth/admin/users/{tim.id}")
+    urls = {each["action"] for each in page.html.main.find_all("form")}
+    links = page.html.main.find_all("a", class_="button")
+    urls |= {each["href"].partition("?")[0] for each in links}
+    assert urls == {f"/auth/admin/users/{tim.id}/{name}" for name in OF_AN_ORDINARY_USER[kind]}
+    if kind == "staff":
+        page.mustcontain("You can view this user")
+
+
+def test_of_an_inactive_user_activation_is_offered(program, make):
+    answer = program(f"/auth/admin/users/{make('Tim', 'inactive').id}")
+    assert answer.json["actions"][:2] == ["activate", "end-login"]
+
+
+@pytest.mark.parametrize("kind", ["staff", "manager", "superuser"])
+def test_of_oneself_only_logins_keys_and_a_link_are_offered(make, browser_of, client, bearer, kind):
+    ann = make("Ann", kind)
+    answer = client.get(f"/auth/admin/users/{ann.id}", headers=bearer(ann))
+    assert answer.json["actions"] == SUPPORT
+    browser_of(ann).get(f"/auth/admin/users/{ann.id}").mustcontain("This is your own account")
+
+
+def test_a_program_gets_the_user_as_json(program, make):
+    tim = make("Tim", "privileged")
+    insert_session(tim, "his")
+    answer = program(f"/auth/admin/users/{tim.id}").json
+    assert (answer["id"], answer["username"], answer["last_login_at"]) == (tim.id, "Tim", None)
+    assert answer["groups"] == []
+    assert answer["permissions"] == [{"name": "reports.publish", "is_own": True, "groups": []}]
+    assert [each["handle"] for each in answer["logins"]] == [handle_of("his")]
+
+
+@pytest.mark.parametrize("number", ["999", "999999999999999999", "0", "x"])
+def test_an_unknown_user_is_not_found(program, number):
+    assert program(f"/auth/admin/users/{number}", status=404).json["code"] == "not_found"
+
+
+def test_an_unknown_notice_says_nothing(browser, make):
+    url = f"/auth/admin/users/{make('Tim').id}"
+    assert browser.get(f"{url}?done=x").html.find(role="status") is None
+    notice = browser.get(f"{url}?done=grant").html.find(role="status")
+    assert notice.text == ACTIONS["grant"].done
+
+
+def test_every_kind_of_user_can_be_seen_by_staff(make, browser_of):
+    browser = browser_of(make("Ann", "staff"))
+    for kind in KINDS:
+        browser.get(f"/auth/admin/users/{make(kind.replace(' ', '-'), kind).id}")
+
+
+@pytest.mark.promise(50)
+def test_the_page_costs_few_queries(browser, make, queries):
+    tim = make("Tim")
+    assert len(queries(lambda: browser.get(f"/auth/admin/users/{tim.id}"))) <= 15

@@ -1,0 +1,454 @@
+"""GET, POST /auth/admin/users/{id}/{action}: the table of docs/staff.md over HTTP."""
+
+import dataclasses
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from webtest import TestApp
+
+from tests.support.factors import add_app
+from tests.support.keys import make_key
+from tests.support.logins import insert_session, make_stale, valid_session_ids
+from tests.support.sites import PASSWORD, SAME_ORIGIN, echo
+from wsgiauth import AuthMiddleware, create_user, storage
+from wsgiauth.accounts.administration import MANAGE_USERS, Right
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
+from wsgiauth.admin.actions import ACTIONS
+from wsgiauth.authentication import keys, recovery_codes
+from wsgiauth.authentication.keys import Key
+from wsgiauth.authentication.models import Session
+from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.authentication.session_list import handle_of
+from wsgiauth.authentication.totp import Totp
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.exceptions import LastSuperuserError
+
+every_database = pytest.mark.every_database
+
+ACTORS = ("staff", "manager", "superuser")
+TARGETS = ("user", "permitted", "privileged", "staff", "superuser without staff", "oneself")
+FIELDS = {"permission": "reports.read", "group": "editors"}
+ALLOWED = {
+    *(
+        ("manager", target, right)
+        for target in ("user", "permitted")
+        for right in (Right.SUPPORT, Right.MANAGE)
+    ),
+    *(("superuser", target, right) for target in TARGETS for right in Right),
+    *((actor, "oneself", Right.SUPPORT) for actor in ACTORS),
+} - {("superuser", "oneself", right) for right in (Right.MANAGE, Right.GOVERN)}
+
+
+def fresh(user):
+    return User.get_by_id(user.id)
+
+
+def url_of(user, action):
+    return f"/auth/admin/users/{user.id}/{action}"
+
+
+def state_of(user):
+    """Return all that an action can change."""
+    tables = (Key, Totp, OneTimeSecret)
+    credentials = {row for table in tables for row in table.select(table.id).tuples()}
+    present = fresh(user)
+    return vars(present)["__data__"], present.permissions, valid_session_ids(), credentials
+
+
+def submit(browser, user, action, fields=None, **options):
+    headers = {**SAME_ORIGIN, "Content-Type": "application/x-www-form-urlencoded"}
+    return browser.post(url_of(user, action), fields or {}, headers=headers, **options)
+
+
+@pytest.mark.promise(49)
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("actor", ACTORS)
+def test_the_rights_are_those_of_the_table(client, site, make, bearer, actor, target):
+    ann = make("Ann", actor)
+    add_app(site, ann)
+    headers = bearer(ann)
+    Session.update(methods="pwd otp").execute()  # what those who have a factor need to be fresh
+    Group.objects.create(name="Editors")
+    allowed = set()
+    for action in ACTIONS:
+        tim = ann if target == "oneself" else make(f"Tim-{action}", target)
+        insert_session(tim, f"to {action}")
+        fields = FIELDS | {"login": handle_of(f"to {action}"), "key": make_key(tim)}
+        add_app(site, tim)
+        recovery_codes.replace(tim)
+        before = state_of(tim)
+        answer = client.post_json(url_of(tim, action), fields, headers=headers, status="*")
+        if answer.status_int == 200:
+            allowed.add(action)
+            continue
+        assert (answer.status_int, answer.json["code"]) == (403, "forbidden")
+        assert state_of(tim) == before
+    assert allowed == {
+        action for action, each in ACTIONS.items() if (actor, target, each.right) in ALLOWED
+    }
+
+
+@pytest.mark.promise(46)
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_change_needs_a_recent_proof(client, make, boss, bearer, action):
+    tim, headers = make("Tim"), bearer(boss)
+    make_stale()
+    for refused in (
+        client.get(url_of(tim, action), headers=headers, status=401),
+        client.post_json(url_of(tim, action), {}, headers=headers, status=401),
+    ):
+        assert refused.json["code"] == "insufficient_user_authentication"
+
+
+def test_a_browser_confirms_and_comes_back(browser, make):
+    tim = make("Tim")
+    make_stale()
+    answer = browser.get(url_of(tim, "deactivate"), status=302)
+    assert answer.headers["Location"].startswith("/auth/confirm?next=%2Fauth%2Fadmin%2Fusers%2F")
+    answer = submit(browser, tim, "activate", status=303)
+    assert answer.headers["Location"].startswith("/auth/confirm?resend=1&next=")
+
+
+def test_whoever_has_no_right_need_not_confirm_first(client, make, bearer):
+    headers = bearer(make("Ann", "staff"))
+    make_stale()
+    client.get(url_of(make("Tim"), "delete"), headers=headers, status=403)
+
+
+@pytest.mark.parametrize("name", [name for name, each in ACTIONS.items() if not each.field])
+def test_a_page_asks_before_an_action(browser, make, name):
+    tim = make("Tim")
+    page = browser.get(url_of(tim, name))
+    page.mustcontain(ACTIONS[name].question, "Tim")
+    answer = page.form.submit(headers=SAME_ORIGIN, status=303)
+    user_url = f"/auth/admin/users/{tim.id}" if name != "delete" else "/auth/admin/users"
+    assert answer.headers["Location"] == f"{user_url}?done={name}"
+    assert answer.follow().html.find(role="status").text == ACTIONS[name].done
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_get_changes_nothing(site, browser, make, name):
+    tim = make("Tim", "permitted")
+    insert_session(tim, "theirs")
+    add_app(site, tim)
+    key = make_key(tim)
+    before = state_of(tim)
+    browser.get(f"{url_of(tim, name)}?key={key}")
+    assert state_of(tim) == before
+
+
+# What each does
+
+
+@every_database
+@pytest.mark.promise(51)
+def test_deactivation_ends_logins_and_activation_does_not_bring_them_back(program, make, heard):
+    tim = make("Tim")
+    insert_session(tim, "his")
+    heard.clear()
+    answer = program(url_of(tim, "deactivate"), {})
+    assert (answer.json["is_active"], answer.json["logins"]) == (False, [])
+    assert program(url_of(tim, "activate"), {}).json["is_active"]
+    assert "his" not in valid_session_ids()
+    reasons = [(each.user_id, each.reason) for each in heard if each.name == "rights_changed"]
+    assert reasons == [(tim.id, "is_active off"), (tim.id, "is_active on")]
+
+
+@every_database
+def test_all_logins_of_another_user_end(program, make):
+    tim = make("Tim")
+    for name in ("one", "two"):
+        insert_session(tim, name)
+    assert program(url_of(tim, "end-logins"), {}).json["logins"] == []
+    assert not {"one", "two"} & valid_session_ids()
+
+
+def test_of_ones_own_logins_the_one_in_use_goes_on(program, boss):
+    insert_session(boss, "other")
+    (login,) = program(url_of(boss, "end-logins"), {}).json["logins"]
+    assert login["is_current"]
+
+
+@every_database
+def test_one_login_ends(program, make):
+    tim = make("Tim")
+    for name in ("one", "two"):
+        insert_session(tim, name)
+    program(url_of(tim, "end-login"), {"login": handle_of("one")})
+    assert {"one", "two"} & valid_session_ids() == {"two"}
+
+
+@pytest.mark.promise(41)
+def test_a_login_of_another_user_is_not_found(program, make, boss):
+    insert_session(boss, "hers")
+    body = {"login": handle_of("hers")}
+    refused = program(url_of(make("Tim"), "end-login"), body, status=404)
+    assert refused.json["code"] == "no_such_login"
+    assert "hers" in valid_session_ids()
+
+
+@pytest.mark.parametrize(
+    ("action", "body", "field"),
+    [
+        ("end-login", {}, "login"),
+        ("end-key", {}, "key"),
+        ("grant", {}, "permission"),
+        ("grant", {"permission": "publish"}, "permission"),
+        ("revoke", {"permission": "reports.*"}, "permission"),
+        ("join", {"group": "Nobody"}, "group"),
+        ("leave", {}, "group"),
+    ],
+)
+def test_a_field_that_is_wrong_is_named(program, make, action, body, field):
+    refused = program(url_of(make("Tim"), action), body, status=422)
+    assert [*refused.json["errors"]] == [field]
+
+
+def test_a_browser_sees_what_is_wrong_beside_the_field(browser, make):
+    page = submit(browser, make("Tim"), "grant", {"permission": "publish"}, status=422)
+    assert page.form["permission"].value == "publish"
+    page.mustcontain("A permission has the form app.action")
+
+
+@every_database
+@pytest.mark.promise(51)
+def test_the_second_factors_of_a_user_are_removed(program, site, make, boss, post):
+    tim, tom = make("Tim"), make("Tom")
+    for user in (tim, tim, tom):
+        add_app(site, user)
+    recovery_codes.replace(tim)
+    RecordedEvent.delete().execute()
+    site.site.outbox.deliver()
+    post.messages.clear()
+    answer = program(url_of(tim, "remove-factors"), {})
+    assert answer.json["second_factors"] == {"factors": [], "recovery_codes_left": 0}
+    assert [each.user_id for each in Totp.select()] == [tom.id]
+    (event,) = RecordedEvent.select()
+    assert (event.name, event.user_id, event.actor, event.reason) == (
+        "factor_removed",
+        tim.id,
+        f"user {boss.id}",
+        "otp",
+    )
+    site.site.outbox.deliver()
+    assert post.recipients == ["Tim@example.org"]
+    assert "Second factor removed" in post.messages[0]["Subject"]
+
+
+def test_a_login_then_asks_for_no_code(client, program, site, settings):
+    tim = create_user("Tim", "tim@example.org", PASSWORD, settings=settings)
+    add_app(site, tim)
+    login = {"username": "Tim", "password": PASSWORD}
+    refused = client.post_json("/auth/login", login, status=401)
+    assert refused.json["code"] == "second_factor_required"
+    program(url_of(tim, "remove-factors"), {})
+    client.post_json("/auth/login", login)
+
+
+def test_to_remove_no_second_factor_changes_nothing(program, make, heard):
+    tim = make("Tim")
+    heard.clear()
+    program(url_of(tim, "remove-factors"), {})
+    assert [each.name for each in heard if each.user_id == tim.id] == []
+
+
+def test_the_owner_does_not_learn_the_address_of_the_staff(browser, site, make, post):
+    tim = make("Tim")
+    add_app(site, tim)
+    browser.extra_environ["REMOTE_ADDR"] = "192.0.2.99"
+    page = browser.get(url_of(tim, "remove-factors"))
+    page.form.submit(headers=SAME_ORIGIN, status=303)
+    site.site.outbox.deliver()
+    assert "192.0.2.99" not in post.messages[-1].get_content()
+
+
+@every_database
+@pytest.mark.promise(57)
+def test_one_api_key_ends(client, program, make, boss):
+    tim = make("Tim")
+    other = make_key(tim)
+    made = keys.create(tim, "Export", ["reports.read"], now=time.time())
+    headers = {"Authorization": f"Bearer {made.text}"}
+    client.get("/auth/me", headers=headers)
+    RecordedEvent.delete().execute()
+    answer = program(url_of(tim, "end-key"), {"key": made.row.id})
+    assert [each["id"] for each in answer.json["keys"]] == [other]
+    client.get("/auth/me", headers=headers, status=401)
+    (event,) = RecordedEvent.select()
+    assert (event.name, event.user_id, event.actor, event.reason) == (
+        "key_ended",
+        tim.id,
+        f"user {boss.id}",
+        made.row.id,
+    )
+
+
+def test_before_a_key_ends_a_page_names_it(browser, make):
+    tim = make("Tim")
+    key = make_key(tim, "Nightly export")
+    page = browser.get(f"/auth/admin/users/{tim.id}").click("End this key…")
+    page.mustcontain(f"Nightly export ({key})", "can no longer use it")
+    assert page.form["key"].attrs["type"] == "hidden"
+    answer = page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert answer.follow().html.find(role="status").text == "The API key has ended."
+    gone = page.form.submit(headers=SAME_ORIGIN, status=404)
+    gone.mustcontain("That API key has already ended.")
+
+
+@pytest.mark.promise(57)
+def test_a_key_of_another_user_is_not_found(browser, program, make, boss):
+    tim, key = make("Tim"), make_key(boss, "Hers")
+    refused = program(url_of(tim, "end-key"), {"key": key}, status=404)
+    assert refused.json["code"] == "no_such_key"
+    browser.get(f"{url_of(tim, 'end-key')}?key={key}").mustcontain(no="Hers")
+    assert keys.has_keys(boss, time.time())
+
+
+@every_database
+@pytest.mark.promise(34)
+def test_a_reset_link_goes_to_the_stored_address(program, site, make, post, heard):
+    tim = make("Tim")
+    heard.clear()
+    program(url_of(tim, "reset-link"), {})
+    User.update(username="Tom", username_key="tom").where(User.id == tim.id).execute()
+    site.site.outbox.deliver()
+    assert post.recipients == ["Tim@example.org"]
+    assert post.links[0].startswith("https://example.org/auth/reset?token=")
+    assert [(each.name, each.user_id, each.reason) for each in heard] == [
+        ("link_sent", tim.id, "reset")
+    ]
+
+
+def test_an_inactive_user_gets_no_link(program, site, make, post):
+    refused = program(url_of(make("Tim", "inactive"), "reset-link"), {}, status=409)
+    assert refused.json["code"] == "inactive"
+    site.site.outbox.deliver()
+    assert post.messages == []
+
+
+def test_without_mail_there_are_no_links(settings, site, make, boss, bearer):
+    app = AuthMiddleware(echo, dataclasses.replace(settings, MAIL_URL=None))
+    client, headers, tim = TestApp(app), bearer(boss), make("Tim")
+    client.post_json(url_of(tim, "reset-link"), {}, headers=headers, status=404)
+    answer = client.get(f"/auth/admin/users/{tim.id}", headers=headers)
+    assert "reset-link" not in answer.json["actions"]
+
+
+@every_database
+@pytest.mark.promise(47)
+def test_a_permission_is_granted_and_revoked(program, make):
+    tim = make("Tim")
+    body = {"permission": " reports.publish "}
+    granted = program(url_of(tim, "grant"), body).json["permissions"]
+    assert [each["name"] for each in granted] == ["reports.publish"]
+    assert program(url_of(tim, "revoke"), body).json["permissions"] == []
+
+
+@pytest.mark.promise(47)
+@every_database
+def test_a_user_joins_a_group_and_leaves_it(program, make):
+    tim, editors = make("Tim"), Group.objects.create(name="Editors")
+    editors.grant("reports.publish")
+    joined = program(url_of(tim, "join"), {"group": " EDITORS "}).json
+    assert joined["groups"] == [{"id": editors.id, "name": "Editors"}]
+    assert joined["permissions"] == [
+        {"name": "reports.publish", "is_own": False, "groups": ["Editors"]}
+    ]
+    left = program(url_of(tim, "leave"), {"group": "Editors"}).json
+    assert (left["groups"], left["permissions"]) == ([], [])
+
+
+@pytest.mark.promise(49)
+def test_a_permission_of_a_group_makes_a_user_more_than_ordinary(client, make, bearer):
+    tim, headers = make("Tim"), bearer(make("Ann", "manager"))
+    editors = Group.objects.create(name="Editors")
+    tim.join(editors)
+    client.post_json(url_of(tim, "end-logins"), {}, headers=headers)
+    editors.grant("reports.publish")
+    client.post_json(url_of(tim, "end-logins"), {}, headers=headers, status=403)
+
+
+@pytest.mark.parametrize("flag", ["staff", "superuser"])
+def test_a_flag_is_set_and_cleared(program, make, flag):
+    tim = make("Tim")
+    assert program(url_of(tim, f"make-{flag}"), {}).json[f"is_{flag}"]
+    assert not program(url_of(tim, f"unmake-{flag}"), {}).json[f"is_{flag}"]
+
+
+@every_database
+def test_a_user_is_deleted(program, make):
+    tim = make("Tim")
+    answer = program(url_of(tim, "delete"), {})
+    assert answer.json == {"detail": "The account has been deleted."}
+    assert User.get_or_none(User.id == tim.id) is None
+    program(url_of(tim, "delete"), {}, status=404)
+
+
+@pytest.mark.parametrize("action", ["nothing", "constructor", "grant-all"])
+def test_an_unknown_action_is_not_found(program, make, action):
+    program(url_of(make("Tim"), action), {}, status=404)
+    program(url_of(make("Tom"), action), status=404)
+
+
+# What changes meanwhile
+
+
+@pytest.mark.promise(49)
+def test_a_right_that_is_lost_meanwhile_does_not_count(browser_of, make, monkeypatch):
+    ann, tim = make("Ann", "manager"), make("Tim")
+    browser = browser_of(ann)
+    read = storage.schema and User.get_by_id
+
+    def lose(cls, number):
+        monkeypatch.undo()
+        User.get_by_id(ann.id).revoke(MANAGE_USERS)
+        return read(number)
+
+    page = browser.get(url_of(tim, "deactivate"))
+    monkeypatch.setattr(User, "get_by_id", classmethod(lose))
+    refused = page.form.submit(headers=SAME_ORIGIN, status=403)
+    refused.mustcontain("This change needs the permission wsgiauth.manage_users.")
+    assert fresh(tim).is_active
+
+
+def test_a_user_who_is_deleted_meanwhile_is_not_found(program, make, monkeypatch):
+    def fail(*_, **__):
+        raise User.DoesNotExist
+
+    monkeypatch.setattr("wsgiauth.admin.user_actions.administer", fail)
+    assert program(url_of(make("Tim"), "delete"), {}, status=404).json["code"] == "not_found"
+
+
+@pytest.mark.promise(49)
+def test_the_last_active_superuser_is_not_removed(program, make, monkeypatch):
+    def fail(*_, **__):
+        raise LastSuperuserError("Tim")
+
+    monkeypatch.setattr("wsgiauth.admin.user_actions.administer", fail)
+    refused = program(url_of(make("Tim", "superuser"), "delete"), {}, status=409)
+    assert refused.json["code"] == "last_superuser"
+
+
+@every_database
+@pytest.mark.promise(49)
+@pytest.mark.parametrize("action", ["deactivate", "unmake-superuser", "delete"])
+def test_two_superusers_who_remove_each_other_at_once_leave_one(site, make, bearer, action):
+    ann, tim = make("Ann", "superuser"), make("Tim", "superuser")
+    headers = {user.id: bearer(user) for user in (ann, tim)}
+    together = Barrier(2)
+
+    def remove(actor, target):
+        client = TestApp(site)
+        together.wait()
+        answer = client.post_json(url_of(target, action), {}, headers=headers[actor.id], status="*")
+        storage.discard_connection(site.database)
+        return answer.status_int
+
+    with ThreadPoolExecutor(2) as threads:
+        statuses = sorted(threads.map(remove, (ann, tim), (tim, ann)))
+    assert statuses[0] == 200
+    assert statuses[1] in (401, 403)
+    assert User.select().where(User.is_superuser, User.is_active).count() == 1

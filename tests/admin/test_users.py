@@ -1,0 +1,193 @@
+"""GET /auth/admin/users; tests/accounts/test_user_search.py has the search itself."""
+
+import pytest
+
+from tests.conftest import insert_users
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
+from wsgiauth.storage.columns import utc_now
+
+
+def names(page):
+    return [row.text for row in page.html.select("tbody th a")]
+
+
+def test_the_newest_users_come_first_on_pages_of_fifty(browser):
+    insert_users(120)
+    page = browser.get("/auth/admin/users")
+    found = names(page)
+    assert (len(found), found[0]) == (50, "User119")
+    page = page.click("Next page")
+    page = page.click("Next page")
+    assert names(page)[-1] == "Boss"
+    assert page.html.find("a", string="Next page") is None
+    assert names(page.click("All users"))[0] == "User119"
+
+
+def test_a_row_has_the_names_the_status_and_the_last_login(browser, make):
+    tim = make("Tim", "staff")
+    tim.email_verified_at = tim.last_login_at = utc_now().replace(day=1, month=3, year=2026)
+    tim.save()
+    make("Una", "inactive")
+    una, first, *_ = browser.get("/auth/admin/users").html.select("tbody tr")
+    texts = [[" ".join(cell.text.split()) for cell in row(["th", "td"])] for row in (una, first)]
+    assert texts == [
+        ["Una", "Una@example.org (not verified)", "Inactive", "never"],
+        ["Tim", "Tim@example.org", "Staff", "1 March 2026"],
+    ]
+
+
+def test_a_name_leads_to_the_user(browser, make):
+    tim = make("Tim")
+    page = browser.get("/auth/admin/users").click("Tim")
+    assert page.request.path == f"/auth/admin/users/{tim.id}"
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("typed", ["ti", "TIM", " tim@", "Tim@example.org"])
+def test_users_are_found_by_the_beginning_of_a_name(browser, make, typed):
+    make("Tim")
+    form = browser.get("/auth/admin/users").form
+    form["q"] = typed
+    page = form.submit()
+    assert names(page) == ["Tim"]
+    assert page.form["q"].value == typed.strip()
+
+
+def test_filters_are_kept_on_the_next_page_and_in_the_file(browser, boss):
+    insert_users(60)
+    User.update(is_staff=True).execute()
+    form = browser.get("/auth/admin/users").form
+    form["staff"] = "yes"
+    form["superuser"] = "no"
+    form["q"] = "us"
+    page = form.submit().click("Next page")
+    assert len(names(page)) == 10
+    fields = page.form
+    assert [fields[name].value for name in ("q", "staff", "superuser", "active")] == [
+        "us",
+        "yes",
+        "no",
+        "",
+    ]
+    link = page.html.find("a", string="Download as CSV")["href"]
+    assert link == "/auth/admin/users.csv?q=us&staff=yes&superuser=no"
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("active=no", ["Una"]),
+        ("staff=yes", ["Boss"]),
+        ("superuser=yes", ["Boss"]),
+        ("verified=yes", ["Tim"]),
+        ("seen=never", ["Una", "Tim"]),
+        ("seen=ever", ["Boss"]),
+        ("active=&group=", ["Una", "Tim", "Boss"]),
+        ("q=u&active=no", ["Una"]),
+        ("q=%ff", ["Una", "Tim", "Boss"]),
+    ],
+)
+def test_a_filter_leaves_the_users_who_match(browser, make, query, expected):
+    tim = make("Tim")
+    tim.email_verified_at = utc_now()
+    tim.save()
+    make("Una", "inactive")
+    assert names(browser.get(f"/auth/admin/users?{query}")) == expected
+
+
+@pytest.mark.every_database
+def test_the_members_of_a_group_are_found(browser, make):
+    editors = Group.objects.create(name="Editors")
+    make("Tim").join(editors)
+    make("Una")
+    form = browser.get("/auth/admin/users").form
+    form["group"] = str(editors.id)
+    page = form.submit()
+    assert names(page) == ["Tim"]
+    page.mustcontain("Filters (1)", f"users.csv?group={editors.id}")
+
+
+@pytest.mark.parametrize("path", ["users", "users.csv"])
+@pytest.mark.parametrize(
+    ("query", "errors"),
+    [
+        ("staff=maybe", {"staff": ["staff must be yes or no."]}),
+        ("seen=yes", {"seen": ["seen must be ever or never."]}),
+        ("group=x", {"group": ["group must be the number of a group."]}),
+        (
+            "active=1&group=0",
+            {
+                "active": ["active must be yes or no."],
+                "group": ["group must be the number of a group."],
+            },
+        ),
+    ],
+)
+def test_a_wrong_value_of_a_filter_is_refused(browser, program, path, query, errors):
+    refused = program(f"/auth/admin/{path}?{query}", status=422).json
+    assert (refused["code"], refused["errors"]) == ("invalid", errors)
+    page = browser.get(f"/auth/admin/{path}?{query}", status=422)
+    page.mustcontain(*(message for messages in errors.values() for message in messages))
+
+
+def test_an_empty_list_says_what_to_do(browser):
+    page = browser.get("/auth/admin/users?q=nobody")
+    page.mustcontain("No user matches.", no=["Or remove a filter", "Download", "<table"])
+    browser.get("/auth/admin/users?q=nobody&staff=yes").mustcontain("Or remove a filter.")
+    browser.get("/auth/admin/users?after=newest:1").mustcontain("There are no more users.")
+
+
+def test_a_page_of_which_nothing_matches_goes_on(browser, monkeypatch):
+    monkeypatch.setattr("wsgiauth.accounts.user_search.EXAMINED", 5)
+    insert_users(16)
+    half = User.get(username="User7").id
+    User.update(is_staff=True).where(User.id > half).execute()
+    User.update(is_active=False).where(User.id <= half, User.username != "Boss").execute()
+    page = browser.get("/auth/admin/users?staff=yes&active=no")
+    page.mustcontain("None of the users examined so far match.")
+    page.click("Search further").mustcontain("No user matches.")
+
+
+def test_a_page_that_ends_early_says_so(browser, monkeypatch):
+    monkeypatch.setattr("wsgiauth.accounts.user_search.EXAMINED", 5)
+    insert_users(16)
+    half = User.get(username="User7").id
+    User.update(is_staff=True).execute()
+    User.update(is_active=False).where(User.id <= half, User.username != "Boss").execute()
+    User.update(is_active=False).where(User.username == "User15").execute()
+    page = browser.get("/auth/admin/users?staff=yes&active=no")
+    assert names(page) == ["User15"]
+    page.mustcontain("There may be more", "Search further")
+
+
+def test_a_program_gets_the_same_as_json(program, make):
+    make("Tim")
+    answer = program("/auth/admin/users?q=t")
+    (user,) = answer.json["users"]
+    assert answer.json["next"] is None
+    assert user == {
+        "id": user["id"],
+        "username": "Tim",
+        "email": "Tim@example.org",
+        "is_active": True,
+        "is_staff": False,
+        "is_superuser": False,
+        "created_at": user["created_at"],
+        "email_verified_at": None,
+        "last_login_at": None,
+    }
+
+
+def test_a_program_follows_next(program):
+    insert_users(60)
+    first = program("/auth/admin/users?q=user").json
+    second = program(first["next"]).json
+    assert (len(first["users"]), len(second["users"]), second["next"]) == (50, 10, None)
+
+
+@pytest.mark.promise(50)
+def test_a_page_costs_three_queries(browser, queries):
+    insert_users(60)
+    assert len(queries(lambda: browser.get("/auth/admin/users"))) == 3

@@ -1,0 +1,38 @@
+"""The second factors of a user, of every type."""
+
+import pytest
+
+from tests.support.factors import FACTOR_KEY, add_app
+from wsgiauth import Settings
+from wsgiauth.authentication import factors, recovery_codes
+from wsgiauth.authentication.factors import Factor
+from wsgiauth.authentication.totp import Totp
+
+pytestmark = pytest.mark.every_database
+
+WITHOUT = Settings()
+WITH = Settings(FACTOR_KEY=FACTOR_KEY)
+
+
+def test_the_factors_of_a_user_are_listed_the_oldest_first(ada, site):
+    add_app(site, ada)
+    add_app(site, ada, "Tablet")
+    Totp.update(confirmed_at=1).where(Totp.name == "Tablet").execute()
+    tablet, phone = factors.list_factors(ada)
+    assert tablet == Factor("otp", Totp.get(Totp.name == "Tablet").id, "Tablet", 1)
+    assert phone.name == "Phone"
+
+
+def test_a_type_that_the_site_does_not_have_does_not_count(ada, site):
+    add_app(site, ada)
+    assert factors.are_offered(WITH)
+    assert factors.has_factor(ada, WITH)
+    assert not factors.are_offered(WITHOUT)
+    assert not factors.has_factor(ada, WITHOUT)
+    assert len(factors.list_factors(ada)) == 1
+
+
+def test_without_apps_a_recovery_code_is_accepted(ada):
+    code, *_ = recovery_codes.replace(ada)
+    assert not factors.accept(ada, "123456", WITHOUT, 0)
+    assert factors.accept(ada, code, WITHOUT, 0)

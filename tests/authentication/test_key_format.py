@@ -1,0 +1,60 @@
+"""The format of API keys: what is made, and what is refused without the database."""
+
+import re
+import zlib
+
+import pytest
+
+from wsgiauth.authentication.key_format import NewKey, id_of, make_key
+
+DOCUMENTED = re.compile(r"wsgiauth_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}")
+KNOWN = "wsgiauth_000000000000_" + 43 * "0"
+
+
+def test_a_key_has_the_documented_format_and_its_own_id():
+    new = make_key()
+    assert DOCUMENTED.fullmatch(new.text)
+    assert new.text.split("_")[1] == new.id == id_of(new.text)
+
+
+def test_no_two_keys_share_an_id_or_a_secret():
+    made = [make_key() for _ in range(100)]
+    assert len({new.id for new in made}) == len({new.text[22:-6] for new in made}) == 100
+
+
+def test_the_checksum_is_the_crc_32_in_base_62():
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    crc = zlib.crc32(KNOWN.encode())
+    checksum = "".join(digits[crc // 62**power % 62] for power in range(5, -1, -1))
+    assert id_of(KNOWN + checksum) == "000000000000"
+
+
+@pytest.mark.parametrize("position", [9, 20, 22, 40, 64, 65, 70])
+def test_a_mistyped_key_is_none(position):
+    text = make_key().text
+    other = "0" if text[position] != "0" else "1"
+    assert id_of(text[:position] + other + text[position + 1 :]) is None
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda text: "", id="nothing"),
+        pytest.param(lambda text: text[:-1], id="short"),
+        pytest.param(lambda text: text + "0", id="long"),
+        pytest.param(lambda text: text * 10_000, id="very long"),
+        pytest.param(lambda text: text + "\n", id="line break"),
+        pytest.param(lambda text: text.upper(), id="capitals"),
+        pytest.param(lambda text: text.replace("_", "-"), id="other separators"),
+        pytest.param(lambda text: text[:-1] + "\u0660", id="digit of another script"),
+        pytest.param(lambda text: text[:-1] + "\udcff", id="surrogate"),
+        pytest.param(lambda text: " " + text, id="space"),
+    ],
+)
+def test_what_has_another_form_is_no_key(spoil):
+    assert id_of(spoil(make_key().text)) is None
+
+
+def test_the_secret_is_not_printed():
+    new = NewKey("000000000000", "canary")
+    assert f"{new!r} {new}".count("canary") == 0

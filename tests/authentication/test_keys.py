@@ -1,0 +1,347 @@
+"""API keys: what they permit, until when, and at whose cost."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
+
+import pytest
+
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import Group, User, change_password, storage
+from wsgiauth.accounts import create_user, update_user
+from wsgiauth.authentication import keys
+from wsgiauth.authentication.key_format import make_key
+from wsgiauth.authentication.keys import MAX_KEYS, Key
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.exceptions import TooManyKeysError, ValidationError
+from wsgiauth.storage.connections import BUSY_TIMEOUT
+
+pytestmark = [pytest.mark.every_database, pytest.mark.promise(57)]
+
+NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
+HOUR, DAY = 3600, 86400
+LOCKS = {
+    "sqlite": ("BEGIN IMMEDIATE", "ROLLBACK"),
+    "postgresql": ("BEGIN; SELECT id FROM wsgiauth_key FOR UPDATE", "ROLLBACK"),
+    "mariadb": ("START TRANSACTION; SELECT id FROM wsgiauth_key FOR UPDATE", "ROLLBACK"),
+}
+
+
+@pytest.fixture
+def ada(database, settings):
+    user = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    user.grant("a.read", "a.write")
+    return user
+
+
+def create(user, *permissions, name="export", days=90, now=NOW):
+    return keys.create(user, name, permissions or ["a.read"], days=days, now=now)
+
+
+def caller_of(made, now=NOW):
+    found = keys.find(made.text, now)
+    return found and found[0]
+
+
+# What a key permits
+
+
+def test_a_key_identifies_its_owner(ada):
+    made = create(ada, "a.read")
+    assert keys.find(made.text, NOW) == (ada, made.row.id)
+
+
+@pytest.mark.promise(54)
+def test_the_database_has_only_a_digest_of_a_key(ada):
+    made = create(ada)
+    (row,) = Key.select().dicts()
+    secret = made.text.rpartition("_")[2]
+    assert not any(secret[:20] in str(value) for value in row.values())
+
+
+def test_a_key_has_only_its_permissions(ada):
+    caller = caller_of(create(ada, "a.read"))
+    assert caller.permissions == {"a.read"}
+    assert (caller.has_permission("a.read"), caller.has_permission("a.write")) == (True, False)
+
+
+def test_a_key_loses_what_its_owner_loses_at_once(ada):
+    caller = caller_of(create(ada, "a.read"))
+    ada.revoke("a.read")
+    assert caller.permissions == frozenset()
+    assert not caller.has_permission("a.read")
+
+
+def test_permissions_of_groups_count(ada):
+    editors = Group.objects.create(name="editors")
+    editors.grant("b.edit")
+    ada.join(editors)
+    caller = caller_of(create(ada, "b.edit"))
+    assert caller.has_permission("b.edit")
+    assert list(caller.groups) == []
+    ada.leave(editors)
+    assert not caller.has_permission("b.edit")
+
+
+def test_the_key_of_a_superuser_has_exactly_its_permissions(ada):
+    update_user(ada, is_superuser=True, is_staff=True)
+    caller = caller_of(create(ada, "c.any"))
+    assert caller.permissions == {"c.any"}
+    assert (caller.has_permission("c.any"), caller.has_permission("a.read")) == (True, False)
+    assert (caller.is_superuser, caller.is_staff) == (False, False)
+
+
+def test_the_key_of_a_former_superuser_has_no_more_than_its_owner(ada, settings):
+    create_user("Bob", "bob@example.org", PASSWORD, settings=settings, is_superuser=True)
+    update_user(ada, is_superuser=True)
+    made = create(ada, "c.any", "a.read")
+    update_user(ada, is_superuser=False)
+    assert caller_of(made).permissions == {"a.read"}
+    assert not caller_of(made).has_permission("c.any")
+
+
+def test_a_caller_that_is_saved_or_pickled_stays_limited_and_changes_nothing_else(ada):
+    update_user(ada, is_superuser=True, is_staff=True)
+    caller = pickle.loads(pickle.dumps(caller_of(create(ada, "c.any"))))  # noqa: S301 - our own
+    caller.username = "Lovelace"
+    caller.save()
+    assert not caller.has_permission("a.read")
+    stored = User.get_by_id(ada.id)
+    assert (stored.username, stored.is_superuser, stored.is_staff) == ("Lovelace", True, True)
+    assert not stored.is_limited
+
+
+# Who can make one
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        pytest.param("name", {"name": ""}, id="no name"),
+        pytest.param("name", {"name": " x"}, id="space"),
+        pytest.param("name", {"name": "x" * 101}, id="long name"),
+        pytest.param("name", {"name": "a\u202eb"}, id="direction"),
+        pytest.param("days", {"days": 0}, id="no day"),
+        pytest.param("days", {"days": 3651}, id="many days"),
+    ],
+)
+def test_a_name_and_a_number_of_days_have_rules(ada, field, values):
+    with pytest.raises(ValidationError) as refused:
+        create(ada, **values)
+    assert list(refused.value.errors) == [field]
+    assert not Key.select().exists()
+
+
+@pytest.mark.parametrize(
+    "permissions",
+    [
+        pytest.param(["a.read", "b.other"], id="of others"),
+        pytest.param(["a.read a.write"], id="two in one"),
+        pytest.param(["*"], id="wildcard"),
+        pytest.param([f"a.b{number}" for number in range(101)], id="many"),
+    ],
+)
+def test_a_key_cannot_be_made_for_other_permissions(ada, permissions):
+    with pytest.raises(ValidationError) as refused:
+        create(ada, *permissions)
+    assert list(refused.value.errors) == ["permissions"]
+
+
+def test_a_superuser_chooses_any_well_formed_permission(ada):
+    update_user(ada, is_superuser=True)
+    assert caller_of(create(ada, "c.any")).has_permission("c.any")
+    with pytest.raises(ValidationError):
+        create(ada, "any")
+
+
+def test_the_number_of_keys_is_limited_and_ended_ones_do_not_count(ada):
+    for _ in range(MAX_KEYS - 1):
+        create(ada)
+    create(ada, days=1, now=NOW - DAY)  # has expired
+    last = create(ada)
+    with pytest.raises(TooManyKeysError, match="20"):
+        create(ada)
+    keys.end(ada, last.row.id)
+    assert create(ada)
+
+
+def create_in_process(url):
+    storage.open_database(url, prepare=lambda opened: None)
+    try:
+        create(User.get())
+    except TooManyKeysError:
+        return False
+    return True
+
+
+def test_not_even_concurrent_requests_exceed_the_limit(in_processes, ada, settings):
+    for _ in range(MAX_KEYS - 3):
+        create(ada)
+    made = in_processes(create_in_process, settings.DATABASE_URL)
+    assert sorted(made) == [False] * 5 + [True] * 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda user: update_user(user, is_active=False), id="deactivated"),
+        pytest.param(lambda user: user.delete_instance(), id="deleted"),
+        pytest.param(lambda user: User.update(is_active=False).execute(), id="in the database"),
+    ],
+)
+def test_who_has_been_removed_meanwhile_gets_no_key(ada, change):
+    stale = User.get_by_id(ada.id)
+    change(ada)
+    assert create(stale) is None
+    assert not Key.select().exists()
+
+
+def test_a_login_of_an_old_password_makes_no_key(ada, settings):
+    stale = User.get_by_id(ada.id)
+    change_password(ada, "another unrelated phrase", settings=settings)
+    assert create(stale) is None
+
+
+# How it ends
+
+
+def test_a_key_ends_at_its_time(ada):
+    made = create(ada, days=2)
+    assert caller_of(made, NOW + 2 * DAY - 1)
+    assert caller_of(made, NOW + 2 * DAY) is None
+
+
+def test_an_ended_key_is_anonymous_and_others_go_on(ada):
+    made, other = create(ada), create(ada)
+    assert keys.end(ada, made.row.id)
+    assert not keys.end(ada, made.row.id)
+    assert caller_of(made) is None
+    assert caller_of(other)
+
+
+def test_a_user_cannot_end_the_key_of_another(ada, settings):
+    made = create(ada)
+    bob = create_user("Bob", "bob@example.org", PASSWORD, settings=settings)
+    assert not keys.end(bob, made.row.id)
+    assert caller_of(made)
+
+
+def test_a_deactivation_ends_all_keys_for_good(ada):
+    made = create(ada)
+    update_user(ada, is_active=False)
+    assert not Key.select().exists()
+    update_user(ada, is_active=True)
+    assert caller_of(made) is None
+
+
+def test_a_deactivation_in_the_database_ends_them_at_the_latest_when_it_is_undone(ada):
+    made = create(ada)
+    User.update(is_active=False).execute()
+    assert caller_of(made) is None
+    update_user(ada, is_active=True)
+    assert caller_of(made) is None
+
+
+def test_to_activate_an_active_user_ends_no_key(ada):
+    made = create(ada)
+    update_user(ada, is_active=True)
+    assert caller_of(made)
+
+
+def test_a_key_outlives_a_new_password_but_not_its_user(ada, settings):
+    made = create(ada)
+    change_password(ada, "another unrelated phrase", settings=settings)
+    assert caller_of(made)
+    ada.delete_instance()
+    assert caller_of(made) is None
+    assert not Key.select().exists()
+
+
+def test_expired_keys_are_deleted(ada):
+    create(ada, days=1)
+    create(ada, days=3)
+    assert keys.purge(NOW + 2 * DAY) == 1
+    create(ada, now=NOW + 4 * DAY)
+    assert Key.select().count() == 1
+
+
+@pytest.mark.promise(51)
+def test_each_change_is_in_the_trail_with_the_id(ada):
+    made, _ = create(ada), create(ada)
+    keys.end(ada, made.row.id)
+    keys.end_all(ada)
+    assert keys.end_all(ada) == 0
+    rows = RecordedEvent.select().where(RecordedEvent.name.startswith("key_"))
+    of_first = [(row.name, row.reason) for row in rows.order_by(RecordedEvent.id)]
+    assert of_first[0] == ("key_created", made.row.id)
+    assert of_first[2:] == [("key_ended", made.row.id), ("key_ended", "all keys")]
+
+
+# What it costs
+
+
+def test_a_key_costs_one_select_and_an_update_in_an_hour(ada, queries):
+    made = create(ada)
+    sent = {at: queries(lambda at=at: caller_of(made, NOW + at)) for at in (0, 1, HOUR - 1, HOUR)}
+    kinds = {
+        at: [sql.split()[0] for sql in each if "wsgiauth_key" in sql] for at, each in sent.items()
+    }
+    assert [each.count("SELECT") for each in kinds.values()] == [1, 1, 1, 1]
+    assert [each.count("UPDATE") for each in kinds.values()] == [1, 0, 0, 1]
+    assert len(sent[1]) == 1
+    assert Key.get().last_used_at == NOW + HOUR
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda text: text[:-1] + ("0" if text[-1] != "0" else "1"), id="checksum"),
+        pytest.param(lambda text: text + "x", id="overlong"),
+        pytest.param(lambda text: text * 1000, id="very long"),
+        pytest.param(lambda text: text[:-1] + "\xff", id="not ASCII"),
+        pytest.param(lambda text: "wsgiauth_", id="prefix alone"),
+        pytest.param(lambda text: "wsgiauth_x.y.z", id="like a JWT"),
+    ],
+)
+def test_what_cannot_be_a_key_costs_no_query(ada, queries, spoil):
+    text = spoil(create(ada).text)
+    assert queries(lambda: keys.find(text, NOW)) == []
+    assert keys.find(text, NOW) is None
+
+
+def test_a_well_formed_key_that_was_not_made_is_none(ada):
+    made = create(ada)
+    assert keys.find(make_key().text, NOW) is None
+    Key.update(digest="0" * 64).execute()
+    assert caller_of(made) is None
+
+
+def test_no_lock_delays_a_request(request, ada, database, settings, caplog):
+    made = create(ada)
+    rival = storage.open_database(settings.DATABASE_URL, prepare=lambda opened: None)
+    storage.context.use(database)
+    lock, unlock = LOCKS[request.node.callspec.params["database_url"]]
+    for sql in lock.split("; "):
+        rival.execute_sql(sql)
+    begun = monotonic()
+    assert caller_of(made)
+    assert monotonic() - begun < BUSY_TIMEOUT
+    rival.execute_sql(unlock)
+    storage.discard_connection(rival)
+    assert (Key.get().last_used_at, caplog.records) == (None, [])
+    assert caller_of(made)
+    assert Key.get().last_used_at == NOW
+
+
+def test_of_threads_that_use_a_key_at_once_none_fails(ada):
+    made = create(ada)
+
+    def use(_):
+        try:
+            return caller_of(made) is not None
+        finally:
+            storage.discard_connection(storage.current())
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(use, range(40)))
+    assert Key.get().last_used_at == NOW

@@ -1,0 +1,222 @@
+"""Codes of authenticator apps, and recovery codes: who accepts them, and how often."""
+
+import pyotp
+import pytest
+
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import Settings, storage
+from wsgiauth.accounts import change_password, create_user, find_user
+from wsgiauth.authentication import factors, recovery_codes, totp
+from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.authentication.totp import Totp
+
+KEY = "pY7nQe2LwZ9vKc4RtXb8MdHs3UgJ6fAo"
+OTHER_KEY = "Zq1mWc8XrTn5YvBk2LsDj7HgPf4EaUi9"
+NOW = 2_000_000_000
+STEP = totp.STEP
+
+pytestmark = pytest.mark.every_database
+
+
+@pytest.fixture
+def ada(database, settings):
+    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+
+
+def app_of(device, key=KEY):
+    """Return what computes the codes of a device, by another implementation."""
+    return pyotp.TOTP(totp.base32(totp.derive_key(key, device.salt)))
+
+
+def add_app(user, name="Phone", now=NOW):
+    """Return a confirmed device, and its app."""
+    device = totp.begin(user, name, now)
+    app = app_of(device)
+    assert totp.confirm(device, app.at(now), KEY, now)
+    return device, app
+
+
+def accepts(user, code, now):
+    return factors.accept(user, code, Settings(FACTOR_KEY=KEY), now)
+
+
+# RFC 6238, appendix B, with SHA-1, cut to six digits.
+@pytest.mark.parametrize(
+    ("time", "code"),
+    [
+        (59, "287082"),
+        (1111111109, "081804"),
+        (1111111111, "050471"),
+        (1234567890, "005924"),
+        (2000000000, "279037"),
+        (20000000000, "353130"),
+    ],
+)
+def test_the_codes_are_those_of_rfc_6238(time, code):
+    assert totp.code_of_step(b"12345678901234567890", time // STEP) == code
+
+
+def test_the_link_sets_up_an_app(ada):
+    device = totp.begin(ada, "Phone", NOW)
+    uri = totp.setup_uri(totp.derive_key(KEY, device.salt), "ada: 1/2", "Riverside: Library & Co")
+    app = pyotp.parse_uri(uri)
+    assert app.at(NOW) == app_of(device).at(NOW)
+    assert (app.name, app.issuer) == ("ada: 1/2", "Riverside Library & Co")
+
+
+def test_a_device_is_no_factor_before_its_first_code(ada):
+    device = totp.begin(ada, "Phone", NOW)
+    assert not factors.list_factors(ada)
+    assert not accepts(ada, app_of(device).at(NOW), NOW)
+    assert not totp.confirm(device, "000000", KEY, NOW)
+    assert not factors.list_factors(ada)
+    assert totp.confirm(device, app_of(device).at(NOW), KEY, NOW)
+    assert not totp.confirm(device, app_of(device).at(NOW + STEP), KEY, NOW + STEP)
+    assert [each.name for each in totp.devices(ada)] == ["Phone"]
+
+
+def test_another_set_up_replaces_one_that_is_not_confirmed(ada):
+    totp.begin(ada, "Phone", NOW, session_id="one")
+    second = totp.begin(ada, "Tablet", NOW, session_id="one")
+    other = totp.begin(ada, "Phone", NOW, session_id="two")
+    assert totp.pending_device(ada, "one") == second
+    assert totp.pending_device(ada, "two") == other
+    totp.begin(ada, "Phone", NOW + 3600, session_id="three")
+    assert Totp.select().count() == 1
+
+
+def test_set_ups_of_several_logins_add_no_more_apps_than_one_may_have(ada):
+    begun = [totp.begin(ada, "Phone", NOW, session_id=f"{number}") for number in range(11)]
+    confirmed = [factors.confirm(each, app_of(each).at(NOW), KEY, NOW) for each in begun]
+    assert confirmed == 10 * [True] + [False]
+
+
+@pytest.mark.parametrize(
+    ("age", "is_accepted"),
+    [(-2, False), (-1, False), (0, True), (1, True), (2, False)],
+    ids=["in two steps", "the next", "this", "the one before", "two before"],
+)
+def test_this_step_and_the_one_before_are_accepted(age, is_accepted, ada):
+    _, app = add_app(ada)
+    now = NOW + 100 * STEP
+    assert accepts(ada, app.at(now - age * STEP), now) is is_accepted
+
+
+@pytest.mark.promise(52)
+def test_a_code_works_once(ada):
+    _, app = add_app(ada)
+    assert not accepts(ada, app.at(NOW), NOW)  # it confirmed the device
+    now = NOW + 2 * STEP
+    assert accepts(ada, app.at(now), now)
+    assert not accepts(ada, app.at(now), now)
+    assert not accepts(ada, app.at(now - STEP), now)
+
+
+def test_spaces_in_a_code_do_not_matter(ada):
+    _, app = add_app(ada)
+    code = app.at(NOW + STEP)
+    assert accepts(ada, f" {code[:3]} {code[3:]}", NOW + STEP)
+
+
+@pytest.mark.parametrize("code", ["", "12345", "1234567", "١٢٣٤٥٦", "x" * 10_000, "\ud800", "\0"])
+def test_anything_else_is_no_code(code, ada):
+    add_app(ada)
+    assert not accepts(ada, code, NOW + STEP)
+
+
+def test_each_of_several_devices_is_a_factor(ada):
+    _, phone = add_app(ada)
+    _, tablet = add_app(ada, "Tablet")
+    now = NOW + STEP
+    assert accepts(ada, tablet.at(now), now)
+    assert accepts(ada, phone.at(now), now)
+
+
+def test_a_code_of_another_user_is_not_accepted(ada, settings):
+    grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    _, app = add_app(grace)
+    add_app(ada)
+    assert not accepts(ada, app.at(NOW + STEP), NOW + STEP)
+
+
+def test_the_last_device_takes_the_recovery_codes_with_it(ada):
+    (phone, _), (tablet, _) = add_app(ada), add_app(ada, "Tablet")
+    recovery_codes.replace(ada)
+    assert factors.remove(ada, phone.id) == 1
+    assert recovery_codes.count(ada) == 10
+    assert factors.remove(ada, phone.id) == 0
+    assert factors.remove(ada, tablet.id) == 1
+    assert not factors.list_factors(ada)
+    assert recovery_codes.count(ada) == 0
+
+
+def test_a_device_of_another_user_stays(ada, settings):
+    grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    device, _ = add_app(grace)
+    assert factors.remove(ada, device.id) == 0
+    assert factors.remove(ada) == 0
+    assert factors.list_factors(grace)
+
+
+@pytest.mark.promise(54)
+def test_the_database_alone_yields_no_code(ada):
+    device, app = add_app(ada)
+    codes = recovery_codes.replace(ada)
+    now = NOW + STEP
+    assert app_of(device, OTHER_KEY).at(now) != app.at(now)
+    assert not factors.accept(ada, app.at(now), Settings(FACTOR_KEY=OTHER_KEY), now)
+    stored = str([*Totp.select().dicts(), *OneTimeSecret.select().dicts()])
+    assert app.secret not in stored
+    for code in codes:
+        assert code not in stored
+        assert code.replace("-", "") not in stored
+
+
+def test_there_are_ten_recovery_codes_of_120_bits(ada):
+    codes = recovery_codes.replace(ada)
+    assert len({*codes}) == 10
+    assert {len(code.replace("-", "")) * 5 for code in codes} == {120}
+
+
+@pytest.mark.promise(52)
+def test_a_recovery_code_works_once(ada):
+    first, second, *_ = recovery_codes.replace(ada)
+    assert accepts(ada, first, NOW)
+    assert not accepts(ada, first, NOW)
+    assert recovery_codes.count(ada) == 9
+    assert accepts(ada, f" {second.lower().replace('-', '')} ", NOW)
+
+
+def test_a_new_set_replaces_the_old_one(ada):
+    first, *_ = recovery_codes.replace(ada)
+    recovery_codes.replace(ada)
+    assert not accepts(ada, first, NOW)
+    assert recovery_codes.count(ada) == 10
+
+
+@pytest.mark.promise(36)
+def test_a_new_password_leaves_the_recovery_codes(ada, settings):
+    first, *_ = recovery_codes.replace(ada)
+    change_password(ada, "another unrelated phrase", settings=settings)
+    assert accepts(find_user(USERNAME), first, NOW)
+
+
+def test_a_recovery_code_of_another_user_is_not_accepted(ada, settings):
+    grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    first, *_ = recovery_codes.replace(grace)
+    assert not accepts(ada, first, NOW)
+    assert accepts(grace, first, NOW)
+
+
+def accept_once(url, code):
+    storage.open_database(url)
+    return accepts(find_user(USERNAME), code, NOW + STEP)
+
+
+@pytest.mark.promise(52)
+@pytest.mark.parametrize("kind", ["app", "recovery code"])
+def test_of_eight_processes_with_one_code_one_succeeds(in_processes, kind, ada, settings):
+    _, app = add_app(ada)
+    code = app.at(NOW + STEP) if kind == "app" else recovery_codes.replace(ada)[0]
+    accepted = in_processes(accept_once, settings.DATABASE_URL, [code] * 8)
+    assert sorted(accepted) == [False] * 7 + [True]

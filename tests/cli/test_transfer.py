@@ -1,0 +1,235 @@
+"""The commands `import` and `export`."""
+
+import csv
+import io
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import peewee
+import pytest
+
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import User, hash_password, storage, verify_password
+from wsgiauth.accounts import create_user
+from wsgiauth.accounts.transfer import BATCH, COLUMNS
+from wsgiauth.cli import main
+from wsgiauth.storage import context
+
+HASH = hash_password(PASSWORD, rounds=4)
+ADA = f"{USERNAME},{EMAIL},{HASH}"
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, database, settings):
+    """Return a function that runs a command: its exit status, output and errors."""
+    monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
+    monkeypatch.setenv("BCRYPT_ROUNDS", "4")
+
+    def run_command(*argv, stdin=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        status = main(argv)
+        storage.discard_connection(storage.current())
+        context.use(database)  # the command opened it once more
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run_command
+
+
+def lines(*rows, columns="username,email,hashed_password"):
+    return "\n".join((columns, *rows)) + "\n"
+
+
+@pytest.mark.every_database
+def test_the_users_of_a_file_are_created(run, tmp_path):
+    file = tmp_path / "users.csv"
+    full = f"{ADA},no,yes,on,2020-02-03T04:05:06Z,2021-02-03 04:05:06.7+01:00,b.c a.b a.b"
+    file.write_text(lines(full, columns=",".join(COLUMNS)), encoding="utf-8-sig")
+    assert run("import", str(file)) == (0, "Created 1 user; 0 existed already.\n", "")
+    (ada,) = User.select()
+    assert (ada.username, ada.email, ada.is_active) == (USERNAME, EMAIL, False)
+    assert (ada.is_staff, ada.is_superuser) == (True, True)
+    assert ada.created_at == datetime(2020, 2, 3, 4, 5, 6, tzinfo=UTC)
+    assert ada.email_verified_at == datetime(2021, 2, 3, 3, 5, 6, tzinfo=UTC)
+    assert ada.permissions == {"a.b", "b.c"}
+    assert verify_password(PASSWORD, ada.hashed_password)
+
+
+def test_two_columns_are_enough_and_then_no_password_fits(run):
+    assert run("import", "-", stdin=lines(f"{USERNAME},{EMAIL}", columns="Username, email"))[0] == 0
+    (ada,) = User.select()
+    assert (ada.is_active, ada.is_staff, ada.email_verified_at) == (True, False, None)
+    assert ada.hashed_password.startswith("$2b$04$")
+    assert not verify_password("", ada.hashed_password)
+
+
+@pytest.mark.every_database
+def test_importing_again_changes_nothing(run):
+    rows = [f"user{number},{number}@example.org,{HASH}" for number in range(BATCH + 2)]
+    half = run("import", "-", stdin=lines(*rows[: BATCH + 1]))
+    assert half[1] == f"Created {BATCH + 1} users; 0 existed already.\n"
+    again = run("import", "-", stdin=lines(*rows, rows[-1].upper().replace(HASH.upper(), HASH)))
+    assert again == (0, f"Created 1 user; {BATCH + 2} existed already.\n", "")
+
+
+TIME = "must be a time such as 2026-11-02T09:05:00Z."
+REFUSED = {
+    "name": ("a b,b@example.org,", "A username cannot contain spaces or invisible characters."),
+    "address": ("grace,grace@,", "Enter an e-mail address such as ada@example.org."),
+    "hash": ("grace,g@example.org,secret", "hashed_password must be a bcrypt hash, or empty."),
+    "cost": (
+        f"grace,g@example.org,{HASH.replace('$04$', '$31$')}",
+        "hashed_password has a cost above 16.",
+    ),
+    "taken name": (f"{USERNAME},g@example.org,", "This username is taken."),
+    "taken address": (f"grace,{EMAIL},", "This e-mail address is taken."),
+    "both of others": (
+        "ADA,Lin@example.org,",
+        "This username is taken. This e-mail address is taken.",
+    ),
+    "too short": ("grace,g@example.org", "2 values for 3 columns."),
+    "too long": ("grace,g@example.org,,,", "5 values for 3 columns."),
+}
+
+
+@pytest.mark.parametrize(("row", "reason"), REFUSED.values(), ids=REFUSED)
+def test_a_line_that_is_refused_is_named_and_the_others_are_imported(run, row, reason):
+    stdin = lines(ADA, "Lin,lin@example.org,", "", row, "Zoe,zoe@example.org,")
+    status, output, errors = run("import", "-", stdin=stdin)
+    assert (status, output) == (1, "Created 3 users; 0 existed already.\n")
+    assert errors == f"line 5: {reason}\nwsgiauth: 1 line refused\n"
+
+
+def test_a_hash_of_the_sites_own_cost_is_imported_however_high(run, monkeypatch):
+    monkeypatch.setenv("BCRYPT_ROUNDS", "18")
+    rows = [f"{cost},{cost}@example.org,{HASH.replace('$04$', f'${cost}$')}" for cost in (18, 19)]
+    _, output, errors = run("import", "-", stdin=lines(*rows))
+    assert output == "Created 1 user; 0 existed already.\n"
+    assert errors.startswith("line 3: hashed_password has a cost above 18.\n")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("is_staff", "maybe", "is_staff must be yes or no."),
+        ("created_at", "yesterday", f"created_at {TIME}"),
+        ("email_verified_at", "0001-01-01T00:00:00+14:00", f"email_verified_at {TIME}"),
+        ("permissions", "a.b nonsense", "permissions: a permission must have the form"),
+    ],
+)
+def test_a_wrong_value_is_refused(run, column, value, reason):
+    stdin = lines(f"grace,g@example.org,{value}", columns=f"username,email,{column}")
+    status, _, errors = run("import", "-", stdin=stdin)
+    assert (status, errors.startswith(f"line 2: {reason}")) == (1, True)
+    assert User.objects.count() == 0
+
+
+HEADINGS = {
+    "no address": ("username", "there is no column email"),
+    "nothing": ("", "there is no column username"),
+    "unknown": ("username,email,passwd", "there is an unknown column 'passwd'"),
+    "twice": ("username,email,email", "a column is there twice"),
+}
+
+
+@pytest.mark.parametrize(("columns", "reason"), HEADINGS.values(), ids=HEADINGS)
+def test_wrong_headings_are_refused(run, columns, reason):
+    status, _, errors = run("import", "-", stdin=lines("a,b,c", columns=columns))
+    expected = f"{reason}; the first line must name some of {', '.join(COLUMNS)}"
+    assert (status, errors) == (1, f"wsgiauth: {expected}\n")
+
+
+def test_a_file_that_is_not_csv_stops_the_import(run):
+    status, _, errors = run("import", "-", stdin=lines(ADA, '"open,b@example.org,'))
+    assert status == 1
+    assert errors.startswith("wsgiauth: stopped after line 3: ")
+
+
+def test_a_file_in_another_encoding_stops_the_import(run, tmp_path):
+    file = tmp_path / "users.csv"
+    file.write_bytes(b"username,email\nZo\xeb,zoe@example.org\n")
+    status, _, errors = run("import", str(file))
+    assert (status, errors) == (1, "wsgiauth: stopped, because the file is not in UTF-8\n")
+
+
+def test_a_missing_file_is_refused(run, tmp_path):
+    status, _, errors = run("import", f"{tmp_path}/nothing.csv")
+    reason = f"{tmp_path}/nothing.csv cannot be read: No such file or directory"
+    assert (status, errors) == (1, f"wsgiauth: {reason}\n")
+
+
+def test_a_dry_run_changes_nothing(run):
+    stdin = lines(ADA, "a b,b@example.org,")
+    status, output, errors = run("import", "-", "--dry-run", stdin=stdin)
+    assert (status, output) == (1, "Would create 1 user; 0 existed already.\n")
+    assert errors.startswith("line 3: ")
+    assert User.objects.count() == 0
+
+
+@pytest.mark.every_database
+def test_a_name_that_is_registered_meanwhile_is_refused(run, monkeypatch, database, settings):
+    def register():
+        storage.open_database(settings.DATABASE_URL)
+        create_user(USERNAME, "other@example.org", PASSWORD, settings=settings)
+        storage.discard_connection(storage.current())
+
+    def register_first(rows):
+        monkeypatch.setattr(User, "insert_many", insert_many)
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(register).result()
+        return insert_many(rows)
+
+    insert_many = User.insert_many
+    if isinstance(database, peewee.SqliteDatabase):  # one transaction writes at a time
+        register()
+    else:
+        monkeypatch.setattr(User, "insert_many", register_first)
+    status, output, errors = run("import", "-", stdin=lines(ADA, "Lin,lin@example.org,"))
+    assert (status, output) == (1, "Created 1 user; 0 existed already.\n")
+    assert errors.startswith("line 2: This username is taken.")
+
+
+def test_an_import_that_never_fits_fails(run, monkeypatch):
+    def collide(rows):
+        raise peewee.IntegrityError
+
+    monkeypatch.setattr(User, "insert_many", collide)
+    status, _, errors = run("import", "-", stdin=lines(ADA))
+    assert (status, errors.startswith("wsgiauth: the database failed")) == (1, True)
+
+
+@pytest.mark.every_database
+def test_an_export_can_be_imported(run, settings):
+    create_user(USERNAME, EMAIL, PASSWORD, settings=settings, is_staff=True).grant("b.c", "a.b")
+    fields = {"username": 'Zoë,"Z"', "email": "zoe@example.org", "hashed_password": HASH}
+    User.objects.create(**fields, is_active=False)
+    _, exported, _ = run("export", "--with-hashes")
+    rows = list(csv.DictReader(io.StringIO(exported)))
+    assert [row["permissions"] for row in rows] == ["a.b b.c", ""]
+    assert rows[1]["hashed_password"] == HASH
+    User.delete().where(User.username == USERNAME).execute()
+    status, output, _ = run("import", "-", stdin=exported)
+    assert (status, output) == (0, "Created 1 user; 1 existed already.\n")
+    _, again, _ = run("export", "--with-hashes")
+    assert sorted(again.splitlines()) == sorted(exported.splitlines())
+
+
+def test_an_export_has_no_hashes_unless_asked(run, settings):
+    create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    assert "$2b$" not in run("export")[1]
+    assert "$2b$" in run("export", "--with-hashes")[1]
+
+
+def test_a_pipe_is_utf_8_in_every_locale(database, settings, tmp_path):
+    environ = {"DATABASE_URL": settings.DATABASE_URL, "LC_ALL": "C", "PYTHONUTF8": "0"}
+    environ |= {"PATH": os.environ["PATH"], "PYTHONIOENCODING": "latin-1"}
+
+    def run_process(*argv, stdin=b""):
+        command = [sys.executable, "-m", "wsgiauth", *argv]
+        return subprocess.run(command, input=stdin, capture_output=True, env=environ, check=True)
+
+    run_process("import", "-", stdin="username,email\r\nZoë,zoe@example.org\r\n".encode())
+    assert "Zoë".encode() in run_process("export").stdout

@@ -1,0 +1,67 @@
+"""Requests that between them draw every answer of the staff panel."""
+
+import json
+
+from tests.support.sites import SAME_ORIGIN
+from wsgiauth.accounts.groups import Group
+from wsgiauth.storage import context
+from wsgiauth.testing import bearer, make_user
+
+JSON = {"Content-Type": "application/json"}
+GARBAGE = {"Authorization": "Bearer x"}
+LISTS = ("/admin", "/admin/users", "/admin/users.csv", "/admin/groups", "/admin/events")
+GROUP, GROUP_ACTION = "/admin/groups/{0}", "/admin/groups/{0}/{1}"
+USER, ACTION = "/admin/users/{0}", "/admin/users/{0}/{1}"
+
+PANEL_WITHOUT_A_DATABASE = [
+    *(("GET", path, {}) for path in (*LISTS, USER.format(1), ACTION.format(1, "grant"))),
+    *(("GET", path, {}) for path in (GROUP.format(1), GROUP_ACTION.format(1, "grant"))),
+    ("POST", ACTION.format(1, "grant"), JSON, "{}"),
+    ("POST", GROUP_ACTION.format(1, "grant"), JSON, "{}"),
+    ("POST", "/admin/groups", JSON, "{}"),
+    ("GET", "/admin/invite", {}),
+    ("POST", "/admin/invite", JSON, "{}"),
+]
+
+
+def panel_requests(site):
+    """Yield requests: of an anonymous client, of a user, of the staff and of a superuser."""
+    with context.using(site.database):
+        boss = make_user(site, "boss", is_staff=True, is_superuser=True)
+        tim, una = make_user(site, "tim"), make_user(site, "una", is_active=False)
+        headers = bearer(site, boss)
+        viewer = bearer(site, make_user(site, "viewer", is_staff=True))
+        others = ({}, GARBAGE, bearer(site, tim))
+        stale = bearer(site, boss, confirmed_minutes_ago=60)
+        group = Group.objects.create(name="Editors")
+    grant, group_grant = ACTION.format(tim.id, "grant"), GROUP_ACTION.format(group.id, "grant")
+    forms = {grant: {"permission": "a.b"}, group_grant: {"permission": "a.b"}}
+    forms["/admin/groups"] = {"name": "Writers"}
+    forms["/admin/invite"] = {"email": "una@example.net"}
+    for path in (*LISTS, USER.format(tim.id), GROUP.format(group.id), grant, group_grant):
+        for each in (*others, headers):
+            yield "GET", path, each
+    token = stale["Authorization"].partition(" ")[2]
+    for path, fields in forms.items():
+        for each in (*others, headers, viewer):
+            yield "POST", path, JSON | each, json.dumps(fields)
+        for each, cookies in ((stale, {}), (SAME_ORIGIN, {"wsgiauth": token})):
+            if path != "/admin/groups":
+                yield "GET", path, each, None, None, cookies
+            yield "POST", path, JSON | each, "{}", None, cookies
+        for body in ("{}", "{", " " * (16 * 1024 + 1)):
+            yield "POST", path, JSON | headers, body
+        yield "POST", path, JSON | headers, "{}", {"CONTENT_LENGTH": ""}
+        yield "POST", path, {"Content-Type": "text/plain"} | headers, ""
+    for path in (grant, group_grant, "/admin/invite"):
+        yield "GET", path, viewer
+    for each in (*others, headers):
+        yield "GET", "/admin/invite", each
+    yield "POST", "/admin/invite", JSON | headers, json.dumps({"email": "una@example.org"})
+    for path in (USER.format(10**17), ACTION.format(tim.id, "nothing"), GROUP.format(10**17)):
+        yield "GET", path, headers
+    for path, query in (*((each, "staff=maybe") for each in LISTS[1:3]), (LISTS[-1], "name=x")):
+        yield "GET", path, headers, None, {"QUERY_STRING": query}
+    yield "POST", GROUP_ACTION.format(group.id, "nothing"), JSON | headers, "{}"
+    yield "POST", ACTION.format(una.id, "reset-link"), JSON | headers, "{}"
+    yield "POST", ACTION.format(tim.id, "end-key"), JSON | headers, '{"key": "ended"}'

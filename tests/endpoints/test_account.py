@@ -1,0 +1,113 @@
+"""GET /auth/account."""
+
+from dataclasses import replace
+
+import pytest
+from webtest import TestApp
+
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, storage
+from wsgiauth.app import ROUTES
+from wsgiauth.authentication import recovery_codes
+from wsgiauth.storage import context
+from wsgiauth.testing import logged_in, make_user
+
+CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
+
+
+@pytest.fixture
+def browser(client, ada):
+    """Return a client that has logged in by the form."""
+    client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN)
+    return client
+
+
+def offered(settings):
+    return [
+        (f"/auth{path}", each.account_link.title)
+        for path, each in ROUTES.items()
+        if each.account_link and each.is_offered(settings) and not each.is_for_staff
+    ]
+
+
+def shown(page):
+    return [(link["href"], link.text) for link in page.html.select(".items a")]
+
+
+def test_a_user_sees_who_they_are(browser, ada):
+    page = browser.get("/auth/account", headers=BROWSER, status=200)
+    page.mustcontain(USERNAME, EMAIL)
+    assert page.html.time["datetime"] == ada.created_at.strftime("%Y-%m-%d")
+    assert page.headers["Cache-Control"] == "no-store"
+    (form,) = page.forms.values()
+    assert (form.method, form.action) == ("post", "/auth/logout")
+
+
+def test_the_page_links_to_what_the_site_offers(browser, settings):
+    links = shown(browser.get("/auth/account", headers=BROWSER))
+    assert links == offered(settings)
+    for url, _ in links:
+        browser.get(url, headers=BROWSER, status=200)
+
+
+def test_what_the_site_does_not_offer_is_not_linked_to(browser, monkeypatch):
+    monkeypatch.setattr(type(ROUTES["/sessions"]), "is_offered", lambda *_: False)
+    urls = [url for url, _ in shown(browser.get("/auth/account", headers=BROWSER))]
+    assert "/auth/sessions" not in urls
+
+
+def test_an_unknown_notice_says_nothing(browser):
+    page = browser.get("/auth/account?done=nothing", headers=BROWSER)
+    assert page.html.find(role="status") is None
+
+
+def test_the_links_lead_below_the_prefix_and_the_mount(settings, ada):
+    site = AuthMiddleware(echo, settings, mount="/me")
+    client = TestApp(site, extra_environ={"SCRIPT_NAME": "/site"})
+    client.post("/me/login", CREDENTIALS, headers=SAME_ORIGIN)
+    page = client.get("/me/account", headers=BROWSER)
+    assert ("/site/me/sessions", "Where you are logged in") in shown(page)
+
+
+def test_a_program_gets_the_profile(client, ada, bearer):
+    headers = bearer(ada)
+    account = client.get("/auth/account", headers=headers)
+    assert account.json == client.get("/auth/me", headers=headers).json
+
+
+def test_an_anonymous_browser_is_sent_to_the_login_and_back(client, ada):
+    refused = client.get("/auth/account", headers=BROWSER, status=302)
+    assert refused.headers["Location"] == "/auth/login?next=%2Fauth%2Faccount"
+    fields = {**CREDENTIALS, "next": "/auth/account"}
+    answer = client.post("/auth/login", fields, headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == "/auth/account"
+
+
+def test_an_anonymous_program_is_challenged(client):
+    assert client.get("/auth/account", status=401).json["code"] == "unauthenticated"
+
+
+def test_the_page_of_a_user_who_is_logged_in_links_to_their_account(browser):
+    page = browser.get("/auth/login", headers=BROWSER)
+    assert page.html.find("a", string="Your account")["href"] == "/auth/account"
+
+
+@pytest.mark.parametrize(
+    ("used", "shown"),
+    [(0, "10"), (7, "3"), (8, "2. Make new ones before you need them")],
+)
+def test_the_page_says_how_many_recovery_codes_are_left(used, shown, settings):
+    site = AuthMiddleware(echo, replace(settings, FACTOR_KEY=FACTOR_KEY))
+    grace = make_user(site, "grace")
+    add_app(site, grace)
+    with context.using(site.database):
+        for code in recovery_codes.replace(grace)[:used]:
+            recovery_codes.use(grace, code)
+    page = logged_in(site, grace).get("/auth/account", headers=BROWSER)
+    assert page.html.find("dt", string="Recovery codes left").find_next("dd").text == shown
+    storage.discard_connection(site.database)
+
+
+def test_a_user_without_a_second_factor_sees_nothing_of_recovery_codes(browser):
+    assert "Recovery codes left" not in browser.get("/auth/account", headers=BROWSER)

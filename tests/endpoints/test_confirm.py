@@ -1,0 +1,258 @@
+"""GET and POST /auth/confirm, and the forms that need a recent proof."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+import pytest
+from webtest import TestApp
+
+from tests.support.logins import make_stale
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, change_password, login_required, storage
+from wsgiauth.accounts import create_user
+from wsgiauth.accounts.models import User
+from wsgiauth.app import ROUTES
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.lifetimes import of_refreshable
+from wsgiauth.endpoints.forms import MemberForm
+from wsgiauth.testing import logged_in
+from wsgiauth.web.responses import json_response
+
+pytestmark = pytest.mark.every_database
+
+SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
+CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
+NOT_CARRIED_OUT = (
+    "What you sent was not carried out. After this, you return to the form and can send it again."
+)
+RIGHT, WRONG = {"password": PASSWORD}, {"password": "wrong"}
+
+
+@pytest.fixture
+def site(settings):
+    made = AuthMiddleware(login_required(fresh=True)(echo), settings)
+    yield made
+    storage.discard_connection(made.database)
+
+
+@pytest.fixture
+def browser(site, ada):
+    """Return a browser whose login is stale."""
+    visitor = logged_in(site, ada)
+    make_stale()
+    return visitor
+
+
+def token_of(answer):
+    return {"Authorization": f"Bearer {answer.json['access_token']}"}
+
+
+@pytest.fixture
+def stale(client, ada):
+    """Return the header of a program's stale login."""
+    headers = token_of(client.post_json("/auth/login", CREDENTIALS))
+    make_stale()
+    return headers
+
+
+@pytest.mark.promise(46)
+def test_a_browser_goes_to_confirm_and_back(browser):
+    page = browser.get("/reports?page=2", headers=BROWSER, status=302).follow(headers=BROWSER)
+    page.mustcontain(no=NOT_CARRIED_OUT)
+    page.form["password"] = PASSWORD
+    before = browser.cookies["wsgiauth"]
+    back = page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    assert (back.request.path_qs, back.json["user"]) == ("/reports?page=2", USERNAME)
+    assert browser.cookies["wsgiauth"] != before
+    browser.reset()
+    browser.set_cookie("wsgiauth", before)
+    assert browser.get("/auth/me", status=401).json["code"] == "invalid_token"
+
+
+@pytest.mark.promise(46)
+def test_a_program_confirms_under_a_new_token(client, stale):
+    refused = client.get("/", headers=stale, status=401)
+    assert refused.json["code"] == "insufficient_user_authentication"
+    confirmed = client.post_json("/auth/confirm", RIGHT, headers=stale)
+    assert confirmed.json.keys() == {"access_token", "token_type", "expires_in"}
+    assert client.get("/", headers=token_of(confirmed)).json["user"] == USERNAME
+    client.get("/auth/me", headers=stale, status=401)
+
+
+def test_a_refreshable_login_gets_a_new_pair(client, ada, site):
+    lifetime = of_refreshable(site.site.settings, remember=False)
+    login = sessions.start(ada, site.site.tokens, lifetime)
+    headers = {"Authorization": f"Bearer {login.token}"}
+    confirmed = client.post_json("/auth/confirm", RIGHT, headers=headers)
+    pair = {"refresh_token": confirmed.json["refresh_token"]}
+    client.post_json("/auth/refresh", pair, status=200)
+
+
+@pytest.mark.parametrize("send", ["post", "post_json"])
+def test_a_script_gets_the_cookie_and_no_token(browser, send):
+    answer = getattr(browser, send)("/auth/confirm", RIGHT, headers=SCRIPT)
+    assert answer.json == {"detail": "Confirmed.", "next": "/"}
+    assert browser.get("/").json["user"] == USERNAME
+
+
+def test_a_form_with_a_token_gets_a_token(client, stale):
+    headers = {**SAME_ORIGIN, **stale}
+    confirmed = client.post("/auth/confirm", RIGHT, headers=headers, status=200)
+    assert "Set-Cookie" not in confirmed.headers
+    client.get("/", headers=token_of(confirmed), status=200)
+
+
+@pytest.mark.parametrize(
+    ("destination", "location"),
+    [
+        ("/reports?page=2", "/reports?page=2"),
+        ("//evil.example", "/"),
+        ("/auth/logout", "/"),
+        ("/auth/login", "/"),
+        ("/auth/confirm", "/"),
+        ("", "/"),
+    ],
+)
+@pytest.mark.promise(18)
+def test_the_browser_is_sent_to_safe_paths_only(browser, destination, location):
+    form = {**RIGHT, "next": destination}
+    answer = browser.post("/auth/confirm", form, headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == location
+
+
+@pytest.mark.promise(46)
+def test_a_wrong_password_leaves_the_login_stale(client, browser, stale):
+    refused = client.post_json("/auth/confirm", WRONG, headers=stale, status=401)
+    assert refused.json["code"] == "invalid_credentials"
+    assert refused.headers["WWW-Authenticate"] == 'Bearer realm="wsgiauth"'
+    page = browser.post("/auth/confirm", {**WRONG, "next": "/x"}, headers=SAME_ORIGIN, status=401)
+    assert page.html.find(role="alert").text == "This is not your current password."
+    assert page.form["next"].value == "/x"
+    client.get("/", headers=stale, status=401)
+    browser.get("/", headers=BROWSER, status=302)
+
+
+def test_the_page_leads_to_another_account(browser):
+    page = browser.get("/auth/confirm?next=/reports", headers=BROWSER)
+    link = page.html.find("a", string="Use another account")
+    assert link["href"] == "/auth/login?switch=1&next=%2Freports"
+
+
+def test_a_missing_password_is_named(client, stale):
+    refused = client.post_json("/auth/confirm", {}, headers=stale, status=422)
+    assert refused.json["errors"] == {"password": ["Enter your password."]}
+
+
+def test_the_password_is_that_of_the_user_whoever_has_the_name_by_now(client, stale, settings, ada):
+    """Names of imported accounts can break the rules: this one is the e-mail address of Grace."""
+    User.update(username="grace@example.org").where(User.id == ada.id).execute()
+    create_user("Grace", "grace@example.org", "another unrelated phrase", settings=settings)
+    other = {"password": "another unrelated phrase"}
+    client.post_json("/auth/confirm", other, headers=stale, status=401)
+    client.post_json("/auth/confirm", RIGHT, headers=stale, status=200)
+
+
+@pytest.mark.promise(12)
+def test_guesses_wait_like_those_at_the_login(settings, ada, bearer, stopped_throttle):
+    site = AuthMiddleware(echo, replace(settings, LOGIN_FAILURES_PER_ACCOUNT=2))
+    client = TestApp(site)
+    headers = bearer(ada)
+    for status in (401, 401, 429):
+        refused = client.post_json("/auth/confirm", WRONG, headers=headers, status=status)
+    assert int(refused.headers["Retry-After"]) > 0
+    client.post_json("/auth/login", CREDENTIALS, status=429)
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.parametrize("path", ["/auth/confirm", "/auth/password"])
+def test_an_anonymous_client_is_asked_to_log_in(client, path):
+    client.get(path, status=401)
+    client.post_json(path, {}, status=401)
+    location = client.get(path, headers=BROWSER, status=302).headers["Location"]
+    assert location == f"/auth/login?next={path.replace('/', '%2F')}"
+
+
+@pytest.mark.promise(17)
+@pytest.mark.parametrize("path", ["/auth/confirm", "/auth/password"])
+def test_a_form_of_another_site_is_refused(browser, path):
+    headers = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
+    browser.post(path, RIGHT, headers=headers, status=403)
+
+
+def test_a_login_that_ends_while_it_confirms_is_asked_to_log_in(client, stale, ada, meanwhile):
+    meanwhile(lambda: sessions.end_all(ada))
+    refused = client.post_json("/auth/confirm", RIGHT, headers=stale, status=401)
+    assert refused.json["code"] == "invalid_token"
+
+
+def test_a_password_that_changes_while_it_confirms_ends_the_login(
+    client, stale, ada, settings, meanwhile
+):
+    meanwhile(lambda: change_password(ada, "another unrelated phrase", settings=settings))
+    refused = client.post_json("/auth/confirm", RIGHT, headers=stale, status=401)
+    assert refused.json["code"] == "invalid_token"
+
+
+# Forms that need a recent proof.
+
+
+class Sensitive(MemberForm[str]):
+    """Says what was typed."""
+
+    is_sensitive = True
+    fields: ClassVar = {"text": {"type": "string"}}
+    operations: ClassVar = {"post": {}}
+
+    def act(self, submission):
+        return submission.fields["text"]
+
+    def as_json(self, submission, outcome):
+        return json_response({"text": outcome})
+
+    as_page = as_json
+
+    def page(self, submission, refusal):
+        return ROUTES["/confirm"].samples[0]
+
+
+@pytest.fixture
+def sensitive(monkeypatch):
+    monkeypatch.setitem(ROUTES, "/sensitive", Sensitive())
+
+
+@pytest.mark.promise(46)
+def test_a_sensitive_form_needs_a_recent_proof(sensitive, site, ada):
+    browser = logged_in(site, ada)
+    sent = {"text": "x"}
+    browser.get("/auth/sensitive", headers=BROWSER, status=200)
+    browser.post("/auth/sensitive", sent, headers=SAME_ORIGIN, status=200)
+    make_stale()
+    to_confirm = "/auth/confirm?next=%2Fauth%2Fsensitive"
+    asked = browser.get("/auth/sensitive", headers=BROWSER, status=302)
+    refused = browser.post("/auth/sensitive", sent, headers=SAME_ORIGIN, status=303)
+    assert asked.headers["Location"] == to_confirm
+    resend = "/auth/confirm?resend=1&next=%2Fauth%2Fsensitive"
+    assert refused.headers["Location"] == resend
+    page = refused.follow(headers=BROWSER)
+    page.mustcontain(NOT_CARRIED_OUT)
+    page.form["password"] = "wrong"
+    page = page.form.submit(headers=SAME_ORIGIN, status=401)
+    page.mustcontain(NOT_CARRIED_OUT)
+    page.form["password"] = PASSWORD
+    back = page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert back.headers["Location"] == "/auth/sensitive"
+
+
+@pytest.mark.promise(46)
+def test_a_program_is_told_that_a_sensitive_form_needs_a_recent_proof(sensitive, site, stale):
+    client = TestApp(site)
+    refused = client.post_json("/auth/sensitive", {"text": "x"}, headers=stale, status=401)
+    assert refused.json["code"] == "insufficient_user_authentication"
+    assert refused.json["detail"] == "Confirm that it is you at /auth/confirm, then try again."
+    assert refused.headers["WWW-Authenticate"] == (
+        'Bearer realm="wsgiauth", error="insufficient_user_authentication", max_age="900"'
+    )
+
+
+def test_a_sensitive_form_asks_an_anonymous_client_to_log_in(sensitive, client):
+    client.get("/auth/sensitive", status=401)

@@ -1,0 +1,443 @@
+"""Sites that demand a second factor: what a login without one can do, and how it gets one."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from peewee import OperationalError
+from webtest import TestApp
+
+from tests.support.authenticators import PASSKEYS
+from tests.support.factors import FACTOR_KEY, App, add_app
+from tests.support.logins import make_stale
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, log_in, log_out, login_required, permission_required, storage
+from wsgiauth.accounts import create_user, update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.app import ROUTES
+from wsgiauth.authentication import factors, recovery_codes, sessions
+from wsgiauth.authentication.models import Session
+from wsgiauth.storage import context
+from wsgiauth.testing import api_key, bearer, logged_in, make_settings, make_user
+from wsgiauth.web.asking import MULTI_FACTOR
+
+CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
+TOTP, CODES, CONFIRM = "/auth/totp", "/auth/recovery-codes", "/auth/confirm"
+SET_UP, INSUFFICIENT = "second_factor_setup_required", "insufficient_user_authentication"
+CHALLENGE = f'Bearer realm="wsgiauth", error="{INSUFFICIENT}", acr_values="{MULTI_FACTOR}"'
+
+
+def demanding(settings, of, app=echo, **arguments):
+    return AuthMiddleware(
+        app, replace(settings, FACTOR_KEY=FACTOR_KEY, SECOND_FACTOR=of), **arguments
+    )
+
+
+@pytest.fixture
+def site(settings):
+    made = demanding(settings, "all", view)
+    yield made
+    storage.discard_connection(made.database)
+
+
+@pytest.fixture
+def incomplete(site, ada):
+    """Return the header of a login without the second factor that the site demands."""
+    return bearer(site, ada, second_factor=False)
+
+
+@pytest.fixture
+def browser(site, ada):
+    """Return a browser with such a login."""
+    return logged_in(site, ada, second_factor=False)
+
+
+def ada_of(made):
+    """Return Ada as another application on the same database knows her."""
+    with context.using(made.database):
+        return User.get()
+
+
+def view(environ, start_response):
+    """Echo, or guard /members."""
+    guarded = login_required(redirect_url="/auth/login")(echo)
+    app = guarded if environ["PATH_INFO"].startswith("/members") else echo
+    return app(environ, start_response)
+
+
+def set_up(client, site, headers=None):
+    """Set an app up as a program; return the last answer."""
+    begun = client.post_json(TOTP, {"name": "Phone"}, headers=headers, status=201)
+    sent = {"code": App(begun.json["secret"], site).code()}
+    return client.post_json(TOTP, sent, headers=headers, status=200)
+
+
+# A person
+
+
+@pytest.mark.every_database
+def test_a_person_is_led_to_the_set_up_and_then_to_the_page_they_wanted(client, site, ada):
+    asked = client.get("/members?page=2", headers=BROWSER, status=302).follow(headers=BROWSER)
+    asked.form["username"], asked.form["password"] = USERNAME, PASSWORD
+    page = asked.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    assert page.request.path == TOTP
+    page.mustcontain("Your account needs a second step to log in here.")
+    assert page.html.find("a", string="Your account") is None
+    page.forms[0]["name"] = "Phone"
+    page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    page.forms[0]["code"] = App(page.html.find(class_="key").text.replace(" ", ""), site).code()
+    page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    assert page.html.find("a", string="Continue without new codes")["href"] == "/members?page=2"
+    page = page.form.submit(headers=SAME_ORIGIN, status=201)
+    assert page.html.find("a", string="Continue")["href"] == "/members?page=2"
+    assert client.get("/members", headers=BROWSER, status=200).json["user"] == USERNAME
+    assert Session.get().methods == "pwd otp"
+
+
+def test_a_login_without_a_page_to_go_to_is_led_to_the_set_up_too(client, ada):
+    answer = client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == TOTP
+    script = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
+    assert client.post("/auth/login", CREDENTIALS, headers=script).json["next"] == TOTP
+
+
+def test_so_is_a_person_who_registers(client, site):
+    grace = {"username": "Grace", "email": "grace@example.org", "password": PASSWORD}
+    sent = {**grace, "next": "/members"}
+    answer = client.post("/auth/register", sent, headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == f"{TOTP}?next=%2Fmembers"
+    assert client.get("/").json["user"] is None
+
+
+def test_where_there_are_passkeys_alone_the_set_up_is_that_of_passkeys(settings, site, ada):
+    keys = {"PASSKEYS": True, "PUBLIC_URL": "http://localhost"}
+    made = AuthMiddleware(login_required(echo), replace(settings, SECOND_FACTOR="all", **keys))
+    answer = TestApp(made).post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == "/auth/passkeys"
+    browser = logged_in(made, ada_of(made), second_factor=False)
+    answer = browser.get("/x", headers=BROWSER, status=302)
+    assert answer.headers["Location"] == "/auth/passkeys?next=%2Fx"
+    storage.discard_connection(made.database)
+
+
+def test_the_set_up_needs_a_recent_password(browser):
+    make_stale()
+    page = browser.get(f"{TOTP}?next=/members", headers=BROWSER, status=302).follow(headers=BROWSER)
+    page.form["password"] = PASSWORD
+    back = page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert back.headers["Location"] == f"{TOTP}?next=/members"
+    back.follow(headers=BROWSER, status=200)
+
+
+def test_the_set_up_leads_to_no_dead_end(browser, site, ada):
+    add_app(site, ada)
+    done = logged_in(site, ada).get(f"{TOTP}?next=/auth/logout", headers=BROWSER)
+    assert done.html.find("a", string="Continue")["href"] == "/"
+
+
+def test_a_person_can_log_out_instead(browser):
+    browser.get(TOTP, headers=BROWSER).forms[1].submit(headers=SAME_ORIGIN, status=303)
+    assert not Session.select().exists()
+
+
+def test_the_login_page_is_that_of_an_anonymous_visitor_and_the_next_login_replaces_this_one(
+    browser, site, settings
+):
+    create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    page = browser.get("/auth/login", headers=BROWSER)
+    assert "has ended" not in page.text
+    page.form["username"], page.form["password"] = "Grace", PASSWORD
+    page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert [each.user.username for each in Session.select()] == ["Grace"]
+
+
+@pytest.mark.parametrize("remember", [False, True])
+def test_a_login_from_before_the_demand_of_a_user_with_an_app_is_asked_for_its_code(
+    remember, site, ada
+):
+    app = add_app(site, ada)
+    browser = logged_in(site, ada, remember=remember, second_factor=False)
+    for path in ("/members", "/auth/account", TOTP, CODES):
+        answer = browser.get(path, headers=BROWSER, status=302)
+        assert answer.headers["Location"] == f"{CONFIRM}?next={path.replace('/', '%2F')}"
+    page = browser.get("/members", headers=BROWSER, status=302).follow(headers=BROWSER)
+    page.form["code"] = app.code()
+    page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER, status=200)
+
+
+@pytest.mark.promise(55)
+def test_such_a_login_cannot_set_up_another_app_instead(client, site, ada):
+    add_app(site, ada)
+    incomplete = bearer(site, ada, second_factor=False)
+    for sent in ({"name": "Mine"}, {"code": "123456"}, {"remove": "x"}):
+        client.post_json(TOTP, sent, headers=incomplete, status=401)
+    client.post_json(CONFIRM, {"password": PASSWORD}, headers=incomplete, status=422)
+    code, *_ = recovery_codes.replace(ada)
+    confirmed = client.post_json(CONFIRM, {"code": code}, headers=incomplete)
+    assert "restriction" not in confirmed.json
+
+
+def test_a_form_of_such_a_login_returns_to_its_page(browser):
+    headers = {**SAME_ORIGIN, "Referer": "http://localhost:80/members/new"}
+    answer = browser.post("/members", {"text": "x"}, headers=headers, status=302)
+    assert answer.headers["Location"] == f"{TOTP}?next=%2Fmembers%2Fnew"
+
+
+def test_the_last_app_stays_where_one_is_demanded(site, ada):
+    add_app(site, ada)
+    browser = logged_in(site, ada)
+    page = browser.get(TOTP, headers=BROWSER).forms[0].submit(headers=SAME_ORIGIN, status=422)
+    assert "Add another one, then remove this one." in page.html.find(role="alert").text
+    assert len(factors.list_factors(ada)) == 1
+    add_app(site, ada, "Tablet")
+    browser.get(TOTP, headers=BROWSER).forms[0].submit(headers=SAME_ORIGIN, status=303)
+    assert len(factors.list_factors(ada)) == 1
+
+
+# A program
+
+
+@pytest.mark.every_database
+def test_a_program_gets_a_token_for_the_set_up_and_then_one_for_everything(client, site, ada):
+    login = client.post_json("/auth/login", {**CREDENTIALS, "refresh": True}).json
+    assert login["restriction"] == SET_UP
+    headers = {"Authorization": f"Bearer {login['access_token']}"}
+    refused = client.get("/members", headers=headers, status=401)
+    assert refused.json["code"] == SET_UP
+    assert refused.json["detail"].endswith(f"The page is {TOTP}.")
+    assert refused.headers["WWW-Authenticate"] == CHALLENGE
+    login = set_up(client, site, headers).json["login"]
+    assert "restriction" not in login
+    headers = {"Authorization": f"Bearer {login['access_token']}"}
+    assert client.get("/members", headers=headers).json["user"] == USERNAME
+    pair = client.post_json("/auth/refresh", {"refresh_token": login["refresh_token"]})
+    assert "restriction" not in pair.json
+
+
+def test_a_refreshed_login_lacks_what_it_lacked(client, site, ada):
+    login = client.post_json("/auth/login", {**CREDENTIALS, "refresh": True}).json
+    add_app(site, ada)
+    pair = client.post_json("/auth/refresh", {"refresh_token": login["refresh_token"]}).json
+    assert pair["restriction"] == INSUFFICIENT
+    headers = {"Authorization": f"Bearer {pair['access_token']}"}
+    refused = client.get("/auth/me", headers=headers, status=401)
+    assert (refused.json["code"], refused.headers["WWW-Authenticate"]) == (INSUFFICIENT, CHALLENGE)
+
+
+def test_a_key_works_as_before_and_cannot_be_made_without_the_factor(client, site, ada, incomplete):
+    ada.grant("a.b")
+    assert client.get("/", headers=api_key(site, ada, ["a.b"])).json["key"]
+    client.post_json("/auth/keys", {"name": "x"}, headers=incomplete, status=401)
+
+
+# Default deny
+
+
+@pytest.mark.promise(55)
+def test_code_that_reads_the_caller_sees_nobody(client, incomplete, browser):
+    for seen in (client.get("/", headers=incomplete).json, browser.get("/").json):
+        assert seen == {
+            **client.get("/").json,
+            "error": INSUFFICIENT,
+        }
+
+
+# All that users need who must set up a second factor, or prove it. All else must refuse them.
+OPEN = {
+    (method, path)
+    for method in ("GET", "POST")
+    for path in ("/confirm", "/totp", "/passkeys", "/logout")
+}
+REQUESTS = sorted((method, path) for path, each in ROUTES.items() for method in each.handlers)
+FIELDS = {"permission": "a.b", "end": "others", "name": "x", "username": "x", "email": "x@y.org"}
+
+
+@pytest.fixture(scope="module")
+def panel_site():
+    """Return a site that offers every URL."""
+    limits = {"MAILS_PER_ACCOUNT": 0, "LOGIN_FAILURES_PER_ACCOUNT": 0}
+    demand = {"FACTOR_KEY": FACTOR_KEY, "SECOND_FACTOR": "all", **PASSKEYS}
+    return AuthMiddleware(echo, make_settings(MAIL_URL="memory:", **limits, **demand))
+
+
+@pytest.fixture(scope="module")
+def boss(panel_site):
+    """Return a superuser who has no second factor."""
+    return make_user(panel_site, "boss", is_staff=True, is_superuser=True)
+
+
+def send(client, method, path, boss, kind):
+    """Send a request as a program, with JSON, or as a browser, with a form."""
+    url = "/auth" + path.replace("{id}", str(boss.id)).replace("{action}", "grant")
+    if method == "GET":
+        return client.get(url, headers={} if kind == "program" else BROWSER, status="*")
+    if kind == "program":
+        return client.post_json(url, FIELDS, status="*")
+    return client.post(url, FIELDS, headers=SAME_ORIGIN, status="*")
+
+
+def is_refused(answer):
+    """Return whether an answer says that the login lacks a second factor."""
+    location = answer.headers.get("Location", "")
+    if answer.status_int == 302:
+        return location.startswith((TOTP, CONFIRM))
+    return answer.status_int == 401 and CHALLENGE in answer.headers.getall("WWW-Authenticate")
+
+
+@pytest.mark.promise(55)
+@pytest.mark.parametrize("kind", ["program", "browser"])
+@pytest.mark.parametrize(("method", "path"), REQUESTS)
+def test_a_url_does_not_know_such_a_login_unless_it_opts_in(method, path, kind, panel_site, boss):
+    client = logged_in(panel_site, boss, second_factor=False)
+    if kind == "program":
+        client = TestApp(panel_site)
+        client.authorization = ("Bearer", token_of(bearer(panel_site, boss, second_factor=False)))
+    answer = send(client, method, path, boss, kind)
+    if is_refused(answer):
+        assert (method, path) not in OPEN or (method, path, kind) == ("GET", "/totp", "program")
+    elif (method, path) in OPEN:
+        assert answer.status_int in (200, 201, 303, 422)
+    else:  # it answers everyone, and the user like everyone
+        anonymous = send(TestApp(panel_site), method, path, boss, kind)
+        assert (answer.status_int, shown(answer)) == (anonymous.status_int, shown(anonymous))
+
+
+def shown(answer):
+    """Return a body without the challenge for a passkey, which differs each time."""
+    return re.sub(rb"challenge&#34;: &#34;[^&]+", b"", answer.body)
+
+
+def token_of(headers):
+    return headers["Authorization"].partition(" ")[2]
+
+
+# The application's own code
+
+
+@pytest.mark.promise(55)
+@pytest.mark.parametrize("has_app", [False, True])
+def test_a_guard_a_gate_and_a_challenge_lead_to_the_second_factor(has_app, settings, site, ada):
+    if has_app:
+        add_app(site, ada)
+    url, code = (CONFIRM, INSUFFICIENT) if has_app else (TOTP, SET_UP)
+    permission = permission_required("a.b", redirect_url="/auth/login")
+    for app, arguments in (
+        (login_required(echo), {}),
+        (permission(echo), {}),
+        (login_required(fresh=True)(echo), {}),
+        (echo, {"public": ("/",)}),
+        (echo, {"require": "a.b"}),
+        (refusing, {"challenge": True}),
+    ):
+        guarded = demanding(settings, "all", app, **arguments)
+        browser = logged_in(guarded, ada_of(guarded), second_factor=False)
+        answer = browser.get("/x?y=1", headers=BROWSER, status=302)
+        assert answer.headers["Location"] == f"{url}?next=%2Fx%3Fy%3D1"
+        headers = bearer(guarded, ada_of(guarded), second_factor=False)
+        refused = TestApp(guarded).get("/x", headers=headers, status=401)
+        assert refused.json["code"] == code
+        assert refused.headers["WWW-Authenticate"] == CHALLENGE
+        storage.discard_connection(guarded.database)
+
+
+def refusing(environ, start_response):
+    """Refuse whoever is anonymous, as an application without guards does."""
+    start_response("401 Unauthorized", [("Content-Type", "text/plain")])
+    return [b""]
+
+
+def test_a_guard_without_a_database_answers_503(settings, site, ada, monkeypatch):
+    def fail(*_):
+        raise OperationalError("away")
+
+    guarded = demanding(settings, "all", login_required(echo))
+    browser = logged_in(guarded, ada_of(guarded), second_factor=False)
+    monkeypatch.setattr("wsgiauth.step_up.has_factor", fail)
+    browser.get("/", headers=BROWSER, status=503)
+    storage.discard_connection(guarded.database)
+
+
+def test_a_login_that_was_completed_before_the_guard_asked_is_sent_to_the_login(
+    settings, site, ada
+):
+    """The guard looks it up again, and the id that the request has is no longer valid."""
+
+    def app(environ, start_response):
+        sessions.end_all(ada)
+        return login_required(redirect_url="/auth/login")(echo)(environ, start_response)
+
+    guarded = demanding(settings, "all", app)
+    browser = logged_in(guarded, ada_of(guarded), second_factor=False)
+    answer = browser.get("/", headers=BROWSER, status=302)
+    assert answer.headers["Location"].startswith("/auth/login")
+    storage.discard_connection(guarded.database)
+
+
+@pytest.mark.parametrize(("methods", "user"), [("pwd", None), ("pwd otp", USERNAME)])
+def test_a_login_that_code_starts_is_judged_by_its_methods(methods, user, settings, site, ada):
+    def app(environ, start_response):
+        if environ["PATH_INFO"] == "/in":
+            headers = log_in(environ, User.get(), methods=methods)
+            seen = environ["wsgiauth.user"]
+            start_response("200 OK", [*headers, ("Content-Type", "text/plain")])
+            return [str(seen and seen.username).encode()]
+        if environ["PATH_INFO"] == "/out":
+            start_response("200 OK", [*log_out(environ), ("Content-Type", "text/plain")])
+            return [b""]
+        return echo(environ, start_response)
+
+    own = demanding(settings, "all", app)
+    client = TestApp(own)
+    for _ in range(2):  # the second one ends the first one
+        assert client.get("/in").text == str(user)
+        assert client.get("/").json["user"] == user
+        assert Session.select().count() == 1
+    client.get("/out")
+    assert not Session.select().exists()
+    storage.discard_connection(own.database)
+
+
+# Who must have one
+
+
+@pytest.mark.parametrize(
+    ("of", "flags", "is_enough"),
+    [
+        ("offered", {"is_superuser": True, "is_staff": True}, True),
+        ("staff", {}, True),
+        ("staff", {"is_staff": True}, False),
+        ("staff", {"is_superuser": True}, False),
+        ("all", {}, False),
+    ],
+)
+def test_the_setting_says_who_must_have_one(of, flags, is_enough, settings, site, ada):
+    update_user(ada, **flags)
+    made = demanding(settings, of)
+    headers = bearer(made, ada_of(made), second_factor=False)
+    seen = TestApp(made).get("/", headers=headers).json
+    assert (seen["user"], seen["error"]) == (
+        (USERNAME, None) if is_enough else (None, INSUFFICIENT)
+    )
+    assert TestApp(made).get("/", headers=bearer(made, ada_of(made))).json["user"] == USERNAME
+    storage.discard_connection(made.database)
+
+
+def test_a_promotion_counts_on_the_next_request(settings, site, ada):
+    made = demanding(settings, "staff")
+    browser = logged_in(made, ada_of(made))
+    assert browser.get("/").json["user"] == USERNAME
+    update_user(ada, is_staff=True)
+    assert browser.get("/").json["user"] is None
+    update_user(ada, is_staff=False)
+    assert browser.get("/").json["user"] == USERNAME
+    storage.discard_connection(made.database)
+
+
+@pytest.mark.parametrize("of", ["offered", "staff", "all"])
+@pytest.mark.parametrize("second_factor", [False, True])
+def test_identification_costs_one_select(of, second_factor, settings, site, ada, queries):
+    made = demanding(settings, of)
+    headers = bearer(made, ada_of(made), second_factor=second_factor)
+    (sql,) = queries(lambda: TestApp(made).get("/", headers=headers))
+    assert ("methods" in sql) is (of != "offered")
+    storage.discard_connection(made.database)

@@ -1,0 +1,218 @@
+"""GET and POST /auth/email."""
+
+import re
+
+import pytest
+from webtest import TestApp
+
+from tests.support.logins import make_stale
+from tests.support.mails import Post, with_mail
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts import create_user, update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.mail.models import Mail
+from wsgiauth.storage.columns import utc_now
+from wsgiauth.testing import logged_in
+
+NEW = "ada@example.net"
+TAKEN = "grace@example.org"
+LIMIT = 3
+SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
+
+
+@pytest.fixture
+def site(settings, monkeypatch):
+    """Return a site whose thread sends nothing."""
+    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
+    made = AuthMiddleware(echo, with_mail(settings, MAILS_PER_ACCOUNT=LIMIT), send_mail=Post())
+    yield made
+    storage.discard_connection(storage.current())
+
+
+@pytest.fixture
+def grace(site, settings):
+    return create_user("Grace", TAKEN, PASSWORD, settings=settings)
+
+
+@pytest.fixture
+def browser(site, ada):
+    return logged_in(site, ada)
+
+
+def ask(client, email, headers=None, status="*"):
+    return client.post_json("/auth/email", {"email": email}, headers=headers, status=status)
+
+
+def shown(answer):
+    """Return all of an answer but the time that has passed."""
+    headers = [each for each in answer.headerlist if each[0] != "Retry-After"]
+    return answer.status, headers, answer.body
+
+
+def without_values(sql):
+    return re.sub(r"'[^']*'|\b\d+\b", "?", sql)
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(39)
+def test_a_browser_asks_for_a_link_and_keeps_its_address(browser, ada):
+    page = browser.get("/auth/account", headers=BROWSER).click("Change your e-mail address")
+    assert page.html.strong.text == EMAIL
+    form = page.forms[1]
+    form["email"] = NEW
+    done = form.submit(headers=SAME_ORIGIN, status=202)
+    done.mustcontain("Check your mail", NEW, f'your address stays <strong dir="auto">{EMAIL}')
+    (mail,) = Mail.select()
+    assert (mail.kind, mail.name, mail.user_id) == ("address", NEW, ada.id)
+    assert User.get().email == EMAIL
+
+
+@pytest.mark.every_database
+def test_a_program_asks_for_a_link(client, ada, bearer):
+    done = ask(client, NEW, bearer(ada), 202)
+    text = "A mail with a link goes to the address. Open the link while you are logged in."
+    assert done.json == {"detail": text}
+
+
+@pytest.mark.every_database
+def test_a_free_and_a_taken_address_have_the_same_answers_and_statements(
+    client, ada, grace, bearer, queries, stopped_throttle
+):
+    def ask_often(email, user):
+        """Return what is answered to an address, and with which statements."""
+        answers, headers = [], bearer(user)
+        statements = [
+            [
+                without_values(sql)
+                for sql in queries(lambda: answers.append(ask(client, email, headers)))
+            ]
+            for _ in range(LIMIT + 2)  # the last two are above the limit
+        ]
+        return [shown(each) for each in answers], statements
+
+    ask(client, "first@example.org", bearer(ada))  # also begins the count of the client
+    lin, ida, ivo = (
+        create_user(name, f"{name}@example.com", PASSWORD, settings=client.app.site.settings)
+        for name in ("Lin", "Ida", "Ivo")
+    )
+    update_user(ida, is_active=False)
+    kit = create_user("Kit", "kit@example.com", PASSWORD, settings=client.app.site.settings)
+    free = ask_often(NEW, lin)
+    assert [status[:3] for status, *_ in free[0]] == ["202"] * LIMIT + ["429"] * 2
+    assert ask_often(TAKEN, ivo) == free
+    assert ask_often(ida.email, kit) == free
+
+
+def test_a_free_and_a_taken_address_get_the_same_page(browser, grace):
+    def page(email):
+        answer = browser.post("/auth/email", {"email": email}, headers=SAME_ORIGIN, status=202)
+        return answer.text.replace(email, "")
+
+    assert page(NEW) == page(TAKEN)
+
+
+@pytest.mark.parametrize("email", ["", "ada", "ada@", "a b@example.org", f"{'a' * 251}@b.c"])
+def test_what_is_no_address_is_refused_and_not_counted(client, browser, ada, bearer, email):
+    for _ in range(LIMIT):
+        refused = ask(client, email, bearer(ada), 422)
+        assert refused.json["errors"].keys() == {"email"}
+    page = browser.post("/auth/email", {"email": email}, headers=SAME_ORIGIN, status=422)
+    assert page.html.find(role="alert").text == refused.json["errors"]["email"][0]
+    assert page.forms[1]["email"].value == email
+    ask(client, NEW, bearer(ada), 202)
+    assert Mail.select().count() == 1
+
+
+def test_the_present_address_can_be_verified(browser, ada):
+    page = browser.get("/auth/account", headers=BROWSER)
+    assert "Not yet." in page
+    page = page.click("Verify it")
+    assert "not verified yet" in page
+    done = page.forms[0].submit(headers=SAME_ORIGIN, status=202)
+    assert "Until then" not in done
+    (mail,) = Mail.select()
+    assert mail.name == EMAIL
+
+
+def test_a_verified_address_is_not_asked_for_again(browser, ada):
+    update_user(ada, email_verified_at=utc_now())
+    page = browser.get("/auth/account", headers=BROWSER)
+    assert "Verify it" not in page
+    assert page.html.find("dt", string="E-mail verified").find_next("dd").text == "Yes"
+    page = browser.get("/auth/email", headers=BROWSER)
+    assert len(page.forms) == 1
+    refused = ask(browser, EMAIL, SCRIPT, 422)
+    text = "This is your address already, and it is verified."
+    assert refused.json["errors"] == {"email": [text]}
+
+
+def test_one_user_cannot_send_mails_to_many_addresses(client, ada, grace, bearer):
+    for number in range(LIMIT):
+        ask(client, f"user{number}@example.net", bearer(ada), 202)
+    refused = ask(client, NEW, bearer(ada), 429)
+    assert 0 < int(refused.headers["Retry-After"]) <= 3600
+    ask(client, NEW, bearer(grace), 202)
+
+
+def test_many_users_cannot_send_mails_to_one_address(client, ada, grace, bearer):
+    for _ in range(LIMIT):
+        ask(client, NEW, bearer(ada), 202)
+    ask(client, NEW.upper(), bearer(grace), 429)
+    ask(client, "grace@example.net", bearer(grace), 202)
+
+
+def test_an_address_of_clients_is_counted(settings, ada, bearer, monkeypatch):
+    site = AuthMiddleware(echo, with_mail(settings, MAILS_PER_ADDRESS=1), send_mail=Post())
+    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
+    ask(TestApp(site), NEW, bearer(ada), 202)
+    ask(TestApp(site), "other@example.net", bearer(ada), 429)
+
+
+@pytest.mark.promise(46)
+def test_a_stale_browser_is_asked_for_its_password_and_comes_back(browser, ada):
+    make_stale()
+    asked = browser.get("/auth/email", headers=BROWSER, status=302)
+    assert asked.location == "/auth/confirm?next=%2Fauth%2Femail"
+    fields = {"email": NEW}
+    asked = browser.post("/auth/email", fields, headers=SAME_ORIGIN, status=303)
+    assert asked.location == "/auth/confirm?resend=1&next=%2Fauth%2Femail"
+    assert not Mail.select().exists()
+    page = browser.get(asked.location, headers=BROWSER)
+    page.form["password"] = PASSWORD
+    page = page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    assert page.request.path == "/auth/email"
+
+
+@pytest.mark.promise(46)
+def test_a_stale_program_is_challenged(client, ada, bearer):
+    headers = bearer(ada)
+    make_stale()
+    refused = ask(client, NEW, headers, 401)
+    assert refused.json["code"] == "insufficient_user_authentication"
+    assert 'max_age="900"' in refused.headers["WWW-Authenticate"]
+    assert not Mail.select().exists()
+
+
+@pytest.mark.promise(17)
+def test_another_site_cannot_send_the_form(browser):
+    headers = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
+    browser.post("/auth/email", {"email": NEW}, headers=headers, status=403)
+    assert not Mail.select().exists()
+
+
+def test_an_anonymous_client_is_asked_to_log_in(client):
+    ask(client, NEW, status=401)
+    answer = client.get("/auth/email", headers=BROWSER, status=302)
+    assert answer.location == "/auth/login?next=%2Fauth%2Femail"
+
+
+def test_without_mail_there_is_no_such_page_and_no_link(settings, ada):
+    site = AuthMiddleware(echo, settings)
+    browser = logged_in(site, User.get())
+    for path in ("/auth/email", "/auth/verify"):
+        browser.get(path, status=404)
+    page = browser.get("/auth/account", headers=BROWSER)
+    assert "/auth/email" not in page
+    assert "verified" not in page
+    assert USERNAME in page

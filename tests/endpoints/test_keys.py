@@ -1,0 +1,489 @@
+"""GET and POST /auth/keys, and what a key can do elsewhere."""
+
+import re
+import time
+from dataclasses import replace
+
+import pytest
+from webtest import TestApp
+
+from tests.support.logins import make_stale
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import (
+    AuthMiddleware,
+    User,
+    log_in,
+    log_out,
+    login_required,
+    permission_required,
+    storage,
+)
+from wsgiauth.accounts import create_user, update_user
+from wsgiauth.authentication import keys
+from wsgiauth.authentication.keys import MAX_KEYS, Key
+from wsgiauth.authentication.models import Session
+from wsgiauth.mail.resets import reset_link
+
+pytestmark = pytest.mark.every_database
+
+NEW_PASSWORD = "another unrelated phrase"
+INSUFFICIENT_SCOPE = 'Bearer realm="wsgiauth", error="insufficient_scope"'
+INVALID_TOKEN = 'Bearer realm="wsgiauth", error="invalid_token"'
+KEY = re.compile(r"wsgiauth_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}")
+NEW = {"name": "export", "permissions": ["a.read"], "days": 30}
+
+
+@pytest.fixture
+def ada(site, settings):
+    user = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    user.grant("a.read", "a.write")
+    return user
+
+
+@pytest.fixture
+def login(client, ada):
+    """Return the header of a program that has just logged in."""
+    fields = {"username": USERNAME, "password": PASSWORD}
+    token = client.post_json("/auth/login", fields).json["access_token"]
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.fixture
+def browser(site, ada):
+    client = TestApp(site)
+    client.post("/auth/login", {"username": USERNAME, "password": PASSWORD}, headers=SAME_ORIGIN)
+    return client
+
+
+@pytest.fixture
+def make_key(client, login):
+    """Return a function that makes a key and returns its header."""
+
+    def make(**fields):
+        made = client.post_json("/auth/keys", {**NEW, **fields}, headers=login, status=201)
+        return {"Authorization": f"Bearer {made.json['key']}"}
+
+    return make
+
+
+@pytest.fixture
+def client_of(site, settings):
+    """Return a function that returns a client of another application in front of the database."""
+    made = []
+
+    def make(app, **changes):
+        made.append(AuthMiddleware(app, replace(settings, **changes)))
+        return TestApp(made[-1])
+
+    yield make
+    for each in made:
+        storage.discard_connection(each.database)
+
+
+def submit(page, status=201, **fields):
+    form = page.forms[len(page.forms) - 1]
+    for name, value in fields.items():
+        form[name] = value
+    return form.submit(headers=SAME_ORIGIN, status=status)
+
+
+# Make, list, end
+
+
+def test_a_program_makes_a_key_which_is_shown_once(client, login):
+    made = client.post_json("/auth/keys", NEW, headers=login, status=201)
+    (listed,) = client.get("/auth/keys", headers=login).json["keys"]
+    document = made.json
+    assert KEY.fullmatch(document.pop("key"))
+    assert document == listed
+    assert made.headers["Cache-Control"] == "no-store"
+    assert (listed["name"], listed["permissions"]) == ("export", ["a.read"])
+    assert listed["last_used_at"] is None
+    row = Key.get()
+    assert (row.id, row.expires_at - row.created_at) == (listed["id"], 30 * 86400)
+
+
+def test_a_key_ends_after_90_days_by_default(client, login):
+    fields = {"name": "export", "permissions": ["a.read"]}
+    client.post_json("/auth/keys", fields, headers=login, status=201)
+    row = Key.get()
+    assert row.expires_at - row.created_at == 90 * 86400
+
+
+@pytest.mark.parametrize("permissions", [{}, {"permissions": []}], ids=["missing", "empty"])
+def test_a_key_needs_a_permission(client, login, permissions):
+    fields = {"name": "export"} | permissions
+    refused = client.post_json("/auth/keys", fields, headers=login, status=422)
+    assert refused.json["errors"] == {"permissions": ["Choose at least one permission."]}
+    assert not Key.select().exists()
+
+
+def test_a_program_ends_a_key(client, login, make_key):
+    headers = make_key()
+    make_key(name="other")
+    ended = Key.get(Key.name == "export").id
+    answer = client.post_json("/auth/keys", {"end": ended}, headers=login, status=200)
+    assert [each["name"] for each in answer.json["keys"]] == ["other"]
+    assert client.get("/", headers=headers).json["user"] is None
+    gone = client.post_json("/auth/keys", {"end": ended}, headers=login, status=404)
+    assert gone.json["code"] == "no_such_key"
+
+
+def test_a_browser_makes_a_key_which_is_shown_once(browser):
+    page = browser.get("/auth/keys", headers=BROWSER)
+    form = page.forms[0]
+    form["name"] = "export"
+    form.set("permissions", True, index=0)
+    made = form.submit(headers=SAME_ORIGIN, status=201)
+    (key,) = KEY.findall(made.text)
+    assert made.html.find("code").text == key
+    assert made.headers["Cache-Control"] == "no-store"
+    browser.get("/auth/keys", headers=BROWSER).mustcontain("export", "a.read", no=key[22:])
+    used = TestApp(browser.app).get("/auth/me", headers={"Authorization": f"Bearer {key}"})
+    assert used.json["permissions"] == ["a.read"]
+
+
+def test_a_browser_gives_a_key_several_permissions(browser):
+    form = browser.get("/auth/keys", headers=BROWSER).forms[0]
+    form["name"] = "both"
+    for index in range(2):
+        form.set("permissions", True, index=index)
+    form.submit(headers=SAME_ORIGIN, status=201)
+    assert Key.get().permissions == "a.read a.write"
+
+
+def test_a_browser_ends_a_key(browser, ada):
+    keys.create(ada, "export", ["a.read"], now=4_000_000_000)
+    form = browser.get("/auth/keys", headers=BROWSER).forms[0]
+    page = form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    page.mustcontain("The API key has ended.", "You have no API keys.")
+    refused = form.submit(headers=SAME_ORIGIN, status=404)
+    refused.mustcontain("That API key has already ended.")
+
+
+def test_the_form_is_shown_again_as_it_was_sent(browser):
+    form = browser.get("/auth/keys", headers=BROWSER).forms[0]
+    form["name"], form["days"] = "<i>x", "4000"
+    form.set("permissions", True, index=1)
+    refused = form.submit(headers=SAME_ORIGIN, status=422)
+    refused.mustcontain("from 1 to 3650", no="<i>")
+    again = refused.forms[0]
+    assert (again["name"].value, again["days"].value) == ("<i>x", "4000")
+    assert [each.checked for each in again.fields["permissions"]] == [False, True]
+
+
+@pytest.mark.parametrize("days", ["0", "3651", "-1", "x", "1.5", "9" * 30, "\u0663"])
+def test_a_number_of_days_that_is_none_is_refused(browser, days):
+    form = browser.get("/auth/keys", headers=BROWSER).forms[0]
+    form["name"], form["days"] = "x", days
+    form.set("permissions", True, index=0)
+    form.submit(headers=SAME_ORIGIN, status=422).mustcontain("from 1 to 3650")
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "code"),
+    [
+        ({"name": ["x"]}, 400, "malformed"),
+        ({"permissions": "a.read"}, 400, "malformed"),
+        ({"permissions": [1]}, 400, "malformed"),
+        ({"permissions": None}, 400, "malformed"),
+        ({"days": "30"}, 400, "malformed"),
+        ({"days": True}, 400, "malformed"),
+        ({"days": 1.5}, 400, "malformed"),
+        ({"days": 0}, 422, "invalid"),
+        ({"name": ""}, 422, "invalid"),
+        ({"permissions": ["b.other"]}, 422, "invalid"),
+        ({"end": "unknown"}, 404, "no_such_key"),
+    ],
+)
+def test_other_fields_are_refused(client, login, fields, status, code):
+    refused = client.post_json("/auth/keys", {**NEW, **fields}, headers=login, status=status)
+    assert refused.json["code"] == code
+    assert not Key.select().exists()
+
+
+def test_the_form_offers_the_users_permissions_and_a_superuser_those_asked_for(browser, ada):
+    permission_required("test.asked")(echo)
+    page = browser.get("/auth/keys", headers=BROWSER)
+    assert [each["value"] for each in page.html.find_all(type="checkbox")] == ["a.read", "a.write"]
+    ada.revoke("a.read", "a.write")
+    browser.get("/auth/keys", headers=BROWSER).mustcontain("You cannot make a key", no="<form")
+    update_user(ada, is_superuser=True)
+    browser.get("/auth/keys", headers=BROWSER).mustcontain('value="test.asked"')
+
+
+def test_a_full_list_has_no_form(browser, client, login, ada):
+    for _ in range(MAX_KEYS):
+        keys.create(ada, "export", ["a.read"], now=4_000_000_000)
+    browser.get("/auth/keys", headers=BROWSER).mustcontain("You cannot have more keys.")
+    refused = client.post_json("/auth/keys", NEW, headers=login, status=409)
+    assert (refused.json["code"], "20" in refused.json["detail"]) == ("too_many_keys", True)
+
+
+def test_the_account_links_to_the_keys(browser):
+    assert browser.get("/auth/account", headers=BROWSER).html.find(href="/auth/keys")
+
+
+@pytest.mark.promise(58)
+def test_a_name_is_escaped(browser, ada):
+    keys.create(ada, "<script>x</script>", ["a.read"], now=4_000_000_000)
+    browser.get("/auth/keys", headers=BROWSER).mustcontain("&lt;script&gt;", no="<script")
+
+
+@pytest.mark.promise(58)
+def test_another_site_makes_no_key(browser):
+    for site in ("cross-site", "same-site"):
+        headers = {**BROWSER, "Sec-Fetch-Site": site}
+        browser.post("/auth/keys", {"name": "x"}, headers=headers, status=403)
+    assert not Key.select().exists()
+
+
+def test_an_anonymous_client_is_asked_to_log_in(client, ada):
+    client.get("/auth/keys", status=401)
+    client.post_json("/auth/keys", NEW, status=401)
+    asked = client.get("/auth/keys", headers=BROWSER, status=302)
+    assert asked.location.endswith("/auth/login?next=%2Fauth%2Fkeys")
+
+
+# Proof of identity
+
+
+@pytest.mark.promise(46)
+def test_only_a_change_needs_a_recent_proof(client, login):
+    make_stale()
+    client.get("/auth/keys", headers=login, status=200)
+    for fields in (NEW, {"end": "unknown"}):
+        refused = client.post_json("/auth/keys", fields, headers=login, status=401)
+        assert refused.json["code"] == "insufficient_user_authentication"
+    assert not Key.select().exists()
+
+
+@pytest.mark.promise(46)
+def test_a_stale_browser_gets_a_link_to_confirm_instead_of_forms(browser, ada):
+    keys.create(ada, "export", ["a.read"], now=4_000_000_000)
+    make_stale()
+    page = browser.get("/auth/keys", headers=BROWSER)
+    assert not page.forms
+    assert page.html.find(href="/auth/confirm?next=%2Fauth%2Fkeys")
+    form = browser.post("/auth/keys", {"name": "x"}, headers=SAME_ORIGIN, status=303)
+    assert "/auth/confirm" in form.location
+
+
+def test_a_login_that_ends_meanwhile_makes_no_key(client, login, monkeypatch):
+    monkeypatch.setattr("wsgiauth.authentication.keys.create", lambda *_, **__: None)
+    refused = client.post_json("/auth/keys", NEW, headers=login, status=401)
+    assert refused.headers["WWW-Authenticate"] == INVALID_TOKEN
+
+
+# What a key can do
+
+
+@pytest.mark.promise(57)
+def test_the_application_sees_the_key_and_no_session(client, make_key):
+    seen = client.get("/", headers=make_key()).json
+    assert (seen["user"], seen["session"], seen["key"]) == (USERNAME, None, Key.get().id)
+    assert (seen["remote_user"], seen["auth_type"], seen["error"]) == (None, None, None)
+
+
+def test_a_login_has_no_key(client, login):
+    environ = {"wsgiauth.key": "injected"}
+    seen = client.get("/", headers=login, extra_environ=environ).json
+    assert (seen["user"], seen["key"]) == (USERNAME, None)
+    assert client.get("/", extra_environ=environ).json["key"] is None
+
+
+@pytest.mark.promise(57)
+def test_a_guard_admits_a_key_with_its_permission_alone(client_of, make_key):
+    headers = make_key()
+    for permission, status in (("a.read", 200), ("a.write", 403), ("b.other", 403)):
+        guarded = client_of(permission_required(permission)(echo))
+        answer = guarded.get("/", headers=headers, status=status)
+        assert answer.headers.get("WWW-Authenticate") == (
+            INSUFFICIENT_SCOPE if status == 403 else None
+        )
+
+
+@pytest.mark.promise(46)
+@pytest.mark.promise(57)
+@pytest.mark.parametrize("headers", [{}, BROWSER])
+def test_a_key_is_never_fresh(client_of, make_key, headers):
+    guarded = client_of(login_required(fresh=True)(echo))
+    refused = guarded.get("/", headers=headers | make_key(), status=401)
+    assert "insufficient_user_authentication" in refused.headers["WWW-Authenticate"]
+
+
+@pytest.mark.promise(57)
+def test_me_shows_what_the_key_can_do(client, make_key, ada):
+    update_user(ada, is_staff=True, is_superuser=True)
+    shown = client.get("/auth/me", headers=make_key(), status=200).json
+    assert (shown["username"], shown["permissions"]) == (USERNAME, ["a.read"])
+    assert (shown["is_staff"], shown["is_superuser"]) == (False, False)
+
+
+REFUSED = [
+    ("GET", "account"),
+    ("GET", "keys"),
+    ("POST", "keys"),
+    ("GET", "sessions"),
+    ("POST", "sessions"),
+    ("GET", "password"),
+    ("POST", "password"),
+    ("GET", "confirm"),
+    ("POST", "confirm"),
+    ("GET", "username"),
+    ("POST", "username"),
+    ("GET", "close"),
+    ("POST", "close"),
+    ("GET", "admin/users"),
+    ("GET", "admin/users.csv"),
+]
+
+
+@pytest.mark.sqlite_alone
+@pytest.mark.promise(57)
+@pytest.mark.parametrize("accept", [{}, BROWSER], ids=["program", "browser"])
+@pytest.mark.parametrize(("method", "path"), REFUSED)
+def test_a_key_changes_and_shows_nothing_else_of_the_account(
+    client, make_key, ada, method, path, accept
+):
+    update_user(ada, is_staff=True, is_superuser=True)
+    headers = make_key()
+    before = list(User.select().dicts())
+    fields = {"current_password": PASSWORD, "new_password": NEW_PASSWORD, "password": PASSWORD}
+    body = {"params": fields | {"name": "x", "username": "lin", "end": "others"}}
+    send = client.post_json if method == "POST" else client.get
+    options = body if method == "POST" else {}
+    refused = send(f"/auth/{path}", **options, headers=headers | accept, status=403)
+    if not accept:
+        assert refused.json["code"] == "insufficient_scope"
+    assert refused.headers["WWW-Authenticate"] == INSUFFICIENT_SCOPE
+    assert list(User.select().dicts()) == before
+    assert (Key.select().count(), Session.select().count()) == (1, 1)
+
+
+@pytest.mark.promise(57)
+def test_a_key_starts_and_ends_no_login(client, make_key, login):
+    headers = make_key()
+    client.post("/auth/logout", headers=headers, status=403)
+    client.get("/", headers=headers).mustcontain(USERNAME)
+    assert client.get("/", headers=login).json["user"] == USERNAME
+    client.get("/auth/login", headers=headers | BROWSER).mustcontain('name="password"')
+    fields = {"username": USERNAME, "password": PASSWORD}
+    client.post_json("/auth/login", fields, headers=headers, status=200)
+    assert client.get("/", headers=login).json["user"] == USERNAME
+
+
+@pytest.mark.promise(57)
+def test_a_view_cannot_turn_a_key_into_a_login(client_of, make_key):
+    def view(environ, start_response):
+        with pytest.raises(ValueError, match="identified by an API key"):
+            log_in(environ, environ["wsgiauth.user"])
+        assert log_out(environ)
+        return echo(environ, start_response)
+
+    headers = make_key()
+    seen = client_of(view).get("/", headers=headers).json
+    assert (seen["user"], seen["key"]) == (None, None)
+    assert Session.select().count() == 1
+
+
+# Where a key is accepted
+
+
+@pytest.mark.promise(57)
+def test_a_key_is_accepted_as_a_bearer_token_alone(client, make_key):
+    key = make_key()["Authorization"].removeprefix("Bearer ")
+    places = [
+        {"headers": {"Cookie": f"wsgiauth={key}"}},
+        {"headers": {"Authorization": f"Basic {key}"}},
+        {"params": {"access_token": key, "key": key}},
+    ]
+    for place in places:
+        assert client.get("/", **place).json["user"] is None
+    assert client.post("/", {"access_token": key}).json["user"] is None
+
+
+@pytest.mark.promise(45)
+def test_a_key_is_no_refresh_token_and_no_other_token_is_a_key(client, make_key, ada):
+    key = make_key()["Authorization"].removeprefix("Bearer ")
+    refused = client.post_json("/auth/refresh", {"refresh_token": key}, status=401)
+    assert refused.json["code"] == "invalid_grant"
+    fields = {"username": USERNAME, "password": PASSWORD, "refresh": True}
+    tokens = client.post_json("/auth/login", fields).json
+    for token in (tokens["refresh_token"], f"wsgiauth_{tokens['access_token']}"):
+        seen = client.get("/", headers={"Authorization": f"Bearer {token}"}).json
+        assert (seen["user"], seen["error"]) == (None, "invalid_token")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda key: key[:-1], id="short"),
+        pytest.param(lambda key: key + "0", id="long"),
+        pytest.param(lambda key: key * 10_000, id="very long"),
+        pytest.param(lambda key: key[:-1] + "\xe9", id="not ASCII"),
+        pytest.param(lambda key: key[:22] + key[23:28] + key[22] + key[28:], id="other order"),
+    ],
+)
+def test_a_wrong_key_is_a_wrong_token_and_costs_no_query(client, make_key, queries, spoil):
+    key = make_key()["Authorization"].removeprefix("Bearer ")
+    headers = {"Authorization": f"Bearer {spoil(key)}"}
+    assert queries(lambda: client.get("/", headers=headers)) == []
+    refused = client.get("/auth/me", headers=headers, status=401)
+    assert refused.headers["WWW-Authenticate"] == INVALID_TOKEN
+
+
+@pytest.mark.promise(57)
+def test_a_key_that_ends_while_it_is_used_is_anonymous_on_the_next_request(
+    client, client_of, make_key
+):
+    headers = make_key()
+
+    def end(environ, start_response):
+        assert keys.end(environ["wsgiauth.user"], environ["wsgiauth.key"])
+        return echo(environ, start_response)
+
+    assert client_of(end).get("/", headers=headers).json["user"] == USERNAME
+    assert client.get("/", headers=headers).json["user"] is None
+
+
+# Passwords
+
+
+@pytest.mark.parametrize(("flag", "user"), [(True, None), (False, USERNAME)])
+def test_a_new_password_ends_the_keys_only_if_asked_to(client, login, make_key, flag, user):
+    headers = make_key()
+    fields = {"current_password": PASSWORD, "new_password": NEW_PASSWORD, "end_keys": flag}
+    client.post_json("/auth/password", fields, headers=login, status=200)
+    assert client.get("/", headers=headers).json["user"] == user
+
+
+def test_a_wrong_password_ends_no_key(client, login, make_key):
+    headers = make_key()
+    fields = {"current_password": "wrong", "new_password": NEW_PASSWORD, "end_keys": True}
+    client.post_json("/auth/password", fields, headers=login, status=401)
+    assert client.get("/", headers=headers).json["user"] == USERNAME
+
+
+def test_the_form_has_the_box_where_there_are_keys_and_keeps_its_tick(browser, ada):
+    browser.get("/auth/password", headers=BROWSER).mustcontain(no="end_keys")
+    keys.create(ada, "export", ["a.read"], now=4_000_000_000)
+    form = browser.get("/auth/password", headers=BROWSER).form
+    form["current_password"], form["new_password"] = "wrong", NEW_PASSWORD
+    form["end_keys"] = True
+    again = form.submit(headers=SAME_ORIGIN, status=401).form
+    assert again["end_keys"].checked
+    again["current_password"], again["new_password"] = PASSWORD, NEW_PASSWORD
+    again.submit(headers=SAME_ORIGIN, status=303)
+    assert not Key.select().exists()
+
+
+@pytest.mark.promise(57)
+def test_a_new_password_by_a_link_ends_all_keys(client_of, make_key, ada, client):
+    headers = make_key()
+    linked = client_of(echo, PUBLIC_URL="http://localhost")
+    link = reset_link(ada, linked.app.site.settings, mount="/auth", now=time.time())
+    fields = {"token": link.partition("token=")[2], "password": NEW_PASSWORD}
+    linked.post_json("/auth/reset", fields, status=200)
+    assert client.get("/", headers=headers).json["user"] is None
+    assert not Key.select().exists()

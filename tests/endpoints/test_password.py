@@ -1,0 +1,268 @@
+"""GET and POST /auth/password."""
+
+from dataclasses import replace
+from functools import partial
+
+import bcrypt
+import pytest
+from webtest import TestApp
+
+from tests.support.logins import valid_session_ids
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, change_password, storage
+from wsgiauth.authentication import sessions
+from wsgiauth.testing import logged_in
+from wsgiauth.throttling.hash_slots import HashSlots
+
+pytestmark = pytest.mark.every_database
+
+NEW_PASSWORD = "another unrelated phrase"
+CHANGE = {"current_password": PASSWORD, "new_password": NEW_PASSWORD}
+WRONG = {**CHANGE, "current_password": "wrong"}
+DONE = "/auth/account?done=password"
+SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
+
+
+@pytest.fixture
+def browser(site, ada):
+    return logged_in(site, ada)
+
+
+@pytest.fixture
+def hashed(monkeypatch):
+    """Return a list that grows by the name of every bcrypt that is computed."""
+    computed = []
+
+    def counting(name, compute):
+        def counted(*arguments):
+            computed.append(name)
+            return compute(*arguments)
+
+        return counted
+
+    for name in ("checkpw", "hashpw"):
+        monkeypatch.setattr(bcrypt, name, counting(name, getattr(bcrypt, name)))
+    return computed
+
+
+def can_log_in(client, password):
+    credentials = {"username": USERNAME, "password": password}
+    return client.post_json("/auth/login", credentials, expect_errors=True).status_int == 200
+
+
+def token_of(answer):
+    return {"Authorization": f"Bearer {answer.json['access_token']}"}
+
+
+@pytest.mark.promise(31)
+def test_a_program_goes_on_under_a_new_token_alone(client, ada, bearer):
+    changing, other = bearer(ada), bearer(ada)
+    changed = client.post_json("/auth/password", CHANGE, headers=changing)
+    assert changed.json.keys() == {"access_token", "token_type", "expires_in"}
+    assert client.get("/", headers=token_of(changed)).json["user"] == USERNAME
+    for ended in (changing, other):
+        assert client.get("/auth/me", headers=ended, status=401).json["code"] == "invalid_token"
+    assert len(valid_session_ids()) == 1
+    assert (can_log_in(client, PASSWORD), can_log_in(client, NEW_PASSWORD)) == (False, True)
+
+
+@pytest.mark.promise(31)
+def test_a_login_with_a_refresh_token_gets_a_new_pair(client, ada):
+    credentials = {"username": USERNAME, "password": PASSWORD, "refresh": True}
+    pair = client.post_json("/auth/login", credentials)
+    changed = client.post_json("/auth/password", CHANGE, headers=token_of(pair))
+    old, new = ({"refresh_token": each.json["refresh_token"]} for each in (pair, changed))
+    client.post_json("/auth/refresh", old, status=401)
+    client.post_json("/auth/refresh", new, status=200)
+
+
+@pytest.mark.promise(31)
+def test_a_browser_goes_on_and_another_is_logged_out(site, browser, ada):
+    other = logged_in(site, ada)
+    page = browser.get("/auth/password?next=/x", headers=BROWSER)
+    page.form["current_password"], page.form["new_password"] = PASSWORD, NEW_PASSWORD
+    changed = page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert changed.headers["Location"] == "/x"
+    assert browser.get("/").json["user"] == USERNAME
+    assert other.get("/").json == {**other.get("/").json, "user": None, "error": "invalid_token"}
+
+
+def test_without_a_next_the_account_page_says_that_the_password_is_changed(browser):
+    page = browser.get("/auth/account", headers=BROWSER).click("Change your password")
+    page.form["current_password"], page.form["new_password"] = PASSWORD, NEW_PASSWORD
+    changed = page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert changed.headers["Location"] == DONE
+    notice = changed.follow(headers=BROWSER).html.find(role="status")
+    assert notice.text == "Your password has been changed. All your other logins have ended."
+
+
+def test_the_current_password_is_not_a_new_one(client, ada, bearer):
+    fields = {**CHANGE, "new_password": PASSWORD}
+    refused = client.post_json("/auth/password", fields, headers=bearer(ada), status=422)
+    text = "The new password is the current one. Choose another."
+    assert refused.json["errors"] == {"new_password": [text]}
+
+
+def test_the_page_says_whose_password_it_is_and_leads_back(browser):
+    page = browser.get("/auth/password", headers=BROWSER)
+    assert page.html.strong.text == USERNAME
+    assert page.html.find("a", string="Your account")["href"] == "/auth/account"
+
+
+@pytest.mark.parametrize("send", ["post", "post_json"])
+def test_a_script_gets_the_cookie_and_no_token(browser, send):
+    changed = getattr(browser, send)("/auth/password", CHANGE, headers=SCRIPT)
+    assert changed.json == {"detail": "Password changed.", "next": DONE}
+    assert browser.get("/").json["user"] == USERNAME
+
+
+@pytest.mark.promise(31)
+def test_a_wrong_current_password_changes_nothing(client, browser, ada, bearer):
+    headers = bearer(ada)
+    refused = client.post_json("/auth/password", WRONG, headers=headers, status=401)
+    assert refused.json["code"] == "invalid_credentials"
+    assert refused.headers["WWW-Authenticate"] == 'Bearer realm="wsgiauth"'
+    page = browser.post("/auth/password", WRONG, headers=SAME_ORIGIN, status=401)
+    assert page.html.find(role="alert").text == "This is not your current password."
+    assert [page.form[name].value for name in WRONG] == ["", ""]
+    assert client.get("/", headers=headers).json["user"] == USERNAME
+    assert can_log_in(client, PASSWORD)
+
+
+@pytest.mark.parametrize(
+    ("fields", "errors"),
+    [
+        ({}, {"current_password", "new_password"}),
+        ({**CHANGE, "current_password": ""}, {"current_password"}),
+        ({**CHANGE, "new_password": "short"}, {"new_password"}),
+        ({**CHANGE, "new_password": "password1"}, {"new_password"}),
+        ({**CHANGE, "new_password": EMAIL}, {"new_password"}),
+        ({**CHANGE, "new_password": PASSWORD}, {"new_password"}),
+        ({**CHANGE, "new_password": "x" * 73}, {"new_password"}),
+        ({**CHANGE, "new_password": "four words\0and more"}, {"new_password"}),
+    ],
+)
+@pytest.mark.promise(7)
+def test_a_field_that_breaks_a_rule_is_named_and_costs_no_hash(
+    client, browser, ada, bearer, hashed, fields, errors
+):
+    refused = client.post_json("/auth/password", fields, headers=bearer(ada), status=422)
+    assert refused.json["errors"].keys() == errors
+    page = browser.post("/auth/password", {"next": "", **fields}, headers=SAME_ORIGIN, status=422)
+    marked = page.html.find_all("input", {"aria-invalid": "true"})
+    assert {each["name"] for each in marked} == errors
+    focused = "current_password" if "current_password" in errors else "new_password"
+    assert page.html.find(autofocus=True)["name"] == focused
+    assert hashed == []
+
+
+def test_a_change_costs_one_comparison_and_one_hash(client, ada, bearer, hashed):
+    client.post_json("/auth/password", CHANGE, headers=bearer(ada), status=200)
+    assert hashed == ["checkpw", "hashpw"]
+
+
+def test_a_wrong_current_password_costs_one_comparison(client, ada, bearer, hashed):
+    client.post_json("/auth/password", WRONG, headers=bearer(ada), status=401)
+    assert hashed == ["checkpw"]
+
+
+@pytest.mark.promise(14)
+def test_the_new_password_is_hashed_in_a_slot(settings, ada, bearer, monkeypatch):
+    monkeypatch.setattr("wsgiauth.site.HashSlots", partial(HashSlots, longest_wait=0))
+    site = AuthMiddleware(echo, replace(settings, HASHING_THREADS=1))
+    client, headers, other = TestApp(site), bearer(ada), bearer(ada)
+    compute, statuses = bcrypt.hashpw, []
+
+    def hashpw(*arguments):
+        monkeypatch.setattr(bcrypt, "hashpw", compute)
+        busy = client.post_json("/auth/password", CHANGE, headers=other, expect_errors=True)
+        statuses.append((busy.status_int, busy.json["code"]))
+        return compute(*arguments)
+
+    monkeypatch.setattr(bcrypt, "hashpw", hashpw)
+    client.post_json("/auth/password", CHANGE, headers=headers, status=200)
+    assert statuses == [(503, "busy")]
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.promise(12)
+@pytest.mark.parametrize("limit", ["LOGIN_FAILURES_PER_ACCOUNT", "LOGIN_FAILURES_PER_ADDRESS"])
+def test_guesses_wait_like_those_at_the_login(settings, ada, bearer, limit, stopped_throttle):
+    site = AuthMiddleware(echo, replace(settings, **{limit: 2}))
+    client = TestApp(site, extra_environ={"REMOTE_ADDR": "192.0.2.7"})
+    headers = bearer(ada)
+    for status in (401, 401, 429):
+        refused = client.post_json("/auth/password", WRONG, headers=headers, status=status)
+    assert int(refused.headers["Retry-After"]) > 0
+    credentials = {"username": USERNAME, "password": PASSWORD}
+    client.post_json("/auth/login", credentials, status=429)
+    page = client.post("/auth/password", CHANGE, headers={**SAME_ORIGIN, **headers}, status=429)
+    assert "Try again in" in page.html.find(role="alert").text
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.promise(31)
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param(lambda user, settings: sessions.end_all(user), id="logout"),
+        pytest.param(
+            lambda user, settings: change_password(user, "the first change", settings=settings),
+            id="another change",
+        ),
+    ],
+)
+def test_a_login_that_ends_while_the_password_is_hashed_changes_nothing(
+    client, browser, ada, bearer, settings, meanwhile, end
+):
+    headers = bearer(ada)
+    meanwhile(lambda: end(ada, settings))
+    refused = client.post_json("/auth/password", CHANGE, headers=headers, status=401)
+    assert refused.json["code"] == "invalid_token"
+    assert not can_log_in(client, NEW_PASSWORD)
+
+
+def test_a_browser_whose_login_ends_while_the_password_is_hashed_goes_to_the_login(
+    browser, ada, meanwhile
+):
+    meanwhile(lambda: sessions.end_all(ada))
+    answer = browser.post("/auth/password", CHANGE, headers=SAME_ORIGIN, status=302)
+    assert answer.headers["Location"] == "/auth/login"
+
+
+def test_a_hash_of_another_cost_does_not_hinder_a_change(client, settings, ada, bearer):
+    headers = bearer(ada)
+    site = AuthMiddleware(echo, replace(settings, BCRYPT_ROUNDS=5))
+    TestApp(site).post_json("/auth/password", CHANGE, headers=headers, status=200)
+    assert can_log_in(client, NEW_PASSWORD)
+    storage.discard_connection(site.database)
+
+
+def test_the_page_tells_password_managers_whose_password_it_is(browser):
+    page = browser.get("/auth/password", headers=BROWSER)
+    fields = {each["name"]: each.get("autocomplete") for each in page.html.form.find_all("input")}
+    assert fields == {
+        "next": None,
+        "username": "username",
+        "current_password": "current-password",
+        "new_password": "new-password",
+    }
+    assert page.form["username"].value == USERNAME
+
+
+@pytest.mark.promise(12)
+@pytest.mark.parametrize("address", ["192.0.2.1", "192.0.2.99"], ids=["known", "new"])
+def test_strangers_who_guess_do_not_keep_the_owner_from_a_new_password(
+    settings, ada, stopped_throttle, address
+):
+    site = AuthMiddleware(echo, replace(settings, LOGIN_FAILURES_PER_ACCOUNT=2))
+    owner = TestApp(site, extra_environ={"REMOTE_ADDR": "192.0.2.1"})
+    credentials = {"username": USERNAME, "password": PASSWORD}
+    token = token_of(owner.post_json("/auth/login", credentials))
+    stranger = TestApp(site, extra_environ={"REMOTE_ADDR": "198.51.100.1"})
+    for status in (401, 401, 429):
+        stranger.post_json("/auth/login", {**credentials, "password": "wrong"}, status=status)
+    environ = {"REMOTE_ADDR": address}
+    owner.post_json("/auth/password", WRONG, headers=token, extra_environ=environ, status=401)
+    owner.post_json("/auth/password", CHANGE, headers=token, extra_environ=environ, status=200)
+    storage.discard_connection(site.database)

@@ -1,0 +1,302 @@
+"""GET and POST /auth/reset."""
+
+import dataclasses
+import time
+
+import bcrypt
+import pytest
+from webtest import TestApp
+
+from tests.support.mails import MAIL, Post, with_mail
+from tests.support.sites import (
+    BROWSER,
+    EMAIL,
+    PASSWORD,
+    SAME_ORIGIN,
+    SECRET_KEY,
+    USERNAME,
+    echo,
+)
+from wsgiauth import AuthMiddleware, Settings, storage
+from wsgiauth.accounts import change_password, create_user, delete_user, update_user
+from wsgiauth.authentication import one_time
+from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.cli import main
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.mail.resets import find_holder, reset_link, reset_password
+from wsgiauth.testing import logged_in
+
+NEW_PASSWORD = "other unrelated birds"
+ROOT = MAIL["PUBLIC_URL"]
+
+
+@pytest.fixture
+def site(settings):
+    made = AuthMiddleware(echo, with_mail(settings), send_mail=Post())
+    yield made
+    made.site.outbox.stop()
+    storage.discard_connection(storage.current())
+
+
+@pytest.fixture
+def link(site, ada):
+    """Return the path of a link for Ada."""
+    url = reset_link(ada, site.site.settings, mount="/auth", now=time.time())
+    assert url.startswith(f"{ROOT}/auth/reset?token=")
+    return url.removeprefix(ROOT)
+
+
+@pytest.fixture
+def token(link):
+    return link.partition("=")[2]
+
+
+def send(client, token, password=NEW_PASSWORD, status="*"):
+    return client.post_json("/auth/reset", {"token": token, "password": password}, status=status)
+
+
+def can_log_in(client, password):
+    credentials = {"username": USERNAME, "password": password}
+    return client.post_json("/auth/login", credentials, status="*").status_int == 200
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(36)
+def test_a_program_sets_a_new_password_and_is_not_logged_in(client, token):
+    done = send(client, token, status=200)
+    assert done.json == {"detail": "Password changed. Log in with the new one."}
+    assert "Set-Cookie" not in done.headers
+    assert (can_log_in(client, PASSWORD), can_log_in(client, NEW_PASSWORD)) == (False, True)
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(36)
+def test_a_browser_sets_a_new_password_and_is_sent_to_the_login(client, link):
+    page = client.get(link, headers=BROWSER)
+    assert USERNAME in page
+    assert page.text.count("<button") == 1
+    page.form["password"] = NEW_PASSWORD
+    done = page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert done.location == "/auth/login?done=reset"
+    assert "Set-Cookie" not in done.headers
+    login = client.get(done.location, headers=BROWSER)
+    assert login.html.select_one("[role=status]").text.startswith("Your password has been changed")
+    assert can_log_in(client, NEW_PASSWORD)
+
+
+@pytest.mark.promise(31)
+def test_every_login_of_the_user_ends(site, client, token, ada):
+    browsers = [logged_in(site, ada) for _ in range(2)]
+    send(client, token, status=200)
+    for browser in browsers:
+        browser.get("/auth/me", status=401)
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(33)
+def test_get_and_head_use_nothing(client, link, token, queries):
+    for _ in range(3):
+        sent = queries(lambda: client.get(link, headers=BROWSER, status=200))
+        assert {each.lstrip()[:6] for each in sent} == {"SELECT"}
+        client.head(link, headers=BROWSER, status=200)
+    send(client, token, status=200)
+
+
+@pytest.mark.promise(35)
+def test_a_link_works_once(client, link, token):
+    send(client, token, status=200)
+    assert send(client, token, status=410).json["code"] == "link_expired"
+    page = client.get(link, headers=BROWSER, status=410)
+    assert "This link cannot be used any more" in page
+    fields = {"token": token, "password": NEW_PASSWORD}
+    page = client.post("/auth/reset", fields, headers=SAME_ORIGIN, status=410)
+    assert "This link cannot be used any more" in page
+
+
+def test_an_expired_link_says_where_there_is_another(client, settings):
+    asked = "Ask for a new one on the login page."
+    assert send(client, "x", status=410).json["detail"].endswith(asked)
+    without_mail = dataclasses.replace(settings, PUBLIC_URL=ROOT)
+    client = TestApp(AuthMiddleware(echo, without_mail))
+    page = client.get("/auth/reset?token=x", headers=BROWSER, status=410)
+    page.mustcontain("Ask the administrators of this site for a new one.", no=[asked])
+
+
+@pytest.mark.promise(35)
+@pytest.mark.parametrize("token", ["", "x", "x" * 5000, "\U0001f600", "\0"])
+def test_what_is_no_token_is_refused(client, token):
+    send(client, token, status=410)
+    client.get("/auth/reset", {"token": token.encode()}, headers=BROWSER, status=410)
+    client.get("/auth/reset", headers=BROWSER, status=410)
+
+
+@pytest.mark.promise(35)
+def test_a_secret_of_another_purpose_is_refused(client, ada):
+    secret = one_time.issue("email", ada, now=time.time(), lifetime=60)
+    send(client, secret, status=410)
+
+
+@pytest.mark.promise(35)
+def test_a_link_ends_after_link_minutes(site, ada):
+    link = reset_link(ada, site.site.settings, mount="/auth", now=time.time() - 3600)
+    send(TestApp(site), link.partition("=")[2], status=410)
+
+
+ENDS = {
+    "password": lambda ada, settings: change_password(ada, "third bird song", settings=settings),
+    "deactivation": lambda ada, settings: update_user(ada, is_active=False),
+    "new address": lambda ada, settings: update_user(ada, email="new@example.org"),
+    "deletion": lambda ada, settings: delete_user(ada),
+}
+
+
+@pytest.mark.promise(35)
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+def test_a_link_ends_with_a_change_of_the_user(end, client, token, ada, settings):
+    end(ada, settings)
+    client.get(f"/auth/reset?token={token}", status=410)
+    send(client, token, status=410)
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+@pytest.mark.promise(35)
+def test_a_change_of_the_user_while_the_password_is_hashed_wins(end, token, ada, settings):
+    user = find_holder(token, now=time.time())
+    end(ada, settings)
+    assert not reset_password(user, token, NEW_PASSWORD, settings=settings, now=time.time())
+
+
+@pytest.mark.promise(33)
+@pytest.mark.parametrize("headers", [{}, BROWSER], ids=["program", "browser"])
+def test_a_link_that_is_used_while_the_password_is_hashed_is_refused(
+    headers, client, token, monkeypatch
+):
+    compute = bcrypt.hashpw
+
+    def use_and_compute(*arguments):
+        assert one_time.redeem(token, "reset", now=time.time())
+        return compute(*arguments)
+
+    monkeypatch.setattr(bcrypt, "hashpw", use_and_compute)
+    fields = {"token": token, "password": NEW_PASSWORD}
+    client.post("/auth/reset", fields, headers=SAME_ORIGIN | headers, status=410)
+    monkeypatch.undo()
+    assert can_log_in(client, PASSWORD)
+
+
+@pytest.mark.parametrize("password", ["", "short", "password", USERNAME, "a" * 80, "nul\0nul\0"])
+def test_a_password_that_breaks_a_rule_leaves_the_link_usable(client, token, password):
+    refused = send(client, token, password, 422)
+    assert refused.json["errors"].keys() == {"password"}
+    fields = {"token": token, "password": password}
+    page = client.post("/auth/reset", fields, headers=SAME_ORIGIN, status=422)
+    page.form["password"] = NEW_PASSWORD
+    page.form.submit(headers=SAME_ORIGIN, status=303)
+
+
+@pytest.mark.promise(34)
+def test_no_header_changes_where_a_link_leads(settings, ada):
+    post = Post()
+    site = AuthMiddleware(echo, with_mail(settings), send_mail=post)
+    headers = {"Host": "evil.example", "X-Forwarded-Host": "evil.example", "Forwarded": "host=e"}
+    TestApp(site).post_json("/auth/forgot", {"username": USERNAME}, headers=headers)
+    site.site.outbox.stop()
+    site.site.outbox.deliver()
+    (link,) = post.links
+    assert link.startswith(f"{ROOT}/auth/reset?token=")
+    assert "evil" not in post.messages[0].as_string()
+
+
+def test_no_answer_lets_the_browser_send_the_address_on(client, link, token):
+    answers = [
+        client.get(link, headers=BROWSER),
+        client.get("/auth/reset?token=x", headers=BROWSER, status=410),
+        send(client, token, "short", 422),
+        send(client, token),
+        send(client, token, status=410),
+    ]
+    assert {each.headers["Referrer-Policy"] for each in answers} == {"no-referrer"}
+
+
+@pytest.mark.promise(17)
+def test_another_site_cannot_send_the_form(client, token):
+    headers = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
+    fields = {"token": token, "password": NEW_PASSWORD}
+    client.post("/auth/reset", fields, headers=headers, status=403)
+    assert OneTimeSecret.select().count() == 1
+
+
+def test_links_of_a_site_below_a_path_lead_there(site, ada, settings):
+    below = with_mail(settings, PUBLIC_URL="https://example.org/shop/")
+    link = reset_link(ada, below, mount="/accounts", now=0)
+    assert link.startswith("https://example.org/shop/accounts/reset?token=")
+
+
+# Races
+
+
+def reset(url):
+    settings = Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=url, **MAIL)
+    client = TestApp(AuthMiddleware(echo, settings, send_mail=Post()))
+    return send(client, "s" * 43).status_int
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(33)
+def test_of_eight_processes_that_use_one_link_one_does(
+    in_processes, ada, settings, site, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr("secrets.token_urlsafe", lambda _: "s" * 43)
+        reset_link(ada, site.site.settings, mount="/auth", now=time.time())
+    assert sorted(in_processes(reset, settings.DATABASE_URL)) == [200] + [410] * 7
+
+
+# The command
+
+
+@pytest.fixture
+def command(settings, monkeypatch, capsys):
+    monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
+    monkeypatch.setenv("PUBLIC_URL", f"{ROOT}/shop")
+
+    def run(*argv):
+        status = main(["resetlink", *argv])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def test_an_operator_prints_a_link_that_works_without_mail(command, ada, settings):
+    status, link, _ = command("ada")
+    assert status == 0
+    assert link.startswith(f"{ROOT}/shop/auth/reset?token=")
+    site = AuthMiddleware(echo, with_mail(settings, MAIL_URL=None, MAIL_FROM=None))
+    send(TestApp(site), link.strip().partition("=")[2], status=200)
+    TestApp(site).get("/auth/forgot", status=404)
+
+
+def test_a_link_that_an_operator_prints_is_in_the_trail(command, ada):
+    command("ada")
+    (row,) = RecordedEvent.select().where(RecordedEvent.name == "link_sent")
+    assert (row.user_id, row.actor, row.reason) == (ada.id, "command line", "reset, printed")
+
+
+def test_the_link_of_an_operator_has_the_mount(command, ada):
+    assert "/shop/accounts/reset?" in command("ada", "--mount", "/accounts")[1]
+
+
+def test_there_is_no_link_for_others(command, ada, monkeypatch):
+    assert command("nobody")[0] == 1
+    update_user(ada, is_active=False)
+    assert command("ada") == (1, "", "wsgiauth: Ada is inactive\n")
+    monkeypatch.delenv("PUBLIC_URL")
+    error = "wsgiauth: PUBLIC_URL must be set, because the link begins with it\n"
+    assert command("ada") == (1, "", error)
+
+
+def test_the_link_is_for_its_user(site, settings, ada, client):
+    grace = create_user("Grace", f"x{EMAIL}", PASSWORD, settings=settings)
+    link = reset_link(grace, site.site.settings, mount="/auth", now=time.time())
+    send(client, link.partition("=")[2], status=200)
+    assert can_log_in(client, PASSWORD)

@@ -1,0 +1,391 @@
+"""Logins with a second factor: GET and POST /auth/second, and the code at /auth/login."""
+
+import base64
+import logging
+from dataclasses import replace
+from functools import partial
+
+import bcrypt
+import pytest
+from webtest import TestApp
+
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.mails import Clock, Post, with_mail
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, change_password, login_required, storage
+from wsgiauth.accounts import create_user
+from wsgiauth.authentication import recovery_codes
+from wsgiauth.authentication.models import Session
+from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.authentication.totp import Totp
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.testing import mailbox
+from wsgiauth.throttling.throttle import Throttle
+
+pytestmark = pytest.mark.every_database
+
+CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
+SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
+PENDING = "wsgiauth-second"
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return the clock of the site, which tests move."""
+    made = Clock()
+    monkeypatch.setattr("wsgiauth.site.Throttle", partial(Throttle, clock=made))
+    return made
+
+
+@pytest.fixture
+def site(settings, clock):
+    made = AuthMiddleware(echo, replace(settings, FACTOR_KEY=FACTOR_KEY))
+    made.site.tokens.now = clock
+    yield made
+    storage.discard_connection(made.database)
+
+
+@pytest.fixture
+def app(site, ada):
+    """Return Ada's authenticator app."""
+    return add_app(site, ada)
+
+
+def log_in(client, **further):
+    return client.post("/auth/login", {**CREDENTIALS, **further}, headers=SAME_ORIGIN, status=303)
+
+
+def enter(client, code, status=303):
+    return client.post("/auth/second", {"code": code}, headers=SAME_ORIGIN, status=status)
+
+
+def send(client, code, status=200):
+    return client.post_json("/auth/login", {**CREDENTIALS, "code": code}, status=status)
+
+
+def wrong(app):
+    """Return a code of six digits that is not right."""
+    right = {app.code(step) for step in (-2, -1, 0, 1, 2)}
+    return next(code for code in (f"{number:06}" for number in range(6)) if code not in right)
+
+
+def test_a_browser_logs_in_in_two_steps(client, app):
+    first = log_in(client, next="/reports?page=2")
+    assert first.headers["Location"] == "/auth/second"
+    page = first.follow(headers=BROWSER)
+    page.form["code"] = app.code()
+    answer = page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == "/reports?page=2"
+    assert client.get("/").json["user"] == USERNAME
+    assert Session.get().methods == "pwd otp"
+    assert PENDING not in client.cookies
+
+
+def test_a_recovery_code_stands_for_a_code(client, app, ada):
+    code, *_ = recovery_codes.replace(ada)
+    log_in(client)
+    enter(client, code.lower())
+    assert client.get("/").json["user"] == USERNAME
+    assert RecordedEvent.select().where(RecordedEvent.name == "recovery_code_used").count() == 1
+    client.reset()
+    log_in(client)
+    enter(client, code, status=401)
+
+
+@pytest.mark.parametrize("remember", [True, False])
+def test_the_second_step_keeps_whether_the_login_is_to_last(remember, client, app):
+    log_in(client, **({"remember": "on"} if remember else {}))
+    assert ("Max-Age" in enter(client, app.code()).headers.getall("Set-Cookie")[0]) is remember
+
+
+@pytest.mark.promise(16)
+def test_the_cookie_of_a_pending_login_has_the_attributes_of_the_other(client, app):
+    for scheme, name, secure in (("http", PENDING, ""), ("https", f"__Host-{PENDING}", "; Secure")):
+        client.extra_environ = {"wsgi.url_scheme": scheme}
+        cookie = log_in(client).headers["Set-Cookie"]
+        assert cookie.partition("=")[0] == name
+        assert cookie.endswith(f"; Max-Age=600; Path=/; HttpOnly; SameSite=Lax{secure}")
+
+
+@pytest.mark.promise(55)
+def test_a_pending_login_is_anonymous_everywhere(client, app):
+    log_in(client)
+    secret = client.cookies[PENDING]
+    assert client.get("/").json["user"] is None
+    assert not Session.select().exists()
+    for path in ("account", "sessions", "password", "confirm", "totp", "recovery-codes", "me"):
+        client.get(f"/auth/{path}", status=401)
+    client.set_cookie("wsgiauth", secret)
+    assert client.get("/").json["user"] is None
+    headers = {"Authorization": f"Bearer {secret}"}
+    assert client.get("/auth/me", headers=headers, status=401).json["code"] == "invalid_token"
+
+
+@pytest.mark.promise(55)
+def test_a_pending_login_does_not_pass_a_guard(settings, app, clock):
+    guarded = AuthMiddleware(login_required(echo), replace(settings, FACTOR_KEY=FACTOR_KEY))
+    guarded.site.tokens.now = clock
+    client = TestApp(guarded)
+    log_in(client)
+    client.get("/", status=401)
+    storage.discard_connection(guarded.database)
+
+
+def test_without_a_pending_login_the_second_step_leads_to_the_first(client, app):
+    answer = client.get("/auth/second", headers=BROWSER, status=302)
+    assert answer.headers["Location"].startswith("/auth/login")
+    client.get("/auth/second", status=401)
+    client.post_json("/auth/second", {"code": app.code()}, status=401)
+    client.set_cookie(PENDING, "x" * 43)
+    client.get("/auth/second", status=401)
+    assert enter(client, app.code(), status=302).headers["Location"].startswith("/auth/login")
+
+
+def test_a_login_does_not_lead_to_the_second_step_afterwards(client, app):
+    log_in(client, next="/auth/second")
+    assert enter(client, app.code()).headers["Location"] == "/"
+
+
+def test_a_pending_login_ends_after_ten_minutes(client, app, clock):
+    log_in(client)
+    clock.move(600)
+    enter(client, app.code(), status=302)
+    assert client.get("/").json["user"] is None
+
+
+@pytest.mark.promise(35)
+def test_a_new_password_ends_a_pending_login(client, app, ada, settings):
+    log_in(client)
+    change_password(ada, "another unrelated phrase", settings=settings)
+    enter(client, app.code(), status=302)
+
+
+def test_a_user_who_changes_while_the_code_is_checked_is_asked_to_log_in(
+    client, app, ada, settings, monkeypatch
+):
+    log_in(client)
+    accept = "wsgiauth.authentication.factors.accept"
+
+    def change(*_):
+        change_password(ada, "another unrelated phrase", settings=settings)
+        return True
+
+    monkeypatch.setattr(accept, change)
+    enter(client, app.code(), status=302)
+    assert not Session.select().exists()
+
+
+def test_a_pending_login_is_used_once(client, app, clock):
+    log_in(client)
+    secret = client.cookies[PENDING]
+    enter(client, app.code())
+    clock.move(60)
+    client.reset()
+    client.set_cookie(PENDING, secret)
+    enter(client, app.code(), status=302)
+
+
+def test_a_missing_code_is_named(client, app):
+    log_in(client)
+    page = enter(client, "", status=422)
+    assert page.html.find(role="alert").text == "Enter the code."
+
+
+@pytest.mark.promise(17)
+def test_another_site_cannot_send_the_code(client, app):
+    log_in(client)
+    headers = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
+    client.post("/auth/second", {"code": app.code()}, headers=headers, status=403)
+    body = {"code": app.code()}
+    client.post_json("/auth/second", body, headers=headers, status=302)
+    assert not Session.select().exists()
+
+
+def test_a_script_logs_in_in_two_steps(client, app):
+    first = client.post("/auth/login", CREDENTIALS, headers=SCRIPT, status=401)
+    assert (first.json["code"], first.json["methods"]) == ("second_factor_required", ["otp"])
+    second = client.post("/auth/second", {"code": app.code()}, headers=SCRIPT)
+    assert second.json == {"detail": "Logged in.", "next": "/"}
+    assert client.get("/").json["user"] == USERNAME
+
+
+def test_a_program_sends_the_login_again_with_the_code(client, app):
+    first = client.post_json("/auth/login", CREDENTIALS, status=401)
+    assert (first.json["code"], first.json["methods"]) == ("second_factor_required", ["otp"])
+    assert "Set-Cookie" not in first.headers
+    assert not OneTimeSecret.select().exists()
+    token = send(client, app.code()).json["access_token"]
+    me = client.get("/auth/me", headers={"Authorization": f"Bearer {token}"})
+    assert me.json["username"] == USERNAME
+    assert Session.get().methods == "pwd otp"
+
+
+@pytest.mark.promise(52)
+def test_a_program_cannot_use_a_code_twice(client, app):
+    code = app.code()
+    send(client, code)
+    assert send(client, code, status=401).json["code"] == "invalid_code"
+
+
+@pytest.mark.promise(9)
+def test_a_wrong_password_gets_the_same_answer_with_and_without_a_factor(
+    client, app, ada, settings
+):
+    create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    answers = {
+        (answer.status, answer.body, tuple(sorted(answer.headers.items())))
+        for name in (USERNAME, "Grace", "unknown")
+        for further in ({}, {"code": app.code()})
+        for answer in [
+            client.post_json(
+                "/auth/login", {"username": name, "password": "wrong", **further}, status=401
+            )
+        ]
+    }
+    assert len(answers) == 1
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("further", [{}, {"code": "000000"}], ids=["without", "with a code"])
+def test_a_login_with_a_factor_costs_one_bcrypt(further, client, app, monkeypatch):
+    compare, calls = bcrypt.checkpw, []
+    monkeypatch.setattr(bcrypt, "checkpw", lambda *given: calls.append(1) or compare(*given))
+    client.post_json("/auth/login", {**CREDENTIALS, **further}, status=401)
+    assert calls == [1]
+
+
+@pytest.mark.promise(53)
+def test_guesses_are_counted_over_parallel_logins(site, app, clock):
+    browsers = [TestApp(site) for _ in range(6)]
+    for browser in browsers:
+        log_in(browser)
+    for browser in browsers[:5]:
+        enter(browser, wrong(app), status=401)
+    refused = enter(browsers[5], app.code(), status=429)
+    assert int(refused.headers["Retry-After"]) > 0
+    send(browsers[0], app.code(), status=429)
+    clock.move(2)
+    enter(browsers[5], app.code())
+
+
+@pytest.mark.promise(53)
+def test_the_waits_double_and_end(client, app, clock):
+    for _ in range(5):
+        send(client, wrong(app), status=401)
+    waits = []
+    for _ in range(13):
+        waits.append(int(send(client, app.code(), status=429).headers["Retry-After"]))
+        clock.move(max(waits[-1], 61))  # logins are limited, too
+        send(client, wrong(app), status=401)
+    assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]
+    clock.move(900)
+    send(client, app.code())
+
+
+@pytest.mark.promise(53)
+def test_strangers_with_the_password_do_not_lock_out_an_owner_known_here(site, app, clock):
+    owner = TestApp(site, extra_environ={"REMOTE_ADDR": "192.0.2.1"})
+    stranger = TestApp(site, extra_environ={"REMOTE_ADDR": "198.51.100.1"})
+    log_in(owner)
+    enter(owner, app.code())
+    clock.move(60)
+    for status in (401, 401, 401, 401, 401, 429):
+        send(stranger, wrong(app), status=status)
+    owner.reset()
+    log_in(owner)
+    enter(owner, app.code())
+
+
+@pytest.mark.promise(30)
+def at(address):
+    return {"REMOTE_ADDR": address}
+
+
+def guess_passwords(client):
+    """Let strangers use up the free failures of the name."""
+    for number in range(6):
+        body = {"username": USERNAME, "password": f"wrong {number}"}
+        client.post_json("/auth/login", body, extra_environ=at("192.0.2.9"), status="4*")
+
+
+@pytest.mark.promise(14)
+def test_the_password_alone_does_not_make_a_client_known(client, app):
+    client.post_json("/auth/login", CREDENTIALS, extra_environ=at("192.0.2.1"), status=401)
+    guess_passwords(client)
+    client.post_json("/auth/login", CREDENTIALS, extra_environ=at("192.0.2.1"), status=429)
+
+
+@pytest.mark.promise(14)
+def test_a_code_makes_a_client_known(client, app):
+    body = {**CREDENTIALS, "code": app.code()}
+    client.post_json("/auth/login", body, extra_environ=at("192.0.2.1"), status=200)
+    guess_passwords(client)
+    for _ in range(7):  # right passwords without a code are no failures
+        answer = client.post_json(
+            "/auth/login", CREDENTIALS, extra_environ=at("192.0.2.1"), status=401
+        )
+        assert answer.json["code"] == "second_factor_required"
+
+
+def test_a_wrong_code_is_an_event_that_does_not_have_it(client, app, caplog):
+    caplog.set_level(logging.INFO, "wsgiauth")
+    code = wrong(app)
+    send(client, code, status=401)
+    (line,) = [each for each in caplog.messages if "second_factor_failed" in each]
+    assert "user_id=" in line
+    assert code not in caplog.text
+    assert app.code() not in caplog.text
+
+
+@pytest.mark.promise(30)
+@pytest.mark.promise(54)
+def test_no_key_and_no_code_is_logged_or_stored(client, site, ada, caplog):
+    caplog.set_level(logging.DEBUG)
+    app = add_app(site, ada)
+    first, second = app.code(-1), app.code()
+    recovery = recovery_codes.replace(ada)
+    secret = app.secret
+    log_in(client)
+    pending_secret = client.cookies[PENDING]
+    enter(client, wrong(app), status=401)
+    enter(client, second)
+    send(client, recovery[0])
+    key = base64.b32decode(secret).hex()
+    canaries = [FACTOR_KEY, secret, key, pending_secret, *recovery]
+    canaries += [code.replace("-", "") for code in recovery]
+    models = (Totp, OneTimeSecret, RecordedEvent, Session)
+    stored = str([row for model in models for row in model.select().dicts()])
+    for canary in canaries:
+        assert canary not in caplog.text
+        assert canary not in stored
+    for code in (first, second):
+        assert f'"{code}"' not in caplog.text
+        assert f"'{code}'" not in caplog.text + stored
+
+
+def test_the_owner_is_told_after_repeated_failures(settings, ada, clock):
+    made = with_mail(settings, FACTOR_KEY=FACTOR_KEY)
+    site = AuthMiddleware(echo, made, send_mail=Post())
+    site.site.tokens.now = clock
+    app, client = add_app(site, ada), TestApp(site)
+    mails = len(mailbox(site))
+    for _ in range(4):
+        send(client, wrong(app), status=401)
+    assert len(mailbox(site)) == mails
+    send(client, wrong(app), status=401)
+    assert mailbox(site)[-1]["Subject"] == "Wrong codes at example.org"
+    storage.discard_connection(site.database)
+
+
+def test_without_factor_key_a_login_needs_no_code(settings, app):
+    plain = AuthMiddleware(echo, settings)
+    client = TestApp(plain)
+    client.post_json("/auth/login", CREDENTIALS, status=200)
+    for path in ("second", "totp", "recovery-codes"):
+        client.get(f"/auth/{path}", status=404)
+    storage.discard_connection(plain.database)
+
+
+def test_a_user_without_a_factor_needs_no_code(client, ada):
+    client.post_json("/auth/login", CREDENTIALS, status=200)
+    client.post_json("/auth/login", {**CREDENTIALS, "code": "000000"}, status=200)

@@ -1,0 +1,383 @@
+"""GET and POST /auth/totp and /auth/recovery-codes, and a code at /auth/confirm."""
+
+import sys
+from dataclasses import replace
+from urllib.parse import unquote
+
+import pytest
+
+from tests.support.factors import FACTOR_KEY, App, add_app
+from tests.support.logins import make_stale
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, echo
+from wsgiauth import AuthMiddleware, storage
+from wsgiauth.authentication import recovery_codes, sessions
+from wsgiauth.authentication.models import Session
+from wsgiauth.authentication.totp import Totp
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.testing import bearer, logged_in
+
+pytestmark = pytest.mark.every_database
+
+SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
+TOTP, CODES = "/auth/totp", "/auth/recovery-codes"
+
+
+@pytest.fixture
+def site(settings):
+    made = AuthMiddleware(echo, replace(settings, FACTOR_KEY=FACTOR_KEY))
+    yield made
+    storage.discard_connection(made.database)
+
+
+@pytest.fixture
+def browser(site, ada):
+    return logged_in(site, ada)
+
+
+@pytest.fixture
+def program(site, ada, client):
+    """Return a function that sends JSON."""
+    return program_of(site, ada, client)
+
+
+def program_of(site, ada, client):
+    headers = bearer(site, ada)
+
+    def send(path, body, status=200):
+        answer = client.post_json(path, body, headers=headers, status=status)
+        if "login" in answer.json:
+            headers["Authorization"] = f"Bearer {answer.json['login']['access_token']}"
+        return answer
+
+    return send
+
+
+def app_on(page, site):
+    """Return the app whose set-up a page shows."""
+    return App(page.html.find(class_="key").text.replace(" ", ""), site)
+
+
+@pytest.fixture
+def app(site, ada):
+    """Return an app that Ada had before she logged in."""
+    return add_app(site, ada)
+
+
+def alert(page):
+    return page.html.find(role="alert").text
+
+
+def status_of(page):
+    return page.html.find(role="status").text
+
+
+def events_named(*names):
+    return [each.name for each in RecordedEvent.select() if each.name in names]
+
+
+def test_a_person_sets_up_an_app(browser, site):
+    account = browser.get("/auth/account", headers=BROWSER)
+    link = account.html.find("a", string="Second step of logins")["href"]
+    page = browser.get(link, headers=BROWSER)
+    page.form["name"] = "  My   phone "
+    page = page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    key = page.html.find(class_="key").text
+    assert [len(group) for group in key.split()] == [4] * 8
+    link = page.html.find("a", string="Open the app on this device")["href"]
+    assert f"secret={key.replace(' ', '')}&" in link
+    form = page.forms[0]
+    form["code"] = App(key.replace(" ", ""), site).code()
+    answer = form.submit(headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == f"{CODES}?done=added"
+    assert status_of(answer.follow(headers=BROWSER)).startswith("The app has been added.")
+    assert browser.get(TOTP, headers=BROWSER).html.find("h2").text == "My phone"
+    assert events_named("factor_added") == ["factor_added"]
+
+
+@pytest.mark.promise(58)
+def test_the_qr_code_is_a_picture_without_script_or_style(browser):
+    browser.post(TOTP, {"name": "Phone"}, headers=SAME_ORIGIN)
+    page = browser.get(TOTP, headers=BROWSER)
+    picture = page.html.find(class_="qr")
+    assert picture.svg is not None
+    assert picture["role"] == "img"
+    assert not page.html.find_all("script")
+    assert not page.html.find_all(style=True)
+
+
+def test_without_segno_there_is_the_key(browser, monkeypatch):
+    monkeypatch.setitem(sys.modules, "segno", None)
+    browser.post(TOTP, {"name": "Phone"}, headers=SAME_ORIGIN)
+    page = browser.get(TOTP, headers=BROWSER)
+    assert page.html.find(class_="qr") is None
+    assert page.html.find(class_="key") is not None
+
+
+@pytest.mark.promise(58)
+def test_the_name_of_an_app_is_escaped(browser):
+    browser.post(TOTP, {"name": "<b>&"}, headers=SAME_ORIGIN)
+    assert "<b>" not in browser.get(TOTP, headers=BROWSER)
+
+
+def test_a_program_sets_up_an_app(program, site):
+    begun = program(TOTP, {"name": "Phone"}, 201).json
+    assert begun["uri"].startswith("otpauth://totp/wsgiauth:Ada?secret=")
+    added = program(TOTP, {"code": App(begun["secret"], site).code()}).json
+    ((device,), left) = added["devices"], added["recovery_codes_left"]
+    assert (device["name"], left) == ("Phone", 0)
+    assert program(TOTP, {"remove": device["handle"]}).json["devices"] == []
+    assert events_named("factor_removed") == ["factor_removed"]
+
+
+def test_a_program_lists_the_apps(client, site, ada):
+    add_app(site, ada)
+    headers = bearer(site, ada)
+    assert [each["name"] for each in client.get(TOTP, headers=headers).json["devices"]] == ["Phone"]
+    assert client.get(CODES, headers=headers).json == {"left": 0}
+
+
+REFUSED = {
+    "no name": ({"name": ""}, "Give the app a name, such as Phone."),
+    "long name": ({"name": "x" * 51}, "The name must have at most 50 printable characters."),
+    "control": ({"name": "a\x07"}, "The name must have at most 50 printable characters."),
+    "no set-up": (
+        {"code": "123456"},
+        "This code is not right. Enter the one that the app shows now.",
+    ),
+    "unknown app": ({"remove": "0"}, "That app has already been removed."),
+}
+
+
+@pytest.mark.parametrize(("sent", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_done_is_refused(sent, message, browser, program):
+    assert alert(browser.post(TOTP, sent, headers=SAME_ORIGIN, status=422)) == message
+    assert [*program(TOTP, sent, 422).json["errors"].values()] == [[message]]
+
+
+def test_a_wrong_code_leaves_the_set_up(browser, site):
+    browser.post(TOTP, {"name": "Phone"}, headers=SAME_ORIGIN)
+    page = browser.post(TOTP, {"code": "x"}, headers=SAME_ORIGIN, status=422)
+    code = app_on(page, site).code()
+    browser.post(TOTP, {"code": code}, headers=SAME_ORIGIN, status=303)
+
+
+@pytest.mark.promise(53)
+def test_a_login_does_not_go_on_with_a_set_up_that_another_began(browser, program, site):
+    begun = program(TOTP, {"name": "Thief"}, 201).json
+    assert browser.get(TOTP, headers=BROWSER).html.find(class_="key") is None
+    code = App(begun["secret"], site).code()
+    browser.post(TOTP, {"code": code}, headers=SAME_ORIGIN, status=422)
+    page = browser.post(TOTP, {"name": "Phone"}, headers=SAME_ORIGIN).follow(headers=BROWSER)
+    program(TOTP, {"name": "Thief"}, 201)
+    code = app_on(page, site).code()
+    browser.post(TOTP, {"code": code}, headers=SAME_ORIGIN, status=303)
+    assert [each.name for each in Totp.select() if each.confirmed_at] == ["Phone"]
+
+
+@pytest.mark.promise(53)
+def test_recovery_codes_from_before_the_first_app_end(program, browser, site, ada):
+    codes = recovery_codes.replace(ada)
+    secret = program(TOTP, {"name": "Phone"}, 201).json["secret"]
+    program(TOTP, {"code": App(secret, site).code()})
+    assert not recovery_codes.use(ada, codes[0])
+    kept = recovery_codes.replace(ada)
+    secret = program(TOTP, {"name": "Tablet"}, 201).json["secret"]
+    program(TOTP, {"code": App(secret, site).code()})
+    assert recovery_codes.use(ada, kept[0])
+
+
+def test_a_user_has_at_most_ten_apps(site, ada, client):
+    for _ in range(10):
+        add_app(site, ada)
+    errors = program_of(site, ada, client)(TOTP, {"name": "Phone"}, 422).json["errors"]
+    assert errors == {"name": ["You have too many apps. Remove one first."]}
+
+
+def test_a_person_removes_an_app(app, browser):
+    page = browser.get(TOTP, headers=BROWSER).forms[0].submit(headers=SAME_ORIGIN, status=303)
+    assert status_of(page.follow(headers=BROWSER)) == "The app has been removed."
+
+
+@pytest.mark.promise(46)
+@pytest.mark.parametrize("path", [TOTP, CODES])
+def test_a_change_needs_a_recent_proof(path, browser, program):
+    make_stale()
+    location = browser.get(path, headers=BROWSER, status=302).headers["Location"]
+    assert location.startswith("/auth/confirm")
+    browser.post(path, {"name": "Phone"}, headers=SAME_ORIGIN, status=303)
+    refused = program(path, {"name": "Phone"}, 401)
+    assert refused.json["code"] == "insufficient_user_authentication"
+
+
+@pytest.mark.promise(17)
+@pytest.mark.parametrize("path", [TOTP, CODES])
+def test_a_form_of_another_site_is_refused(path, browser):
+    headers = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
+    browser.post(path, {"name": "x"}, headers=headers, status=403)
+
+
+def test_recovery_codes_are_shown_once(app, browser, ada):
+    page = browser.get(CODES, headers=BROWSER).form.submit(headers=SAME_ORIGIN, status=201)
+    codes = [each.text for each in page.html.find_all("code")]
+    assert len(codes) == 10
+    file = page.html.find("a", download=True)["href"]
+    assert unquote(file) == "data:text/plain," + "".join(f"{code}\n" for code in codes)
+    assert not browser.get(CODES, headers=BROWSER).html.find_all("code")
+    assert recovery_codes.use(ada, codes[0])
+    assert browser.get(CODES, headers=BROWSER).html.find("strong").text == "9"
+
+
+def test_an_app_that_is_not_the_first_leads_back_to_the_list(app, browser, site, ada):
+    recovery_codes.replace(ada)
+    page = browser.post(TOTP, {"name": "Tablet"}, headers=SAME_ORIGIN).follow(headers=BROWSER)
+    code = app_on(page, site).code()
+    answer = browser.post(TOTP, {"code": code}, headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == f"{TOTP}?done=added"
+
+
+# The first app makes a login that was proven by the password alone one with a second factor.
+
+
+def set_up(client, site, headers):
+    secret = client.post_json(TOTP, {"name": "Phone"}, headers=headers).json["secret"]
+    sent = {"code": App(secret, site).code()}
+    return client.post_json(TOTP, sent, headers=headers)
+
+
+@pytest.mark.promise(46)
+def test_the_first_app_renews_the_login_of_a_program(client, site, ada):
+    before = bearer(site, ada)
+    login = set_up(client, site, before).json["login"]
+    client.get("/auth/me", headers=before, status=401)
+    after = {"Authorization": f"Bearer {login['access_token']}"}
+    client.get("/auth/me", headers=after, status=200)
+    assert Session.get().methods == "pwd otp"
+    assert "login" not in set_up(client, site, after).json
+
+
+@pytest.mark.promise(46)
+@pytest.mark.parametrize("headers", [SAME_ORIGIN, SCRIPT], ids=["form", "script"])
+def test_the_first_app_renews_the_login_of_a_browser(headers, browser, site):
+    before = browser.cookies["wsgiauth"]
+    browser.post(TOTP, {"name": "Phone"}, headers=SAME_ORIGIN)
+    key = browser.get(TOTP, headers=BROWSER).html.find(class_="key").text.replace(" ", "")
+    answer = browser.post(TOTP, {"code": App(key, site).code()}, headers=headers)
+    assert answer.status_int == 303 or "login" not in answer.json
+    assert browser.cookies["wsgiauth"] != before
+    browser.get(TOTP, headers=BROWSER, status=200)
+    browser.set_cookie("wsgiauth", before)
+    browser.get(TOTP, headers=BROWSER, status=302)
+
+
+def test_a_form_with_a_token_gets_the_new_token(client, site, ada):
+    headers = {**SAME_ORIGIN, **bearer(site, ada)}
+    secret = client.post_json(TOTP, {"name": "Phone"}, headers=headers).json["secret"]
+    added = client.post(TOTP, {"code": App(secret, site).code()}, headers=headers, status=200)
+    assert "Set-Cookie" not in added.headers
+    assert added.json["login"]["token_type"] == "bearer"
+
+
+def test_a_login_that_ends_while_its_first_app_is_confirmed_is_asked_to_log_in(
+    client, site, ada, monkeypatch
+):
+    headers = bearer(site, ada)
+    secret = client.post_json(TOTP, {"name": "Phone"}, headers=headers).json["secret"]
+
+    def confirm(*arguments):
+        sessions.end_all(ada)
+        return True
+
+    monkeypatch.setattr("wsgiauth.authentication.totp.confirm", confirm)
+    sent = {"code": App(secret, site).code()}
+    client.post_json(TOTP, sent, headers=headers, status=401)
+
+
+def test_a_program_gets_recovery_codes(app, program):
+    assert len(program(CODES, {}, 201).json["recovery_codes"]) == 10
+
+
+def test_without_a_second_factor_there_are_no_recovery_codes(program, browser, ada):
+    assert program(CODES, {}, 409).json["code"] == "no_second_factor"
+    refused = browser.post(CODES, {"x": ""}, headers=SAME_ORIGIN, status=409)
+    assert refused.html.find("a", class_="button")["href"] == TOTP
+    account = browser.get("/auth/account", headers=BROWSER)
+    assert account.html.find("a", href=CODES) is None
+    assert "Second step of logins Off" in " ".join(account.html.dl.text.split())
+    assert recovery_codes.count(ada) == 0
+
+
+# A code at /auth/confirm.
+
+
+@pytest.mark.promise(46)
+def test_a_code_makes_a_login_fresh(browser, site, ada):
+    app = add_app(site, ada)
+    make_stale()
+    page = browser.get(TOTP, headers=BROWSER, status=302).follow(headers=BROWSER)
+    form = page.form
+    form["code"] = app.code()
+    back = form.submit(headers=SAME_ORIGIN, status=303)
+    assert back.headers["Location"] == TOTP
+    back.follow(headers=BROWSER, status=200)
+    assert Session.get().methods == "otp"
+
+
+@pytest.mark.promise(46)
+def test_the_password_of_a_user_with_a_factor_confirms_nothing(browser, program, site, ada):
+    add_app(site, ada)
+    page = browser.get("/auth/confirm", headers=BROWSER)
+    assert "password" not in page.form.fields
+    page = browser.post("/auth/confirm", {"password": PASSWORD}, headers=SAME_ORIGIN, status=422)
+    assert alert(page) == "Enter a code of your second factor."
+    errors = program("/auth/confirm", {"password": PASSWORD}, 422).json["errors"]
+    assert errors == {"code": ["Enter a code of your second factor."]}
+
+
+def test_a_recovery_code_confirms_too(browser, site, ada):
+    add_app(site, ada)
+    make_stale()
+    page = browser.get(TOTP, headers=BROWSER, status=302).follow(headers=BROWSER)
+    page.form["code"], *_ = recovery_codes.replace(ada)
+    page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER, status=200)
+
+
+@pytest.mark.promise(46)
+@pytest.mark.parametrize("path", [TOTP, CODES])
+def test_a_user_with_a_factor_needs_it_for_a_change_also_just_after_the_password(
+    path, browser, program, site, ada
+):
+    app = add_app(site, ada)
+    assert (
+        browser.get(path, headers=BROWSER, status=302)
+        .headers["Location"]
+        .startswith("/auth/confirm")
+    )
+    refused = program(path, {}, 401)
+    assert refused.json["code"] == "insufficient_user_authentication"
+    browser.post("/auth/confirm", {"code": app.code()}, headers=SAME_ORIGIN, status=303)
+    browser.get(path, headers=BROWSER, status=200)
+
+
+@pytest.mark.promise(46)
+def test_a_new_password_does_not_stand_for_the_factor(browser, site, ada):
+    app = add_app(site, ada)
+    browser.post("/auth/confirm", {"code": app.code()}, headers=SAME_ORIGIN, status=303)
+    make_stale()
+    proof = Session.authenticated_at, Session.methods
+    before = Session.select(*proof).tuples().get()
+    new = {"current_password": PASSWORD, "new_password": "another unrelated phrase"}
+    browser.post("/auth/password", new, headers=SAME_ORIGIN, status=303)
+    assert before in [*Session.select(*proof).where(Session.stamp == 1).tuples()]
+    assert browser.get(TOTP, headers=BROWSER, status=302)
+
+
+@pytest.mark.promise(53)
+def test_guesses_at_the_page_to_confirm_are_counted(program, site, ada):
+    add_app(site, ada)
+    for status in (401, 401, 401, 401, 401, 429):
+        program("/auth/confirm", {"code": "x"}, status)
+
+
+def test_a_code_of_a_user_without_a_factor_confirms_nothing(program):
+    errors = program("/auth/confirm", {"code": "123456"}, 422).json["errors"]
+    assert errors == {"password": ["Enter your password."]}

@@ -1,0 +1,251 @@
+"""GET and POST /auth/register with VERIFICATION."""
+
+import re
+
+import pytest
+from webtest import TestApp
+
+from tests.support.mails import MAIL, Post, with_mail
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts import create_user, update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.mail.models import Mail
+from wsgiauth.testing import logged_in
+
+LIMIT = 3
+NEW = "new@example.org"
+ADDRESSES = {
+    "known": EMAIL,
+    "known in capitals": EMAIL.upper(),
+    "unknown": "nobody@example.org",
+    "inactive": "grace@example.org",
+    "international": "ada@bücher.example",
+}
+
+
+@pytest.fixture
+def post():
+    return Post()
+
+
+@pytest.fixture
+def make_site(settings, post):
+    made = []
+
+    def make(**changes):
+        changed = with_mail(settings, VERIFICATION=True, MAILS_PER_ACCOUNT=LIMIT, **changes)
+        made.append(AuthMiddleware(echo, changed, send_mail=post))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.site.outbox.stop()
+    storage.discard_connection(storage.current())
+
+
+@pytest.fixture
+def site(make_site):
+    return make_site()
+
+
+@pytest.fixture
+def quiet(site, monkeypatch):
+    """Let the thread not send what is asked for."""
+    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
+
+
+@pytest.fixture
+def people(site, settings):
+    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    update_user(grace, is_active=False)
+    return ada
+
+
+def register(client, email, username="Lovelace", status="*", **fields):
+    body = {"username": username, "email": email, **fields}
+    return client.post_json("/auth/register", body, status=status)
+
+
+def send_all(site):
+    site.site.outbox.stop()
+    site.site.outbox.deliver()
+
+
+def shown(answer):
+    """Return all of an answer but the time that has passed."""
+    headers = [each for each in answer.headerlist if each[0] != "Retry-After"]
+    return answer.status, headers, answer.body
+
+
+def without_values(sql):
+    return re.sub(r"'[^']*'|\b\d+\b", "?", sql)
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(37)
+def test_a_browser_registers_by_the_link_of_a_mail(client, site, post):
+    page = client.get("/auth/register", headers=BROWSER)
+    assert "password" not in page.form.fields
+    page.form["username"] = "Lovelace"
+    page.form["email"] = NEW
+    done = page.form.submit(headers=SAME_ORIGIN, status=202)
+    assert "Check your mail" in done
+    assert User.select().count() == 0
+    send_all(site)
+    assert post.recipients == [NEW]
+    page = client.get(post.links[0].removeprefix(MAIL["PUBLIC_URL"]), headers=BROWSER)
+    page.form["password"] = PASSWORD
+    page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert client.get("/auth/me").json["username"] == "Lovelace"
+    assert User.get().email_verified_at is not None
+
+
+@pytest.mark.promise(37)
+def test_a_password_that_is_sent_is_ignored(client, site, post):
+    register(client, NEW, password="a password of a stranger", status=202)
+    (mail,) = Mail.select()
+    assert "stranger" not in mail.data
+    send_all(site)
+    assert User.select().count() == 0
+    assert "stranger" not in OneTimeSecret.get().data
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(38)
+def test_every_address_has_the_same_answers_and_the_same_statements(client, people, queries, quiet):
+    def ask_often(email):
+        """Return what is answered to an address, and with which statements."""
+        answers = []
+        statements = [
+            [
+                without_values(sql)
+                for sql in queries(lambda: answers.append(register(client, email)))
+            ]
+            for _ in range(LIMIT + 2)  # the last two are above the limit
+        ]
+        return [shown(each) for each in answers], statements
+
+    register(client, "someone@example.org")  # the first request also begins a count
+    answers, statements = ask_often(NEW)
+    assert [status[:3] for status, *_ in answers] == ["202"] * LIMIT + ["429"] * 2
+    assert "wsgiauth_user" not in str(statements)
+    for email in ADDRESSES.values():
+        if email != EMAIL.upper():  # counted with the same one in small letters
+            assert ask_often(email) == (answers, statements)
+
+
+@pytest.mark.promise(38)
+@pytest.mark.parametrize("username", [USERNAME, "Lovelace"])
+@pytest.mark.parametrize("email", ADDRESSES.values(), ids=ADDRESSES)
+def test_every_address_and_name_gets_the_same_page(email, username, client, people, quiet):
+    def ask(username, email):
+        fields = {"username": username, "email": email}
+        return client.post("/auth/register", fields, headers=SAME_ORIGIN, status=202)
+
+    page = ask(username, email)
+    assert shown(page) == shown(ask("someone", "someone@example.org"))
+    assert email not in page
+
+
+@pytest.mark.promise(38)
+def test_a_mail_server_that_is_away_changes_nothing(client, post, site):
+    post.errors += [OSError("away")] * 9
+    register(client, NEW, status=202)
+    site.site.outbox.stop()
+    assert Mail.select().count() == 1
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(34)
+def test_an_active_account_gets_a_link_to_choose_a_new_password(client, site, people, post):
+    register(client, EMAIL.upper(), status=202)
+    send_all(site)
+    assert post.recipients == [EMAIL]
+    (link,) = post.links
+    assert "/auth/reset?token=" in link
+    assert client.get(link.removeprefix(MAIL["PUBLIC_URL"]), headers=BROWSER)
+
+
+def test_an_inactive_account_gets_nothing(client, site, people, post):
+    register(client, "grace@example.org", status=202)
+    send_all(site)
+    assert post.messages == []
+    assert Mail.select().count() == 0
+
+
+@pytest.mark.promise(38)
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"username": "", "email": ""}, {"username", "email"}),
+        ({"username": "a b", "email": EMAIL}, {"username"}),
+        ({"username": USERNAME, "email": "ada"}, {"email"}),
+    ],
+)
+def test_a_name_that_breaks_a_rule_is_refused_without_a_look_at_the_accounts(
+    fields, wrong, client, people, queries
+):
+    def ask():
+        assert client.post_json("/auth/register", fields, status=422).json["errors"].keys() == wrong
+        page = client.post("/auth/register", fields, headers=SAME_ORIGIN, status=422)
+        assert page.form["username"].value == fields["username"]
+        assert page.form["email"].value == fields["email"]
+
+    assert queries(ask) == []
+    assert Mail.select().count() == 0
+
+
+def test_an_address_is_counted_in_every_spelling(client, quiet):
+    for email in (NEW, NEW.upper(), NEW.title()):
+        register(client, email, status=202)
+    refused = register(client, NEW, status=429)
+    assert 0 < int(refused.headers["Retry-After"]) <= 3600
+    register(client, "other@example.org", status=202)
+
+
+def test_a_client_is_counted(make_site, monkeypatch):
+    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
+    client = TestApp(make_site(MAILS_PER_ADDRESS=2))
+    for number in range(2):
+        register(client, f"{number}@example.org", status=202)
+    register(client, "2@example.org", status=429)
+    assert Mail.select().count() == 2
+
+
+@pytest.mark.promise(17)
+def test_another_site_cannot_ask(client):
+    headers = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
+    fields = {"username": USERNAME, "email": NEW}
+    client.post("/auth/register", fields, headers=headers, status=403)
+    assert Mail.select().count() == 0
+
+
+def test_a_user_who_is_logged_in_is_told_so(site, people):
+    page = logged_in(site, people).get("/auth/register", headers=BROWSER)
+    assert "You are logged in" in page
+
+
+def test_the_login_leads_where_the_registration_was_to(client):
+    page = client.get("/auth/register?next=/reports", headers=BROWSER)
+    page.form["username"] = "Lovelace"
+    page.form["email"] = NEW
+    done = page.form.submit(headers=SAME_ORIGIN, status=202)
+    assert done.click("Back to the login").form["next"].value == "/reports"
+
+
+def test_it_is_described_as_it_answers(client, settings):
+    with_it = client.get("/auth/openapi.json").json["paths"]["/register"]["post"]
+    without = TestApp(AuthMiddleware(echo, settings)).get("/auth/openapi.json").json
+    assert {*with_it["responses"]} & {"201", "202", "409"} == {"202"}
+    assert {*without["paths"]["/register"]["post"]["responses"]} & {"201", "202"} == {"201"}
+    fields = with_it["requestBody"]["content"]["application/json"]["schema"]["required"]
+    assert fields == ["username", "email"]
+
+
+def test_where_registration_is_off_it_stays_off(make_site):
+    client = TestApp(make_site(REGISTRATION=False))
+    register(client, NEW, status=404)
+    client.get("/auth/verify", headers=BROWSER, status=410)

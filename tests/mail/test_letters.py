@@ -1,0 +1,79 @@
+"""Letters: one layout, which a host's folder replaces or extends, and values as they are."""
+
+import random
+
+import pytest
+
+from tests.support.mails import with_mail
+from wsgiauth import Settings
+from wsgiauth.mail.kinds import SAMPLES
+from wsgiauth.mail.letters import Addressed, Letters
+from wsgiauth.mail.resets import ResetLetter
+
+LINK = "https://example.org/auth/reset?token=x"
+LETTERS = pytest.mark.parametrize("sample", SAMPLES, ids=lambda each: each.template)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "mail"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def write(folder, monkeypatch):
+    """Return a function that makes the message of a letter, with the templates of the folder."""
+
+    def message(letter, **changes):
+        letters = Letters(with_mail(Settings(), TEMPLATES=folder.parent, **changes))
+        letters.check(letter)
+        return letters.message(Addressed(letter, "ada@example.org", 1))
+
+    return message
+
+
+def reset(username="ada"):
+    return ResetLetter(username=username, link=LINK, minutes=60)
+
+
+@LETTERS
+def test_a_host_signs_every_mail_in_the_layout(sample, folder, write):
+    (folder / "layout.txt").write_text(
+        "{% extends 'wsgiauth/mail/layout.txt' %}"
+        "{% block signature %}\n-- \n{{ site.name }}\n{% endblock %}"
+    )
+    plain, signed = (write(sample, SITE_NAME=name) for name in ("Library", "Ada & Sons"))
+    assert signed["Subject"] == plain["Subject"].replace("Library", "Ada & Sons")
+    assert signed.get_content().endswith("\n-- \nAda & Sons\n")
+
+
+def test_a_host_replaces_the_subject_and_keeps_the_text(folder, write):
+    before = write(reset())
+    (folder / "reset.txt").write_text(
+        "{% extends 'wsgiauth/mail/reset.txt' %}{% block subject %}Hello{% endblock %}"
+    )
+    assert write(reset())["Subject"] == "Hello"
+    assert write(reset()).get_content() == before.get_content()
+
+
+def test_a_host_replaces_a_mail(folder, write):
+    (folder / "reset.txt").write_text("For {{ letter.username }}\n\n{{ letter.link }}\n")
+    message = write(reset())
+    assert (message["Subject"], message.get_content()) == ("For ada", f"{LINK}\n")
+
+
+@pytest.mark.parametrize("username", ["<b>&amp;\"'", "{{ 7 * 7 }}", "{% raise %}"])
+def test_a_value_is_shown_as_it_is_and_never_executed(username, folder, write):
+    (folder / "reset.txt").write_text("{{ letter.username }}\n\n{{ letter.username }}\n")
+    message = write(reset(username))
+    assert message["Subject"] == username
+    assert message.get_content() == f"{username}\n"
+    assert message.get_content_type() == "text/plain"
+
+
+def test_a_mail_leaves_the_random_numbers_of_the_application_alone(write):
+    before = random.getstate()
+    first, second = write(reset()), write(reset())
+    assert random.getstate() == before
+    assert first["Message-ID"] != second["Message-ID"]

@@ -1,0 +1,605 @@
+"""Notices: who is told what, and that a mail is committed with what it tells, or not at all."""
+
+import gc
+import json
+import threading
+import weakref
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from webtest import TestApp
+
+from tests.support.keys import make_key
+from tests.support.mails import MAIL, Post, with_mail
+from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
+from wsgiauth import AuthMiddleware, User, storage
+from wsgiauth.accounts import change_password, create_user, delete_user, update_user
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.clients import Client
+from wsgiauth.cli import main
+from wsgiauth.events import Event, record
+from wsgiauth.mail.models import Mail
+from wsgiauth.mail.notices import SAMPLES, Notices
+from wsgiauth.storage import database as current_database
+from wsgiauth.testing import logged_in
+
+ADDRESS = "192.0.2.7"
+NEW_PASSWORD = "other unrelated birds"
+NEW_EMAIL = "lovelace@example.net"
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:147.0) Gecko/20100101 Firefox/147.0"
+SAFARI = "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0) Version/26.0 Mobile Safari/604.1"
+
+
+@pytest.fixture
+def post():
+    return Post()
+
+
+@pytest.fixture
+def changes():
+    """Return the settings that a test changes."""
+    return {}
+
+
+@pytest.fixture
+def site(settings, post, changes, monkeypatch):
+    """Return a site whose mails are sent when `deliver` says so."""
+    for name in ("wake", "start"):
+        monkeypatch.setattr(f"wsgiauth.mail.worker.Worker.{name}", lambda *_: None)
+    made = AuthMiddleware(echo, replace(with_mail(settings), **changes), send_mail=post)
+    yield made
+    storage.discard_connection(made.database)
+
+
+@pytest.fixture
+def deliver(site, post):
+    """Return a function that sends what is due and returns the recipients, sorted."""
+
+    def send():
+        post.messages.clear()
+        assert site.site.outbox.deliver() is None
+        return sorted(post.recipients)
+
+    return send
+
+
+def log_in(client, password=PASSWORD, *, address=ADDRESS, agent=FIREFOX, **fields):
+    return client.post_json(
+        "/auth/login",
+        {"username": USERNAME, "password": password, **fields},
+        headers={"User-Agent": agent},
+        extra_environ={"REMOTE_ADDR": address},
+    ).json
+
+
+def change_over_http(client, user):
+    bearer = {"Authorization": f"Bearer {log_in(client)['access_token']}"}
+    fields = {"current_password": PASSWORD, "new_password": NEW_PASSWORD}
+    client.post_json(
+        "/auth/password", fields, headers=bearer, extra_environ={"REMOTE_ADDR": ADDRESS}
+    )
+
+
+def replay(client):
+    """Send a refresh token twice too often."""
+    pairs = [log_in(client, refresh=True)]
+    for status in (200, 200, 401):
+        sent = {"refresh_token": pairs[-1 if status == 200 else 0]["refresh_token"]}
+        environ = {"REMOTE_ADDR": "192.0.2.66"}
+        pairs.append(
+            client.post_json("/auth/refresh", sent, status=status, extra_environ=environ).json
+        )
+
+
+def body(post):
+    (message,) = post.messages
+    return " ".join(message.get_content().split())
+
+
+def time_of(message):
+    return next(
+        line.removeprefix("When: ")
+        for line in message.get_content().splitlines()
+        if line.startswith("When: ")
+    )
+
+
+# What is told, and to whom
+
+
+CHANGES = {
+    "password_changed": lambda user, settings: change_password(
+        user, NEW_PASSWORD, settings=settings
+    ),
+    "names_changed": lambda user, settings: update_user(user, email=NEW_EMAIL),
+    "user_deleted": lambda user, settings: delete_user(user),
+    "key_created": lambda user, settings: User.get_or_none(id=user.id) and make_key(user),
+}
+SUBJECTS = {
+    "password_changed": "Your password for example.org was changed",
+    "names_changed": "Your e-mail address for example.org was changed",
+    "user_deleted": "Your account at example.org was deleted",
+    "key_created": "A new API key for your account at example.org",
+}
+RECIPIENTS = {name: [EMAIL] for name in CHANGES} | {"names_changed": sorted([EMAIL, NEW_EMAIL])}
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(34)
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_told_to_the_addresses_that_were_stored(
+    site, ada, settings, deliver, post, name
+):
+    CHANGES[name](ada, settings)
+    assert deliver() == RECIPIENTS[name]
+    assert {each["Subject"] for each in post.messages} == {SUBJECTS[name]}
+    for message in post.messages:
+        assert f"account {USERNAME}" in message.get_content()
+        assert time_of(message).endswith(" UTC")
+        assert "From: " not in message.get_content()  # code has no address
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_that_is_rolled_back_leaves_no_mail(site, ada, settings, name):
+    with site.database.atomic() as transaction:
+        CHANGES[name](ada, settings)
+        assert Mail.select().exists()
+        transaction.rollback()
+    assert not Mail.select().exists()
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("name", CHANGES)
+def test_without_its_mail_a_change_is_not_made(site, ada, settings, monkeypatch, name):
+    def fail(*_, **__):
+        raise RuntimeError
+
+    monkeypatch.setattr("wsgiauth.mail.outbox.insert", fail)
+    with pytest.raises(RuntimeError):
+        CHANGES[name](ada, settings)
+    (stored,) = User.select()
+    assert (stored.email, stored.security_stamp) == (EMAIL, 0)
+
+
+def test_the_owners_change_is_told_with_the_clients_address(client, ada, deliver, post):
+    change_over_http(client, ada)
+    assert deliver() == [EMAIL]
+    assert f"From: {ADDRESS}" in body(post)
+    assert post.links == ["https://example.org/auth/forgot"]
+
+
+def test_the_link_leads_to_where_the_site_is_mounted(settings, post, monkeypatch, database):
+    for name in ("wake", "start"):
+        monkeypatch.setattr(f"wsgiauth.mail.worker.Worker.{name}", lambda *_: None)
+    made = with_mail(settings, PUBLIC_URL="https://example.org/shop/")
+    site = AuthMiddleware(echo, made, mount="/users", send_mail=post)
+    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    change_password(ada, NEW_PASSWORD, settings=settings)
+    site.site.outbox.deliver()
+    assert post.links == ["https://example.org/shop/users/forgot"]
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.promise(34)
+@pytest.mark.every_database
+def test_a_thief_who_changes_the_address_next_stops_no_notice(site, ada, settings, deliver, post):
+    change_password(ada, NEW_PASSWORD, settings=settings)
+    update_user(ada, email=NEW_EMAIL)
+    delete_user(ada)
+    deliver()
+    to_owner = {each["Subject"] for each in post.messages if each["To"] == EMAIL}
+    assert to_owner == {SUBJECTS["password_changed"], SUBJECTS["names_changed"]}
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(34)
+def test_the_old_address_is_the_stored_one_even_if_the_object_is_stale(site, ada, deliver):
+    stale = User.get_by_id(ada.id)
+    update_user(ada, email=NEW_EMAIL)
+    deliver()
+    update_user(stale, email="third@example.net")
+    assert deliver() == [NEW_EMAIL, "third@example.net"]
+
+
+@pytest.mark.promise(34)
+def test_the_address_of_a_deleted_user_is_the_stored_one(site, ada, deliver):
+    ada.email = NEW_EMAIL  # not saved
+    ada.delete_instance()
+    assert deliver() == [EMAIL]
+
+
+def test_an_address_that_is_saved_again_is_no_change(site, ada):
+    update_user(ada, email=EMAIL)
+    assert not Mail.select().exists()
+
+
+def test_of_many_new_keys_a_few_are_told_but_each_that_a_command_makes(site, ada, settings):
+    for _ in range(7):
+        make_key(ada)
+    assert Mail.select().count() == 5
+    record(site.database, [Notices(replace(with_mail(settings), SECRET_KEY=None))])  # a command's
+    make_key(ada)
+    assert Mail.select().count() == 6
+
+
+def test_no_other_change_is_told(site, client, ada, settings):
+    update_user(ada, username="Countess", is_staff=True)
+    ada.grant("a.b")
+    update_user(ada, username=USERNAME)
+    log_in(client)
+    log_in(client, agent=SAFARI, address="198.51.100.1")
+    sessions.end_all(User.get_by_id(ada.id))
+    sessions.end_everyone()
+    assert not Mail.select().exists()
+
+
+def test_a_rehash_at_the_login_is_no_new_password(site, ada, settings):
+    dearer = TestApp(AuthMiddleware(echo, with_mail(settings, BCRYPT_ROUNDS=5), send_mail=Post()))
+    before = User.get_by_id(ada.id).hashed_password
+    log_in(dearer)
+    assert User.get_by_id(ada.id).hashed_password != before
+    assert not Mail.select().exists()
+    storage.discard_connection(storage.current())
+
+
+def test_a_registration_is_not_told(client, site):
+    fields = {"username": "Grace", "email": "grace@example.org", "password": PASSWORD}
+    client.post_json("/auth/register", fields)
+    assert not Mail.select().exists()
+
+
+def test_a_site_without_mail_records_none(settings, database):
+    site = AuthMiddleware(echo, settings)
+    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    change_password(ada, NEW_PASSWORD, settings=settings)
+    assert not Mail.select().exists()
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.promise(54)
+@pytest.mark.every_database
+def test_the_outbox_has_no_secret(client, ada, changes):
+    change_over_http(client, ada)
+    (row,) = Mail.select()
+    assert row.user_id is None
+    assert json.loads(row.data).keys() == {
+        "address",
+        "browser",
+        "email",
+        "mount",
+        "time",
+        "user_id",
+        "username",
+    }
+
+
+# What could be read as a link is not shown
+
+
+@pytest.mark.promise(34)
+@pytest.mark.parametrize(
+    "username",
+    [
+        "evil.example/now",
+        "https:evil",
+        "evil.example",
+        "www.evil.example",
+        "evil\N{FULLWIDTH FULL STOP}example",
+        "evil\N{IDEOGRAPHIC FULL STOP}example",
+        "evil\N{HALFWIDTH IDEOGRAPHIC FULL STOP}example",
+        "localhost\N{FULLWIDTH SOLIDUS}now",
+    ],
+    ids=ascii,
+)
+def test_a_name_that_looks_like_a_link_is_not_shown(site, settings, deliver, post, username):
+    user = create_user(username, EMAIL, PASSWORD, settings=settings)
+    for change in CHANGES.values():
+        change(user, settings)
+    deliver()
+    assert len(post.messages) == 4
+    for message in post.messages:
+        assert username not in str(message)
+        assert "our account" in message.get_content()
+
+
+@pytest.mark.promise(34)
+@pytest.mark.parametrize(
+    ("remote", "shown"),
+    [
+        ("2001:db8::7", "From: 2001:db8::7"),
+        ("[2001:db8::7]:8000", "From: 2001:db8::7"),
+        ("fe80::1%evil.example/x", "From: fe80::1 "),
+        ("https://evil.example", None),
+        ("", None),
+    ],
+)
+def test_only_an_address_is_shown_as_one(client, ada, deliver, post, remote, shown):
+    bearer = {"Authorization": f"Bearer {log_in(client)['access_token']}"}
+    fields = {"current_password": PASSWORD, "new_password": NEW_PASSWORD}
+    client.post_json(
+        "/auth/password", fields, headers=bearer, extra_environ={"REMOTE_ADDR": remote}
+    )
+    deliver()
+    assert "evil" not in body(post)
+    assert ("From: " in body(post)) == (shown is not None)
+    assert (shown or "When: ") in body(post)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.template)
+def test_a_mistake_in_a_template_is_refused_at_start(settings, tmp_path, sample):
+    (tmp_path / "mail").mkdir()
+    (tmp_path / sample.template).write_text("Subject\n\n{{ letter.missing }}")
+    with pytest.raises(Exception, match=f"{sample.template}, line 3"):
+        AuthMiddleware(echo, replace(with_mail(settings), TEMPLATES=tmp_path), send_mail=Post())
+
+
+# To an address that is not proven, clients can cause a few mails in a day
+
+
+def change_again_and_again(client, times):
+    """Change the password over HTTP so often, as a client that stays logged in."""
+    token, password = log_in(client)["access_token"], PASSWORD
+    for each in range(times):
+        fields = {"current_password": password, "new_password": f"{NEW_PASSWORD} {each}"}
+        bearer = {"Authorization": f"Bearer {token}"}
+        token = client.post_json("/auth/password", fields, headers=bearer).json["access_token"]
+        password = fields["new_password"]
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(34)
+def test_a_stranger_whose_address_was_typed_gets_five_notices_in_a_day(client, ada, deliver):
+    change_again_and_again(client, 7)
+    assert deliver() == [EMAIL] * 5
+
+
+@pytest.mark.every_database
+def test_the_owner_of_a_verified_address_gets_every_notice(client, ada, deliver):
+    update_user(ada, email_verified_at=datetime.now(UTC))
+    change_again_and_again(client, 7)
+    assert deliver() == [EMAIL] * 7
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    ("is_verified", "number"), [(False, 5), (True, 7)], ids=["not verified", "verified"]
+)
+def test_accounts_that_are_closed_one_after_the_other_share_the_limit(
+    site, client, deliver, is_verified, number
+):
+    for each in range(7):
+        email = EMAIL.upper() if each % 2 else EMAIL
+        fields = {"username": f"ada{each}", "email": email, "password": PASSWORD}
+        client.post_json("/auth/register", fields)
+        user = User.get(username=fields["username"])
+        if is_verified:
+            update_user(user, email_verified_at=datetime.now(UTC))
+        logged_in(site, user).post_json("/auth/close", {}, headers={"Sec-Fetch-Site": "none"})
+    assert len(deliver()) == number
+
+
+@pytest.mark.every_database
+def test_the_old_address_is_limited_and_the_proven_one_is_not(site, client, settings, deliver):
+    def leave(environ, start_response):
+        user = User.get(username=USERNAME)
+        update_user(user, email=NEW_EMAIL, email_verified_at=datetime.now(UTC))
+        user.delete_instance()
+        return echo(environ, start_response)
+
+    site._app = leave
+    for _ in range(6):
+        create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+        client.get("/")
+    told = deliver()
+    assert (told.count(EMAIL), told.count(NEW_EMAIL)) == (5, 12)
+
+
+@pytest.mark.every_database
+def test_what_code_does_outside_requests_is_not_limited(site, ada, settings, deliver):
+    for each in range(6):
+        change_password(ada, f"{NEW_PASSWORD} {each}", settings=settings)
+    assert deliver() == [EMAIL] * 6
+
+
+# A refresh token that was used twice
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(44)
+def test_the_owner_is_told_of_a_replayed_refresh_token(client, ada, deliver, post):
+    replay(client)
+    assert deliver() == [EMAIL]
+    assert "From: 192.0.2.66" in body(post)
+    assert "refresh token that was used before" in body(post)
+
+
+@pytest.mark.promise(44)
+def test_five_replays_in_a_day_are_told_and_each_ends_its_login(client, ada, deliver):
+    for _ in range(6):
+        replay(client)
+    assert deliver() == [EMAIL] * 5
+    assert User.get_by_id(ada.id).sessions.count() == 0
+
+
+# Logins
+
+
+class TestLogins:
+    @pytest.fixture
+    def changes(self):
+        return {"LOGIN_NOTICES": True}
+
+    @pytest.mark.every_database
+    def test_a_login_from_another_address_or_browser_is_told_once(self, client, ada, deliver, post):
+        log_in(client)
+        assert deliver() == []
+        log_in(client, address="198.51.100.1")
+        assert deliver() == [EMAIL]
+        assert "From: 198.51.100.1 With: Firefox on Linux" in body(post)
+        log_in(client, agent=SAFARI)
+        assert deliver() == [EMAIL]
+        assert f"From: {ADDRESS} With: Safari on iPhone" in body(post)
+        log_in(client)
+        log_in(client, agent=SAFARI)
+        log_in(client, address="198.51.100.1")
+        assert deliver() == []
+
+    def test_a_login_in_the_same_ipv6_network_with_another_version_is_not_told(
+        self, client, ada, deliver
+    ):
+        log_in(client, address="2001:db8::1")
+        log_in(client, address="2001:db8::ffff", agent=FIREFOX.replace("147", "150"))
+        assert deliver() == []
+        log_in(client, address="2001:db8:0:1::1")
+        assert deliver() == [EMAIL]
+
+    def test_the_first_login_of_another_user_at_the_place_is_not_told(
+        self, client, ada, settings, deliver
+    ):
+        log_in(client)
+        grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+        client.post_json("/auth/login", {"username": grace.username, "password": PASSWORD})
+        assert deliver() == []
+
+    def test_behind_a_unix_socket_a_new_browser_is_told(self, client, ada, deliver, post):
+        log_in(client, address="")
+        log_in(client, address="", agent=SAFARI)
+        assert deliver() == [EMAIL]
+        assert "From: " not in body(post)
+
+    def test_a_failed_login_is_not_told(self, client, ada, deliver):
+        log_in(client)
+        wrong = {"username": USERNAME, "password": "mistyped words"}
+        client.post_json(
+            "/auth/login", wrong, status=401, extra_environ={"REMOTE_ADDR": "203.0.113.1"}
+        )
+        assert deliver() == []
+
+    def test_a_session_that_code_starts_outside_requests_is_not_told(self, site, client, ada):
+        log_in(client)
+        logged_in(site, ada)
+        assert not Mail.select().exists()
+
+    @pytest.mark.every_database
+    def test_a_login_that_is_rolled_back_leaves_no_mail_and_is_not_remembered(
+        self, site, client, ada, tokens, deliver
+    ):
+        log_in(client)
+
+        def roll_back(environ, start_response):
+            with site.database.atomic() as transaction:
+                user = User.get_by_id(ada.id)
+                assert sessions.start(user, tokens, client=Client.of(environ)) is not None
+                assert Mail.select().exists()
+                transaction.rollback()
+            return echo(environ, start_response)
+
+        site._app = roll_back
+        client.get("/", extra_environ={"REMOTE_ADDR": "198.51.100.1"})
+        assert deliver() == []
+        log_in(client, address="198.51.100.1", agent="")
+        assert deliver() == [EMAIL]
+
+
+# Sites and commands
+
+
+@pytest.mark.every_database
+def test_of_two_sites_with_one_database_the_one_where_it_happens_tells(site, settings, ada, post):
+    other = AuthMiddleware(
+        echo, with_mail(settings, PUBLIC_URL="https://example.net"), mount="/x", send_mail=post
+    )
+    change_over_http(TestApp(site), ada)
+    (row,) = Mail.select()
+    assert json.loads(row.data)["mount"] == "/auth"
+    storage.discard_connection(other.database)
+
+
+def test_the_thread_is_woken_when_the_change_is_committed(site, settings, ada, monkeypatch):
+    woken = []
+    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: woken.append(1))
+    with site.database.atomic():
+        change_password(ada, NEW_PASSWORD, settings=settings)
+        assert woken == []
+    assert woken == [1]
+
+
+@pytest.mark.every_database
+def test_after_a_login_a_process_sends_what_a_command_left(settings, database):
+    sent = threading.Event()
+    site = AuthMiddleware(echo, with_mail(settings), send_mail=lambda _: sent.set())
+    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    Notices(site.site.settings)(
+        Event("password_changed", datetime.now(UTC), ada.id, None, None), {}
+    )
+    log_in(TestApp(site))
+    assert sent.wait(60)
+    site.site.outbox.stop()
+    storage.discard_connection(site.database)
+
+
+def test_a_login_starts_no_thread_while_a_test_reads_the_mails(settings, database, monkeypatch):
+    started = []
+    monkeypatch.setattr("wsgiauth.mail.worker.Worker.start", lambda *_: started.append(1))
+    site = AuthMiddleware(echo, with_mail(settings), send_mail=Post())
+    create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    log_in(TestApp(site))
+    assert started == [1]
+    site.site.outbox.keep_messages()
+    log_in(TestApp(site))
+    assert started == [1]
+    storage.discard_connection(site.database)
+
+
+def test_a_site_that_is_no_longer_used_leaves_its_mails_to_others(settings, database):
+    site = AuthMiddleware(echo, with_mail(settings), send_mail=Post())
+    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    outbox, opened = weakref.ref(site.site.outbox), site.database
+    del site
+    gc.collect()
+    assert outbox() is None
+    change_password(ada, NEW_PASSWORD, settings=settings)
+    assert current_database.obj is opened
+    assert Mail.select().count() == 1
+    storage.discard_connection(opened)
+
+
+class TestCommands:
+    @pytest.fixture(autouse=True)
+    def _environ(self, settings, monkeypatch, site, ada):
+        for name, value in {**MAIL, "DATABASE_URL": settings.DATABASE_URL}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("BCRYPT_ROUNDS", "4")
+        monkeypatch.delenv("SECRET_KEY", raising=False)
+        yield
+        storage.discard_connection(storage.current())
+
+    @pytest.mark.every_database
+    @pytest.mark.parametrize(
+        ("command", "recipients"),
+        [
+            (["changepassword", USERNAME, "--password-stdin"], [EMAIL]),
+            (["set", USERNAME, "--email", NEW_EMAIL], sorted([EMAIL, NEW_EMAIL])),
+            (["deleteuser", USERNAME, "--yes"], [EMAIL]),
+        ],
+        ids=lambda value: value[0],
+    )
+    def test_a_command_leaves_its_notice_to_the_server(
+        self, monkeypatch, deliver, post, command, recipients
+    ):
+        threads = set(threading.enumerate())
+        monkeypatch.setattr("sys.stdin.readline", lambda: NEW_PASSWORD, raising=False)
+        assert main(command) == 0
+        assert post.messages == []
+        assert set(threading.enumerate()) <= threads
+        assert deliver() == recipients
+        text = post.messages[0].get_content()
+        assert "/forgot" not in text  # the command does not know the mount
+        assert "https://example.org" in text
+
+    def test_without_mail_a_command_leaves_none(self, monkeypatch):
+        monkeypatch.delenv("MAIL_URL")
+        assert main(["set", USERNAME, "--email", NEW_EMAIL]) == 0
+        assert not Mail.select().exists()

@@ -1,0 +1,310 @@
+"""The outbox: what is due is sent once, failures are tried again, and nothing secret is logged."""
+
+import logging
+
+import peewee
+import pytest
+
+from tests.support.mails import Clock, Post, with_mail
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import events
+from wsgiauth.accounts import create_user, delete_user, update_user
+from wsgiauth.authentication import one_time
+from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.mail import outbox as outboxes
+from wsgiauth.mail.kinds import COMPOSERS
+from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import Outbox
+from wsgiauth.mail.resets import request_reset
+from wsgiauth.mail.smtp import DeliveryError
+from wsgiauth.storage import database as current_database
+
+STRANGER = "finch@example.net"
+REFUSED = DeliveryError("550", is_final=True)
+LATER = DeliveryError("450")
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def post():
+    return Post()
+
+
+@pytest.fixture
+def outbox(database, settings, clock, post, monkeypatch):
+    """Return an outbox whose thread is not started."""
+    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
+    return Outbox(with_mail(settings), post, COMPOSERS, clock=clock)
+
+
+@pytest.fixture
+def ada(database, settings):
+    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+
+
+@pytest.fixture
+def heard(database):
+    told = []
+    events.subscribe(database, [told.append])
+    return told
+
+
+def ask(outbox, name=USERNAME):
+    request_reset(outbox, name, mount="/auth")
+
+
+def failures(heard):
+    return [(each.user_id, each.reason) for each in heard if each.name == "mail_failed"]
+
+
+# What is sent
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(34)
+@pytest.mark.parametrize("name", [USERNAME, USERNAME.upper(), EMAIL, EMAIL.upper()])
+def test_a_mail_goes_to_the_stored_address_with_a_link_of_the_public_url(name, outbox, post, ada):
+    ask(outbox, name)
+    assert outbox.deliver() is None
+    assert post.recipients == [EMAIL]
+    (link,) = post.links
+    assert link.startswith("https://example.org/auth/reset?token=")
+    assert Mail.select().count() == 0
+
+
+@pytest.mark.promise(34)
+def test_a_look_alike_address_gets_nothing(outbox, post, ada):
+    ask(outbox, EMAIL.replace("a", "\u0430", 1))
+    outbox.deliver()
+    assert post.messages == []
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(32)
+def test_no_account_is_looked_up_and_no_secret_made_before_the_mail_is_sent(outbox, ada, queries):
+    sent = queries(lambda: ask(outbox))
+    assert len(sent) == 1
+    assert sent[0].lstrip().upper().startswith("INSERT INTO")
+    assert "wsgiauth_mail" in sent[0]
+    assert OneTimeSecret.select().count() == 0
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    "name", ["", "nobody", STRANGER, "four finch words", "nul\0", "\ud800", "x" * 5000, "é" * 254]
+)
+def test_who_has_no_account_gets_no_mail(name, outbox, post, ada):
+    ask(outbox, name)
+    assert Mail.select().count() == 1
+    outbox.deliver()
+    assert post.messages == []
+    assert Mail.select().count() == OneTimeSecret.select().count() == 0
+
+
+def test_who_is_inactive_gets_no_mail(outbox, post, ada):
+    update_user(ada, is_active=False)
+    ask(outbox)
+    outbox.deliver()
+    assert post.messages == []
+
+
+def test_what_cannot_be_a_name_is_not_stored(outbox, ada):
+    for typed in ("four finch words", "finch\0"):
+        ask(outbox, typed)
+    assert {each.name for each in Mail.select()} == {""}
+
+
+def test_mails_of_a_user_go_with_the_account(outbox, post, ada):
+    outbox.enqueue("reset", user=ada, data={"mount": "/auth"})
+    delete_user(ada)
+    assert outbox.deliver() is None
+    assert post.messages == []
+
+
+@pytest.mark.every_database
+def test_a_mail_is_sent_only_if_its_transaction_is_committed(outbox, post, ada):
+    with current_database.atomic() as transaction:
+        ask(outbox)
+        transaction.rollback()
+    outbox.deliver()
+    assert post.messages == []
+
+
+@pytest.mark.every_database
+def test_many_mails_are_sent(outbox, post, ada):
+    for _ in range(2 * outboxes.BATCH + 1):
+        ask(outbox)
+    outbox.deliver()
+    assert len(post.messages) == 2 * outboxes.BATCH + 1
+
+
+# Failures
+
+
+@pytest.mark.every_database
+def test_a_mail_is_tried_again_after_1_5_and_30_minutes_and_then_given_up(
+    outbox, post, ada, clock, heard
+):
+    ask(outbox)
+    post.errors += [LATER] * 4
+    for minutes in (1, 5, 30):
+        assert outbox.deliver() == 60 * minutes
+        clock.move(60 * minutes - 1)
+        assert outbox.deliver() == 1
+        assert failures(heard) == []
+        clock.move(1)
+    assert outbox.deliver() is None
+    assert failures(heard) == [(ada.id, "reset: 450")]
+    assert (post.messages, post.errors, Mail.select().count()) == ([], [], 0)
+
+
+def test_a_mail_that_is_tried_again_arrives_with_a_link_of_its_own(outbox, post, ada, clock):
+    ask(outbox)
+    post.errors.append(LATER)
+    outbox.deliver()
+    clock.move(60)
+    assert outbox.deliver() is None
+    (link,) = post.links
+    assert one_time.find(link.partition("=")[2], "reset", now=clock())
+
+
+def test_a_mail_that_is_refused_is_given_up_at_once(outbox, post, ada, heard):
+    ask(outbox)
+    post.errors.append(REFUSED)
+    assert outbox.deliver() is None
+    assert failures(heard) == [(ada.id, "reset: 550")]
+
+
+def test_a_mail_that_fails_does_not_hold_up_the_others(outbox, post, ada, heard):
+    for _ in range(3):
+        ask(outbox)
+    post.errors += [REFUSED, LATER]
+    assert outbox.deliver() == 60
+    assert len(post.messages) == 1
+
+
+def test_a_mail_that_was_not_sent_in_a_day_is_given_up(outbox, post, ada, clock, heard):
+    ask(outbox)
+    clock.move(outboxes.LIFETIME)
+    outbox.deliver()
+    assert post.messages == []
+    assert failures(heard) == [(None, "reset: too late")]
+
+
+def test_a_mail_of_an_unknown_kind_is_tried_again(outbox, ada):
+    outbox.enqueue("of a newer version", user=ada)
+    assert outbox.deliver() == 60
+
+
+def test_no_error_of_an_application_shows_an_address_or_a_link(outbox, post, ada, heard, caplog):
+    caplog.set_level(logging.INFO)
+    for name in (USERNAME, STRANGER):
+        ask(outbox, name)
+    post.errors += [ValueError(f"{EMAIL} https://example.org/auth/reset?token=canary")]
+    outbox.deliver()
+    assert "not sent, next attempt in 1 minutes: ValueError" in caplog.text
+    told = caplog.text + "".join(str(vars(record)) for record in caplog.records) + str(heard)
+    for secret in (EMAIL, STRANGER, "canary", "token="):
+        assert secret not in told
+
+
+# Leases
+
+
+class KilledError(BaseException):
+    """Ends a process."""
+
+
+@pytest.fixture
+def claim_and_die(settings, post, clock):
+    """Return a function that sends a mail, and is killed before it deletes the row."""
+
+    def send_and_die(message):
+        post(message)
+        raise KilledError
+
+    doomed = Outbox(with_mail(settings), send_and_die, COMPOSERS, clock=clock)
+
+    def die():
+        with pytest.raises(KilledError):
+            doomed.deliver()
+
+    return die
+
+
+@pytest.mark.every_database
+def test_a_mail_of_a_killed_process_is_sent_once_more_after_the_lease(
+    outbox, post, ada, clock, claim_and_die
+):
+    ask(outbox)
+    claim_and_die()
+    assert outbox.deliver() == outboxes.LEASE
+    assert len(post.messages) == 1
+    clock.move(outboxes.LEASE)
+    assert outbox.deliver() is None
+    assert len(post.messages) == 2
+    clock.move(outboxes.LEASE)
+    outbox.deliver()
+    assert len(post.messages) == 2
+
+
+def test_a_mail_that_kills_every_process_is_given_up(
+    outbox, post, ada, clock, heard, claim_and_die
+):
+    ask(outbox)
+    for _ in range(4):
+        claim_and_die()
+        clock.move(outboxes.LEASE)
+    assert outbox.deliver() is None
+    assert len(post.messages) == 4
+    assert failures(heard) == [(None, "reset: too late")]
+
+
+@pytest.mark.every_database
+def test_a_mail_that_another_process_sends_is_left_to_it(outbox, post, ada, settings, clock):
+    ask(outbox)
+    other = Outbox(with_mail(settings), lambda _: outbox.deliver(), COMPOSERS, clock=clock)
+    other.deliver()
+    assert post.messages == []
+
+
+def test_a_mail_that_another_process_claims_first_is_left_to_it(outbox, post, ada, settings, clock):
+    ask(outbox)
+    other = Post()
+
+    def clock_of_late():
+        clock.calls += 1
+        if clock.calls == 2:  # it has read the row, and not claimed it yet
+            outbox.deliver()
+        return clock()
+
+    clock.calls = 0
+    late = Outbox(with_mail(settings), other, COMPOSERS, clock=clock_of_late)
+    late.deliver()
+    assert (len(post.messages), len(other.messages)) == (1, 0)
+
+
+def test_a_mail_whose_secret_cannot_be_made_is_sent_after_the_lease(
+    outbox, post, ada, clock, database
+):
+    ask(outbox)
+    database.execute_sql("ALTER TABLE wsgiauth_one_time RENAME TO away")
+    with pytest.raises(peewee.OperationalError):
+        outbox.deliver()
+    database.execute_sql("ALTER TABLE away RENAME TO wsgiauth_one_time")
+    clock.move(outboxes.LEASE)
+    outbox.deliver()
+    assert len(post.messages) == 1
+
+
+# Overdue
+
+
+def test_mails_are_overdue_after_a_while(outbox, ada, clock):
+    ask(outbox)
+    assert outboxes.overdue(clock() + outboxes.OVERDUE - 1) == 0
+    assert outboxes.overdue(clock() + outboxes.OVERDUE) == 1

@@ -1,0 +1,109 @@
+"""Mail as a site and the command line use it: the settings decide, and mistakes end the start."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from tests.support.mails import MAIL, Post, with_mail
+from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
+from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts import create_user
+from wsgiauth.cli import main
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import OVERDUE
+
+
+@pytest.fixture
+def environ(settings, monkeypatch, tmp_path):
+    """Set the environment of commands, with mail to a folder."""
+    folder = tmp_path / "mails"
+    folder.mkdir()
+    for name, value in {**MAIL, "MAIL_URL": f"file://{folder}"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
+    return folder
+
+
+@pytest.fixture
+def waiting(database, settings):
+    """Insert a mail that no process has sent, a moment ago."""
+    create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+
+    def insert(seconds=1):
+        now = int(time.time())
+        Mail.insert(
+            id="a" * 32,
+            kind="reset",
+            name=USERNAME,
+            data='{"mount": "/auth"}',
+            due_at=now - seconds,
+            expires_at=now + 60,
+        ).execute()
+
+    return insert
+
+
+def test_a_site_without_a_url_of_mail_has_no_outbox(site):
+    assert site.site.outbox is None
+
+
+def test_a_site_whose_application_sends_has_one(settings, database):
+    for changes in ({}, {"MAIL_URL": "console:"}):
+        made = with_mail(settings, **{"MAIL_URL": None, **changes})
+        assert AuthMiddleware(echo, made, send_mail=Post()).site.outbox is not None
+        storage.discard_connection(storage.current())
+
+
+def test_a_site_whose_application_sends_needs_the_other_settings(settings, database):
+    with pytest.raises(ConfigurationError, match=r"^MAIL_FROM must be set"):
+        AuthMiddleware(echo, settings, send_mail=Post())
+
+
+def test_what_sends_mails_must_be_callable(settings):
+    with pytest.raises(ConfigurationError, match=r"^send_mail must be a callable\.$"):
+        AuthMiddleware(echo, settings, send_mail="smtp://localhost")
+
+
+def test_a_mistake_in_the_template_of_a_mail_is_refused_at_start(settings, tmp_path):
+    folder = tmp_path / "templates"
+    (folder / "mail").mkdir(parents=True)
+    (folder / "mail" / "reset.txt").write_text("Subject\n\n{{ letter.missing }}")
+    with pytest.raises(ConfigurationError, match=r"mail/reset.txt, line 3"):
+        AuthMiddleware(echo, replace(with_mail(settings), TEMPLATES=folder), send_mail=Post())
+
+
+def test_a_sender_that_makes_no_header_is_refused_at_start(settings):
+    with pytest.raises(ConfigurationError, match=r"^MAIL_FROM or SITE_NAME"):
+        AuthMiddleware(echo, with_mail(settings, MAIL_FROM="a..b@example.org"), send_mail=Post())
+
+
+def test_the_command_sends_what_is_due(environ, waiting, capsys):
+    waiting()
+    assert main(["mail"]) == 0
+    assert capsys.readouterr().out == "0 mails left for later.\n"
+    (file,) = environ.glob("*.eml")
+    assert f"To: {EMAIL}" in file.read_text()
+
+
+def test_the_command_needs_a_url_of_mail(environ, database, monkeypatch, capsys):
+    monkeypatch.delenv("MAIL_URL")
+    assert main(["mail"]) == 1
+    assert (
+        capsys.readouterr().err
+        == "wsgiauth: MAIL_URL must be set, because it says how mails are sent\n"
+    )
+
+
+def test_check_names_what_is_overdue(environ, waiting, capsys):
+    waiting(OVERDUE + 1)
+    assert main(["check"]) == 0
+    assert "1 mail overdue: `python -m wsgiauth mail` sends them" in capsys.readouterr().out
+
+
+def test_check_says_nothing_of_mails_that_were_just_asked_for(environ, waiting, capsys):
+    waiting()
+    assert main(["check"]) == 0
+    assert "overdue" not in capsys.readouterr().out

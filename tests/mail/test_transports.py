@@ -1,0 +1,461 @@
+"""Messages reach a real mail server, encrypted and verified, or it is said why they do not."""
+
+import email
+import email.policy
+import logging
+import socket
+import ssl
+import threading
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from email.message import EmailMessage
+
+import pytest
+
+from tests.support.mail_servers import (
+    HOST,
+    PASSWORD,
+    USER,
+    mail_server,
+    make_certificate,
+    resolve,
+)
+from tests.support.sites import free_port
+from wsgiauth import Settings
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.mail import smtp
+from wsgiauth.mail.letters import Addressed, Letter, Letters
+from wsgiauth.mail.outbox import LEASE
+from wsgiauth.mail.smtp import DeliveryError
+from wsgiauth.mail.transports import make_transport
+
+CREDENTIALS = f"{USER}:{PASSWORD.replace(' ', '%20')}@"
+SENDER = "Bücherei <accounts@example.org>"
+
+pytestmark = pytest.mark.promise(34)
+
+
+@dataclass(frozen=True)
+class Note(Letter):
+    template = "note.txt"
+
+    text: str = "Hello."
+    subject: str = "A note"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    return make_certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def trusted(certificate, monkeypatch):
+    """Let this process trust the certificate, and know the name in it."""
+    monkeypatch.setenv("SSL_CERT_FILE", f"{certificate}.crt")
+    resolve(monkeypatch)
+    return certificate
+
+
+@pytest.fixture
+def templates(tmp_path):
+    folder = tmp_path / "templates"
+    folder.mkdir()
+    (folder / "note.txt").write_text("{{ letter.subject }}\n\n{{ letter.text }}\n")
+    return folder
+
+
+@pytest.fixture
+def settings_of(templates):
+    def settings(url, **changes):
+        changes = {"PUBLIC_URL": "https://example.org/shop", "MAIL_FROM": SENDER, **changes}
+        return Settings(MAIL_URL=url, TEMPLATES=templates, **changes)
+
+    return settings
+
+
+@pytest.fixture
+def send(settings_of):
+    def send(url, address="ada@example.org", **note):
+        settings = settings_of(url)
+        message = Letters(settings).message(Addressed(Note(**note), address, 1))
+        make_transport(settings)(message)
+
+    return send
+
+
+def refused(send, *arguments, **options):
+    with pytest.raises(DeliveryError) as caught:
+        send(*arguments, **options)
+    assert "ada" not in str(caught.value)
+    return caught.value
+
+
+# A mail server
+
+
+def test_a_message_reaches_a_server_on_this_host_without_tls(send):
+    with mail_server() as (port, received):
+        send(f"smtp://127.0.0.1:{port}")
+    (message,) = received.messages
+    assert message["Subject"] == "A note"
+    assert message["From"] == SENDER
+    assert message["To"] == "ada@example.org"
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["Date"].datetime
+    assert message["Message-ID"].endswith("@example.org>")
+    assert message.get_content() == "Hello.\n"
+    (envelope,) = received.envelopes
+    assert (envelope.mail_from, envelope.rcpt_tos) == ("accounts@example.org", ["ada@example.org"])
+
+
+def test_a_message_reaches_a_server_with_starttls_and_a_password(send, trusted):
+    with mail_server(starttls=trusted, has_login=True) as (port, received):
+        send(f"smtp://{CREDENTIALS}{HOST}:{port}")
+    assert [each.is_encrypted for each in received.envelopes] == [True]
+
+
+def test_a_message_reaches_a_server_with_implicit_tls(send, trusted):
+    with mail_server(implicit=trusted) as (port, received):
+        send(f"smtps://{HOST}:{port}")
+    assert [each.is_encrypted for each in received.envelopes] == [True]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of aiosmtpd: a login without TLS
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_message_reaches_a_server_on_this_host_with_a_password(send):
+    with mail_server(has_login=True) as (port, received):
+        send(f"smtp://{CREDENTIALS}localhost:{port}")
+    assert len(received.messages) == 1
+
+
+def test_a_server_that_drops_starttls_from_its_offer_gets_nothing(send, trusted):
+    with mail_server() as (port, received):
+        error = refused(send, f"smtp://{HOST}:{port}")
+    assert "does not offer STARTTLS" in str(error)
+    assert not error.is_final
+    assert received.envelopes == []
+
+
+@pytest.mark.parametrize("kind", ["starttls", "implicit"])
+def test_a_server_whose_certificate_is_not_trusted_gets_nothing(
+    kind, send, certificate, monkeypatch
+):
+    resolve(monkeypatch)
+    scheme = "smtp" if kind == "starttls" else "smtps"
+    with mail_server(**{kind: certificate}) as (port, received):
+        error = refused(send, f"{scheme}://{HOST}:{port}")
+    assert "certificate refused" in str(error)
+    assert not error.is_final
+    assert received.envelopes == []
+
+
+def test_a_server_whose_certificate_has_another_name_gets_nothing(send, trusted, tmp_path):
+    other = make_certificate(tmp_path, "other.example.org")
+    with mail_server(implicit=other) as (port, received):
+        refused(send, f"smtps://{HOST}:{port}")
+    assert received.envelopes == []
+
+
+def test_a_wrong_password_is_tried_again_and_not_shown(send, trusted, caplog):
+    caplog.set_level(logging.DEBUG)
+    with mail_server(starttls=trusted, has_login=True) as (port, _):
+        error = refused(send, f"smtp://{USER}:canary@{HOST}:{port}")
+    assert (str(error), error.is_final) == ("the mail server refuses the login", False)
+    assert "canary" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("command", "reply", "is_final"),
+    [
+        ("RCPT", "550 5.1.1 <ada@example.org> unknown", True),
+        ("RCPT", "450 4.2.1 <ada@example.org> come back", False),
+        ("DATA", "554 5.7.1 spam for ada", True),
+        ("DATA", "451 4.3.0 ada, come back", False),
+    ],
+)
+def test_a_refusal_is_final_or_not(command, reply, is_final, send):
+    with mail_server() as (port, received):
+        received.answers[command].append(reply)
+        error = refused(send, f"smtp://127.0.0.1:{port}")
+    assert error.is_final is is_final
+    assert reply[:3] in str(error)
+
+
+def test_a_server_that_is_away_is_tried_again(send):
+    error = refused(send, f"smtp://127.0.0.1:{free_port()}")
+    assert (str(error), error.is_final) == ("ConnectionRefusedError", False)
+
+
+def test_a_server_that_hangs_is_given_up(send, monkeypatch):
+    monkeypatch.setattr(smtp, "TIMEOUT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        error = refused(send, f"smtp://127.0.0.1:{silent.getsockname()[1]}")
+    assert not error.is_final
+
+
+REPLIES = (b"220 hello", b"250 hello", b"250 OK", b"250 OK", b"354 go", b"250 OK", b"221 bye")
+
+
+@contextmanager
+def dripping_server(before, wrap=None):
+    """Serve SMTP that answers as it should `before` times, and then sends a byte now and then.
+
+    Yields the port, and an event that is set when it begins to drip.
+    """
+    begun, over, patience_ended = threading.Event(), threading.Event(), threading.Event()
+
+    def serve():
+        connection, _ = listener.accept()
+        with suppress(OSError), wrap(connection) if wrap else connection as wrapped:
+            lines = wrapped.makefile("rb")
+            for reply in REPLIES[:before]:
+                wrapped.sendall(reply + b"\r\n")
+                while (line := lines.readline()) and reply == b"354 go" and line != b".\r\n":
+                    pass
+            begun.set()
+            for _ in range(500):
+                wrapped.sendall(b"2")
+                if over.wait(0.01):
+                    return
+            patience_ended.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield listener.getsockname()[1], begun
+        finally:
+            over.set()
+            thread.join()
+    assert not patience_ended.is_set()  # the client ended the connection
+
+
+@pytest.mark.parametrize("before", range(6))
+def test_a_server_that_drips_is_given_up_at_the_deadline(before, send, monkeypatch):
+    monkeypatch.setattr(smtp, "DEADLINE", 0.2)
+    with dripping_server(before) as (port, begun):
+        error = refused(send, f"smtp://127.0.0.1:{port}")
+        assert begun.is_set()
+    assert (str(error), error.is_final) == ("the mail server takes too long", False)
+
+
+def test_a_server_that_drips_in_tls_is_given_up_at_the_deadline(send, trusted, monkeypatch):
+    monkeypatch.setattr(smtp, "DEADLINE", 0.5)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(trusted)
+
+    def wrap(connection):
+        return context.wrap_socket(connection, server_side=True)
+
+    with dripping_server(0, wrap) as (port, begun):
+        error = refused(send, f"smtps://{HOST}:{port}")
+        assert begun.is_set()
+    assert str(error) == "the mail server takes too long"
+
+
+def test_a_server_that_drips_after_accepting_has_the_message(send, monkeypatch):
+    monkeypatch.setattr(smtp, "DEADLINE", 0.3)
+    with dripping_server(6) as (port, begun):
+        send(f"smtp://127.0.0.1:{port}")
+        assert begun.is_set()
+
+
+def test_a_deadline_that_is_over_before_the_connection_ends_it(send, monkeypatch):
+    connect = socket.create_connection
+
+    def connect_late(*arguments):
+        for timer in [each for each in threading.enumerate() if isinstance(each, threading.Timer)]:
+            timer.join()
+        return connect(*arguments)
+
+    monkeypatch.setattr(smtp, "DEADLINE", 0)
+    monkeypatch.setattr(socket, "create_connection", connect_late)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        error = refused(send, f"smtp://127.0.0.1:{listener.getsockname()[1]}")
+    assert str(error) == "the mail server takes too long"
+
+
+def test_a_deadline_ends_before_the_lease_of_a_mail():
+    assert smtp.DEADLINE + 2 * smtp.TIMEOUT < LEASE
+
+
+def test_a_delivery_leaves_no_thread(send):
+    with mail_server() as (port, _):
+        send(f"smtp://127.0.0.1:{port}")
+        for each in threading.enumerate():
+            if isinstance(each, threading.Timer):
+                each.join(30)
+                assert not each.is_alive()
+
+
+def test_a_server_that_ends_the_connection_after_accepting_has_the_message(send):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=accept_and_hang_up, args=(listener,))
+        thread.start()
+        send(f"smtp://127.0.0.1:{listener.getsockname()[1]}")
+        thread.join()
+
+
+def accept_and_hang_up(listener):
+    connection, _ = listener.accept()
+    with connection, connection.makefile("rwb") as lines:
+        lines.write(b"220 hello\r\n")
+        lines.flush()
+        for line in lines:
+            if line.upper().startswith(b"DATA"):
+                lines.write(b"354 go\r\n")
+                lines.flush()
+                while lines.readline() != b".\r\n":
+                    pass
+                lines.write(b"250 OK\r\n")
+                lines.flush()
+                return
+            lines.write(b"250 OK\r\n")
+            lines.flush()
+
+
+# What a message holds
+
+
+def test_names_of_other_scripts_and_long_lines_arrive(send):
+    text = "Ada Lövelace 愛\n" + "https://example.org/" + "x" * 2000
+    with mail_server() as (port, received):
+        send(f"smtp://127.0.0.1:{port}", text=text, subject="Grüße " * 40)
+    (message,) = received.messages
+    assert message.get_content() == f"{text}\n"
+    assert message["Subject"] == ("Grüße " * 40).strip()
+    assert max(map(len, received.envelopes[0].content.splitlines())) < 999
+
+
+@pytest.mark.parametrize(
+    ("address", "recipient"),
+    [
+        ("ada@bücher.example", "ada@xn--bcher-kva.example"),
+        ("Ada@Example.ORG", "Ada@Example.ORG"),
+        ("ädä@bücher.example", "ädä@xn--bcher-kva.example"),
+        ("ada@straße.example", "ada@straße.example"),  # Python's codec would make it strasse
+        (f"ada@{'ü' * 70}.example", f"ada@{'ü' * 70}.example"),  # too long for the codec
+    ],
+    ids=["domain", "ascii", "both", "sharp s", "long"],
+)
+def test_an_international_address_is_kept(address, recipient, send):
+    with mail_server() as (port, received):
+        send(f"smtp://127.0.0.1:{port}", address)
+    assert received.envelopes[0].rcpt_tos == [recipient]
+    assert f"To: {recipient}\r\n".encode() in received.envelopes[0].content
+
+
+def test_an_international_address_is_refused_if_the_server_cannot_send_to_it(send):
+    with mail_server(has_utf8=False) as (port, received):
+        error = refused(send, f"smtp://127.0.0.1:{port}", "ädä@example.org")
+        send(f"smtp://127.0.0.1:{port}", "ada@bücher.example")
+    assert error.is_final
+    assert "SMTPUTF8" in str(error)
+    assert [each.rcpt_tos for each in received.envelopes] == [["ada@xn--bcher-kva.example"]]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ada@example.org\r\nBcc: eve@example.net",
+        "ada@example.org\nBcc: eve@example.net",
+        "ada\r\nBcc: eve@example.net",
+        "ada\0@example.org",
+        "=?utf-8?b?eEB5LnoNCkJjYzogZXZlQGV4YW1wbGUubmV0DQo=?=@example.org",  # x@y.z, CRLF, Bcc
+    ],
+)
+def test_an_address_cannot_add_a_header(address, send):
+    with mail_server() as (port, received), suppress(ValueError, DeliveryError):
+        send(f"smtp://127.0.0.1:{port}", address)
+    for message in received.messages:
+        assert "Bcc" not in message
+        assert "eve" not in str(received.envelopes[0].rcpt_tos)
+
+
+@pytest.mark.parametrize("subject", ["a\r\nBcc: eve@example.net", "a\nBcc: eve", "a\x0bBcc: eve"])
+def test_a_subject_cannot_add_a_header(subject, send):
+    with mail_server() as (port, received):
+        send(f"smtp://127.0.0.1:{port}", subject=subject)
+    assert received.messages[0]["Subject"] == " ".join(subject.split())
+    assert "Bcc" not in received.messages[0]
+
+
+def test_a_subject_is_not_decoded(send):
+    with mail_server() as (port, received):
+        send(f"smtp://127.0.0.1:{port}", subject="=?utf-8?q?x=0aBcc=3a_eve@example.net?=")
+    assert "Bcc" not in received.messages[0]
+
+
+def test_a_text_cannot_end_the_message(send):
+    with mail_server() as (port, received):
+        send(f"smtp://127.0.0.1:{port}", text=".\r\nMAIL FROM:<eve@example.net>\r\n.\n..")
+    assert len(received.messages) == 1
+    assert received.messages[0].get_content().splitlines()[0] == "."
+
+
+# Other transports
+
+
+def test_a_folder_gets_one_private_file_for_each_message(send, tmp_path):
+    for _ in range(2):
+        send(f"file://{tmp_path}", "ädä@example.org", text="Grüße")
+    files = sorted(tmp_path.glob("*.eml"))
+    assert len(files) == 2
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    message = email.message_from_bytes(files[0].read_bytes(), policy=email.policy.default)
+    assert message.get_content() == "Grüße\n"
+    assert [each for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+
+
+def test_the_console_gets_the_message(send, capsys):
+    send("console:", "ädä@example.org")
+    assert "To: ädä@example.org" in capsys.readouterr().err
+
+
+def test_a_file_and_the_console_have_each_link_in_one_piece(send, tmp_path, capsys):
+    link = f"https://example.org/auth/reset?token={'x' * 80}=="
+    send(f"file://{tmp_path}", "ada@example.org", text=link)
+    send("console:", "ada@example.org", text=link)
+    (file,) = tmp_path.glob("*.eml")
+    assert link in file.read_text(encoding="utf-8")
+    assert link in capsys.readouterr().err
+
+
+def test_an_application_can_send_messages_itself(settings_of):
+    sent = []
+    settings = settings_of("callable:")
+    make_transport(settings, sent.append)(EmailMessage())
+    assert len(sent) == 1
+    with pytest.raises(ConfigurationError, match=r"^MAIL_URL is callable: but"):
+        make_transport(settings)
+
+
+def test_without_a_url_there_is_no_transport():
+    assert make_transport(Settings()) is None
+
+
+# Templates
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Subject", "Subject\n\n", "\n\nText", "Subject\nText", "Two\nlines\n\nText"],
+)
+def test_a_template_without_subject_and_text_is_refused(text, settings_of, templates):
+    (templates / "note.txt").write_text(text)
+    with pytest.raises(ConfigurationError, match=r"^TEMPLATES: note.txt: the first line"):
+        Letters(settings_of("console:")).check(Note())
+
+
+def test_a_mistake_in_a_template_is_refused_with_its_line(settings_of, templates):
+    (templates / "note.txt").write_text("Subject\n\n{{ letter.missing }}\n")
+    with pytest.raises(ConfigurationError, match=r"note.txt, line 3.*missing"):
+        Letters(settings_of("console:")).check(Note())
+
+
+def test_a_template_knows_the_name_of_the_site(settings_of, templates):
+    (templates / "note.txt").write_text("Subject\n\n{{ site.name }} {{ site.url }} <&>")
+    for name, shown in ((None, "example.org/shop"), ("Ada & Sons", "Ada & Sons")):
+        letters = Letters(settings_of("console:", SITE_NAME=name))
+        message = letters.message(Addressed(Note(), "ada@example.org", 1))
+        assert message.get_content() == f"{shown} https://example.org/shop <&>\n"

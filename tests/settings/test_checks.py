@@ -1,0 +1,107 @@
+"""The forms of settings: origins, sources of fonts and images, and the path of the logo."""
+
+import pytest
+
+from tests.support.settings import refused
+from wsgiauth import Settings
+
+
+# The table of Go's TestCrossOriginProtectionAddTrustedOriginErrors, and what follows from ours.
+@pytest.mark.promise(17)
+@pytest.mark.parametrize(
+    "origin",
+    [
+        pytest.param("https://example.com", id="valid origin"),
+        pytest.param("https://example.com:8080", id="valid origin with port"),
+        pytest.param("http://example.com", id="http origin"),
+        pytest.param("https://[::1]:8080", id="address of version 6"),
+        pytest.param("https://xn--bcher-kva.example", id="international name"),
+    ],
+)
+def test_an_origin_is_a_scheme_a_host_and_perhaps_a_port(origin):
+    assert Settings(TRUSTED_ORIGINS=(origin,))
+
+
+@pytest.mark.promise(17)
+@pytest.mark.parametrize(
+    "origin",
+    [
+        pytest.param("example.com", id="missing scheme"),
+        pytest.param("https://", id="missing host"),
+        pytest.param("https://example.com/", id="trailing slash"),
+        pytest.param("https://example.com/path", id="with path"),
+        pytest.param("https://example.com?query=value", id="with query"),
+        pytest.param("https://example.com#fragment", id="with fragment"),
+        pytest.param("https://ex ample.com", id="invalid url"),
+        pytest.param("", id="empty string"),
+        pytest.param("null", id="null"),
+        pytest.param("*", id="any"),
+        pytest.param("ftp://example.com", id="another scheme"),
+        pytest.param("https://ada@example.com", id="with user"),
+        pytest.param("https://:8080", id="port without host"),
+        pytest.param("https://example.com:0", id="port zero"),
+        pytest.param("https://example.com:http", id="port that is no number"),
+        pytest.param("https://[::1", id="open bracket"),
+        pytest.param("https://example.com\\", id="backslash"),
+        pytest.param("https://example.com\n", id="line feed"),
+    ],
+)
+def test_what_is_no_origin_is_refused(origin):
+    refused("TRUSTED_ORIGINS", ("https://a.example", origin))
+
+
+@pytest.mark.promise(20)
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("https://fonts.example.org", id="https"),
+        pytest.param("https://fonts.example.org:8443", id="https with port"),
+        pytest.param("http://localhost:8000", id="localhost"),
+        pytest.param("http://127.0.0.1:8000", id="this machine"),
+    ],
+)
+def test_a_page_source_is_an_origin_with_https_or_of_this_machine(source):
+    assert (source,) == Settings(PAGE_SOURCES=(source,)).PAGE_SOURCES
+
+
+@pytest.mark.promise(20)
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("http://fonts.example.org", id="http"),
+        pytest.param("https:", id="a scheme alone"),
+        pytest.param("*", id="any"),
+        pytest.param("https://*.example.org", id="any subdomain"),
+        pytest.param("https://[::1]", id="address that no policy can name"),
+        pytest.param("https://example.org/fonts/", id="with path"),
+        pytest.param("https://example.org;script-src", id="semicolon"),
+        pytest.param("https://example.org, https://b.example", id="comma"),
+        pytest.param("https://example.org 'unsafe-inline'", id="space"),
+        pytest.param("https://example.org\r\nX-Header: 1", id="line feed"),
+        pytest.param("https://\xe9.example", id="not ASCII"),
+        pytest.param("'unsafe-inline'", id="keyword"),
+        pytest.param("data:", id="data"),
+    ],
+)
+def test_nothing_else_is_a_page_source(source):
+    refused("PAGE_SOURCES", ("https://fonts.example.org", source))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("logo.svg", id="relative"),
+        pytest.param("//elsewhere.example/logo.svg", id="another site"),
+        pytest.param("/\\elsewhere.example/logo.svg", id="backslash"),
+        pytest.param("/%5celsewhere.example/logo.svg", id="encoded backslash"),
+        pytest.param("/static//logo.svg", id="two slashes"),
+        pytest.param("https://elsewhere.example/logo.svg", id="URL"),
+        pytest.param("data:image/svg+xml,", id="data"),
+        pytest.param("/the logo.svg", id="space"),
+        pytest.param("/logo.svg\n", id="line feed"),
+        pytest.param("/logo%0a.svg", id="encoded line feed"),
+        pytest.param("/\xe9.svg", id="not encoded"),
+    ],
+)
+def test_a_logo_is_a_path_of_the_site(path):
+    refused("SITE_LOGO", path)

@@ -1,0 +1,46 @@
+"""FACTOR_KEY: its strength, and that it is never shown."""
+
+import pytest
+
+from tests.support.factors import FACTOR_KEY
+from tests.support.settings import refused
+from wsgiauth import Settings
+from wsgiauth.exceptions import ConfigurationError
+
+
+@pytest.mark.promise(29)
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("x", "at least 32 bytes; "),
+        ("a" * 40, "random, not a placeholder"),
+        ("change-me" + FACTOR_KEY, "random, not a placeholder"),
+    ],
+)
+def test_a_weak_factor_key_is_refused(key, expected):
+    error = refused("FACTOR_KEY", key)
+    assert expected in str(error)
+    assert key not in str(error).replace("random", "")
+
+
+@pytest.mark.promise(30)
+def test_the_factor_key_is_not_shown():
+    assert FACTOR_KEY not in repr(Settings(FACTOR_KEY=FACTOR_KEY))
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "SECRET_KEY_FALLBACKS"])
+def test_a_key_that_signs_tokens_derives_no_others(name):
+    signing = FACTOR_KEY if name == "SECRET_KEY" else [FACTOR_KEY]
+    with pytest.raises(ConfigurationError, match=r"^FACTOR_KEY must be another key than those"):
+        Settings(FACTOR_KEY=FACTOR_KEY, **{name: signing})
+
+
+@pytest.mark.parametrize("of", ["staff", "all"])
+def test_a_second_factor_cannot_be_demanded_where_there_is_none(of):
+    expected = (
+        f"^FACTOR_KEY must be set, because SECOND_FACTOR is {of}; `python -m wsgiauth secret`"
+    )
+    with pytest.raises(ConfigurationError, match=expected):
+        Settings(SECOND_FACTOR=of)
+    made = Settings(SECOND_FACTOR=of, FACTOR_KEY=FACTOR_KEY)
+    assert of == made.SECOND_FACTOR

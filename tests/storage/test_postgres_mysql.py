@@ -1,0 +1,126 @@
+"""The quick SELECT of one row, on PostgreSQL and MariaDB, with kept and with pooled connections."""
+
+import gc
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+
+import peewee
+import pytest
+
+from tests.conftest import SERVERS
+from wsgiauth import storage
+from wsgiauth.storage.databases import make_database
+
+MISSING_TABLE = "SELECT number FROM missing WHERE number = %s"
+PROCESS = {"postgresql": "pg_backend_pid()", "mariadb": "CONNECTION_ID()"}
+KILL = {"postgresql": "SELECT pg_terminate_backend(%s, 5000)", "mariadb": "KILL %s"}
+COUNT = "SELECT COUNT(*) FROM mark"
+VALUES = {
+    "postgresql": "true, 7::bigint, 'Ådå 🙂'::varchar, timestamp '2026-01-02 03:04:05', NULL",
+    "mariadb": "true, 7, 'Ådå 🙂', CAST('2026-01-02 03:04:05' AS DATETIME), NULL",
+}
+
+
+@pytest.fixture(params=SERVERS)
+def kind(request):
+    """Return the kind of the server."""
+    return request.param
+
+
+@pytest.fixture(params=["", "+pool"], ids=["kept", "pooled"])
+def database(request, kind, server_urls):
+    """Return a database on the server; no thread has a connection."""
+    opened = make_database(server_urls(kind).replace(":", f"{request.param}:", 1))
+    yield opened
+    if hasattr(opened, "close_all"):
+        opened.close_all()
+    storage.discard_connection(opened)
+
+
+@pytest.fixture
+def process(kind, database):
+    """Return a function that returns the number of the server's process for a connection."""
+    return lambda: database.fetchone(f"SELECT {PROCESS[kind]}", ())[0]
+
+
+def in_another_thread(action):
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(action).result()
+
+
+def test_values_have_their_types(kind, database):
+    row = (True, 7, "Ådå 🙂", datetime(2026, 1, 2, 3, 4, 5), None)
+    for _ in range(2):  # the first prepares the statement on PostgreSQL
+        assert database.fetchone(f"SELECT {VALUES[kind]} WHERE 1 = %s", (1,)) == row
+
+
+def test_a_row_that_is_not_there_is_none(kind, database):
+    assert database.fetchone("SELECT 1 WHERE 'a' = %s", ("b",)) is None
+
+
+def test_a_connection_is_used_again(database, process):
+    assert process() == process()
+
+
+def test_a_connection_that_was_lost_is_replaced(kind, database, process):
+    number = process()
+    other = make_database(SERVERS[kind])
+    other.execute_sql(KILL[kind], (number,))
+    other.close()
+    assert process() != number
+
+
+def test_an_error_is_raised_as_peewees_and_leaves_the_connection_usable(database, process):
+    number = process()
+    for _ in range(2):
+        with pytest.raises(peewee.ProgrammingError, match="missing"):
+            database.fetchone(MISSING_TABLE, (1,))
+    assert process() == number
+
+
+def count_and_close(database):
+    try:
+        return database.fetchone(COUNT, ())
+    finally:
+        database.close()
+
+
+def test_an_uncommitted_change_is_seen_in_its_transaction_alone(kind, database):
+    database.execute_sql("CREATE TABLE mark (number integer)")
+    try:
+        with database.atomic() as transaction:
+            database.execute_sql("INSERT INTO mark VALUES (1)")
+            assert in_another_thread(lambda: count_and_close(database)) == (0,)
+            assert database.fetchone(COUNT, ()) == (1,)
+            transaction.rollback()
+    finally:
+        database.execute_sql("DROP TABLE mark")
+
+
+def test_a_hook_sees_the_select(database, process):
+    process()
+    database.close()  # which leaves it idle, if there is a pool
+    seen = []
+    database.query_hooks.append(lambda event: seen.append(event.sql))
+    process()
+    database.query_hooks.clear()
+    assert len(seen) == 1
+
+
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning"
+)  # psycopg's, of a connection that is not closed
+def test_a_kept_connection_ends_with_its_thread(kind, server_urls):
+    database = make_database(server_urls(kind))
+
+    def connect():
+        database.fetchone("SELECT 1", ())
+        return weakref.ref(database.connection())
+
+    gc.disable()  # which would only close it later
+    try:
+        connection = in_another_thread(connect)
+        assert connection() is None
+    finally:
+        gc.enable()

@@ -1,0 +1,129 @@
+"""Chromium, and a person at it."""
+
+from contextlib import contextmanager
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.expected_conditions import staleness_of
+from selenium.webdriver.support.wait import WebDriverWait
+
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
+
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+)
+SCHEMES = ("light", "dark")
+
+
+def start_browser(binary, driver, *flags):
+    """Return a running Chromium, which quits at the end of its `with` block."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for flag in (*FLAGS, *flags):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options, webdriver.ChromeService(executable_path=driver))
+
+
+def set_screen(browser, width, height=900, scale=1):
+    """Set the size of the screen in CSS pixels, and the device pixels in each of them."""
+    size = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def set_scheme(browser, scheme):
+    """Let pages be light or dark, without a transition between the two."""
+    features = [
+        {"name": "prefers-color-scheme", "value": scheme},
+        {"name": "prefers-reduced-motion", "value": "reduce"},
+    ]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+class Visitor:
+    """A person at the browser, on the site at `address`."""
+
+    def __init__(self, browser, address):
+        self.browser = browser
+        self.address = address
+
+    def open(self, path):
+        self.browser.get(self.address + path)
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def find_all(self, selector):
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def shown(self, selector):
+        """Return the texts of the elements that a person sees."""
+        return [each.text for each in self.find_all(selector) if each.is_displayed()]
+
+    def value(self, name):
+        return self.find(f"[name={name}]").get_attribute("value")
+
+    def message_beside(self, name):
+        field = self.find(f"[name={name}][aria-invalid=true]")
+        return self.find(f"#{field.get_attribute('aria-describedby').split()[0]}").text
+
+    def submit(self, *values):
+        """Type into the focused field and those that follow it, and press Enter."""
+        with self.leaving():
+            self.browser.switch_to.active_element.send_keys(Keys.TAB.join(values), Keys.ENTER)
+
+    def press(self, text):
+        """Click the button or link called `text`, and wait for the page behind it."""
+        with self.leaving():
+            self.browser.find_element(By.XPATH, f"//button[.='{text}'] | //a[.='{text}']").click()
+
+    def log_in(self, username=USERNAME, password=PASSWORD):
+        self.open("/auth/login")
+        self.submit(username, password)
+
+    def register(self, username=USERNAME, email=EMAIL, password=PASSWORD):
+        self.open("/auth/register")
+        self.submit(username, email, password)
+
+    def run(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    def show(self, origin, html):
+        """Open a page of `origin` that shows `html`."""
+        self.browser.get(origin)
+        self.run("document.body.innerHTML = arguments[0]", html)
+
+    @contextmanager
+    def leaving(self):
+        page = self.find("html")
+        yield
+        self.wait_until(staleness_of(page))
+
+    def wait_until(self, condition):
+        # Between two pages the driver may answer with any error.
+        wait = WebDriverWait(self.browser, 60, 0.02, ignored_exceptions=[WebDriverException])
+        wait.until(condition)
+
+    @property
+    def path(self):
+        return self.browser.current_url.removeprefix(self.address)
+
+    @property
+    def heading(self):
+        return self.find("h1").text
+
+    @property
+    def focus(self):
+        """The name of the focused field, or the text of the focused button or link."""
+        element = self.browser.switch_to.active_element
+        return element.get_attribute("name") or element.text

@@ -1,0 +1,305 @@
+"""Every page as a site answers it, each at an address of its own, for a browser to look at.
+
+A new template is there by its example; a line in `ANSWERS` adds a page in another state.
+"""
+
+import importlib
+import os
+import time
+from datetime import timedelta
+from unittest.mock import patch
+
+from peewee import OperationalError
+from webob import Response
+from webtest import TestApp
+
+from tests.conftest import insert_users
+from tests.support.authenticators import Authenticator, add_passkey
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.keys import make_key
+from tests.support.mails import MAIL, Post
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo
+from tests.web.pages import PAGES
+from wsgiauth import AuthMiddleware, Group, Session, Settings, User, login_required
+from wsgiauth.accounts import create_user
+from wsgiauth.authentication import recovery_codes
+from wsgiauth.authentication.passkeys import Passkey
+from wsgiauth.mail.addresses import address_link
+from wsgiauth.mail.invitations import Invitation, invite
+from wsgiauth.mail.resets import reset_link
+from wsgiauth.storage.failures import unavailable
+from wsgiauth.web.pages import Pages
+from wsgiauth.web.templates import TEMPLATES
+
+SITE_NAME = "Riverside Library"
+WRONG_PASSWORD = {"current_password": "wrong", "new_password": PASSWORD}
+COMMON_PASSWORD = {"current_password": PASSWORD, "new_password": "password"}
+ALL_WRONG = {"username": "Ada Lovelace", "email": "ada@", "password": "password"}
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:147.0) Gecko/20100101 Firefox/147.0"
+SAFARI = "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) Version/26.0 Mobile Safari/604.1"
+
+ANSWERS = {
+    "home": lambda people: people.stranger.get("/"),
+    "home-member": lambda people: people.grace.get("/"),
+    "home-staff": lambda people: people.ada.get("/"),
+    "members": lambda people: people.ada.get("/members"),
+    "reports": lambda people: people.ada.get("/reports"),
+    "staff": lambda people: people.ada.get("/staff"),
+    "staff-refused": lambda people: people.grace.get("/staff", status=403),
+    "nowhere": lambda people: people.stranger.get("/nowhere", status=404),
+    "login": lambda people: people.stranger.get("/auth/login"),
+    "login-refused": lambda people: log_in(people.stranger, USERNAME, "wrong"),
+    "forgot": lambda people: people.stranger.get("/auth/forgot"),
+    "forgot-refused": lambda people: post(people.stranger, "/auth/forgot", {"username": ""}),
+    "forgot-sent": lambda people: post(people.stranger, "/auth/forgot", {"username": "Lin"}),
+    "reset": lambda people: people.stranger.get(people.link),
+    "reset-refused": lambda people: post(people.stranger, "/auth/reset", people.common_password),
+    "reset-expired": lambda people: people.stranger.get("/auth/reset?token=used", status=410),
+    "invitation": lambda people: people.stranger.get(people.invitation),
+    "invitation-refused": lambda people: post(people.stranger, "/auth/verify", people.taken_name),
+    "register": lambda people: people.stranger.get("/auth/register"),
+    "register-refused": lambda people: post(people.stranger, "/auth/register", ALL_WRONG),
+    "logged-in": lambda people: people.ada.get("/auth/login"),
+    "account": lambda people: people.grace.get("/auth/account"),
+    "account-changed": lambda people: people.grace.get("/auth/account?done=password"),
+    "sessions-one": lambda people: people.grace.get("/auth/sessions"),
+    "sessions-done": lambda people: people.grace.get("/auth/sessions?done=login"),
+    "sessions-several": lambda people: people.ada.get("/auth/sessions"),
+    "sessions-ended": lambda people: post(people.grace, "/auth/sessions", {"end": "ended"}),
+    "sessions-reused": lambda people: people.lin.get("/auth/sessions"),
+    "logged-in-sent": lambda people: people.grace.get("/auth/login?next=/reports"),
+    "password": lambda people: people.ada.get("/auth/password"),
+    "password-wrong": lambda people: post(people.ada, "/auth/password", WRONG_PASSWORD),
+    "password-refused": lambda people: post(people.ada, "/auth/password", COMMON_PASSWORD),
+    "email": lambda people: people.ada.get("/auth/email"),
+    "email-refused": lambda people: post(people.ada, "/auth/email", {"email": "ada@"}),
+    "email-sent": lambda people: post(people.ada, "/auth/email", {"email": "ada@example.net"}),
+    "verify": lambda people: people.ada.get(people.address_link),
+    "verify-other": lambda people: people.grace.get(people.address_link, status=403),
+    "username": lambda people: people.ada.get("/auth/username"),
+    "username-taken": lambda people: post(people.ada, "/auth/username", {"username": "grace"}),
+    "keys": lambda people: people.grace.get("/auth/keys"),
+    "keys-made": lambda people: post(people.ada, "/auth/keys", {"name": "Nightly export"}),
+    "keys-several": lambda people: people.ada.get("/auth/keys?done=ended"),
+    "keys-refused": lambda people: post(people.ada, "/auth/keys", {"name": "", "days": "0"}),
+    "close": lambda people: people.ada.get("/auth/close"),
+    "confirm": lambda people: people.ada.get("/auth/confirm?next=/reports"),
+    "confirm-resend": lambda people: people.ada.get("/auth/confirm?resend=1&next=/reports"),
+    "confirm-refused": lambda people: post(people.ada, "/auth/confirm", {"password": "wrong"}),
+    "admin-users": lambda people: people.boss.get("/auth/admin/users"),
+    "admin-users-filtered": lambda people: people.boss.get("/auth/admin/users?q=a&staff=yes"),
+    "admin-users-none": lambda people: people.boss.get("/auth/admin/users?q=nobody&seen=never"),
+    "admin-user": lambda people: people.boss.get("/auth/admin/users/1?done=grant"),
+    "admin-user-viewed": lambda people: people.ada.get("/auth/admin/users/2"),
+    "admin-user-own": lambda people: people.boss.get("/auth/admin/users/4"),
+    "admin-user-secured": lambda people: people.boss.get(page_of_mary()),
+    "admin-remove-factors": lambda people: people.boss.get(f"{page_of_mary()}/remove-factors"),
+    "admin-end-key": lambda people: people.boss.get(page_of_mary()).click("End this key", index=0),
+    "admin-invite": lambda people: people.boss.get("/auth/admin/invite"),
+    "admin-invite-refused": lambda people: post(
+        people.boss, "/auth/admin/invite", {"email": "mary@"}
+    ),
+    "admin-delete": lambda people: people.boss.get("/auth/admin/users/2/delete"),
+    "admin-deactivate": lambda people: people.boss.get("/auth/admin/users/2/deactivate"),
+    "admin-grant-refused": lambda people: post(
+        people.boss, "/auth/admin/users/2/grant", {"permission": "publish"}
+    ),
+    "admin-forbidden": lambda people: people.ada.get("/auth/admin/users/2/delete", status=403),
+    "admin-groups": lambda people: people.boss.get("/auth/admin/groups"),
+    "admin-groups-refused": lambda people: post(people.boss, "/auth/admin/groups", {"name": "-"}),
+    "admin-groups-viewed": lambda people: people.ada.get("/auth/admin/groups"),
+    "admin-group": lambda people: people.boss.get("/auth/admin/groups/1?done=grant"),
+    "admin-group-viewed": lambda people: people.ada.get("/auth/admin/groups/1"),
+    "admin-group-delete": lambda people: people.boss.get("/auth/admin/groups/1/delete"),
+    "admin-events": lambda people: people.boss.get("/auth/admin/events"),
+    "admin-events-filtered": lambda people: people.boss.get(
+        "/auth/admin/events?user=ada&name=login&since=2026-01-01"
+    ),
+    "admin-events-none": lambda people: people.boss.get("/auth/admin/events?user=nobody"),
+    "totp": lambda people: people.ada.get("/auth/totp"),
+    "totp-set-up": lambda people: set_up_an_app(people.grace),
+    "totp-refused": lambda people: post(people.grace, "/auth/totp", {"code": "x"}),
+    "recovery-codes": lambda people: people.grace.get("/auth/recovery-codes?done=added"),
+    "recovery-codes-new": lambda people: post(people.grace, "/auth/recovery-codes", {"x": ""}),
+    "recovery-codes-passkey": lambda people: people.grace.get("/auth/recovery-codes?done=passkey"),
+    "passkeys": lambda people: people.ada.get("/auth/passkeys"),
+    "passkeys-refused": lambda people: post(people.ada, "/auth/passkeys", {"name": ""}),
+    "passkeys-several": lambda people: with_passkeys(people),
+    "second-passkey": lambda people: in_the_second_step(people, "Lin"),
+    "confirm-passkey": lambda people: people.lin.get("/auth/confirm"),
+    "second": lambda people: people.mary.get("/auth/second"),
+    "second-refused": lambda people: post(people.mary, "/auth/second", {"code": "x"}),
+    "confirm-factor": lambda people: with_an_app(people),
+    "account-staff": lambda people: people.ada.get("/auth/account"),
+    "error-401": lambda people: people.visitor(login_required(echo)).get("/", status=401),
+    "error-403": lambda people: people.grace.get("/reports", status=403),
+    "error-404": lambda people: people.stranger.get("/auth/nowhere", status=404),
+    "error-503": lambda people: people.visitor(without_database).get("/", status=503),
+    "logged-out": lambda people: with_an_ended_login(people.visitor(echo)),
+    "unnamed": lambda people: Pages("/auth").render(PAGES["login.html"]),
+    "logo": lambda people: Pages("/auth", site_name=SITE_NAME, logo="/icon.svg").render(
+        PAGES["login.html"]
+    ),
+}
+EXAMPLES = {
+    f"example-{name.removesuffix('.html').replace('/', '-')}": page for name, page in PAGES.items()
+}
+NAMES = (*ANSWERS, *EXAMPLES)
+
+
+def bare_sample(folder):
+    """Return the sample's site without its middleware; the import opens a database in `folder`."""
+    environ = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": f"sqlite:///{folder}/sample.db"}
+    with patch.dict(os.environ, environ):
+        return importlib.import_module("sample_wsgi").site
+
+
+class Gallery:
+    """A WSGI app that answers /NAME with the page of that name.
+
+    Args:
+        folder: Where its databases are made.
+    """
+
+    def __init__(self, folder):
+        self._settings = Settings(
+            SECRET_KEY=SECRET_KEY,
+            BCRYPT_ROUNDS=4,
+            DATABASE_URL=f"sqlite:///{folder}/gallery.db",
+            SITE_NAME=SITE_NAME,
+            FACTOR_KEY=FACTOR_KEY,
+            PASSKEYS=True,
+            **MAIL,
+        )
+        sample = bare_sample(folder)
+        self.stranger, self.ada, self.grace, self.lin, self.boss = (
+            self.visitor(sample) for _ in range(5)
+        )
+        ada = create_user(USERNAME, EMAIL, PASSWORD, settings=self._settings, is_staff=True)
+        ada.grant("reports.publish")
+        link = reset_link(ada, self._settings, mount="/auth", now=time.time())
+        self.link = link.removeprefix(MAIL["PUBLIC_URL"])
+        url = address_link(ada, "ada@example.net", self._settings, mount="/auth", now=time.time())
+        self.address_link = url.removeprefix(MAIL["PUBLIC_URL"])
+        self.common_password = {"token": link.partition("=")[2], "password": "password"}
+        invited = Invitation(email="mary@example.org", username="Mary")
+        link = invite(invited, None, self._settings, mount="/auth", now=time.time()) or ""
+        self.invitation = link.removeprefix(MAIL["PUBLIC_URL"])
+        self.taken_name = {
+            "token": link.partition("=")[2],
+            "username": USERNAME,
+            "password": PASSWORD,
+        }
+        for name in ("Grace", "Lin"):
+            create_user(name, f"{name}@example.org", PASSWORD, settings=self._settings)
+        create_user(
+            "Katherine",
+            "katherine.coleman-johnson@orbital-mechanics.example.org",
+            PASSWORD,
+            settings=self._settings,
+            is_staff=True,
+            is_superuser=True,
+        )
+        editors = Group.objects.create(name="Editors of the quarterly reports")
+        editors.grant("reports.publish", "reports.archive")
+        for name in (USERNAME, "Lin"):
+            User.get(User.username == name).join(editors)
+        insert_users(60)
+        User.update(is_active=False).where(User.username == "User58").execute()
+        phone = self.visitor(sample, SAFARI, "2001:db8:85a3:8d3:1319:8a2e:370:7348")
+        log_in(phone, USERNAME, PASSWORD)
+        let_logins_have_begun_before(timedelta(days=3, hours=5, minutes=20))
+        log_in(self.ada, USERNAME, PASSWORD)
+        log_in(self.grace, "Grace", PASSWORD)
+        let_a_refresh_token_be_reused(self.visitor(sample, "python-httpx/0.28"), "Lin")
+        log_in(self.lin, "Lin", PASSWORD)
+        log_in(self.boss, "Katherine", PASSWORD)
+        self.site, self.mary = self.lin.app, self.visitor(sample)
+        mary = create_user("Mary-Lou", "ml@example.org", PASSWORD, settings=self._settings)
+        add_app(self.site, mary)
+        recovery_codes.replace(mary)
+        mary.grant("reports.publish", "reports.archive")
+        make_key(mary, "Nightly export to the archive", ["reports.archive", "reports.publish"])
+        make_key(mary, "Backup")
+        log_in(self.mary, "Mary-Lou", PASSWORD)
+        pages = Pages("/auth", site_name=SITE_NAME)
+        self._answers = {name: pages.render(page) for name, page in EXAMPLES.items()}
+        self._answers |= {name: answer(self) for name, answer in ANSWERS.items()}
+        icon = (TEMPLATES / "icon.svg").read_bytes()
+        self._answers["icon.svg"] = Response(body=icon, content_type="image/svg+xml")
+
+    def visitor(self, app, agent=FIREFOX, address="192.0.2.1"):
+        """Return a new browser at an application that uses wsgiauth."""
+        site = AuthMiddleware(app, self._settings, send_mail=Post())
+        environ = {"HTTP_USER_AGENT": agent, "REMOTE_ADDR": address}
+        return TestApp(site, extra_environ={"HTTP_ACCEPT": BROWSER["Accept"], **environ})
+
+    def __call__(self, environ, start_response):
+        return self._answers[environ["PATH_INFO"].removeprefix("/")](environ, start_response)
+
+
+def log_in(visitor, username, password):
+    return post(visitor, "/auth/login", {"username": username, "password": password})
+
+
+def post(visitor, path, fields):
+    return visitor.post(path, fields, headers=SAME_ORIGIN, status="*")
+
+
+def let_logins_have_begun_before(age):
+    for session in Session.select():
+        session.created_at -= age
+        session.last_seen_at -= 600
+        session.save()
+
+
+def let_a_refresh_token_be_reused(program, username):
+    credentials = {"username": username, "password": PASSWORD, "refresh": True}
+    token = program.post_json("/auth/login", credentials).json["refresh_token"]
+    first = {"refresh_token": token}
+    second = {"refresh_token": program.post_json("/auth/refresh", first).json["refresh_token"]}
+    program.post_json("/auth/refresh", second)
+    program.post_json("/auth/refresh", first, status=401)
+
+
+def page_of_mary():
+    return f"/auth/admin/users/{User.get(User.username == 'Mary-Lou').id}"
+
+
+def set_up_an_app(visitor):
+    post(visitor, "/auth/totp", {"name": "Phone"})
+    return visitor.get("/auth/totp")
+
+
+def with_passkeys(people):
+    user = User.get(User.username == "Lin")
+    for name in ("Laptop", "Blue key of the reading room"):
+        key = Authenticator()
+        key.host, key.origin = "example.org", MAIL["PUBLIC_URL"]
+        add_passkey(people.site, user, name, key)
+    Passkey.update(is_backed_up=True, last_used_at=time.time()).where(
+        Passkey.name == "Laptop"
+    ).execute()
+    Session.update(methods="pwd hwk").where(Session.user == user).execute()
+    return people.lin.get("/auth/passkeys?done=passkey")
+
+
+def in_the_second_step(people, username):
+    visitor = people.visitor(echo)
+    log_in(visitor, username, PASSWORD)
+    return visitor.get("/auth/second")
+
+
+def with_an_app(people):
+    add_app(people.site, User.get(User.username == "Lin"))
+    return people.lin.get("/auth/confirm")
+
+
+def with_an_ended_login(visitor):
+    visitor.set_cookie("wsgiauth", "ended")
+    return visitor.get("/auth/login")
+
+
+def without_database(environ, start_response):
+    return unavailable(environ, OperationalError("away"))(environ, start_response)

@@ -1,0 +1,245 @@
+"""Passkeys in a real browser: Chromium with its virtual authenticator."""
+
+from dataclasses import replace
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.virtual_authenticator import VirtualAuthenticatorOptions
+
+from tests.support.browser import Visitor, start_browser
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.gallery import bare_sample
+from tests.support.logins import make_stale
+from tests.support.sites import Stage, serving
+from wsgiauth import AuthMiddleware, storage
+from wsgiauth.authentication import recovery_codes
+from wsgiauth.authentication.models import Session
+from wsgiauth.authentication.passkeys import Passkey
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    return bare_sample(tmp_path_factory.mktemp("sample"))
+
+
+@pytest.fixture(scope="module")
+def stage():
+    return Stage()
+
+
+@pytest.fixture(scope="module")
+def address(stage):
+    """Serve the stage; browsers have passkeys at localhost, and at no IP address."""
+    with serving(stage) as address:
+        yield address.replace("127.0.0.1", "localhost")
+
+
+@pytest.fixture(scope="module")
+def browser(chromium, tmp_path_factory, address):
+    profile = f"--user-data-dir={tmp_path_factory.mktemp('profile')}"
+    with start_browser(*chromium, profile) as started:
+        yield started
+
+
+@pytest.fixture
+def settings(settings, address):
+    return replace(settings, PUBLIC_URL=address, PASSKEYS=True, FACTOR_KEY=FACTOR_KEY)
+
+
+@pytest.fixture
+def site(sample, settings, stage):
+    stage.app = AuthMiddleware(sample, settings)
+    yield stage.app
+    storage.discard_connection(stage.app.database)
+
+
+@pytest.fixture
+def visitor(browser, address, site):
+    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    return Visitor(browser, address)
+
+
+@pytest.fixture
+def device(browser):
+    """Put an authenticator into the browser, whose user is verified by a finger."""
+    options = VirtualAuthenticatorOptions(
+        protocol="ctap2",
+        transport="internal",
+        has_resident_key=True,
+        has_user_verification=True,
+        is_user_verified=True,
+    )
+    browser.add_virtual_authenticator(options)
+    yield browser
+    browser.remove_virtual_authenticator()
+
+
+def add_passkey(visitor, name="Laptop"):
+    """Log in, and add a passkey as a person does."""
+    visitor.log_in()
+    visitor.open("/auth/account")
+    visitor.press("Passkeys")
+    visitor.find("[name=name]").send_keys(name)
+    visitor.press("Add a passkey")
+
+
+def click(visitor, text):
+    """Press a button that leads nowhere, as far as one knows."""
+    visitor.browser.find_element(By.XPATH, f"//button[.='{text}']").click()
+
+
+def log_out(visitor):
+    visitor.browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    Session.delete().execute()
+
+
+def methods():
+    """Return how the one login was proven."""
+    (session,) = Session.select()
+    return session.methods
+
+
+def test_a_person_adds_a_passkey_and_removes_it(visitor, ada, device):
+    add_passkey(visitor)
+    assert visitor.path == "/auth/recovery-codes?done=passkey"
+    assert "The passkey has been added." in visitor.find("[role=status]").text
+    visitor.open("/auth/passkeys")
+    assert visitor.find("h2").text == "Laptop"
+    visitor.press("Remove")
+    assert "The passkey has been removed." in visitor.find("[role=status]").text
+    assert not Passkey.select().exists()
+
+
+def test_a_device_keeps_one_passkey_of_a_user(visitor, ada, device):
+    add_passkey(visitor)
+    visitor.open("/auth/passkeys")
+    click(visitor, "Add a passkey")
+    assert not visitor.shown("[data-error]")  # the browser asks for the name first
+    visitor.find("[name=name]").send_keys("Laptop")
+    click(visitor, "Add a passkey")
+    visitor.wait_until(lambda _: visitor.shown("[data-error]"))
+    assert visitor.shown("[data-error]") == ["This device already has a passkey for your account."]
+
+
+def test_the_login_page_logs_in_by_a_passkey_alone(visitor, ada, device):
+    add_passkey(visitor)
+    log_out(visitor)
+    visitor.open("/members")
+    visitor.find("[name=remember]").click()
+    visitor.press("Log in with a passkey")
+    assert (visitor.path, visitor.heading) == ("/members", "Members")
+    assert methods() == "hwk user"
+    assert visitor.browser.get_cookie("wsgiauth")["expiry"]
+
+
+@pytest.mark.promise(56)
+def test_a_user_whom_the_device_does_not_verify_has_a_second_factor_only(visitor, ada, device):
+    add_passkey(visitor)
+    log_out(visitor)
+    device.set_user_verified(False)
+    visitor.open("/auth/login")
+    click(visitor, "Log in with a passkey")
+    visitor.wait_until(lambda _: visitor.shown("[data-error]"))
+    assert visitor.shown("[data-error]") == ["No passkey was used. Try again."]
+    visitor.log_in()
+    assert (visitor.path, visitor.heading) == ("/auth/second", "Second step")
+    assert visitor.focus == "Use a passkey"
+    visitor.press("Use a passkey")
+    assert methods() == "pwd hwk"
+
+
+def test_a_passkey_makes_a_login_fresh(visitor, ada, device):
+    add_passkey(visitor)
+    make_stale()
+    visitor.open("/auth/passkeys")
+    assert visitor.heading == "Confirm that it is you"
+    visitor.press("Use a passkey")
+    assert (visitor.path, visitor.heading) == ("/auth/passkeys", "Passkeys")
+    assert methods() == "hwk user"
+
+
+def test_a_passkey_of_a_closed_account_is_refused_on_the_page(visitor, ada, device):
+    add_passkey(visitor)
+    ada.delete_instance()
+    log_out(visitor)
+    visitor.open("/auth/login")
+    visitor.press("Log in with a passkey")
+    assert visitor.find("main [role=alert]").text == "The passkey was not accepted. Try again."
+    assert visitor.path == "/auth/login"
+
+
+@pytest.mark.promise(58)
+def test_without_script_all_but_the_passkeys_works(visitor, ada, device):
+    add_passkey(visitor)
+    log_out(visitor)
+    (code, *_) = recovery_codes.replace(ada)
+    device.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        visitor.log_in()
+        assert visitor.shown("button") == ["Log in with the code"]
+        assert "Passkeys need JavaScript" in visitor.find("main").text
+        visitor.find("[name=code]").send_keys(code)
+        visitor.press("Log in with the code")
+        assert methods() == "pwd otp"
+        visitor.open("/auth/passkeys")
+        visitor.press("Remove")
+    finally:
+        device.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert not Passkey.select().exists()
+
+
+@pytest.mark.promise(58)
+def test_a_browser_without_passkeys_says_so_and_offers_none(visitor, ada):
+    source = "delete window.PublicKeyCredential"
+    added = visitor.browser.execute_cdp_cmd(
+        "Page.addScriptToEvaluateOnNewDocument", {"source": source}
+    )
+    visitor.log_in()
+    visitor.open("/auth/passkeys")
+    assert visitor.shown("[data-unsupported]") == ["This browser cannot use passkeys."]
+    assert not visitor.find("[data-options]").is_displayed()
+    visitor.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
+@pytest.mark.promise(20)
+@pytest.mark.promise(58)
+def test_no_other_script_runs_on_a_page_with_one(visitor):
+    visitor.open("/auth/login")
+    visitor.run(
+        "const script = document.createElement('script');"
+        "script.textContent = 'document.title = `run`';"
+        "document.body.append(script)"
+    )
+    assert visitor.browser.title == "Log in"
+
+
+def test_there_are_five_ways_to_log_in(visitor, ada, site, device):
+    visitor.log_in()
+    assert methods() == "pwd"
+    log_out(visitor)
+
+    app = add_app(site, ada)
+    visitor.log_in()
+    visitor.submit(app.code())
+    assert methods() == "pwd otp"
+    log_out(visitor)
+
+    recovery, *_ = recovery_codes.replace(ada)
+    visitor.log_in()
+    visitor.submit(recovery)
+    assert methods() == "pwd otp"
+
+    visitor.open("/auth/passkeys")
+    visitor.find("[name=name]").send_keys("Laptop")
+    visitor.press("Add a passkey")
+    log_out(visitor)
+    visitor.log_in()
+    visitor.press("Use a passkey")
+    assert methods().startswith("pwd hwk")
+    log_out(visitor)
+
+    visitor.open("/auth/login")
+    visitor.press("Log in with a passkey")
+    assert methods() == "hwk user"
+    visitor.open("/members")
+    assert visitor.heading == "Members"

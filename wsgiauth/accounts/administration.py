@@ -1,0 +1,223 @@
+"""Changes of accounts by members of the staff: who has the right to which, and how they are made.
+
+Whatever has been read before the transaction of a change can be outdated: `administer` locks both
+users, reads them again, and only then decides. docs/staff.md has the rights as a table.
+"""
+
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import NamedTuple, Self, TypeVar
+
+from wsgiauth import events
+from wsgiauth.accounts.last_superuser import change_locked
+from wsgiauth.accounts.locking import lock_user
+from wsgiauth.accounts.models import User
+from wsgiauth.exceptions import ForbiddenError
+from wsgiauth.storage import database
+
+MANAGE_USERS = "wsgiauth.manage_users"
+
+_DELETED = "Your account has been deleted."
+
+_Result = TypeVar("_Result")
+
+
+class Right(Enum):
+    """What a member of the staff needs for a change.
+
+    Attributes:
+        SUPPORT: For what leaves the account as it is: to end its logins, to send a link.
+        MANAGE: To activate and deactivate an account.
+        GOVERN: To change flags, permissions and groups, and to delete an account.
+    """
+
+    SUPPORT = auto()
+    MANAGE = auto()
+    GOVERN = auto()
+
+
+class Party(NamedTuple):
+    """A user of a change, and what the right to it depends on.
+
+    Attributes:
+        user: The user.
+        permissions: All permissions that the user holds, in whatever way.
+    """
+
+    user: User
+    permissions: frozenset[str]
+
+    @classmethod
+    def read(cls, user_id: int) -> Self:
+        """Return a user as the database has them now.
+
+        Raises:
+            User.DoesNotExist: There is no such user.
+            peewee.DatabaseError: The database failed.
+        """
+        user: User = User.get_by_id(user_id)
+        return cls(user, user.permissions)
+
+
+def refusal_reason(right: Right, actor: Party, target: Party) -> str | None:
+    """Return why `actor` does not have a right to change `target`, for people, or None.
+
+    Args:
+        right: What the change needs.
+        actor: Who wants to make the change.
+        target: The account that would change.
+    """
+    if not (actor.user.is_active and actor.user.is_staff):
+        return "Only members of the staff can change other accounts."
+    if actor.user.id == target.user.id:
+        if right is Right.SUPPORT:
+            return None
+        return "You cannot change your own account here: ask another superuser."
+    if actor.user.is_superuser:
+        return None
+    if right is Right.GOVERN:
+        return "Only superusers can make this change."
+    if MANAGE_USERS not in actor.permissions:
+        return f"This change needs the permission {MANAGE_USERS}."
+    if target.user.is_staff or target.user.is_superuser:
+        return "Only superusers can change members of the staff and superusers."
+    if not target.permissions <= actor.permissions:
+        return "This user has permissions that you do not have: ask a superuser."
+    return None
+
+
+def administer(
+    actor: User,
+    user: User,
+    right: Right,
+    change: Callable[[User], _Result],
+    *,
+    is_removal: bool = False,
+) -> _Result:
+    """Change a user on behalf of a member of the staff, if they have the right to.
+
+    Args:
+        actor: Who makes the change; may be outdated.
+        user: The account that changes; may be outdated.
+        right: What the change needs.
+        change: Changes the user that it is called with, in the transaction.
+        is_removal: Whether the change can take away a superuser.
+
+    Returns:
+        What `change` returns.
+
+    Raises:
+        ForbiddenError: The actor does not have the right.
+        LastSuperuserError: No active superuser would remain.
+        User.DoesNotExist: There is no such user.
+        peewee.DatabaseError: The database failed.
+    """
+    target = Party(user, frozenset())
+
+    def check() -> None:
+        nonlocal target
+        target = Party.read(user.id)
+        reason = _refusal_now(right, actor, target)
+        if reason is not None:
+            events.emit("refused", user_id=actor.id, reason="lacks the right to change an account")
+            raise ForbiddenError(reason)
+
+    def change_present() -> _Result:
+        return change(target.user)
+
+    return change_locked(user, change_present, is_removal=is_removal, actor=actor, check=check)
+
+
+def administer_groups(actor: User, change: Callable[[], _Result]) -> _Result:
+    """Change groups on behalf of a member of the staff, if they have the right to.
+
+    Args:
+        actor: Who makes the change; may be outdated.
+        change: Called in the transaction.
+
+    Returns:
+        What `change` returns.
+
+    Raises:
+        ForbiddenError: The actor does not have the right.
+        peewee.DatabaseError: The database failed.
+    """
+    with database.atomic():
+        present = lock_user(actor.id)
+        if present is None or not can_govern(present):
+            events.emit("refused", user_id=actor.id, reason="lacks the right to change a group")
+            raise ForbiddenError("Only superusers can change groups.")
+        return change()
+
+
+def invitation_refusal(actor: Party, *, gives_rights: bool) -> str | None:
+    """Return why `actor` does not have the right to invite a person, for people, or None.
+
+    Args:
+        actor: Who invites.
+        gives_rights: Whether the account is to be one of the staff, or gets permissions.
+    """
+    if not (actor.user.is_active and actor.user.is_staff):
+        return "Only members of the staff can invite people."
+    if actor.user.is_superuser:
+        return None
+    if MANAGE_USERS not in actor.permissions:
+        return f"To invite people needs the permission {MANAGE_USERS}."
+    if gives_rights:
+        return "Only superusers can invite members of the staff, or give permissions."
+    return None
+
+
+def administer_invitation(
+    actor: User, change: Callable[[], _Result], *, gives_rights: bool
+) -> _Result:
+    """Invite a person on behalf of a member of the staff, if they have the right to.
+
+    Args:
+        actor: Who invites; may be outdated.
+        change: Called in the transaction.
+        gives_rights: See `invitation_refusal`.
+
+    Returns:
+        What `change` returns.
+
+    Raises:
+        ForbiddenError: The actor does not have the right.
+        peewee.DatabaseError: The database failed.
+    """
+    with database.atomic():
+        reason = invitation_refusal_now(actor.id, gives_rights=gives_rights)
+        if reason is not None:
+            events.emit("refused", user_id=actor.id, reason="lacks the right to invite")
+            raise ForbiddenError(reason)
+        return change()
+
+
+def invitation_refusal_now(actor_id: int, *, gives_rights: bool) -> str | None:
+    """Lock the user who invites, and return why they have no right to, for people, or None.
+
+    Call this at the beginning of a transaction.
+
+    Args:
+        actor_id: The number of the user, who may have been deleted.
+        gives_rights: See `invitation_refusal`.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    present = lock_user(actor_id)
+    if present is None:
+        return _DELETED
+    return invitation_refusal(Party(present, present.permissions), gives_rights=gives_rights)
+
+
+def can_govern(user: User) -> bool:
+    """Return whether a user can make changes that need `Right.GOVERN`."""
+    return user.is_active and user.is_staff and user.is_superuser
+
+
+def _refusal_now(right: Right, actor: User, target: Party) -> str | None:
+    try:
+        return refusal_reason(right, Party.read(actor.id), target)
+    except User.DoesNotExist:
+        return _DELETED

@@ -1,0 +1,93 @@
+"""List users, a page at a time, and groups."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import peewee
+
+from wsgiauth.accounts import names
+from wsgiauth.accounts.groups import Group, GroupPermission, Membership
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.rights import Permission
+
+PAGE = 500  # users per query
+
+
+def user_pages(
+    prefix: str = "", *, limit: int | None = None, group: Group | None = None
+) -> Iterator[list[tuple[User, list[str]]]]:
+    """Yield pages of users with their sorted permissions, the oldest account first.
+
+    Each page takes two queries. Memory does not grow with the number of users.
+
+    Args:
+        prefix: Only users whose username or e-mail address begins with it, in any letter case.
+        limit: The maximum number of users.
+        group: Only members of this group.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    if len(prefix) > names.EMAIL_MAX_LENGTH or not prefix.isprintable():
+        return  # no name can begin with this prefix
+    beginning = names.key(prefix)
+    query = User.select().order_by(User.id)
+    if beginning:
+        query = query.where(
+            User.username_key.startswith(beginning) | User.email_key.startswith(beginning)
+        )
+    number: Any = User.id
+    if group is not None:
+        # By the membership's number, so that the database reads a page of its index, not all of it.
+        number = Membership.user
+        query = query.join(Membership).where(Membership.group == group.id).order_by(number)
+    last_id = 0
+    while limit is None or limit > 0:
+        size = PAGE if limit is None else min(limit, PAGE)
+        users = list(query.where(number > last_id).limit(size))
+        if users:
+            permissions = _permissions_by_user([user.id for user in users])
+            yield [(user, permissions[user.id]) for user in users]
+        if len(users) < size:
+            return
+        last_id = users[-1].id
+        limit = None if limit is None else limit - size
+
+
+class ListedGroup(NamedTuple):
+    """A group with its sorted permissions and the number of its members."""
+
+    group: Group
+    permissions: list[str]
+    members: int
+
+
+def list_groups() -> list[ListedGroup]:
+    """Return all groups, by name, with three queries.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    permissions: dict[int, list[str]] = {}
+    for row in GroupPermission.select().order_by(GroupPermission.name):
+        permissions.setdefault(row.group_id, []).append(row.name)
+    counts: Any = Membership.select(Membership.group, peewee.fn.COUNT(peewee.SQL("*")))
+    members: dict[int, int] = dict(counts.group_by(Membership.group).tuples())
+    return [
+        ListedGroup(group, permissions.get(group.id, []), members.get(group.id, 0))
+        for group in Group.select().order_by(Group.name_key)
+    ]
+
+
+def _permissions_by_user(user_ids: list[int]) -> dict[int, list[str]]:
+    own = Permission.select(Permission.user, Permission.name)
+    of_groups = Membership.select(Membership.user, GroupPermission.name).join(
+        GroupPermission, on=GroupPermission.group == Membership.group
+    )
+    rows: Any = own.where(Permission.user.in_(user_ids)) | of_groups.where(
+        Membership.user.in_(user_ids)
+    )
+    held: dict[int, list[str]] = {user_id: [] for user_id in user_ids}
+    for user_id, name in sorted(rows.tuples()):
+        held[user_id].append(name)
+    return held

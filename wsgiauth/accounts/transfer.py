@@ -1,0 +1,240 @@
+"""Import and export many accounts, as rows of strings with the same columns.
+
+An import inserts a batch in one transaction. To import the same rows again changes nothing, so an
+import that was interrupted is simply repeated.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import peewee
+
+from wsgiauth import events
+from wsgiauth.accounts import names
+from wsgiauth.accounts.listing import user_pages
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.passwords import random_hash
+from wsgiauth.accounts.rights import Permission
+from wsgiauth.accounts.taken_names import TAKEN
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.settings.kinds import parse_bool
+from wsgiauth.storage import database
+from wsgiauth.storage.columns import BCRYPT_HASH, utc_now, utc_text
+
+REQUIRED = ("username", "email")
+FLAGS = {"is_active": True, "is_staff": False, "is_superuser": False}  # with their defaults
+COLUMNS = (
+    *REQUIRED,
+    "hashed_password",
+    *FLAGS,
+    "created_at",
+    "email_verified_at",
+    "permissions",
+)
+BATCH = 500  # rows
+
+# The highest cost of an imported hash, unless BCRYPT_ROUNDS is higher: four seconds for each login.
+# Of cost 31, one login would keep a hash slot for more than a day.
+MAX_COST = 16
+
+_ATTEMPTS = 3  # to insert a batch while others register the same names
+
+
+class ImportedRow(NamedTuple):
+    """A row that keeps the rules.
+
+    Attributes:
+        line: Where it is in its file.
+        values: The columns of the user.
+        permissions: Those of the user.
+    """
+
+    line: int
+    values: dict[str, Any]
+    permissions: list[str]
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        """The keys of both names."""
+        return self.values["username_key"], self.values["email_key"]
+
+
+class Outcome(NamedTuple):
+    """What became of a batch.
+
+    Attributes:
+        created: How many users were created.
+        existing: How many were there already, with both names; they are left as they are.
+        refused: What is wrong with the other rows, by line.
+    """
+
+    created: int
+    existing: int
+    refused: dict[int, str]
+
+
+def parse_row(line: int, fields: Mapping[str, str], *, rounds: int) -> ImportedRow:
+    """Return the row that `fields` describe.
+
+    Args:
+        line: Where it is in its file.
+        fields: Some of `COLUMNS`. An empty string stands for the default. Without a
+            `hashed_password`, no password fits until the user chooses one by a link.
+        rounds: The cost of a hash that is made up, and of the hashes of the site's own users.
+
+    Raises:
+        ValidationError: A field breaks a rule.
+    """
+    given = {name: value.strip() for name, value in fields.items()}
+    errors = names.name_errors({name: given.get(name, "") for name in REQUIRED})
+    values: dict[str, Any] = {name: given.get(name, "") for name in REQUIRED}
+    permissions = given.get("permissions", "").split()
+    for name in COLUMNS[len(REQUIRED) :]:
+        try:
+            values[name] = _PARSERS[name](name, given.get(name, ""))
+        except ValueError as error:
+            errors[name] = [str(error)]
+    hashed_password = values.get("hashed_password")
+    if hashed_password and int(hashed_password[4:6]) > max(MAX_COST, rounds):
+        errors["hashed_password"] = [f"hashed_password has a cost above {max(MAX_COST, rounds)}."]
+    if errors:
+        raise ValidationError(errors)
+    del values["permissions"]
+    values["hashed_password"] = values["hashed_password"] or random_hash(rounds=rounds)
+    values |= {f"{name}_key": names.key(values[name]) for name in REQUIRED}
+    return ImportedRow(line, values, permissions)
+
+
+def import_rows(rows: Sequence[ImportedRow], *, dry_run: bool = False) -> Outcome:
+    """Create the users of some rows, in one transaction.
+
+    Args:
+        rows: At most `BATCH`.
+        dry_run: Whether to change nothing, and only return what would happen.
+
+    Raises:
+        peewee.DatabaseError: The database failed; no user of the batch was created.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(peewee.IntegrityError):  # one of the names was registered in between
+            return _import(rows, dry_run=dry_run)
+    return _import(rows, dry_run=dry_run)
+
+
+def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
+    """Yield a row for each user, the oldest account first, with the values of `COLUMNS`.
+
+    Args:
+        with_hashes: Whether rows have the hash of the password; otherwise that value is empty.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    for page in user_pages():
+        for user, permissions in page:
+            yield [
+                user.username,
+                user.email,
+                user.hashed_password if with_hashes else "",
+                *("yes" if getattr(user, flag) else "no" for flag in FLAGS),
+                utc_text(user.created_at),
+                utc_text(user.email_verified_at) if user.email_verified_at else "",
+                " ".join(permissions),
+            ]
+
+
+def _import(rows: Sequence[ImportedRow], *, dry_run: bool) -> Outcome:
+    with database.atomic():
+        new, outcome = _sort(rows)
+        if new and not dry_run:
+            _insert(new)
+    return outcome
+
+
+def _sort(rows: Iterable[ImportedRow]) -> tuple[list[ImportedRow], Outcome]:
+    """Return the rows whose names are free, and the outcome if they are inserted."""
+    rows = list(rows)
+    holders = _holders(rows)
+    new, existing, refused = [], 0, {}
+    for row in rows:
+        by_name, by_email = (holders.get(key) for key in row.keys)
+        if by_name is None and by_email is None:
+            holders |= dict.fromkeys(row.keys, -row.line)
+            new.append(row)
+        elif by_name == by_email:
+            existing += 1
+        else:
+            taken = {"username": by_name, "email": by_email}
+            refused[row.line] = " ".join(TAKEN[name] for name, holder in taken.items() if holder)
+    return new, Outcome(len(new), existing, refused)
+
+
+def _holders(rows: Iterable[ImportedRow]) -> dict[str, int]:
+    """Return the users that have names of these rows, by key; no username has an @."""
+    wanted = list(zip(*(row.keys for row in rows), strict=True))
+    columns = (User.username_key, User.email_key)
+    found: dict[str, int] = {}
+    for column, keys in zip(columns, wanted, strict=False):
+        holders: Any = User.select(column, User.id).where(column.in_(keys)).tuples()
+        found |= dict(holders)
+    return found
+
+
+def _insert(rows: Sequence[ImportedRow]) -> None:
+    User.insert_many([row.values for row in rows]).execute()
+    ids = _holders(rows)
+    granted = [
+        {"user": ids[row.keys[0]], "name": name} for row in rows for name in {*row.permissions}
+    ]
+    for first in range(0, len(granted), BATCH):
+        Permission.insert_many(granted[first : first + BATCH]).execute()
+    for row in rows:
+        user_id = ids[row.keys[0]]
+        events.emit("registration", user_id=user_id, reason="import")
+        rights = [f"{flag} on" for flag in ("is_staff", "is_superuser") if row.values[flag]]
+        rights += [f"granted {name}" for name in row.permissions]
+        for right in rights:
+            events.emit("rights_changed", user_id=user_id, reason=right)
+
+
+def _parse_hash(_name: str, text: str) -> str:
+    if text and not BCRYPT_HASH.fullmatch(text):
+        raise ValueError("hashed_password must be a bcrypt hash, or empty.")
+    return text
+
+
+def _parse_flag(name: str, text: str) -> bool:
+    value = parse_bool(text) if text else FLAGS[name]
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be yes or no.")
+    return value
+
+
+def _parse_time(name: str, text: str) -> datetime | None:
+    if not text:
+        return utc_now() if name == "created_at" else None
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{name} must be a time such as 2026-11-02T09:05:00Z.") from None
+    return moment.replace(microsecond=0)
+
+
+def _parse_permissions(_name: str, text: str) -> None:
+    for permission in text.split():
+        try:
+            names.check_permission(permission)
+        except ValueError as error:
+            raise ValueError(f"permissions: {error}.") from None
+
+
+_PARSERS = {
+    "hashed_password": _parse_hash,
+    **dict.fromkeys(FLAGS, _parse_flag),
+    "created_at": _parse_time,
+    "email_verified_at": _parse_time,
+    "permissions": _parse_permissions,
+}

@@ -1,0 +1,151 @@
+"""The staff panel below /auth/admin: users, groups and the audit trail.
+
+Members of the staff see everything. A change needs a right (see `accounts.administration`) and a
+recent proof of who they are, and is a POST. To all others, the panel does not exist.
+"""
+
+from http import HTTPStatus
+from typing import NamedTuple
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.identity import Identity
+from wsgiauth.endpoints import Endpoint, require_login, require_same_origin
+from wsgiauth.endpoints.forms import Form, Outcome
+from wsgiauth.exceptions import NotFoundError, UnauthenticatedError
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import JSON, content_type
+from wsgiauth.web.responses import Response, redirect
+from wsgiauth.web.routing import routing_number
+from wsgiauth.web.urls import mount_url, root_url
+
+USERS = "users"
+GROUPS = "groups"
+EVENTS = "events"
+
+
+class Frame(NamedTuple):
+    """What every page of the panel shows around its content.
+
+    Attributes:
+        panel_url: Where the panel is.
+        section: Which part of the panel the page belongs to.
+        username: The member of the staff.
+        account_url: The page of their own account.
+        home_url: Where the site begins.
+    """
+
+    panel_url: str
+    section: str
+    username: str
+    account_url: str
+    home_url: str
+
+
+EXAMPLE_FRAME = Frame("/auth/admin", USERS, "ada", "/auth/account", "/")
+
+
+class PanelPage(Page):
+    """A page of the panel.
+
+    Attributes:
+        frame: What it shows around its content.
+    """
+
+    frame: Frame
+
+
+class PanelEndpoint(Endpoint):
+    """A URL of the panel."""
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site has a panel."""
+        return settings.ADMIN_PANEL
+
+
+class PanelForm(Form[Outcome]):
+    """A form of the panel."""
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site has a panel."""
+        return settings.ADMIN_PANEL
+
+    def post(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Take the form; whoever is not a member of the staff learns nothing from the answer."""
+        try:
+            require_staff(environ, site)
+        except UnauthenticatedError:  # perhaps because the cookie came with another site's form
+            if content_type(environ) != JSON:
+                require_same_origin(environ, site)
+            raise
+        return super().post(environ, site)
+
+
+class Panel(PanelEndpoint):
+    """Redirects from /auth/admin to the users."""
+
+    operations = {
+        "get": operation(
+            "openPanel",
+            tag="administration",
+            summary="The beginning of the staff panel",
+            description="Redirects to the list of users.",
+            security=LOGGED_IN,
+            answers={
+                302: TO_LOGIN,
+                303: {**TO_LOGIN, "description": "`Location` is the list of users."},
+            },
+            failures=["Unauthenticated", "NotFound", "Unavailable"],
+        )
+    }
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Redirect the staff."""
+        require_staff(environ, site)
+        return redirect(HTTPStatus.SEE_OTHER, f"{panel_url(environ)}/{USERS}")
+
+
+def require_staff(environ: WSGIEnvironment, site: Site) -> Identity:
+    """Return the member of the staff who sent a request, and their session.
+
+    Raises:
+        UnauthenticatedError: The client is anonymous.
+        NotFoundError: The user is not a member of the staff.
+        peewee.DatabaseError: The database failed.
+    """
+    identity = require_login(environ, site)
+    if identity.user is None or not identity.user.is_staff:
+        raise NotFoundError
+    return identity
+
+
+def require_target(environ: WSGIEnvironment) -> User:
+    """Return the user whose number is in the path of a request.
+
+    Raises:
+        NotFoundError: There is no such user.
+        peewee.DatabaseError: The database failed.
+    """
+    user: User | None = User.get_or_none(User.id == routing_number(environ))
+    if user is None:
+        raise NotFoundError
+    return user
+
+
+def panel_url(environ: WSGIEnvironment) -> str:
+    """Return the percent-encoded path of the panel."""
+    return f"{mount_url(environ)}/admin"
+
+
+def frame_of(environ: WSGIEnvironment, user: User, section: str) -> Frame:
+    """Return what a page of the panel shows around its content."""
+    return Frame(
+        panel_url=panel_url(environ),
+        section=section,
+        username=user.username,
+        account_url=f"{mount_url(environ)}/account",
+        home_url=f"{root_url(environ)}/",
+    )

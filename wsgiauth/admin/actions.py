@@ -1,0 +1,257 @@
+"""What a member of the staff can do with a user: one table of actions.
+
+The page of the user, the pages that ask before an action, and the URLs of the actions are made of
+it. `accounts.administration` decides who has the right to each.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from wsgiauth.accounts.administration import Party, Right, refusal_reason
+from wsgiauth.accounts.models import User
+from wsgiauth.admin.changes import (
+    GROUP,
+    KEY,
+    LOGIN,
+    PERMISSION,
+    Field,
+    delete,
+    end_key,
+    end_login,
+    end_logins,
+    grant,
+    has_flag,
+    join,
+    leave,
+    remove_factors,
+    revoke,
+    send_link,
+    set_flag,
+)
+from wsgiauth.authentication.factors import are_offered
+from wsgiauth.endpoints.forms import Submission
+from wsgiauth.settings import Settings
+
+ACCESS, RIGHTS, DANGER = "Access", "Rights", "Danger"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """Something that a member of the staff can do with a user.
+
+    Attributes:
+        name: In the path of its URL.
+        section: Where it is offered on the page of the user.
+        button: The text of its button.
+        question: What will happen.
+        done: What has happened, afterwards.
+        right: What it needs.
+        change: Does it, in a transaction, with the user as stored.
+        field: What else it needs, or None.
+        asks_first: Whether it has a page that asks first.
+        is_removal: Whether it can take away a superuser.
+        exists: Whether a site with these settings has it.
+        applies: Whether it would do anything with this user.
+    """
+
+    name: str
+    section: str
+    button: str
+    question: str
+    done: str
+    right: Right
+    change: Callable[[User, Submission], object]
+    field: Field | None = None
+    asks_first: bool = False
+    is_removal: bool = False
+    exists: Callable[[Settings], bool] = lambda settings: True
+    applies: Callable[[User], bool] = lambda user: True
+
+    def is_offered(self, actor: Party, target: Party, settings: Settings) -> bool:
+        """Return whether the page of `target` offers it to `actor`."""
+        is_permitted = refusal_reason(self.right, actor, target) is None
+        return is_permitted and self.exists(settings) and self.applies(target.user)
+
+
+_ACTIONS = (
+    Action(
+        name="activate",
+        section=ACCESS,
+        button="Activate",
+        question="The user can log in again.",
+        done="The account is active: the user can log in.",
+        right=Right.MANAGE,
+        change=set_flag("is_active", True),
+        applies=has_flag("is_active", False),
+    ),
+    Action(
+        name="deactivate",
+        section=ACCESS,
+        button="Deactivate",
+        question="The user can no longer log in, and all of their logins end at once. Nothing is"
+        " deleted; you can activate the account again.",
+        done="The account is not active: the user cannot log in, and all logins have ended.",
+        right=Right.MANAGE,
+        change=set_flag("is_active", False),
+        asks_first=True,
+        is_removal=True,
+        applies=has_flag("is_active", True),
+    ),
+    Action(
+        name="end-logins",
+        section=ACCESS,
+        button="End all logins",
+        question="The user is logged out everywhere, and can log in again. If it is your own"
+        " account, you stay logged in here.",
+        done="All logins have ended.",
+        right=Right.SUPPORT,
+        change=end_logins,
+        asks_first=True,
+        applies=has_flag("is_active", True),
+    ),
+    Action(
+        name="end-login",
+        section="",  # beside the login
+        button="End this login",
+        question="The user is logged out there.",
+        done="The login has ended.",
+        right=Right.SUPPORT,
+        change=end_login,
+        field=LOGIN,
+    ),
+    Action(
+        name="end-key",
+        section="",  # beside the key
+        button="End this key",
+        question="The program that uses this API key can no longer use it. This cannot be undone;"
+        " the user can make another key.",
+        done="The API key has ended.",
+        right=Right.SUPPORT,
+        change=end_key,
+        field=KEY,
+        asks_first=True,
+    ),
+    Action(
+        name="remove-factors",
+        section="",  # below the second factors
+        button="Remove the second factors",
+        question="The second factors and the recovery codes of the user are removed. Then the"
+        " password alone is enough to log in. Make sure that the user asked for it.",
+        done="The second factors have been removed.",
+        right=Right.MANAGE,
+        change=remove_factors,
+        asks_first=True,
+        exists=are_offered,
+    ),
+    Action(
+        name="reset-link",
+        section=ACCESS,
+        button="Send a reset link",
+        question="The user gets a mail with a link to choose a new password.",
+        done="A mail with a link to choose a new password is on its way to the user.",
+        right=Right.SUPPORT,
+        change=send_link,
+        exists=lambda settings: settings.MAIL_URL is not None,
+        applies=has_flag("is_active", True),
+    ),
+    Action(
+        name="grant",
+        section=RIGHTS,
+        button="Grant",
+        question="The user gets this permission.",
+        done="The permission is granted.",
+        right=Right.GOVERN,
+        change=grant,
+        field=PERMISSION,
+    ),
+    Action(
+        name="revoke",
+        section="",  # beside the permission
+        button="Revoke",
+        question="The user loses this permission. One that a group has stays.",
+        done="The permission is revoked.",
+        right=Right.GOVERN,
+        change=revoke,
+        field=PERMISSION,
+    ),
+    Action(
+        name="join",
+        section=RIGHTS,
+        button="Add to the group",
+        question="The user gets the permissions of this group.",
+        done="The user is in the group.",
+        right=Right.GOVERN,
+        change=join,
+        field=GROUP,
+    ),
+    Action(
+        name="leave",
+        section="",  # beside the group
+        button="Remove",
+        question="The user loses the permissions of this group.",
+        done="The user is no longer in the group.",
+        right=Right.GOVERN,
+        change=leave,
+        field=GROUP,
+    ),
+    Action(
+        name="make-staff",
+        section=RIGHTS,
+        button="Make a member of the staff",
+        question="The user can open this panel, and see all users.",
+        done="The user is a member of the staff.",
+        right=Right.GOVERN,
+        change=set_flag("is_staff", True),
+        asks_first=True,
+        applies=has_flag("is_staff", False),
+    ),
+    Action(
+        name="unmake-staff",
+        section=RIGHTS,
+        button="Remove from the staff",
+        question="The user can no longer open this panel.",
+        done="The user is no longer a member of the staff.",
+        right=Right.GOVERN,
+        change=set_flag("is_staff", False),
+        asks_first=True,
+        applies=has_flag("is_staff", True),
+    ),
+    Action(
+        name="make-superuser",
+        section=RIGHTS,
+        button="Make a superuser",
+        question="The user gets every permission. If they are a member of the staff, they can"
+        " change every account, yours too.",
+        done="The user is a superuser.",
+        right=Right.GOVERN,
+        change=set_flag("is_superuser", True),
+        asks_first=True,
+        applies=has_flag("is_superuser", False),
+    ),
+    Action(
+        name="unmake-superuser",
+        section=RIGHTS,
+        button="Take superuser away",
+        question="The user keeps only the permissions that are granted to them.",
+        done="The user is no longer a superuser.",
+        right=Right.GOVERN,
+        change=set_flag("is_superuser", False),
+        asks_first=True,
+        is_removal=True,
+        applies=has_flag("is_superuser", True),
+    ),
+    Action(
+        name="delete",
+        section=DANGER,
+        button="Delete the account",
+        question="The account is deleted with all logins and permissions. This cannot be undone."
+        " Others can then register the names.",
+        done="The account has been deleted.",
+        right=Right.GOVERN,
+        change=delete,
+        asks_first=True,
+        is_removal=True,
+    ),
+)
+
+ACTIONS: Mapping[str, Action] = {each.name: each for each in _ACTIONS}

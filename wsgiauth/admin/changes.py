@@ -1,0 +1,144 @@
+"""What each action of `actions` does with a user, in the transaction of the change."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import NamedTuple, cast
+
+from wsgiauth.accounts import names
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import factors, keys, sessions
+from wsgiauth.authentication.keys import list_keys
+from wsgiauth.authentication.session_list import end_by_handle
+from wsgiauth.endpoints.forms import Submission
+from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.mail.outbox import Outbox
+from wsgiauth.mail.resets import send_reset
+
+
+def _no_words(user: User, value: str, now: float) -> str:
+    return ""
+
+
+def _key_in_words(user: User, key_id: str, now: float) -> str:
+    named = [each for each in list_keys(user, now) if each.id == key_id]
+    return f"{named[0].name} ({key_id})" if named else ""
+
+
+class Field(NamedTuple):
+    """The field of an action.
+
+    Attributes:
+        name: In the form.
+        label: For people.
+        in_words: Returns in words what a value names, of a user at a time in seconds since the
+            epoch; an empty string if people enter the value.
+    """
+
+    name: str
+    label: str
+    in_words: Callable[[User, str, float], str] = _no_words
+
+
+PERMISSION = Field("permission", "Permission")
+GROUP = Field("group", "Group")
+LOGIN = Field("login", "Login")
+KEY = Field("key", "API key", _key_in_words)
+
+
+def set_flag(flag: str, value: bool) -> Callable[[User, Submission], object]:
+    """Return a change that sets a flag of the user."""
+
+    def change(user: User, submission: Submission) -> None:
+        setattr(user, flag, value)
+        user.save()
+
+    return change
+
+
+def has_flag(flag: str, value: bool) -> Callable[[User], bool]:
+    """Return a condition: a flag of the user has this value."""
+    return lambda user: bool(getattr(user, flag)) is value
+
+
+def end_logins(user: User, submission: Submission) -> None:
+    """End all logins of the user; of oneself, all others."""
+    sessions.end_all(user, except_id=submission.member.session_id)
+
+
+def end_login(user: User, submission: Submission) -> None:
+    """End the login that the form names."""
+    handle = submission.fields[LOGIN.name]
+    if not handle:
+        raise ValidationError({LOGIN.name: ["Name a login."]})
+    if end_by_handle(user, handle, submission.site.tokens.now()) is None:
+        raise RequestError(HTTPStatus.NOT_FOUND, "no_such_login", "That login has already ended.")
+
+
+def end_key(user: User, submission: Submission) -> None:
+    """End the API key that the form names."""
+    key_id = submission.fields[KEY.name].strip()
+    if not key_id:
+        raise ValidationError({KEY.name: ["Name an API key."]})
+    if not keys.end(user, key_id):
+        raise RequestError(HTTPStatus.NOT_FOUND, "no_such_key", "That API key has already ended.")
+
+
+def remove_factors(user: User, submission: Submission) -> None:
+    """Remove the second factors of the user, and the recovery codes."""
+    factors.remove(user)
+
+
+def send_link(user: User, submission: Submission) -> None:
+    """Send the user a link to choose a new password."""
+    if not user.is_active:
+        raise RequestError(
+            HTTPStatus.CONFLICT, "inactive", "The account is not active. Activate it first."
+        )
+    site = submission.site
+    send_reset(cast(Outbox, site.outbox), user, mount=site.pages.mount)
+
+
+def read_permission(submission: Submission) -> str:
+    """Return the permission that a form names.
+
+    Raises:
+        ValidationError: It does not have the form of one.
+    """
+    try:
+        return names.check_permission(submission.fields[PERMISSION.name].strip())
+    except ValueError:
+        message = "A permission has the form app.action, such as reports.publish."
+        raise ValidationError({PERMISSION.name: [message]}) from None
+
+
+def grant(user: User, submission: Submission) -> None:
+    """Grant the permission that the form names."""
+    user.grant(read_permission(submission))
+
+
+def revoke(user: User, submission: Submission) -> None:
+    """Revoke the permission that the form names."""
+    user.revoke(read_permission(submission))
+
+
+def _group(submission: Submission) -> Group:
+    group = Group.objects.find(submission.fields[GROUP.name].strip())
+    if group is None:
+        raise ValidationError({GROUP.name: ["There is no group of this name."]})
+    return group
+
+
+def join(user: User, submission: Submission) -> None:
+    """Put the user into the group that the form names."""
+    user.join(_group(submission))
+
+
+def leave(user: User, submission: Submission) -> None:
+    """Remove the user from the group that the form names."""
+    user.leave(_group(submission))
+
+
+def delete(user: User, submission: Submission) -> None:
+    """Delete the user."""
+    user.delete_instance()

@@ -1,0 +1,127 @@
+"""GET /auth/admin/groups/{id}: one group, its permissions and its members."""
+
+from dataclasses import dataclass
+from typing import cast
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.administration import can_govern
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.index_walks import FoundUser
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.user_search import Criteria, find_users
+from wsgiauth.admin import (
+    EXAMPLE_FRAME,
+    GROUPS,
+    USERS,
+    Frame,
+    PanelEndpoint,
+    PanelPage,
+    frame_of,
+    panel_url,
+    require_staff,
+)
+from wsgiauth.admin.group_actions import GROUP_ACTIONS, GROUP_ID, group_document, require_group
+from wsgiauth.admin.known import offered_permissions
+from wsgiauth.admin.users import EXAMPLE_USER
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page
+from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.responses import Response, json_response
+
+_NOTICES = {name: each.done for name, each in GROUP_ACTIONS.items()}
+_NOTICES |= {"create": "The group is created. It has no permissions and no members yet."}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupPage(PanelPage):
+    """The page of a group.
+
+    Attributes:
+        frame: See `PanelPage`.
+        name: The name of the group.
+        permissions: Its permissions.
+        offered: Permissions to choose from.
+        members: The newest members.
+        members_url: All members, in the list of users; nothing if all are shown.
+        group_url: The path of this page, below which the actions are.
+        users_url: The list of users.
+        can_change: Whether the member of the staff can change it.
+        notice: What has just been done.
+    """
+
+    template = "admin/group.html"
+
+    frame: Frame
+    name: str
+    permissions: tuple[str, ...]
+    offered: tuple[str, ...]
+    members: tuple[FoundUser, ...]
+    members_url: str
+    group_url: str
+    users_url: str
+    can_change: bool
+    notice: str = ""
+
+
+class ShowGroup(PanelEndpoint):
+    """Shows a group."""
+
+    samples = (
+        GroupPage(
+            frame=EXAMPLE_FRAME,
+            name="Editors",
+            permissions=("reports.publish",),
+            offered=("reports.read",),
+            members=(EXAMPLE_USER,),
+            members_url="/auth/admin/users?group=3",
+            group_url="/auth/admin/groups/3",
+            users_url="/auth/admin/users",
+            can_change=True,
+            notice=_NOTICES["create"],
+        ),
+    )
+    operations = {
+        "get": operation(
+            "showGroup",
+            tag="administration",
+            summary="A group",
+            description="Its permissions; `/admin/users?group=…` lists its members.",
+            security=LOGGED_IN,
+            parameters=[GROUP_ID],
+            answers={200: with_page(success("The group.", "GroupRights")), 302: TO_LOGIN},
+            failures=["Unauthenticated", "NotFound", "Unavailable"],
+        )
+    }
+    schemas = {
+        "GroupRights": {
+            "type": "object",
+            "required": ["id", "name", "permissions"],
+            "properties": {
+                "id": {"type": "integer", "format": "int64", "minimum": 1},
+                "name": {"type": "string"},
+                "permissions": {"type": "array", "items": {"type": "string"}},
+            },
+        }
+    }
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page, or with the group as JSON."""
+        member = cast(User, require_staff(environ, site).user)
+        group: Group = require_group(environ)
+        if not prefers_html(environ):
+            return json_response(group_document(group))
+        members = find_users(Criteria(group_id=group.id))
+        users_url = f"{panel_url(environ)}/{USERS}"
+        page = GroupPage(
+            frame=frame_of(environ, member, GROUPS),
+            name=group.name,
+            permissions=tuple(sorted(group.permissions)),
+            offered=offered_permissions(),
+            members=tuple(members.users),
+            members_url=f"{users_url}?group={group.id}" if members.after else "",
+            group_url=f"{panel_url(environ)}/{GROUPS}/{group.id}",
+            users_url=users_url,
+            can_change=can_govern(member),
+            notice=_NOTICES.get(query_field(environ, "done"), ""),
+        )
+        return site.pages.render(page)

@@ -1,0 +1,236 @@
+"""GET, POST /auth/admin/groups/{id}/{action}: asks, and changes a group."""
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.administration import administer_groups
+from wsgiauth.accounts.groups import Group
+from wsgiauth.admin import (
+    EXAMPLE_FRAME,
+    GROUPS,
+    PanelForm,
+    frame_of,
+    panel_url,
+)
+from wsgiauth.admin.actions import DANGER, RIGHTS
+from wsgiauth.admin.changes import PERMISSION, Field, read_permission
+from wsgiauth.admin.groups import require_governor
+from wsgiauth.admin.user_actions import ActionPage
+from wsgiauth.authentication.identity import Identity
+from wsgiauth.endpoints.forms import Refusal, Submission
+from wsgiauth.exceptions import NotFoundError
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import (
+    LOGGED_IN,
+    PAGE,
+    TO_CONFIRM,
+    TO_LOGIN,
+    TO_LOGIN_OR_CONFIRM,
+    json_operation,
+    operation,
+    success,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.routing import ID, routing_argument, routing_number
+
+_ACTION = "action"  # in the path
+
+
+class GroupAction(NamedTuple):
+    """Something that a superuser can do with a group; see `actions.Action`."""
+
+    name: str
+    section: str
+    button: str
+    question: str
+    done: str
+    change: Callable[[Group, Submission], object]
+    field: Field | None = None
+
+
+_ACTIONS = (
+    GroupAction(
+        name="grant",
+        section=RIGHTS,
+        button="Grant",
+        question="All members get this permission.",
+        done="The permission is granted to the group.",
+        change=lambda group, submission: group.grant(read_permission(submission)),
+        field=PERMISSION,
+    ),
+    GroupAction(
+        name="revoke",
+        section=RIGHTS,
+        button="Revoke",
+        question="The members lose this permission, unless they have it in another way.",
+        done="The permission is revoked from the group.",
+        change=lambda group, submission: group.revoke(read_permission(submission)),
+        field=PERMISSION,
+    ),
+    GroupAction(
+        name="delete",
+        section=DANGER,
+        button="Delete the group",
+        question="The members lose the permissions of the group. No user is deleted. This cannot"
+        " be undone.",
+        done="The group has been deleted.",
+        change=lambda group, submission: group.delete_instance(),
+    ),
+)
+GROUP_ACTIONS: Mapping[str, GroupAction] = {each.name: each for each in _ACTIONS}
+
+GROUP_ID: dict[str, Any] = {
+    "name": ID,
+    "in": "path",
+    "required": True,
+    "description": "The number of the group.",
+    "schema": {"type": "integer", "format": "int64", "minimum": 1, "maximum": 10**18 - 1},
+}
+_ACTION_NAME: dict[str, Any] = {
+    "name": _ACTION,
+    "in": "path",
+    "required": True,
+    "description": "What to do.",
+    "schema": {"type": "string", "enum": list(GROUP_ACTIONS)},
+}
+
+
+class ChangeGroup(PanelForm[bool]):
+    """The outcome is whether the group still exists."""
+
+    fields = {
+        "permission": {
+            "type": "string",
+            "description": "For `grant` and `revoke`.",
+            "default": "",
+            "examples": ["reports.publish"],
+        },
+    }
+    samples = (
+        ActionPage(
+            frame=EXAMPLE_FRAME,
+            action=GROUP_ACTIONS["delete"],
+            is_of_group=True,
+            subject="Editors",
+            action_url="/auth/admin/groups/3/delete",
+            back_url="/auth/admin/groups/3",
+        ),
+    )
+
+    def act(self, submission: Submission) -> bool:
+        """Do the action, if the member of the staff still has the right to."""
+        action = _action(submission.environ)
+
+        def change() -> None:
+            action.change(require_group(submission.environ), submission)
+
+        administer_groups(submission.member.user, change)
+        return action.name != "delete"
+
+    def as_json(self, submission: Submission, outcome: bool) -> Response:
+        """Return the group as it is now, or that it is deleted."""
+        if not outcome:
+            return json_response({"detail": GROUP_ACTIONS["delete"].done})
+        return json_response(group_document(require_group(submission.environ)))
+
+    def as_page(self, submission: Submission, outcome: bool) -> Response:
+        """Send the browser back to the group, or to the list."""
+        environ = submission.environ
+        page = _group_url(environ) if outcome else f"{panel_url(environ)}/{GROUPS}"
+        return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={_action(environ).name}")
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the page that asks."""
+        environ = submission.environ
+        action = _action(environ)
+        return ActionPage(
+            frame=frame_of(environ, submission.member.user, GROUPS),
+            action=action,
+            is_of_group=True,
+            subject=require_group(environ).name,
+            action_url=f"{_group_url(environ)}/{action.name}",
+            back_url=_group_url(environ),
+            value=submission.fields["permission"],
+            message=refusal.message,
+            errors=refusal.errors.get("permission", []),
+        )
+
+    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
+        identity = require_governor(environ, site)
+        _action(environ)
+        require_group(environ)
+        return identity
+
+    operations = {
+        "get": operation(
+            "askBeforeGroupAction",
+            tag="administration",
+            summary="The page that asks before a group changes",
+            description="For browsers.",
+            security=LOGGED_IN,
+            parameters=[GROUP_ID, _ACTION_NAME],
+            answers={200: PAGE, 302: TO_LOGIN_OR_CONFIRM},
+            failures=["UnauthenticatedOrNotFresh", "Forbidden", "NotFound", "Unavailable"],
+        ),
+        "post": json_operation(
+            "changeGroup",
+            fields=fields,
+            tag="administration",
+            summary="Change a group",
+            description="For superusers.",
+            security=LOGGED_IN,
+            parameters=[GROUP_ID, _ACTION_NAME],
+            answers={
+                200: success(
+                    "The group as it is now; after `delete`, that it is done.",
+                    {
+                        "anyOf": [
+                            {"$ref": "#/components/schemas/GroupRights"},
+                            {"$ref": "#/components/schemas/Detail"},
+                        ]
+                    },
+                ),
+                302: TO_LOGIN,
+                303: TO_CONFIRM,
+            },
+            failures=[
+                "UnauthenticatedOrNotFresh",
+                "Forbidden",
+                "NotFound",
+                "Invalid",
+                "UnavailableOrBusy",
+            ],
+        ),
+    }
+
+
+def require_group(environ: WSGIEnvironment) -> Group:
+    """Return the group whose number is in the path of a request.
+
+    Raises:
+        NotFoundError: There is no such group.
+        peewee.DatabaseError: The database failed.
+    """
+    group: Group | None = Group.get_or_none(Group.id == routing_number(environ))
+    if group is None:
+        raise NotFoundError
+    return group
+
+
+def group_document(group: Group) -> dict[str, object]:
+    """Return a group, ready for JSON."""
+    return {"id": group.id, "name": group.name, "permissions": sorted(group.permissions)}
+
+
+def _action(environ: WSGIEnvironment) -> GroupAction:
+    action = GROUP_ACTIONS.get(routing_argument(environ, _ACTION))
+    if action is None:
+        raise NotFoundError
+    return action
+
+
+def _group_url(environ: WSGIEnvironment) -> str:
+    return f"{panel_url(environ)}/{GROUPS}/{routing_argument(environ, ID)}"

@@ -1,0 +1,264 @@
+"""GET, POST /auth/admin/groups: the groups, and a new one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, NamedTuple, cast
+from urllib.parse import urlencode
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts import names
+from wsgiauth.accounts.administration import administer_groups, can_govern
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
+from wsgiauth.admin import (
+    EXAMPLE_FRAME,
+    GROUPS,
+    Frame,
+    PanelForm,
+    PanelPage,
+    frame_of,
+    panel_url,
+    require_staff,
+)
+from wsgiauth.authentication.identity import Identity
+from wsgiauth.endpoints.forms import Refusal, Submission
+from wsgiauth.exceptions import ForbiddenError, InsufficientAuthenticationError
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import (
+    LOGGED_IN,
+    TO_CONFIRM,
+    TO_LOGIN,
+    json_operation,
+    operation,
+    success,
+    with_page,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.responses import Response, json_response, redirect
+
+PAGE = 50  # groups
+ONLY_SUPERUSERS = "Only superusers can change groups."
+AFTER = "after"
+
+_NOTICES = {"delete": "The group has been deleted."}
+
+
+class ListedGroup(NamedTuple):
+    """A group in a list."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupsPage(PanelPage):
+    """A page of the list of groups, with the form for a new one.
+
+    Attributes:
+        frame: See `PanelPage`.
+        groups: The groups.
+        groups_url: Where the form is sent, and below which each group is.
+        next_url: The next page, or nothing.
+        can_change: Whether the member of the staff can create one.
+        name: What was entered.
+        errors: Messages by field.
+        message: Why the form was refused.
+        notice: What has just been done.
+    """
+
+    template = "admin/groups.html"
+
+    frame: Frame
+    groups: tuple[ListedGroup, ...]
+    groups_url: str
+    next_url: str
+    can_change: bool
+    name: str = ""
+    errors: Mapping[str, list[str]] = field(default_factory=dict)
+    message: str = ""
+    notice: str = ""
+
+
+class Groups(PanelForm[Group]):
+    """The outcome is the new group."""
+
+    fields = {
+        "name": {
+            "type": "string",
+            "description": "Unique without regard to letter case.",
+            "minLength": 1,
+            "maxLength": names.GROUP_MAX_LENGTH,
+            "examples": ["Editors"],
+        },
+    }
+    samples = (
+        GroupsPage(
+            frame=EXAMPLE_FRAME,
+            groups=(ListedGroup(3, "Editors"),),
+            groups_url="/auth/admin/groups",
+            next_url="/auth/admin/groups?after=editors",
+            can_change=True,
+            name="Editors",
+            errors={"name": ["This group name is taken."]},
+            message=ONLY_SUPERUSERS,
+            notice=_NOTICES["delete"],
+        ),
+    )
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the list as a page, or as JSON; it needs no recent proof."""
+        identity = require_staff(environ, site)
+        submission = Submission(environ=environ, site=site, identity=identity, fields={"name": ""})
+        if prefers_html(environ):
+            return site.pages.render(self.page(submission, Refusal()))
+        groups, next_url = _listed(environ)
+        return json_response(
+            {"groups": [each._asdict() for each in groups], "next": next_url or None}
+        )
+
+    def act(self, submission: Submission) -> Group:
+        """Create the group."""
+        name = submission.fields["name"].strip()
+        actor = submission.member.user
+        return administer_groups(actor, lambda: Group.objects.create(name=name))
+
+    def as_json(self, submission: Submission, outcome: Group) -> Response:
+        """Return the new group."""
+        location = ("Location", f"{_groups_url(submission.environ)}/{outcome.id}")
+        created = ListedGroup(outcome.id, outcome.name)._asdict()
+        return json_response(created, status=HTTPStatus.CREATED, headers=(location,))
+
+    def as_page(self, submission: Submission, outcome: Group) -> Response:
+        """Send the browser to the new group."""
+        location = f"{_groups_url(submission.environ)}/{outcome.id}?done=create"
+        return redirect(HTTPStatus.SEE_OTHER, location)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the list with the form."""
+        environ, user = submission.environ, submission.member.user
+        groups, next_url = _listed(environ)
+        return GroupsPage(
+            frame=frame_of(environ, user, GROUPS),
+            groups=tuple(groups),
+            groups_url=_groups_url(environ),
+            next_url=next_url,
+            can_change=can_govern(user),
+            name=submission.fields["name"],
+            errors=refusal.errors,
+            message=refusal.message,
+            notice=_NOTICES.get(query_field(environ, "done"), ""),
+        )
+
+    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
+        return require_governor(environ, site)
+
+    operations = {
+        "get": operation(
+            "listGroups",
+            tag="administration",
+            summary="The groups",
+            description=f"At most {PAGE}, by name.",
+            security=LOGGED_IN,
+            parameters=[
+                {
+                    "name": AFTER,
+                    "in": "query",
+                    "description": "Where the page begins, as in a `next`.",
+                    "schema": {"type": "string"},
+                }
+            ],
+            answers={200: with_page(success("The groups.", "Groups")), 302: TO_LOGIN},
+            failures=["Unauthenticated", "NotFound", "Unavailable"],
+        ),
+        "post": json_operation(
+            "createGroup",
+            fields=fields,
+            tag="administration",
+            summary="Create a group",
+            description="For superusers. The group has no permissions and no members.",
+            security=LOGGED_IN,
+            answers={201: success("The group.", "Group"), 302: TO_LOGIN, 303: TO_CONFIRM},
+            failures=[
+                "UnauthenticatedOrNotFresh",
+                "Forbidden",
+                "NotFound",
+                "TakenGroup",
+                "Invalid",
+                "UnavailableOrBusy",
+            ],
+        ),
+    }
+    schemas = {
+        "Groups": {
+            "type": "object",
+            "required": ["groups", "next"],
+            "properties": {
+                "groups": {
+                    "type": "array",
+                    "items": {"$ref": "#/components/schemas/Group"},
+                    "maxItems": PAGE,
+                },
+                "next": {
+                    "type": ["string", "null"],
+                    "description": "The path and query of the next page. Null: this is the last.",
+                },
+            },
+        },
+        "Group": {
+            "type": "object",
+            "required": [*ListedGroup._fields],
+            "properties": {
+                "id": {"type": "integer", "format": "int64", "minimum": 1},
+                "name": {"type": "string", "examples": ["Editors"]},
+            },
+        },
+    }
+
+
+def require_governor(environ: WSGIEnvironment, site: Site) -> Identity:
+    """Return the superuser of the staff who sent a request and proved recently who they are.
+
+    Raises:
+        UnauthenticatedError: The client is anonymous.
+        NotFoundError: The user is not a member of the staff.
+        ForbiddenError: The user is not a superuser.
+        InsufficientAuthenticationError: The last proof is older than FRESH_MINUTES.
+        peewee.DatabaseError: The database failed.
+    """
+    identity = require_staff(environ, site)
+    if not can_govern(cast(User, identity.user)):
+        raise ForbiddenError(ONLY_SUPERUSERS)
+    if not site.freshness.is_fresh(identity.session_id):
+        raise InsufficientAuthenticationError(site.freshness.max_age)
+    return identity
+
+
+def list_groups(after: str = "", limit: int = PAGE) -> list[ListedGroup]:
+    """Return groups by name.
+
+    Args:
+        after: The key of a name: only those after it.
+        limit: The maximum number.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    query: Any = Group.select(Group.id, Group.name).where(Group.name_key > after)
+    rows = query.order_by(Group.name_key).limit(limit).tuples()
+    return [ListedGroup(*row) for row in rows]
+
+
+def _listed(environ: WSGIEnvironment) -> tuple[list[ListedGroup], str]:
+    """Return a page of groups and the URL of the next one."""
+    after = query_field(environ, AFTER)
+    groups = list_groups(after if after.isprintable() else "", PAGE + 1)
+    if len(groups) <= PAGE:
+        return groups, ""
+    query = urlencode({AFTER: names.key(groups[PAGE - 1].name)})
+    return groups[:PAGE], f"{_groups_url(environ)}?{query}"
+
+
+def _groups_url(environ: WSGIEnvironment) -> str:
+    return f"{panel_url(environ)}/{GROUPS}"

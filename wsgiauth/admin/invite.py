@@ -1,0 +1,237 @@
+"""GET, POST /auth/admin/invite: invites a person, by mail, to create an account."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import cast
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts import names
+from wsgiauth.accounts.administration import (
+    Party,
+    administer_invitation,
+    can_govern,
+    invitation_refusal,
+)
+from wsgiauth.accounts.models import User
+from wsgiauth.admin import (
+    EXAMPLE_FRAME,
+    USERS,
+    Frame,
+    PanelForm,
+    PanelPage,
+    frame_of,
+    panel_url,
+    require_staff,
+)
+from wsgiauth.admin.known import offered_permissions
+from wsgiauth.authentication.identity import Identity
+from wsgiauth.endpoints.forms import Refusal, Submission
+from wsgiauth.exceptions import ForbiddenError, InsufficientAuthenticationError, ValidationError
+from wsgiauth.mail.invitations import HOURS, Invitation, invite
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import (
+    LOGGED_IN,
+    PAGE,
+    TO_CONFIRM,
+    TO_LOGIN,
+    TO_LOGIN_OR_CONFIRM,
+    json_operation,
+    operation,
+    success,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response, json_response, redirect
+
+INVITED = "invite"  # in the path, and as the `done` of the query
+SENT = f"The invitation is on its way. Its link works for {HOURS} hours."
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvitePage(PanelPage):
+    """The form that invites a person.
+
+    Attributes:
+        frame: See `PanelPage`.
+        invite_url: Where the form is sent.
+        back_url: The list of users.
+        hours: How long the link of the mail works.
+        gives_rights: Whether the member of the staff can give rights, too.
+        offered: The permissions to choose from.
+        chosen: Those that were chosen.
+        email, username: As they were sent before.
+        is_staff: Whether the user is to be a member of the staff.
+        message: Why the form was refused.
+        errors: Messages by field.
+    """
+
+    template = "admin/invite.html"
+
+    frame: Frame
+    invite_url: str
+    back_url: str
+    hours: int = HOURS
+    gives_rights: bool
+    offered: tuple[str, ...] = ()
+    chosen: frozenset[str] = frozenset()
+    email: str = ""
+    username: str = ""
+    is_staff: bool = False
+    message: str = ""
+    errors: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+class Invite(PanelForm[None]):
+    """Sends an invitation, where the site sends mail."""
+
+    fields = {
+        "email": {"$ref": "#/components/schemas/Email", "examples": ["grace@example.org"]},
+        "username": {
+            "type": "string",
+            "description": "Without it, the person chooses one.",
+            "default": "",
+            "examples": ["grace"],
+        },
+        "is_staff": {
+            "type": "boolean",
+            "description": "Makes the user a member of the staff. Only by superusers.",
+            "default": False,
+        },
+        "permissions": {
+            "type": "array",
+            "description": "What the user gets. Only by superusers.",
+            "items": {"type": "string", "maxLength": names.PERMISSION_MAX_LENGTH},
+            "default": [],
+        },
+    }
+    samples = (
+        InvitePage(
+            frame=EXAMPLE_FRAME,
+            invite_url="/auth/admin/invite",
+            back_url="/auth/admin/users",
+            gives_rights=True,
+            offered=("reports.archive", "reports.publish"),
+            chosen=frozenset({"reports.publish"}),
+            email="grace",
+            username="grace",
+            is_staff=True,
+            message="Only superusers can invite members of the staff, or give permissions.",
+            errors={"email": ["Enter an e-mail address such as ada@example.org."]},
+        ),
+    )
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site has a panel, and sends mail."""
+        return super().is_offered(settings) and settings.MAIL_URL is not None
+
+    def act(self, submission: Submission) -> None:
+        """Send the invitation, if the member of the staff still has the right to."""
+        site = submission.site
+        permissions = submission.lists["permissions"]
+        if not all(map(names.is_permission, permissions)):
+            message = "A permission has the form app.action, such as reports.publish."
+            raise ValidationError({"permissions": [message]})
+        invitation = Invitation(
+            email=submission.fields["email"].strip(),
+            username=submission.fields["username"].strip(),
+            is_staff="is_staff" in submission.flags,
+            permissions=tuple(sorted(set(permissions))),
+            is_of_staff=True,
+        )
+        administer_invitation(
+            submission.member.user,
+            lambda: invite(
+                invitation,
+                site.outbox,
+                site.settings,
+                mount=site.pages.mount,
+                now=site.tokens.now(),
+            ),
+            gives_rights=invitation.gives_rights,
+        )
+
+    def as_json(self, submission: Submission, outcome: None) -> Response:
+        """Return that it is on its way."""
+        return json_response({"detail": SENT}, status=HTTPStatus.ACCEPTED)
+
+    def as_page(self, submission: Submission, outcome: None) -> Response:
+        """Send the browser back to the list of users."""
+        location = f"{panel_url(submission.environ)}/{USERS}?done={INVITED}"
+        return redirect(HTTPStatus.SEE_OTHER, location)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the form, as it was sent."""
+        url, member = panel_url(submission.environ), submission.member.user
+        gives_rights = can_govern(member)
+        return InvitePage(
+            frame=frame_of(submission.environ, member, USERS),
+            invite_url=f"{url}/{INVITED}",
+            back_url=f"{url}/{USERS}",
+            gives_rights=gives_rights,
+            offered=offered_permissions() if gives_rights else (),
+            chosen=frozenset(submission.lists["permissions"]),
+            email=submission.fields["email"],
+            username=submission.fields["username"],
+            is_staff="is_staff" in submission.flags,
+            message=refusal.message,
+            errors=refusal.errors,
+        )
+
+    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
+        """Refuse whoever does not have the right before asking for a proof of who they are."""
+        identity = require_staff(environ, site)
+        reason = _refusal_reason(cast(User, identity.user))
+        if reason is not None:
+            raise ForbiddenError(reason)
+        if not site.freshness.is_fresh(identity.session_id):
+            raise InsufficientAuthenticationError(site.freshness.max_age)
+        return identity
+
+    operations = {
+        "get": operation(
+            "askForInvitation",
+            tag="administration",
+            summary="The page that invites a person",
+            description="For browsers. Only with mail.",
+            security=LOGGED_IN,
+            answers={200: PAGE, 302: TO_LOGIN_OR_CONFIRM},
+            failures=["UnauthenticatedOrNotFresh", "Forbidden", "NotFound", "Unavailable"],
+        ),
+        "post": json_operation(
+            "invite",
+            fields=fields,
+            tag="administration",
+            summary="Invite a person to create an account",
+            description=f"By a mail, whose link works for {HOURS} hours, as long as the caller"
+            " keeps the right. Needs a recent proof of who the caller is.",
+            security=LOGGED_IN,
+            answers={
+                202: success("The invitation is on its way.", "Detail"),
+                302: TO_LOGIN,
+                303: TO_CONFIRM,
+            },
+            failures=[
+                "UnauthenticatedOrNotFresh",
+                "Forbidden",
+                "NotFound",
+                "Taken",
+                "Invalid",
+                "UnavailableOrBusy",
+            ],
+        ),
+    }
+
+
+def invite_url(environ: WSGIEnvironment, site: Site, member: User) -> str:
+    """Return where a member of the staff invites a person; nothing without mail or the right."""
+    if site.outbox is None or _refusal_reason(member) is not None:
+        return ""
+    return f"{panel_url(environ)}/{INVITED}"
+
+
+def _refusal_reason(member: User) -> str | None:
+    """Return why a member of the staff cannot invite anyone, for people, or None."""
+    if can_govern(member):  # without a query for their permissions
+        return None
+    return invitation_refusal(Party(member, member.permissions), gives_rights=False)

@@ -1,0 +1,135 @@
+"""GET /auth/admin/users/{id}: one user, and what the member of the staff can do with them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.models import User
+from wsgiauth.admin import (
+    EVENTS,
+    EXAMPLE_FRAME,
+    GROUPS,
+    USERS,
+    Frame,
+    PanelEndpoint,
+    PanelPage,
+    frame_of,
+    panel_url,
+    require_staff,
+    require_target,
+)
+from wsgiauth.admin.account import Account
+from wsgiauth.admin.account_schemas import ACCOUNT_SCHEMAS, EXAMPLE_ACCOUNT, USER_ID
+from wsgiauth.admin.actions import ACCESS, ACTIONS, DANGER, RIGHTS
+from wsgiauth.admin.changes import GROUP, PERMISSION
+from wsgiauth.admin.groups import list_groups
+from wsgiauth.admin.known import offered_permissions
+from wsgiauth.admin.trail_rows import EXAMPLE_ROW, TrailRow, trail_rows
+from wsgiauth.authentication.session_list import LISTED
+from wsgiauth.events import trail
+from wsgiauth.events.trail import Filters
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page
+from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.responses import Response, json_response
+
+_EVENTS = 10  # on the page of the user
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserPage(PanelPage):
+    """The page of a user.
+
+    Attributes:
+        frame: See `PanelPage`.
+        account: The user.
+        user_url: The path of this page, below which the actions are.
+        is_own: Whether it is the member of the staff themselves.
+        choices: What to choose from in the fields of the actions, by field.
+        events: The newest events of the user.
+        groups_url: The list of groups.
+        events_url: All events of the user.
+        users_url: Below which each user is.
+        sections: The names of the sections of actions.
+        limit: How many logins are shown at most.
+        notice: What has just been done, or nothing.
+    """
+
+    template = "admin/user.html"
+
+    frame: Frame
+    account: Account
+    user_url: str
+    is_own: bool
+    choices: Mapping[str, tuple[str, ...]]
+    events: tuple[TrailRow, ...]
+    groups_url: str
+    events_url: str
+    users_url: str
+    sections: tuple[str, ...] = (ACCESS, RIGHTS, DANGER)
+    limit: int = LISTED
+    notice: str = ""
+
+
+class ShowUser(PanelEndpoint):
+    """Shows a user."""
+
+    samples = (
+        UserPage(
+            frame=EXAMPLE_FRAME,
+            account=EXAMPLE_ACCOUNT,
+            user_url="/auth/admin/users/7",
+            is_own=False,
+            choices={"permission": ("reports.read",), "group": ("Editors",)},
+            events=(EXAMPLE_ROW,),
+            groups_url="/auth/admin/groups",
+            events_url="/auth/admin/events?user=7",
+            users_url="/auth/admin/users",
+            notice=ACTIONS["grant"].done,
+        ),
+    )
+    operations = {
+        "get": operation(
+            "showUser",
+            tag="administration",
+            summary="A user",
+            description="Their account, rights and logins, and what the caller can do with them.",
+            security=LOGGED_IN,
+            parameters=[USER_ID],
+            answers={200: with_page(success("The user.", "Account")), 302: TO_LOGIN},
+            failures=["Unauthenticated", "NotFound", "Unavailable"],
+        )
+    }
+    schemas = ACCOUNT_SCHEMAS
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page, or with the user as JSON."""
+        identity = require_staff(environ, site)
+        target = require_target(environ)
+        account = Account.read(site, target, identity)
+        if not prefers_html(environ):
+            return json_response(account.document())
+        done = ACTIONS.get(query_field(environ, "done"))
+        member = cast(User, identity.user)
+        page = UserPage(
+            frame=frame_of(environ, member, USERS),
+            account=account,
+            user_url=f"{panel_url(environ)}/{USERS}/{target.id}",
+            is_own=target.id == member.id,
+            choices=_choices(account),
+            events=tuple(trail_rows(trail.page(Filters(user_id=target.id), size=_EVENTS))),
+            groups_url=f"{panel_url(environ)}/{GROUPS}",
+            events_url=f"{panel_url(environ)}/{EVENTS}?user={target.id}",
+            users_url=f"{panel_url(environ)}/{USERS}",
+            notice="" if done is None else done.done,
+        )
+        return site.pages.render(page)
+
+
+def _choices(account: Account) -> dict[str, tuple[str, ...]]:
+    """Return what to choose from for the actions that are offered."""
+    if "grant" not in account.actions:
+        return {}
+    groups = tuple(each.name for each in list_groups())
+    return {PERMISSION.name: offered_permissions(), GROUP.name: groups}

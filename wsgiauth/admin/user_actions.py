@@ -1,0 +1,261 @@
+"""GET, POST /auth/admin/users/{id}/{action}: asks, and does one of `actions.ACTIONS`."""
+
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, cast
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.administration import Party, administer, refusal_reason
+from wsgiauth.accounts.models import User
+from wsgiauth.admin import (
+    EXAMPLE_FRAME,
+    USERS,
+    Frame,
+    PanelForm,
+    PanelPage,
+    frame_of,
+    panel_url,
+    require_staff,
+    require_target,
+)
+from wsgiauth.admin.account import Account
+from wsgiauth.admin.account_schemas import USER_ID
+from wsgiauth.admin.actions import ACTIONS, Action
+from wsgiauth.authentication.identity import Identity
+from wsgiauth.endpoints.forms import Refusal, Submission
+from wsgiauth.exceptions import (
+    ForbiddenError,
+    InsufficientAuthenticationError,
+    LastSuperuserError,
+    NotFoundError,
+    RequestError,
+)
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import (
+    LOGGED_IN,
+    PAGE,
+    TO_CONFIRM,
+    TO_LOGIN,
+    TO_LOGIN_OR_CONFIRM,
+    json_operation,
+    operation,
+    success,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import query_field
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.routing import ID, routing_argument
+
+_ACTION = "action"  # in the path
+
+ACTION_NAME: dict[str, Any] = {
+    "name": _ACTION,
+    "in": "path",
+    "required": True,
+    "description": "What to do. `reset-link` is only there where the site sends mail, and"
+    " `remove-factors` where it has second factors.",
+    "schema": {"type": "string", "enum": list(ACTIONS)},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActionPage(PanelPage):
+    """Asks before an action, or says why it was refused.
+
+    Attributes:
+        frame: See `PanelPage`.
+        action: The action.
+        is_of_group: Whether it concerns a group instead of a user.
+        subject: The name of the user or of the group.
+        action_url: Where the form is sent.
+        back_url: The page of the user or of the group.
+        value: What was entered or chosen.
+        named: What the value names, in words; then it is not entered here.
+        message: Why the form was refused.
+        errors: Messages about the field of the action.
+    """
+
+    template = "admin/action.html"
+
+    frame: Frame
+    action: Action | Any
+    is_of_group: bool = False
+    subject: str
+    action_url: str
+    back_url: str
+    value: str = ""
+    named: str = ""
+    message: str = ""
+    errors: list[str] = field(default_factory=list)
+
+
+class UserActions(PanelForm[bool]):
+    """The outcome is whether the user still exists."""
+
+    fields = {
+        "permission": {
+            "type": "string",
+            "description": "For `grant` and `revoke`.",
+            "default": "",
+            "examples": ["reports.publish"],
+        },
+        "group": {
+            "type": "string",
+            "description": "For `join` and `leave`: the name of the group, in any letter case.",
+            "default": "",
+        },
+        "login": {
+            "type": "string",
+            "description": "For `end-login`: the `handle` of the login.",
+            "default": "",
+        },
+        "key": {
+            "type": "string",
+            "description": "For `end-key`: the `id` of the API key.",
+            "default": "",
+        },
+    }
+    samples = (
+        ActionPage(
+            frame=EXAMPLE_FRAME,
+            action=ACTIONS["grant"],
+            subject="grace",
+            action_url="/auth/admin/users/7/grant",
+            back_url="/auth/admin/users/7",
+            value="publish",
+            message="Only superusers can make this change.",
+            errors=["A permission has the form app.action, such as reports.publish."],
+        ),
+        ActionPage(
+            frame=EXAMPLE_FRAME,
+            action=ACTIONS["end-key"],
+            subject="grace",
+            action_url="/auth/admin/users/7/end-key",
+            back_url="/auth/admin/users/7",
+            value="4fD8sKq2ZxLw",
+            named="nightly export (4fD8sKq2ZxLw)",
+        ),
+    )
+
+    def act(self, submission: Submission) -> bool:
+        """Do the action, if the member of the staff still has the right to."""
+        action, target = _action(submission.environ), require_target(submission.environ)
+        try:
+            administer(
+                submission.member.user,
+                target,
+                action.right,
+                lambda user: action.change(user, submission),
+                is_removal=action.is_removal,
+            )
+        except User.DoesNotExist:
+            raise NotFoundError from None
+        except LastSuperuserError:
+            detail = "This is the last active superuser. Make another user a superuser first."
+            raise RequestError(HTTPStatus.CONFLICT, "last_superuser", detail) from None
+        return action.name != "delete"
+
+    def as_json(self, submission: Submission, outcome: bool) -> Response:
+        """Return the user as they are now, or that they are deleted."""
+        if not outcome:
+            return json_response({"detail": ACTIONS["delete"].done})
+        target = require_target(submission.environ)
+        return json_response(Account.read(submission.site, target, submission.identity).document())
+
+    def as_page(self, submission: Submission, outcome: bool) -> Response:
+        """Send the browser back to the page of the user, or to the list."""
+        environ = submission.environ
+        page = _user_url(environ) if outcome else f"{panel_url(environ)}/{USERS}"
+        return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={_action(environ).name}")
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the page that asks."""
+        environ = submission.environ
+        action, target = _action(environ), require_target(environ)
+        name, value, named = "", "", ""
+        if action.field is not None:
+            name = action.field.name
+            value = submission.fields[name] or query_field(environ, name)
+            named = action.field.in_words(target, value, submission.site.tokens.now())
+        return ActionPage(
+            frame=frame_of(environ, submission.member.user, USERS),
+            action=action,
+            subject=target.username,
+            action_url=f"{_user_url(environ)}/{action.name}",
+            back_url=_user_url(environ),
+            value=value,
+            named=named,
+            message=refusal.message,
+            errors=refusal.errors.get(name, []),
+        )
+
+    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
+        """Refuse whoever does not have the right before asking for a proof of who they are."""
+        identity = require_staff(environ, site)
+        action, target = _action(environ), require_target(environ)
+        if not action.exists(site.settings):
+            raise NotFoundError
+        actor = cast(User, identity.user)
+        reason = refusal_reason(
+            action.right, Party(actor, actor.permissions), Party(target, target.permissions)
+        )
+        if reason is not None:
+            raise ForbiddenError(reason)
+        if not site.freshness.is_fresh(identity.session_id):
+            raise InsufficientAuthenticationError(site.freshness.max_age)
+        return identity
+
+    operations = {
+        "get": operation(
+            "askBeforeAction",
+            tag="administration",
+            summary="The page that asks before an action",
+            description="For browsers.",
+            security=LOGGED_IN,
+            parameters=[USER_ID, ACTION_NAME],
+            answers={200: PAGE, 302: TO_LOGIN_OR_CONFIRM},
+            failures=["UnauthenticatedOrNotFresh", "Forbidden", "NotFound", "Unavailable"],
+        ),
+        "post": json_operation(
+            "changeUser",
+            fields=fields,
+            tag="administration",
+            summary="Change a user",
+            description="Needs a recent proof of who the caller is, and a right that depends on the"
+            " action and on the user.",
+            security=LOGGED_IN,
+            parameters=[USER_ID, ACTION_NAME],
+            answers={
+                200: success(
+                    "The user as they are now; after `delete`, that it is done.",
+                    {
+                        "anyOf": [
+                            {"$ref": "#/components/schemas/Account"},
+                            {"$ref": "#/components/schemas/Detail"},
+                        ]
+                    },
+                ),
+                302: TO_LOGIN,
+                303: TO_CONFIRM,
+            },
+            failures=[
+                "UnauthenticatedOrNotFresh",
+                "Forbidden",
+                "NotFoundOrEnded",
+                "Conflict",
+                "Invalid",
+                "UnavailableOrBusy",
+            ],
+        ),
+    }
+
+
+def _action(environ: WSGIEnvironment) -> Action:
+    action = ACTIONS.get(routing_argument(environ, _ACTION))
+    if action is None:
+        raise NotFoundError
+    return action
+
+
+def _user_url(environ: WSGIEnvironment) -> str:
+    return f"{panel_url(environ)}/{USERS}/{routing_argument(environ, ID)}"

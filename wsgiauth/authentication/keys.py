@@ -1,0 +1,289 @@
+"""API keys: credentials of programs, which have some of their owner's permissions.
+
+On the way of a request, `identity` calls `find` for a bearer token that begins like a key. As for a
+session, there is one SELECT, and none for what cannot be a key. The table has only a digest of each
+key; a fast one is enough, because a key has 256 random bits.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+import peewee
+
+from wsgiauth import events
+from wsgiauth.accounts import models, names
+from wsgiauth.accounts.callers import CALLER, from_row
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.key_format import ID_LENGTH, NewKey, id_of, make_key
+from wsgiauth.authentication.lifetimes import DAY, HOUR
+from wsgiauth.exceptions import TooManyKeysError, ValidationError
+from wsgiauth.storage import Statement, database
+from wsgiauth.storage.models import Model
+from wsgiauth.storage.optional_writes import OptionalWrites
+from wsgiauth.storage.purge import purge_expired, purge_some
+
+MAX_KEYS = 20  # of one user
+MAX_PERMISSIONS = 100  # of one key
+MAX_DAYS = 3650
+DEFAULT_DAYS = 90
+
+_CACHE_SIZE = 4096  # keys, and lists of permissions
+_LAST_USE_PRECISION = HOUR
+
+_writes = OptionalWrites("the last use of API keys is not written for now")
+
+
+class Key(Model):
+    """An API key. Times are in seconds since the epoch.
+
+    Attributes:
+        id: Names it in the key itself, in lists and events; no credential.
+        user: Its owner.
+        name: What the owner calls it.
+        digest: The SHA-256 digest of the whole key, in hexadecimal digits.
+        permissions: What it can be used for, sorted, between spaces.
+        created_at: When it was made.
+        expires_at: When it ends.
+        last_used_at: When it was last used, to the hour; None: never, as far as is known.
+    """
+
+    id: "peewee.CharField[str]" = peewee.CharField(max_length=ID_LENGTH, primary_key=True)
+    user_id: int
+    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(User, on_delete="CASCADE")
+    name: "peewee.CharField[str]" = peewee.CharField(max_length=names.KEY_NAME_MAX_LENGTH)
+    digest: "peewee.CharField[str]" = peewee.CharField(max_length=64)
+    permissions: "peewee.TextField[str]" = peewee.TextField()
+    created_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
+    expires_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)
+    last_used_at: "peewee.BigIntegerField[int | None]" = peewee.BigIntegerField(null=True)
+
+    class Meta:
+        table_name = "wsgiauth_key"
+
+    def __repr__(self) -> str:
+        return f"<Key {self.id}>"
+
+
+class _NotAKeyError(Exception):
+    """Raised rather than returned, because the cache stores only what is returned."""
+
+
+class MadeKey(NamedTuple):
+    """A key that has just been made.
+
+    Attributes:
+        row: Its row.
+        text: The key itself, which is not stored.
+    """
+
+    row: Key
+    text: str
+
+    def __repr__(self) -> str:
+        return f"<MadeKey {self.row.id}>"
+
+
+# Selects the owner of a key that has not expired: one row by primary key, joined to another.
+_FIND = Statement(
+    lambda: (
+        User.select(*CALLER, Key.digest, Key.permissions, Key.last_used_at)
+        .join(Key, on=(Key.user == User.id))
+        .where(Key.id == "", Key.expires_at > 0, User.is_active)
+    )
+)
+
+
+def find(text: str, now: int) -> tuple[User, str] | None:
+    """Return the owner of a key, limited to its permissions, and its id; None if it is not valid.
+
+    Costs one SELECT, or none if `text` is not a well-formed key; now and then also an UPDATE, of
+    when it was last used.
+
+    Args:
+        text: What the client sent.
+        now: Seconds since the epoch.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    try:
+        key_id, presented = _read(text)
+    except _NotAKeyError:
+        return None
+    row = _FIND.fetchone(key_id, now)
+    if row is None:
+        return None
+    *caller, digest, permissions, last_used_at = row
+    if not hmac.compare_digest(digest, presented):
+        return None
+    if last_used_at is None or last_used_at <= now - _LAST_USE_PRECISION:
+        _write_use(key_id, now)
+    user = from_row((*caller, None))
+    user.limit(_permissions_in(permissions))
+    return user, key_id
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _read(text: str) -> tuple[str, str]:
+    """Return the id in a key and the digest of the key, neither of which ever changes."""
+    key_id = id_of(text)
+    if key_id is None:
+        raise _NotAKeyError
+    return key_id, _digest(text)
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _permissions_in(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def create(
+    user: User, name: str, permissions: Iterable[str], *, days: int = DEFAULT_DAYS, now: float
+) -> MadeKey | None:
+    """Make a key.
+
+    Args:
+        user: Its owner, as read before their credentials were verified.
+        name: What the owner calls it.
+        permissions: What it can be used for; at least one, and each is one of the owner's.
+        days: After how many days it ends.
+        now: Seconds since the epoch.
+
+    Returns:
+        None if the user was deactivated or deleted, or the password changed, in the meantime.
+
+    Raises:
+        ValidationError: The name, a permission or the number of days breaks a rule.
+        TooManyKeysError: The user has `MAX_KEYS` keys.
+        peewee.DatabaseError: The database failed.
+    """
+    chosen = sorted(set(permissions))
+    _check(name, chosen, days)
+    new = make_key()
+    with database.atomic():
+        # The lock lets a deactivation or another new key wait, so that none is missed or too many.
+        owner = _lock(user)
+        if owner is None:
+            return None
+        if not (owner.is_superuser or owner.permissions.issuperset(chosen)):
+            raise ValidationError(
+                {"permissions": ["A key can only have permissions of its owner."]}
+            )
+        if _live(owner, now).count() >= MAX_KEYS:
+            raise TooManyKeysError(MAX_KEYS)
+        row = _insert(owner, new, name, chosen, now=int(now), days=days)
+        events.emit("key_created", user_id=owner.id, reason=new.id)
+    purge_some(Key, now)
+    return MadeKey(row, new.text)
+
+
+def list_keys(user: User, now: float) -> list[Key]:
+    """Return a user's keys that have not expired, the newest first.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    return list(_live(user, now).order_by(Key.created_at.desc(), Key.id))
+
+
+def has_keys(user: User, now: float) -> bool:
+    """Return whether a user has a key that has not expired.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    return bool(_live(user, now).exists())
+
+
+def end(user: User, key_id: str) -> bool:
+    """End a key of `user`, and return whether there was one of this id.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    with database.atomic():
+        ended = Key.delete().where(Key.id == key_id, Key.user == user.id).execute()
+        if ended:
+            events.emit("key_ended", user_id=user.id, reason=key_id)
+    return bool(ended)
+
+
+def end_all(user: User) -> int:
+    """End all keys of a user, and return how many there were.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    with database.atomic():
+        ended: int = Key.delete().where(Key.user == user.id).execute()
+        if ended:
+            events.emit("key_ended", user_id=user.id, reason="all keys")
+    return ended
+
+
+def purge(now: float) -> int:
+    """Delete keys that have expired at `now` (seconds since the epoch); return how many.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    return purge_expired(Key, now)
+
+
+def _check(name: str, permissions: list[str], days: int) -> None:
+    errors = {}
+    name_problem = names.key_name_problem(name)
+    if name_problem is not None:
+        errors["name"] = [name_problem]
+    if not permissions:
+        errors["permissions"] = ["Choose at least one permission."]
+    elif len(permissions) > MAX_PERMISSIONS:
+        errors["permissions"] = [f"A key can have at most {MAX_PERMISSIONS} permissions."]
+    elif not all(map(names.is_permission, permissions)):
+        errors["permissions"] = ["A permission has the form <app>.<action>."]
+    if not 1 <= days <= MAX_DAYS:
+        errors["days"] = [f"Enter a number of days from 1 to {MAX_DAYS}."]
+    if errors:
+        raise ValidationError(errors)
+
+
+def _lock(user: User) -> User | None:
+    """Return the user as the database has them now, and lock the row; None if they changed."""
+    unchanged = User.select().where(
+        User.id == user.id, User.is_active, User.security_stamp == user.security_stamp
+    )
+    present: User | None = (unchanged.for_update() if database.for_update else unchanged).first()
+    return present
+
+
+def _insert(
+    owner: User, new: NewKey, name: str, permissions: list[str], *, now: int, days: int
+) -> Key:
+    return Key.create(
+        id=new.id,
+        user=owner.id,
+        name=name,
+        digest=_digest(new.text),
+        permissions=" ".join(permissions),
+        created_at=now,
+        expires_at=now + days * DAY,
+    )
+
+
+def _live(user: User, now: float) -> "peewee.ModelSelect[Key]":
+    return Key.select().where(Key.user == user.id, Key.expires_at > int(now))
+
+
+def _write_use(key_id: str, now: int) -> None:
+    is_due = Key.last_used_at.is_null() | (Key.last_used_at <= now - _LAST_USE_PRECISION)
+    _writes.execute(lambda: Key.update(last_used_at=now).where(Key.id == key_id, is_due), now)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+models.after_change_of_activity.append(end_all)

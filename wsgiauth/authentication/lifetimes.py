@@ -1,0 +1,56 @@
+"""How long logins live; the settings decide. docs/logins.md has the table."""
+
+from typing import NamedTuple
+
+from wsgiauth.settings import Settings
+
+MINUTE = 60  # seconds
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+class Lifetime(NamedTuple):
+    """How long a login lives, in seconds.
+
+    Attributes:
+        total: Until it ends whatever happens.
+        idle: Until it ends without use; each use moves this end. 0: use does not move it.
+        is_refreshable: Whether it has a refresh token; then only a refresh counts as use.
+    """
+
+    total: int
+    idle: int = 0
+    is_refreshable: bool = False
+
+
+def of_program(settings: Settings) -> Lifetime:
+    """Return the lifetime of a login by JSON: fixed."""
+    return Lifetime(settings.JWT_EXPIRY_MINUTES * MINUTE)
+
+
+def of_refreshable(settings: Settings, *, remember: bool) -> Lifetime:
+    """Return the lifetime of a login by JSON with a refresh token.
+
+    Without `remember`, a client can refresh at any time until the end.
+    """
+    if not (remember and settings.REMEMBER_DAYS):
+        return Lifetime(settings.SESSION_HOURS * HOUR, is_refreshable=True)
+    return Lifetime(
+        settings.REMEMBER_DAYS * DAY, settings.REMEMBER_IDLE_DAYS * DAY, is_refreshable=True
+    )
+
+
+def of_browser(settings: Settings, *, remember: bool) -> Lifetime:
+    """Return the lifetime of a login by form, which moves while the browser is used."""
+    if not (remember and settings.REMEMBER_DAYS):
+        return Lifetime(settings.SESSION_HOURS * HOUR, settings.JWT_EXPIRY_MINUTES * MINUTE)
+    return Lifetime(settings.REMEMBER_DAYS * DAY, settings.REMEMBER_IDLE_DAYS * DAY)
+
+
+def longest(settings: Settings) -> int:
+    """Return how long a token can be valid, in seconds."""
+    return max(
+        of_program(settings).total,
+        of_browser(settings, remember=False).total,
+        of_browser(settings, remember=True).total,
+    )

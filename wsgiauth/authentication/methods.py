@@ -1,0 +1,49 @@
+"""How users prove who they are, in words: the names of RFC 8176 section 2, and `mail`."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+PASSWORD = "pwd"  # noqa: S105 - a method, not a password
+ONE_TIME_CODE = "otp"
+HARDWARE_KEY = "hwk"  # a passkey
+USER_VERIFIED = "user"  # its authenticator made sure who uses it: with it, two factors
+
+MAX_LENGTH = 64  # of all methods of a login, with the spaces
+
+_WORDS = {
+    "face": "face",
+    "fpt": "fingerprint",
+    "hwk": "passkey",
+    "mail": "link by e-mail",
+    "mfa": "several factors",
+    "otp": "one-time code",
+    "pin": "PIN",
+    "pwd": "password",
+    "sc": "smart card",
+    "sms": "code by text message",
+    "swk": "software key",
+    "tel": "phone call",
+    "user": "presence at the device",
+    "wia": "Windows login",
+}
+
+
+@lru_cache
+def has_second_factor(methods: str) -> bool:
+    """Return whether a login by these methods, between spaces, was proven by a second factor.
+
+    A code or a key alone is one: /auth/confirm accepts it of users whose login had a first factor.
+    A passkey that is the whole login has verified its user.
+    """
+    return not {ONE_TIME_CODE, HARDWARE_KEY}.isdisjoint(methods.split())
+
+
+def with_method(methods: str, method: str) -> str:
+    """Return methods, between spaces, with another one; without them if there is no room."""
+    joined = f"{methods} {method}".strip()
+    return joined if len(joined) <= MAX_LENGTH else method
+
+
+def methods_in_words(methods: Iterable[str]) -> str:
+    """Return methods such as `pwd` in words, between commas; a name without words stays."""
+    return ", ".join(_WORDS.get(each, each) for each in methods)

@@ -1,0 +1,191 @@
+"""One-time secrets: what a link in a mail carries, each for one purpose and one use.
+
+The table has only a digest of each secret, so that the database alone opens nothing. A fast digest
+is enough, because a secret has 256 random bits.
+"""
+
+import hashlib
+import secrets
+
+import peewee
+
+from wsgiauth.accounts.models import User
+from wsgiauth.storage import database
+from wsgiauth.storage.models import Model
+from wsgiauth.storage.purge import purge_expired, purge_some
+
+MAX_LENGTH = 100  # characters of a secret that a client sends
+
+
+class OneTimeSecret(Model):
+    """A secret that was handed out and not used yet.
+
+    Attributes:
+        id: The SHA-256 digest of the secret, in hexadecimal digits.
+        purpose: What it permits; it permits nothing else.
+        user: The user it was made for, or None.
+        stamp: The user's `security_stamp` at that time.
+        data: What it was made for, as its purpose demands; JSON or nothing.
+        expires_at: When it expires, in seconds since the epoch.
+    """
+
+    id: "peewee.CharField[str]" = peewee.CharField(max_length=64, primary_key=True)
+    purpose: "peewee.CharField[str]" = peewee.CharField(max_length=32)
+    user_id: int | None
+    user: "peewee.ForeignKeyField[User | None]" = peewee.ForeignKeyField(
+        User, null=True, on_delete="CASCADE"
+    )
+    stamp: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
+    data: "peewee.TextField[str]" = peewee.TextField(default="")
+    expires_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)
+
+    class Meta:
+        table_name = "wsgiauth_one_time"
+
+
+# Of a user who is active and whose password has not changed since, or of no user.
+_IS_VALID = OneTimeSecret.user.is_null() | (
+    User.is_active & (OneTimeSecret.stamp == User.security_stamp)
+)
+
+
+def issue(purpose: str, user: User | None, *, now: float, lifetime: int, data: str = "") -> str:
+    """Return a new secret, which can be part of a URL.
+
+    Args:
+        purpose: What it permits.
+        user: The user it permits it to, or None.
+        now: Seconds since the epoch.
+        lifetime: How long it can be used, in seconds.
+        data: See `OneTimeSecret`.
+
+    Raises:
+        peewee.IntegrityError: The user has been deleted.
+        peewee.DatabaseError: The database failed.
+    """
+    secret = secrets.token_urlsafe(32)
+    with database.atomic():
+        OneTimeSecret.insert(
+            id=digest(secret),
+            purpose=purpose,
+            user=None if user is None else user.id,
+            stamp=0 if user is None else user.security_stamp,
+            data=data,
+            expires_at=int(now) + lifetime,
+        ).execute()
+    purge_some(OneTimeSecret, now)
+    return secret
+
+
+def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
+    """Return a secret that can be used, without using it.
+
+    Args:
+        secret: As a client sent it.
+        purposes: What it must permit, one of these.
+        now: Seconds since the epoch.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    if not secret or len(secret) > MAX_LENGTH:
+        return None
+    row: OneTimeSecret | None = (
+        OneTimeSecret.select()
+        .join(User, peewee.JOIN.LEFT_OUTER)
+        .where(
+            OneTimeSecret.id == digest(secret),
+            OneTimeSecret.purpose.in_(purposes),
+            OneTimeSecret.expires_at > int(now),
+            _IS_VALID,
+        )
+        .first()
+    )
+    return row
+
+
+def redeem(secret: str, purpose: str, *, now: float) -> OneTimeSecret | None:
+    """Use a secret; return it, or None if it cannot be used.
+
+    Of several clients that redeem one secret at the same time, one succeeds. The user's other
+    secrets of the same purpose end. Call this in the transaction of the change that it permits. If
+    the change is one of the user, lock the user's row first: then it is certain that no change of
+    the password is committed in between.
+
+    Args:
+        secret, now: See `find`.
+        purpose: What it must permit.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    row = find(secret, purpose, now=now)
+    if row is None:
+        return None
+    with database.atomic():
+        is_ours = OneTimeSecret.delete().where(OneTimeSecret.id == row.id).execute()
+        if row.user_id is not None:
+            OneTimeSecret.delete().where(
+                OneTimeSecret.user == row.user_id, OneTimeSecret.purpose == purpose
+            ).execute()
+    return row if is_ours else None
+
+
+def end_all(user: User, *purposes: str) -> None:
+    """End all secrets of a user for some purposes, in the transaction that locked the user's row.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    with database.atomic():
+        OneTimeSecret.delete().where(
+            OneTimeSecret.user == user.id, OneTimeSecret.purpose.in_(purposes)
+        ).execute()
+
+
+def use(row: OneTimeSecret) -> bool:
+    """Use a secret of no user, which `find` has returned; return False if it was used meanwhile.
+
+    Let this be the first statement in the transaction of the change that it permits: it waits for
+    another client that uses the same secret.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    with database.atomic():
+        return bool(OneTimeSecret.delete().where(OneTimeSecret.id == row.id).execute())
+
+
+def record(value: str, purpose: str, *, expires_at: int) -> bool:
+    """Record that a value that is no row was used; return False if it was used before.
+
+    For what is valid without a row, such as a signed challenge, and can be used once. Call this in
+    the transaction of the change that it permits. Of several clients with one value, one succeeds.
+
+    Args:
+        value: Whatever tells it apart from all others.
+        purpose: No purpose of `issue`, so that the row opens nothing.
+        expires_at: When the value itself is refused, in seconds since the epoch.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    insert = OneTimeSecret.insert(
+        id=digest(value), purpose=purpose, expires_at=expires_at
+    ).on_conflict_ignore()
+    with database.atomic():
+        return bool(insert.as_rowcount().execute())
+
+
+def purge(now: float) -> int:
+    """Delete secrets that have expired at `now` (seconds since the epoch); return how many.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    return purge_expired(OneTimeSecret, now)
+
+
+def digest(secret: str) -> str:
+    """Return what the table has of a secret."""
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

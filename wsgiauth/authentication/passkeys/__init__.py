@@ -1,0 +1,190 @@
+"""Passkeys (W3C Web Authentication, level 3): the table of them.
+
+A passkey is a key pair in an authenticator: a phone, a computer or a security key. The table has
+the public key, which is not secret. `relying_party` is the way in: it makes what a browser is
+asked, and verifies what it answers.
+"""
+
+import hashlib
+from typing import NamedTuple
+
+import peewee
+
+from wsgiauth import events
+from wsgiauth.accounts.locking import lock_user
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.passkeys import challenges
+from wsgiauth.authentication.passkeys.challenges import Challenge
+from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.storage import database
+from wsgiauth.storage.models import Model
+
+NAME_MAX_LENGTH = 50
+MOST_PASSKEYS = 10  # of a user
+
+_REASON = "passkey"
+
+
+class Passkey(Model):
+    """A passkey of a user. Times are in seconds since the epoch.
+
+    Attributes:
+        id: The SHA-256 digest of the credential id, in hexadecimal digits; not secret.
+        user: Whose it is.
+        name: How the user calls it.
+        credential_id: What the authenticator calls it, up to 1,023 bytes, in Base64 for URLs.
+        public_key: The public key (COSE, RFC 9052), in Base64 for URLs.
+        sign_count: How often the authenticator had signed when it was last used; 0 for those that
+            do not count.
+        relying_party: The host of PUBLIC_URL when it was registered; it works there alone.
+        user_handle: What the authenticator calls the user: random, in Base64 for URLs.
+        transports: How browsers reach the authenticator, as they say, between spaces.
+        is_backed_up: Whether it is on several devices of the user, such as by a cloud.
+        created_at: When it was registered.
+        last_used_at: When it was last used; 0: never.
+    """
+
+    id: "peewee.CharField[str]" = peewee.CharField(max_length=64, primary_key=True)
+    user_id: int
+    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(User, on_delete="CASCADE")
+    name: "peewee.CharField[str]" = peewee.CharField(max_length=NAME_MAX_LENGTH)
+    credential_id: "peewee.TextField[str]" = peewee.TextField()
+    public_key: "peewee.TextField[str]" = peewee.TextField()
+    sign_count: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
+    relying_party: "peewee.CharField[str]" = peewee.CharField(max_length=253)
+    user_handle: "peewee.CharField[str]" = peewee.CharField(max_length=86)
+    transports: "peewee.CharField[str]" = peewee.CharField(max_length=64, default="")
+    is_backed_up: "peewee.BooleanField[bool]" = peewee.BooleanField(default=False)
+    created_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
+    last_used_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
+
+    class Meta:
+        table_name = "wsgiauth_passkey"
+
+
+class NewPasskey(NamedTuple):
+    """What an authenticator and its browser say of a new passkey; see `Passkey`."""
+
+    credential_id: str
+    public_key: str
+    sign_count: int
+    user_handle: str
+    transports: str
+    is_backed_up: bool
+
+
+def list_passkeys(user: User) -> list[Passkey]:
+    """Return the passkeys of a user, the oldest first.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    of_user = Passkey.select().where(Passkey.user == user.id)
+    return list(of_user.order_by(Passkey.created_at, Passkey.id))
+
+
+def is_used(*, except_at: str = "") -> bool:
+    """Return whether any user has a passkey, of another relying party than `except_at`.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    return bool(Passkey.select().where(Passkey.relying_party != except_at).exists())
+
+
+def find(credential_id: str) -> Passkey | None:
+    """Return the passkey of a credential id, with its user, or None.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    found: Passkey | None = (
+        Passkey.select(Passkey, User).join(User).where(Passkey.id == digest(credential_id)).first()
+    )
+    return found
+
+
+def add(
+    user: User, new: NewPasskey, name: str, challenge: Challenge, *, relying_party: str, now: float
+) -> None:
+    """Add a passkey to a user, by a challenge that has not been used.
+
+    Args:
+        user: As read before the passkey was verified.
+        new: The passkey.
+        name: How the user calls it.
+        challenge: What the authenticator answered.
+        relying_party: See `Passkey`.
+        now: Seconds since the epoch.
+
+    Raises:
+        UnauthenticatedError: The user was deactivated or deleted, or the password changed.
+        ValidationError: The user has too many passkeys, the passkey is registered already, or the
+            challenge was used.
+        peewee.DatabaseError: The database failed.
+    """
+    with database.atomic():
+        # The lock lets another new passkey wait, so that there are never too many.
+        owner = lock_user(user.id)
+        if owner is None or not owner.is_active or owner.security_stamp != user.security_stamp:
+            raise UnauthenticatedError("invalid_token")
+        if Passkey.select().where(Passkey.user == owner.id).count() >= MOST_PASSKEYS:
+            raise ValidationError({"name": ["You have too many passkeys. Remove one first."]})
+        insert = Passkey.insert(
+            **new._asdict(),
+            id=digest(new.credential_id),
+            user=owner.id,
+            name=name,
+            relying_party=relying_party,
+            created_at=int(now),
+            last_used_at=0,
+        ).on_conflict_ignore()
+        if not (challenges.use(challenge) and insert.as_rowcount().execute()):
+            raise ValidationError({"credential": ["This passkey has already been added."]})
+        events.emit("factor_added", user_id=owner.id, reason=_REASON)
+
+
+def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: float) -> bool:
+    """Record that a passkey signed, in the transaction of what that permits.
+
+    A count that did not grow means that there are two copies of the key, one of them perhaps in
+    the hands of a thief (level 3, section 6.1.1), or that the authenticator was reset. So it is
+    reported, and the passkey works on.
+
+    Returns:
+        False if the passkey has been removed.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    query = Passkey.select().where(Passkey.id == passkey.id)
+    stored = (query.for_update() if database.for_update else query).first()
+    if stored is None:
+        return False
+    if (sign_count or stored.sign_count) and sign_count <= stored.sign_count:
+        events.emit("passkey_cloned", user_id=stored.user_id)
+    Passkey.update(sign_count=sign_count, is_backed_up=is_backed_up, last_used_at=int(now)).where(
+        Passkey.id == stored.id
+    ).execute()
+    return True
+
+
+def remove(user: User, handle: str | None = None) -> int:
+    """Remove a passkey of the user, or all; return how many. See `factors.remove`.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    delete = Passkey.delete().where(Passkey.user == user.id)
+    if handle is not None:
+        delete = delete.where(Passkey.id == handle)
+    with database.atomic():
+        removed: int = delete.execute()
+        if removed:
+            events.emit("factor_removed", user_id=user.id, reason=_REASON)
+    return removed
+
+
+def digest(credential_id: str) -> str:
+    """Return the `id` of a passkey, which is short enough for every database to index."""
+    return hashlib.sha256(credential_id.encode()).hexdigest()

@@ -1,0 +1,123 @@
+"""Challenges: what an authenticator signs, so that its answer can be used for one thing, once.
+
+A page with a passkey button has a challenge. The pages are opened with GET, which changes nothing,
+and a stranger can open the login page as often as they like. So a challenge is no row: it says when
+it expires, and it has a code (HMAC) over that, over its purpose and over what it is bound to. Only
+its use is recorded, under its digest, in the transaction of what it permits.
+"""
+
+import hmac
+import json
+import secrets
+from typing import NamedTuple
+
+from wsgiauth.authentication import one_time
+from wsgiauth.authentication.lifetimes import MINUTE
+from wsgiauth.settings import Settings
+
+LIFETIME = 10 * MINUTE  # seconds
+
+_CLOCK_SKEW = 60  # seconds by which the clocks of two hosts can differ
+_PURPOSE = "used challenge"
+_CODE, _EXPIRY, _RANDOM = 32, 8, 32  # bytes
+_LENGTH = _CODE + _EXPIRY + _RANDOM
+_MAX_LENGTH = _LENGTH + 64
+
+
+class Purpose(NamedTuple):
+    """What a challenge permits.
+
+    Attributes:
+        name: Part of what its code is computed of.
+        user_verification: Whether the authenticator has to make sure who uses it, by a finger, a
+            face or a PIN (`required`), or where it can (`preferred`), or need not (`discouraged`).
+    """
+
+    name: str
+    user_verification: str
+
+
+REGISTER = Purpose("register", "preferred")
+LOG_IN = Purpose("log in", "required")  # where the passkey is the only factor
+SECOND_STEP = Purpose("second step", "discouraged")
+CONFIRM = Purpose("confirm", "preferred")
+
+
+class Challenge(NamedTuple):
+    """A challenge that we made, and that has not expired.
+
+    Attributes:
+        value: All of it.
+        expires_at: When it expires, in seconds since the epoch.
+        payload: What it was made with.
+    """
+
+    value: bytes
+    expires_at: int
+    payload: bytes
+
+
+class Challenges:
+    """Makes and verifies challenges.
+
+    Args:
+        settings: `SECRET_KEY`, and `SECRET_KEY_FALLBACKS` for those that other processes made.
+
+    Raises:
+        ConfigurationError: SECRET_KEY is missing.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._keys = [
+            hmac.digest(key.encode(), b"wsgiauth challenges", "sha256")
+            for _, key in settings.secret_keys()
+        ]
+
+    def make(self, purpose: Purpose, *bound_to: str, now: float, payload: bytes = b"") -> bytes:
+        """Return a new challenge.
+
+        Args:
+            purpose: What it permits.
+            bound_to: The user, the login or the pending login that it is for, if there is one.
+            now: Seconds since the epoch.
+            payload: Up to 64 bytes to read from it later; not secret.
+        """
+        expires_at = int(now) + LIFETIME
+        signed = expires_at.to_bytes(_EXPIRY) + secrets.token_bytes(_RANDOM) + payload
+        return _code(self._keys[0], purpose, bound_to, signed) + signed
+
+    def verify(
+        self, value: bytes, purpose: Purpose, *bound_to: str, now: float
+    ) -> Challenge | None:
+        """Return a challenge that was made with this purpose and binding, and has not expired.
+
+        Whether it has been used is for `use` to say.
+        """
+        if not _LENGTH <= len(value) <= _MAX_LENGTH:
+            return None
+        code, signed = value[:_CODE], value[_CODE:]
+        expires_at = int.from_bytes(signed[:_EXPIRY])
+        codes = (_code(key, purpose, bound_to, signed) for key in self._keys)
+        if expires_at <= now or not any(hmac.compare_digest(code, each) for each in codes):
+            return None
+        return Challenge(value, expires_at, signed[_EXPIRY + _RANDOM :])
+
+
+def use(challenge: Challenge) -> bool:
+    """Record that a challenge is used; return False if it was used before.
+
+    Of several requests with one challenge, the primary key lets one succeed. Call this in the
+    transaction of what the challenge permits.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    # A host whose clock is slow must find the row as long as it accepts the challenge.
+    ends_at = challenge.expires_at + _CLOCK_SKEW
+    return one_time.record(challenge.value.hex(), _PURPOSE, expires_at=ends_at)
+
+
+def _code(key: bytes, purpose: Purpose, bound_to: tuple[str, ...], signed: bytes) -> bytes:
+    # JSON quotes each part, so no two lists of parts look alike.
+    about = json.dumps([purpose.name, *bound_to, signed.hex()])
+    return hmac.digest(key, about.encode(), "sha256")

@@ -1,0 +1,225 @@
+"""The relying party: this site, as the authenticators of its users know it.
+
+The order of the checks is that of their cost: the form of an answer, its page and its challenge
+first, then one SELECT, then the signature.
+"""
+
+import secrets
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import passkeys
+from wsgiauth.authentication.methods import HARDWARE_KEY, USER_VERIFIED
+from wsgiauth.authentication.passkeys import NewPasskey, Passkey, challenges, responses
+from wsgiauth.authentication.passkeys.challenges import REGISTER, Challenge, Challenges, Purpose
+from wsgiauth.authentication.passkeys.options import creation_options, request_options
+from wsgiauth.authentication.passkeys.responses import Answer
+from wsgiauth.exceptions import ConfigurationError, ValidationError
+from wsgiauth.settings import Settings
+from wsgiauth.settings.kinds import wrong_setting
+from wsgiauth.storage import database
+
+HANDLE_LENGTH = 32  # bytes
+
+
+class Presented(NamedTuple):
+    """An answer of an authenticator to a challenge that we made; its signature is not verified.
+
+    Attributes:
+        answer: The answer.
+        challenge: The challenge.
+        purpose: What the challenge permits.
+    """
+
+    answer: Answer
+    challenge: Challenge
+    purpose: Purpose
+
+
+class Proof(NamedTuple):
+    """A passkey that was accepted.
+
+    Attributes:
+        user: Its user, as read before the signature was verified.
+        methods: What it proves: names of RFC 8176 section 2, between spaces.
+    """
+
+    user: User
+    methods: str
+
+
+class RelyingParty:
+    """Registers passkeys for this site, and accepts them.
+
+    Args:
+        settings: `PUBLIC_URL`, `SITE_NAME` and `SECRET_KEY`.
+
+    Attributes:
+        host: The host of PUBLIC_URL, for which authenticators make keys.
+
+    Raises:
+        ConfigurationError: The package fido2 is missing, or SECRET_KEY.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        try:
+            from wsgiauth.authentication.passkeys.webauthn import Ceremonies
+        except ImportError:
+            raise _without_library() from None
+        parts = urlsplit(settings.PUBLIC_URL or "")
+        self.host: str = parts.hostname or ""
+        self._origin = f"{parts.scheme}://{parts.netloc}"
+        self._ceremonies = Ceremonies(self.host, self._origin)
+        self._name = settings.SITE_NAME or self.host
+        self._challenges = Challenges(settings)
+
+    def passkeys_of(self, user: User) -> list[Passkey]:
+        """Return the passkeys of a user that work on this site, the oldest first.
+
+        Raises:
+            peewee.DatabaseError: The database failed.
+        """
+        return [each for each in passkeys.list_passkeys(user) if each.relying_party == self.host]
+
+    def creation_options(self, user: User, now: float) -> str:
+        """Return what a browser is asked for a new passkey, as JSON.
+
+        All passkeys of a user have one handle, so that an authenticator keeps one of them.
+
+        Raises:
+            peewee.DatabaseError: The database failed.
+        """
+        own = self.passkeys_of(user)
+        handle = responses.decode(own[0].user_handle) if own else secrets.token_bytes(HANDLE_LENGTH)
+        challenge = self._challenges.make(REGISTER, str(user.id), now=now, payload=handle)
+        party = {"id": self.host, "name": self._name}
+        return creation_options(REGISTER, challenge, party, user.username, handle, own)
+
+    def register(self, user: User, name: str, credential: str, now: float) -> None:
+        """Add the passkey that a browser made.
+
+        Args:
+            user: The user who is logged in.
+            name: How the user calls it.
+            credential: What the browser sent.
+            now: Seconds since the epoch.
+
+        Raises:
+            UnauthenticatedError: The login has ended meanwhile.
+            ValidationError: The passkey cannot be added.
+            peewee.DatabaseError: The database failed.
+        """
+        refusal = ValidationError({"credential": ["The passkey was not added. Try again."]})
+        answer = responses.read(credential, "webauthn.create", self._origin)
+        if answer is None:
+            raise refusal
+        challenge = self._challenges.verify(answer.challenge, REGISTER, str(user.id), now=now)
+        if challenge is None:
+            raise refusal
+        new = self._ceremonies.registered(REGISTER, challenge.value, answer)
+        if new is None:
+            raise refusal
+        made = NewPasskey(
+            answer.credential_id,
+            new.public_key,
+            new.sign_count,
+            responses.encode(challenge.payload),
+            answer.transports,
+            new.is_backed_up,
+        )
+        passkeys.add(user, made, name, challenge, relying_party=self.host, now=now)
+
+    def request_options(
+        self, purpose: Purpose, *bound_to: str, now: float, user: User | None = None
+    ) -> str:
+        """Return what a browser is asked for a passkey, as JSON; nothing if the user has none.
+
+        Args:
+            purpose: What the passkey is to permit.
+            bound_to: See `Challenges.make`.
+            now: Seconds since the epoch.
+            user: Whose passkeys are accepted; None: those of any user, who are offered by the
+                authenticator itself.
+
+        Raises:
+            peewee.DatabaseError: The database failed.
+        """
+        own = [] if user is None else self.passkeys_of(user)
+        if user is not None and not own:
+            return ""
+        challenge = self._challenges.make(purpose, *bound_to, now=now)
+        return request_options(purpose, challenge, self.host, own)
+
+    def read(
+        self, credential: str, purpose: Purpose, *bound_to: str, now: float
+    ) -> Presented | None:
+        """Return what a browser sent, if it answers a challenge with this purpose and binding.
+
+        Costs neither a query nor a signature.
+
+        Args:
+            credential: What the browser sent.
+            purpose: See `request_options`.
+            bound_to: See `Challenges.make`.
+            now: Seconds since the epoch.
+        """
+        answer = responses.read(credential, "webauthn.get", self._origin)
+        if answer is None:
+            return None
+        challenge = self._challenges.verify(answer.challenge, purpose, *bound_to, now=now)
+        return None if challenge is None else Presented(answer, challenge, purpose)
+
+    def accept(self, presented: Presented, now: float, *, user: User | None = None) -> Proof | None:
+        """Return whose passkey it is, and record its use; None if it is not right.
+
+        Args:
+            presented: What `read` returned.
+            now: Seconds since the epoch.
+            user: Whose passkey is accepted; None: that of any user.
+
+        Raises:
+            peewee.DatabaseError: The database failed.
+        """
+        answer, challenge, purpose = presented
+        passkey = passkeys.find(answer.credential_id)
+        if passkey is None or not self._is_permitted(passkey, answer, user):
+            return None
+        signed = self._ceremonies.signed(purpose, challenge.value, answer, passkey.public_key)
+        if signed is None:
+            return None
+        with database.atomic():
+            if not challenges.use(challenge):
+                return None
+            count, is_backed_up = signed.sign_count, signed.is_backed_up
+            if not passkeys.record_use(passkey, count, is_backed_up=is_backed_up, now=now):
+                return None
+        verified = f" {USER_VERIFIED}" if signed.is_user_verified else ""
+        return Proof(user or passkey.user, f"{HARDWARE_KEY}{verified}")
+
+    def _is_permitted(self, passkey: Passkey, answer: Answer, user: User | None) -> bool:
+        """Return whether a passkey is of this site and of the user that the browser names."""
+        if passkey.relying_party != self.host or not passkey.user.is_active:
+            return False
+        # Without a user who is known already, the handle says whose it is (section 7.2, step 6).
+        handle = answer.response.get("userHandle")
+        if user is None:
+            return handle == passkey.user_handle
+        return passkey.user_id == user.id and handle in (None, passkey.user_handle)
+
+
+def make_relying_party(settings: Settings) -> RelyingParty | None:
+    """Return the relying party of these settings, or None if PASSKEYS is off.
+
+    Raises:
+        ConfigurationError: The package fido2 is missing, or SECRET_KEY.
+    """
+    return RelyingParty(settings) if settings.PASSKEYS else None
+
+
+def _without_library() -> ConfigurationError:
+    return wrong_setting(
+        "PASSKEYS",
+        "off, because the package fido2 is not installed:"
+        ' `pip install "wsgi-accounts[passkeys]"` installs it',
+    )

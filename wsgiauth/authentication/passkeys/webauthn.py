@@ -1,0 +1,124 @@
+"""The door to Yubico's `fido2`: whether what an authenticator answers is right.
+
+Only imported on a site with passkeys: see `relying_party`.
+"""
+
+from typing import Any, NamedTuple
+
+from fido2 import cbor
+from fido2.cose import CoseKey
+from fido2.server import Fido2Server
+from fido2.webauthn import (
+    Aaguid,
+    AttestedCredentialData,
+    AuthenticatorData,
+    PublicKeyCredentialRpEntity,
+    PublicKeyCredentialUserEntity,
+    UserVerificationRequirement,
+)
+
+from wsgiauth.authentication.passkeys.challenges import Purpose
+from wsgiauth.authentication.passkeys.options import ALGORITHMS
+from wsgiauth.authentication.passkeys.responses import Answer, decode, encode
+
+MAX_PUBLIC_KEY = 1000  # bytes; one of RSA with 4,096 bits has 530
+
+_ALGORITHM = 3  # the label in a COSE key, RFC 9052 section 7.1
+
+
+class Registered(NamedTuple):
+    """A new key of an authenticator.
+
+    Attributes:
+        public_key: COSE, in Base64 for URLs.
+        sign_count: How often the authenticator has signed, or 0.
+        is_backed_up: Whether the key is on several devices.
+    """
+
+    public_key: str
+    sign_count: int
+    is_backed_up: bool
+
+
+class Signed(NamedTuple):
+    """What an authenticator says with a signature that is right.
+
+    Attributes:
+        sign_count, is_backed_up: See `Registered`.
+        is_user_verified: Whether it made sure who uses it.
+    """
+
+    sign_count: int
+    is_backed_up: bool
+    is_user_verified: bool
+
+
+class Ceremonies:
+    """Verifies what authenticators answer to one relying party (level 3, sections 7.1 and 7.2).
+
+    Args:
+        host: The id of the relying party.
+        origin: The origin of its pages.
+    """
+
+    def __init__(self, host: str, origin: str) -> None:
+        entity = PublicKeyCredentialRpEntity(name=host, id=host)
+        self._server = Fido2Server(entity, verify_origin=lambda each: each == origin)
+
+    def registered(self, purpose: Purpose, challenge: bytes, answer: Answer) -> Registered | None:
+        """Return the new key in the answer of an authenticator, or None if the answer is wrong."""
+        _, state = self._server.register_begin(
+            PublicKeyCredentialUserEntity(id=b"-", name="-"),
+            user_verification=UserVerificationRequirement(purpose.user_verification),
+            challenge=challenge,
+        )
+        try:
+            data = self._server.register_complete(state, _document(answer))
+            credential = data.credential_data
+        except Exception:  # parsers and cryptography, which anything can be sent to
+            return None
+        if credential is None or not _is_consistent(data):
+            return None
+        public_key = cbor.encode(credential.public_key)
+        if (
+            encode(credential.credential_id) != answer.credential_id
+            or credential.public_key.get(_ALGORITHM) not in ALGORITHMS
+            or len(public_key) > MAX_PUBLIC_KEY
+        ):
+            return None
+        return Registered(encode(public_key), data.counter, data.is_backed_up())
+
+    def signed(
+        self, purpose: Purpose, challenge: bytes, answer: Answer, public_key: str
+    ) -> Signed | None:
+        """Return what an authenticator says, or None if this key did not sign the challenge."""
+        _, state = self._server.authenticate_begin(
+            user_verification=UserVerificationRequirement(purpose.user_verification),
+            challenge=challenge,
+        )
+        try:
+            key = CoseKey.parse(cbor.decode(decode(public_key)))  # type: ignore[arg-type]
+            credential_id = decode(answer.credential_id)
+            credential = AttestedCredentialData.create(Aaguid.NONE, credential_id, key)
+            self._server.authenticate_complete(state, [credential], _document(answer))
+            data = AuthenticatorData(decode(answer.response["authenticatorData"]))
+        except Exception:  # as above
+            return None
+        if not _is_consistent(data):
+            return None
+        return Signed(data.counter, data.is_backed_up(), data.is_user_verified())
+
+
+def _is_consistent(data: AuthenticatorData) -> bool:
+    """Return whether only a key that can be backed up claims to be (section 6.1.3)."""
+    return data.is_backup_eligible() or not data.is_backed_up()
+
+
+def _document(answer: Answer) -> dict[str, Any]:
+    return {
+        "id": answer.credential_id,
+        "rawId": answer.credential_id,
+        "type": "public-key",
+        "response": dict(answer.response),
+        "clientExtensionResults": {},
+    }

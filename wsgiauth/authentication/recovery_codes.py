@@ -1,0 +1,102 @@
+"""Recovery codes: ten one-time secrets that stand for the codes of a lost device.
+
+Unlike the secrets of links, they outlive a new password: a reset must not remove a second factor.
+"""
+
+import base64
+import secrets
+
+from wsgiauth import events
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.one_time import OneTimeSecret, digest
+from wsgiauth.storage import database
+
+NUMBER = 10
+FEW = 2  # codes left, with which the user should make new ones
+GROUP = 4  # characters between hyphens
+LENGTH = 24  # characters of 5 bits each
+
+_PURPOSE = "recovery"
+_NEVER = 2**62  # seconds since the epoch
+
+
+def replace(user: User) -> list[str]:
+    """Return a new set of codes; the codes of the old one work no longer.
+
+    Raises:
+        peewee.IntegrityError: The user has been deleted.
+        peewee.DatabaseError: The database failed.
+    """
+    codes = [_new_code() for _ in range(NUMBER)]
+    rows = [
+        {
+            "id": digest(_normalised(code)),
+            "purpose": _PURPOSE,
+            "user": user.id,
+            "stamp": user.security_stamp,
+            "data": "",
+            "expires_at": _NEVER,
+        }
+        for code in codes
+    ]
+    with database.atomic():
+        _delete(user)
+        OneTimeSecret.insert_many(rows).execute()
+        events.emit("factor_added", user_id=user.id, reason="recovery codes")
+    return codes
+
+
+def count(user: User) -> int:
+    """Return how many codes the user has left.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    number: int = OneTimeSecret.select().where(*_of(user)).count()
+    return number
+
+
+def use(user: User, code: str) -> bool:
+    """Use a code; return whether it was one of the user's. It works once, over all processes.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    normalised = _normalised(code)
+    if len(normalised) != LENGTH:
+        return False
+    used = OneTimeSecret.delete().where(OneTimeSecret.id == digest(normalised), *_of(user))
+    with database.atomic():
+        is_ours = bool(used.execute())
+        if is_ours:
+            events.emit("recovery_code_used", user_id=user.id)
+    return is_ours
+
+
+def remove_all(user: User) -> None:
+    """Delete the codes of a user.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    with database.atomic():
+        _delete(user)
+
+
+def _delete(user: User) -> None:
+    OneTimeSecret.delete().where(*_of(user)).execute()
+
+
+def _of(user: User) -> tuple[object, ...]:
+    return OneTimeSecret.user == user.id, OneTimeSecret.purpose == _PURPOSE
+
+
+def _new_code() -> str:
+    letters = base64.b32encode(secrets.token_bytes(LENGTH * 5 // 8)).decode()
+    return "-".join(letters[start : start + GROUP] for start in range(0, LENGTH, GROUP))
+
+
+def _normalised(code: str) -> str:
+    """Return a code as it is stored: the digits 0, 1 and 8 are not in it, but look like letters."""
+    letters = "".join(code[:100].upper().replace("-", " ").split())
+    return letters.translate(str.maketrans("018", "OIB"))

@@ -1,0 +1,147 @@
+"""Refresh tokens: each is used once, for a new access token and the next refresh token.
+
+There is no row for each token. The session's row has the number of the current one, its
+`generation`, and a token is that number with a signature. RFC 9700 section 4.14.2 describes the
+rotation, and what a token that is used twice means: it was copied.
+"""
+
+import hmac
+import re
+from base64 import urlsafe_b64encode
+
+from wsgiauth import events
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.issuing import Login, issue
+from wsgiauth.authentication.models import IS_VALID, Session
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.settings import Settings
+from wsgiauth.storage import database
+
+GRACE = 30  # seconds in which the previous token gets the current pair again
+MAX_LENGTH = 200  # characters
+REUSED = -1  # the stamp of logins that ended because a refresh token was copied
+
+# No dot, so it is never taken for a JWT, nor a JWT for it.
+_TOKEN = re.compile(r"wsgiauth-refresh_([A-Za-z0-9_-]{1,43})_([1-9][0-9]{0,8})_([A-Za-z0-9_-]{43})")
+
+
+class RefreshTokens:
+    """Issues and verifies refresh tokens.
+
+    Args:
+        settings: `SECRET_KEY` signs, and `SECRET_KEY_FALLBACKS` verify, too.
+
+    Raises:
+        ConfigurationError: SECRET_KEY is missing.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._keys = [
+            hmac.digest(key.encode(), b"wsgiauth refresh tokens", "sha256")
+            for _, key in settings.secret_keys()
+        ]
+
+    def issue(self, session_id: str, generation: int) -> str:
+        """Return the refresh token of a session with this number."""
+        signature = _signature(self._keys[0], session_id, generation)
+        return f"wsgiauth-refresh_{session_id}_{generation}_{signature}"
+
+    def verify(self, token: str) -> tuple[str, int] | None:
+        """Return the session's id and the number in a token that we signed, or None."""
+        match = _TOKEN.fullmatch(token[: MAX_LENGTH + 1])
+        if match is None:
+            return None
+        session_id, generation = match[1], int(match[2])
+        for key in self._keys:
+            if hmac.compare_digest(_signature(key, session_id, generation), match[3]):
+                return session_id, generation
+        return None
+
+
+def refresh(session_id: str, generation: int, tokens: Tokens) -> Login | None:
+    """Return a login with a new access token and the number of the current refresh token.
+
+    The current token is replaced. The previous one gets the current pair again for `GRACE` seconds,
+    because several threads of one client can refresh at once, and answers can be lost. An older one
+    was copied: its login ends.
+
+    Args:
+        session_id: The session of a verified refresh token.
+        generation: Its number.
+        tokens: Issues the access token.
+
+    Returns:
+        None if the login has ended, or ends now.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    now = int(tokens.now())
+    row = _find(session_id, now)
+    if row is not None and row.generation == generation and _replace(row, tokens):
+        return _issue(row, tokens)
+    now = int(tokens.now())
+    row = _find(session_id, now)  # another request may have replaced the token in between
+    if row is None:
+        return None
+    if row.generation == generation + 1 and now <= row.refreshed_at + GRACE:
+        return _issue(row, tokens)
+    if row.generation > generation:
+        _end_reused(row)
+    return None
+
+
+def _find(session_id: str, now: int) -> Session | None:
+    row: Session | None = (
+        Session.select()
+        .join(User)
+        .where(Session.id == session_id, Session.expires_at > now, IS_VALID)
+        .first()
+    )
+    return row
+
+
+def _replace(row: Session, tokens: Tokens) -> bool:
+    """Compare and set the number, and move the end if use moves it; return whether it was set.
+
+    Also sets the attributes of `row` that are issued.
+    """
+    replaced = row.generation
+    row.generation += 1
+    with database.atomic():
+        now = int(tokens.now())  # after the wait for SQLite's lock, in which the login can end
+        if row.idle:
+            row.expires_at = min(now + row.idle, row.ends_at)
+        update = Session.update(
+            generation=row.generation, refreshed_at=now, last_seen_at=now, expires_at=row.expires_at
+        ).where(
+            Session.id == row.id,
+            Session.generation == replaced,
+            Session.stamp == row.stamp,
+            Session.expires_at > now,
+        )
+        return bool(update.execute())
+
+
+def _issue(row: Session, tokens: Tokens) -> Login:
+    return issue(
+        row.user_id,
+        row.id,
+        tokens,
+        generation=row.generation,
+        expires_at=row.expires_at,
+        ends_at=row.ends_at,
+    )
+
+
+def _end_reused(row: Session) -> None:
+    """End a login. Its row stays until it expires, for the list that the owner sees."""
+    with database.atomic():
+        ended = Session.update(stamp=REUSED).where(Session.id == row.id, Session.stamp == row.stamp)
+        if ended.execute():
+            events.emit("refresh_reused", user_id=row.user_id)
+
+
+def _signature(key: bytes, session_id: str, generation: int) -> str:
+    digest = hmac.digest(key, f"{session_id} {generation}".encode(), "sha256")
+    return urlsafe_b64encode(digest).decode().rstrip("=")

@@ -1,0 +1,174 @@
+"""The logins of a user as their owner sees them, and their end by handle.
+
+A handle names a login in the list. It is computed from the session's id, which it does not reveal,
+and no request is identified by it.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.lifetimes import HOUR
+from wsgiauth.authentication.methods import methods_in_words
+from wsgiauth.authentication.models import IS_VALID, Session
+from wsgiauth.authentication.refresh import REUSED
+from wsgiauth.storage import database
+from wsgiauth.storage.columns import utc_text
+from wsgiauth.web.user_agents import user_agent_in_words
+
+LISTED = 100  # logins
+SEARCHED = 1000  # of the newest logins, for a handle
+
+_HANDLE_LENGTH = 16  # hexadecimal digits
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedSession:
+    """A login in the list of its owner.
+
+    Attributes:
+        handle: Names the login; no credential.
+        is_current: Whether the request that asks belongs to it.
+        is_reused: Whether it ended because one of its refresh tokens was used twice.
+        created_at: When it began (UTC).
+        last_seen_at: When it was last used, as far as is known; None if use is not recorded. Of a
+            login with a refresh token, the beginning of the hour, or of the login: a thief of its
+            tokens must not see when its owner refreshes.
+        expires_at: When it ends if it is not used; likewise while refreshes move it.
+        ends_at: When it ends whatever happens.
+        address: Where it began, or nothing.
+        browser: The browser and the system in words.
+        methods: How the user proved who they are: names of RFC 8176 section 2.
+    """
+
+    handle: str
+    is_current: bool
+    is_reused: bool
+    created_at: datetime
+    last_seen_at: datetime | None
+    expires_at: datetime
+    ends_at: datetime
+    address: str
+    browser: str
+    methods: tuple[str, ...]
+
+    @classmethod
+    def of(cls, row: Session, current_id: str | None = None) -> "ListedSession":
+        """Return what the owner sees of a session."""
+        moves = row.idle > 0 or row.generation > 0
+        began = int(row.created_at.timestamp())
+        unit = HOUR if row.generation else 1
+        last_seen = max(row.last_seen_at - row.last_seen_at % unit, began)
+        is_moved = row.idle > 0 and row.expires_at < row.ends_at
+        expires = row.expires_at - row.expires_at % (unit if is_moved else 1)
+        return cls(
+            handle=handle_of(row.id),
+            is_current=row.id == current_id,
+            is_reused=row.stamp == REUSED,
+            created_at=row.created_at,
+            last_seen_at=_moment(last_seen) if moves else None,
+            expires_at=_moment(expires),
+            ends_at=_moment(row.ends_at),
+            address=row.address,
+            browser=user_agent_in_words(row.agent),
+            methods=tuple(row.methods.split()),
+        )
+
+    @property
+    def proven_by(self) -> str:
+        """The methods in words, or nothing."""
+        return methods_in_words(self.methods)
+
+    def document(self) -> dict[str, object]:
+        """Return the login, ready for JSON."""
+        return {
+            "handle": self.handle,
+            "is_current": self.is_current,
+            "ended_by": "refresh_reused" if self.is_reused else None,
+            "created_at": utc_text(self.created_at),
+            "last_seen_at": self.last_seen_at and utc_text(self.last_seen_at),
+            "expires_at": utc_text(self.expires_at),
+            "ends_at": utc_text(self.ends_at),
+            "address": self.address or None,
+            "browser": self.browser,
+            "methods": list(self.methods),
+        }
+
+
+def handle_of(session_id: str) -> str:
+    """Return the handle of a session, which is the same as long as its id is."""
+    # The id has 128 random bits, so that its digest needs no key.
+    digest = sha256(f"wsgiauth session handle {session_id}".encode())
+    return digest.hexdigest()[:_HANDLE_LENGTH]
+
+
+def list_sessions(user: User, now: float, current_id: str | None) -> list[ListedSession]:
+    """Return a user's logins: the current one, those that were ended for reuse, the newest.
+
+    Costs one query and returns at most `LISTED` logins.
+
+    Args:
+        user: The owner.
+        now: Seconds since the epoch.
+        current_id: The session of the request.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    rows = (
+        Session.select()
+        .join(User)
+        .where(_is_shown(user, now))
+        .order_by(
+            (Session.id == (current_id or "")).desc(),
+            (Session.stamp == REUSED).desc(),
+            Session.created_at.desc(),
+            Session.id,
+        )
+        .limit(LISTED)
+    )
+    return [ListedSession.of(row, current_id) for row in rows]
+
+
+def end_by_handle(user: User, handle: str, now: float) -> str | None:
+    """End the login of `user` that a handle names, or delete it from the list if it has ended.
+
+    Args:
+        user: The owner.
+        handle: As it was sent.
+        now: Seconds since the epoch.
+
+    Returns:
+        The session's id, or None if the user has no such login.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    own: Any = Session.select(Session.id, Session.stamp).join(User).where(_is_shown(user, now))
+    for session_id, stamp in own.order_by(Session.created_at.desc()).limit(SEARCHED).tuples():
+        if handle_of(session_id) != handle:
+            continue
+        if stamp == REUSED:
+            _delete_from_list(session_id)
+        else:
+            sessions.end(session_id, user)
+        return str(session_id)
+    return None
+
+
+def _is_shown(user: User, now: float) -> Any:
+    is_own = (Session.user == user.id) & (Session.expires_at > int(now))
+    return is_own & (IS_VALID | (Session.stamp == REUSED))
+
+
+def _delete_from_list(session_id: str) -> None:
+    ended = Session.delete().where(Session.id == session_id, Session.stamp == REUSED)
+    with database.atomic():
+        ended.execute()
+
+
+def _moment(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,237 @@
+"""One-time codes of authenticator apps (TOTP, RFC 6238), as a second factor of a login.
+
+The table has a salt for each device. The key that the device shares with the site is computed from
+it and FACTOR_KEY, so the database alone yields no code.
+"""
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from urllib.parse import quote, urlencode
+
+import peewee
+
+from wsgiauth import events
+from wsgiauth.accounts.locking import lock_user
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.lifetimes import HOUR
+from wsgiauth.storage import database
+from wsgiauth.storage.models import Model
+
+DIGITS = 6
+STEP = 30  # seconds, RFC 6238 section 5.2
+KEY_LENGTH = 20  # bytes, RFC 4226 section 4, requirement 6
+NAME_MAX_LENGTH = 50
+MOST_DEVICES = 10  # of a user
+
+_CODE = re.compile(r"[0-9]{6}")
+
+
+class Totp(Model):
+    """An authenticator app of a user.
+
+    Attributes:
+        id: Random; not secret. Until it is confirmed, it names the login that began the set-up.
+        user: Whose it is.
+        name: How the user calls the device.
+        salt: Random, in hexadecimal digits; see `derive_key`.
+        counter: The number of the step (RFC 6238 section 4.2) whose code was last accepted.
+        created_at: When its set-up began, in seconds since the epoch.
+        confirmed_at: When its first code confirmed it; 0: it is not a factor yet.
+    """
+
+    id: "peewee.CharField[str]" = peewee.CharField(max_length=32, primary_key=True)
+    user_id: int
+    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(User, on_delete="CASCADE")
+    name: "peewee.CharField[str]" = peewee.CharField(max_length=NAME_MAX_LENGTH)
+    salt: "peewee.CharField[str]" = peewee.CharField(max_length=64)
+    counter: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
+    created_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
+    confirmed_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
+
+    class Meta:
+        table_name = "wsgiauth_totp"
+
+
+def derive_key(factor_key: str, salt: str) -> bytes:
+    """Return the key that a device shares with the site."""
+    return hmac.digest(factor_key.encode(), salt.encode(), "sha256")[:KEY_LENGTH]
+
+
+def code_of_step(key: bytes, step: int) -> str:
+    """Return the code of a step (RFC 4226 section 5.3, with SHA-1 as all apps have it)."""
+    digest = hmac.digest(key, step.to_bytes(8), "sha1")
+    offset = digest[-1] & 15
+    number = int.from_bytes(digest[offset : offset + 4]) & 0x7FFFFFFF
+    return f"{number % 10**DIGITS:0{DIGITS}}"
+
+
+def base32(key: bytes) -> str:
+    """Return a key as apps take it."""
+    return base64.b32encode(key).decode().rstrip("=")
+
+
+def setup_uri(key: bytes, username: str, issuer: str) -> str:
+    """Return the link that sets an app up (the `otpauth` format of Google Authenticator).
+
+    Args:
+        key: See `derive_key`.
+        username: Shown by the app.
+        issuer: The site, which the app shows.
+    """
+    issuer = " ".join(issuer.replace(":", " ").split())  # a colon separates it from the name
+    label = f"{quote(issuer, safe='')}:{quote(username, safe='')}"
+    parameters = urlencode({"secret": base32(key), "issuer": issuer}, quote_via=quote)
+    return f"otpauth://totp/{label}?{parameters}"
+
+
+def devices(user: User) -> list[Totp]:
+    """Return the devices of a user that are factors, the oldest first.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    of_user = Totp.select().where(Totp.user == user.id, Totp.confirmed_at > 0)
+    return list(of_user.order_by(Totp.confirmed_at, Totp.id))
+
+
+def is_used() -> bool:
+    """Return whether any user has a device.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    return bool(Totp.select().where(Totp.confirmed_at > 0).exists())
+
+
+def pending_device(user: User, session_id: str) -> Totp | None:
+    """Return the device whose set-up a login of the user began, and has not confirmed.
+
+    A set-up that another login began is not shown: whoever began it knows its key.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    device: Totp | None = Totp.get_or_none(
+        Totp.id == _set_up_id(session_id), Totp.user == user.id, Totp.confirmed_at == 0
+    )
+    return device
+
+
+def begin(user: User, name: str, now: float, *, session_id: str | None = None) -> Totp:
+    """Begin the set-up of a device, instead of the one that the login has not confirmed.
+
+    Args:
+        user: Whose it is.
+        name: How the user calls it.
+        now: Seconds since the epoch.
+        session_id: The login that can go on with it; None: only the caller can.
+
+    Raises:
+        peewee.IntegrityError: The user has been deleted.
+        peewee.DatabaseError: The database failed.
+    """
+    device_id = _new_id() if session_id is None else _set_up_id(session_id)
+    is_old = (Totp.id == device_id) | (Totp.created_at <= int(now) - HOUR)
+    with database.atomic():
+        lock_user(user.id)  # a form that is sent twice inserts the same id
+        Totp.delete().where(Totp.user == user.id, Totp.confirmed_at == 0, is_old).execute()
+        Totp.insert(
+            id=device_id,
+            user=user.id,
+            name=name,
+            salt=secrets.token_hex(32),
+            counter=0,
+            created_at=int(now),
+            confirmed_at=0,
+        ).execute()
+        device: Totp = Totp.get_by_id(device_id)
+    return device
+
+
+def confirm(device: Totp, code: str, factor_key: str, now: float) -> bool:
+    """Make a device a factor if the code is its; return whether it is one now.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    step = _step_of(device, code, factor_key, now)
+    if step is None:
+        return False
+    device_id = _new_id()
+    confirmed = Totp.update(id=device_id, confirmed_at=int(now), counter=step).where(
+        Totp.id == device.id, Totp.salt == device.salt, Totp.confirmed_at == 0
+    )
+    with database.atomic():
+        is_ours = bool(confirmed.execute())
+        if is_ours:
+            device.id = device_id
+            events.emit("factor_added", user_id=device.user_id, reason="otp")
+    return is_ours
+
+
+def accept(user: User, code: str, factor_key: str, now: float) -> bool:
+    """Return whether a code is of a device of the user; it works once, over all processes.
+
+    The codes of this step and of the one before are accepted (RFC 6238 section 5.2).
+
+    Args:
+        user: The user.
+        code: As typed.
+        factor_key: FACTOR_KEY.
+        now: Seconds since the epoch.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    for device in devices(user):
+        step = _step_of(device, code, factor_key, now)
+        if step is not None and _use(device, step):
+            return True
+    return False
+
+
+def remove(user: User, device_id: str | None = None) -> int:
+    """Remove a device of the user, or all; return how many. See `factors.remove`.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    delete = Totp.delete().where(Totp.user == user.id, Totp.confirmed_at > 0)
+    if device_id is not None:
+        delete = delete.where(Totp.id == device_id)
+    with database.atomic():
+        removed: int = delete.execute()
+        if removed:
+            events.emit("factor_removed", user_id=user.id, reason="otp")
+    return removed
+
+
+def _new_id() -> str:
+    return secrets.token_hex(8)
+
+
+def _set_up_id(session_id: str) -> str:
+    return hashlib.sha256(session_id.encode()).hexdigest()[:32]
+
+
+def _step_of(device: Totp, code: str, factor_key: str, now: float) -> int | None:
+    """Return the step that a code is of, this one or the one before, or None."""
+    digits = "".join(code.split())
+    if not _CODE.fullmatch(digits):
+        return None
+    key, this = derive_key(factor_key, device.salt), int(now) // STEP
+    matching = [
+        step for step in (this, this - 1) if hmac.compare_digest(code_of_step(key, step), digits)
+    ]
+    return matching[0] if matching else None
+
+
+def _use(device: Totp, step: int) -> bool:
+    used = Totp.update(counter=step).where(
+        Totp.id == device.id, Totp.counter < step, Totp.confirmed_at > 0
+    )
+    with database.atomic():
+        return bool(used.execute())

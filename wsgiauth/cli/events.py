@@ -1,0 +1,143 @@
+"""The command that prints the audit trail."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import chain
+
+from wsgiauth.accounts import find_user
+from wsgiauth.accounts.models import User
+from wsgiauth.cli.command import Arguments, CommandError, open_database
+from wsgiauth.cli.output import Table
+from wsgiauth.cli.parser import USER, AddCommand, positive
+from wsgiauth.events import CHANGES, Event, actors
+from wsgiauth.events.trail import Entry, Filters, Follower, stream
+from wsgiauth.storage.columns import utc_text
+
+FOLLOWED = 10  # events that --follow prints first, without --limit
+INTERVAL = 1  # seconds between two polls
+
+_ANY_USER = f'{USER}, or "user 7" by number, as for a deleted user'
+_COLUMNS = ("time", "event", "user", "actor", "address", "reason")
+
+
+def add_commands(add: AddCommand) -> None:
+    """Add the command of this module."""
+    added = add("events", print_events, "print the audit trail, the newest change last")
+    added.add_argument("user", metavar="USER", nargs="?", help=f"only changes of {_ANY_USER}")
+    added.add_argument("--name", metavar="NAME", choices=CHANGES, help=", ".join(CHANGES))
+    added.add_argument(
+        "--actor",
+        metavar="ACTOR",
+        help=f'only changes by {_ANY_USER}; "command line", "command line NAME" or code',
+    )
+    added.add_argument(
+        "--since", metavar="TIME", type=_moment, help="at this time or later, as in 2026-11-01"
+    )
+    added.add_argument(
+        "--until",
+        metavar="TIME",
+        type=_moment,
+        help="before this time; in UTC, unless the time has an offset",
+    )
+    added.add_argument("--limit", metavar="N", type=positive, help="only the newest N events")
+    added.add_argument(
+        "--json", action="store_true", help="print one JSON object a line, for programs"
+    )
+    added.add_argument(
+        "--follow", action="store_true", help="print further events as they happen, until Ctrl-C"
+    )
+
+
+def print_events(arguments: Arguments) -> None:
+    """Print the events that match, a page at a time, and then perhaps those that follow."""
+    open_database(arguments)
+    filters = Filters(
+        user_id=None if arguments.user is None else _user_id(arguments.user),
+        actor=None if arguments.actor is None else _actor(arguments.actor),
+        name=arguments.name,
+        since=arguments.since,
+        until=arguments.until,
+    )
+    show = _print_json if arguments.json else _table_printer()
+    last = arguments.limit or (FOLLOWED if arguments.follow else None)
+    follower = Follower(filters) if arguments.follow else None
+    pages = stream(filters, last=last)
+    for page in chain([next(pages, [])], pages):  # without events, a table is its headings
+        show(page)
+        if follower is not None:
+            follower.skip(page)
+    while follower is not None:
+        sys.stdout.flush()
+        time.sleep(INTERVAL)
+        show(follower.poll())
+
+
+def _user_id(text: str) -> int:
+    user = find_user(text)
+    if user is not None:
+        return user.id
+    number = text.removeprefix("user ")
+    if number == text or not number.isdecimal():
+        raise CommandError(f"there is no user {text!r}")
+    return int(number)
+
+
+def _actor(text: str) -> str:
+    if text == actors.CODE or f"{text} ".startswith(f"{actors.COMMAND_LINE} "):
+        return text
+    return actors.user(_user_id(text))
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        message = f"{text!r} is not a time such as 2026-11-01 or 2026-11-01T09:30:00Z"
+        raise argparse.ArgumentTypeError(message) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _print_json(page: list[Entry]) -> None:
+    for position, event in page:
+        document = {"id": position.id, **event._asdict(), "time": utc_text(event.time)}
+        print(json.dumps(document, ensure_ascii=False))
+
+
+def _table_printer() -> Callable[[list[Entry]], None]:
+    table = Table(_COLUMNS)
+
+    def show(page: list[Entry]) -> None:
+        names = _usernames(page)
+        table.print([_row(event, names) for _, event in page])
+
+    return show
+
+
+def _usernames(page: list[Entry]) -> dict[int, str]:
+    """Return the names of the users on a page, by id; deleted users have none."""
+    ids = {event.user_id for _, event in page}
+    ids |= {actors.user_id_of(event.actor) for _, event in page if event.actor}
+    users = User.select(User.id, User.username).where(User.id.in_(sorted(filter(None, ids))))
+    return {user.id: user.username for user in users}
+
+
+def _row(event: Event, names: dict[int, str]) -> list[str]:
+    actor_id = actors.user_id_of(event.actor or "")
+    return [
+        utc_text(event.time),
+        event.name,
+        _with_name(event.user_id, names),
+        str(event.actor) if actor_id is None else _with_name(actor_id, names),
+        event.address or "",
+        event.reason or "",
+    ]
+
+
+def _with_name(user_id: int | None, names: dict[int, str]) -> str:
+    if user_id is None:
+        return ""
+    return f"{actors.user(user_id)} ({names[user_id]})" if user_id in names else f"user {user_id}"

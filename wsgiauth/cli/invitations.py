@@ -1,0 +1,65 @@
+"""The command that invites a person to create an account."""
+
+import time
+
+from wsgiauth import events, storage
+from wsgiauth.cli.command import Arguments, CommandError, open_database
+from wsgiauth.cli.parser import AddCommand, add_mount, permission
+from wsgiauth.mail.invitations import HOURS, INVITATION, Invitation, invite
+from wsgiauth.mail.kinds import make_outbox
+from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import Outbox
+
+
+def add_commands(add: AddCommand) -> None:
+    """Add the commands of this module."""
+    added = add("invite", send_invitation, "invite a person, by mail, to create an account")
+    added.add_argument("email", metavar="EMAIL", help="an address that has no account")
+    added.add_argument("--username", metavar="NAME", help="without it, the person chooses one")
+    added.add_argument("--staff", action="store_true", help="mark the user as staff")
+    added.add_argument(
+        "--grant",
+        metavar="PERMISSION",
+        nargs="+",
+        action="extend",
+        type=permission,
+        default=[],
+        help="what the user gets, such as reports.publish",
+    )
+    add_mount(added)
+
+
+def send_invitation(arguments: Arguments) -> None:
+    """Send an invitation; print its link if the site sends no mail."""
+    settings = open_database(arguments)
+    outbox = make_outbox(settings)
+    invitation = Invitation(
+        email=arguments.email,
+        username=arguments.username or "",
+        is_staff=arguments.staff,
+        permissions=tuple(arguments.grant),
+    )
+    link = invite(invitation, outbox, settings, mount=arguments.mount, now=time.time())
+    if outbox is None:
+        print(link)
+        return
+    _send(outbox, arguments.email)
+    print(f"Invited {arguments.email}; the link in the mail works for {HOURS} hours.")
+
+
+def _send(outbox: Outbox, email: str) -> None:
+    """Send what is due, because this process ends before its thread has.
+
+    Raises:
+        CommandError: The mail was not sent.
+    """
+    noted: list[events.Event] = []
+    events.subscribe(storage.current(), [noted.append])
+    outbox.stop()
+    outbox.deliver()
+    failures = [str(event.reason) for event in noted if event.name == "mail_failed"]
+    refused = [reason for reason in failures if reason.startswith(INVITATION)]
+    if refused:
+        raise CommandError(f"the mail was refused: {'; '.join(refused)}")
+    if Mail.select().where(Mail.kind == INVITATION, Mail.name == email).exists():
+        raise CommandError("the mail was not sent yet; the server, or `mail`, tries it again")

@@ -1,0 +1,126 @@
+"""The parser of the command line, and the arguments that commands share.
+
+Each module of commands has a function `add_commands`, which is given a function that adds one.
+"""
+
+import argparse
+import difflib
+import re
+from collections.abc import Callable, Collection
+from typing import NoReturn, Protocol
+
+from wsgiauth.accounts import names
+from wsgiauth.arguments import is_mount
+from wsgiauth.cli.command import Arguments
+
+USER = "a username or an e-mail address"
+_USUAL_NAMES = {  # what other programs call these commands
+    "addgroup": "creategroup",
+    "adduser": "createuser",
+    "delete": "deleteuser",
+    "delgroup": "deletegroup",
+    "groupadd": "creategroup",
+    "groupdel": "deletegroup",
+    "list": "users",
+    "makegroup": "creategroup",
+    "passwd": "changepassword",
+    "perms": "permissions",
+    "removegroup": "deletegroup",
+    "removeuser": "deleteuser",
+    "useradd": "createuser",
+    "userdel": "deleteuser",
+}
+
+
+class AddCommand(Protocol):
+    """Adds a command, and returns its parser for its arguments."""
+
+    def __call__(
+        self, name: str, run: Callable[[Arguments], None], text: str
+    ) -> argparse.ArgumentParser:
+        """Add a command.
+
+        Args:
+            name: As typed.
+            run: Runs it.
+            text: What it does, for `--help`.
+        """
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that suggests similar commands, and hides passwords in its errors.
+
+    Attributes:
+        commands: The names of all commands.
+    """
+
+    commands: Collection[str] = ()
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with status 2; hide misplaced arguments, which can contain passwords."""
+        unknown = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)
+        if unknown:
+            message = f"there is no command {unknown[1]!r}"
+            usual = [_USUAL_NAMES[unknown[1]]] if unknown[1] in _USUAL_NAMES else []
+            for similar in usual or difflib.get_close_matches(unknown[1], self.commands, 1):
+                message += f"; did you mean {similar!r}?"
+            if "://" in unknown[1]:
+                message = "--database must follow the command"
+        if message.startswith("unrecognized arguments: "):  # values may be passwords
+            options = re.findall(r"(?<!\S)-[\w-]+", message)
+            message = f"unrecognized arguments: {' '.join(options) or '***'}"
+        super().error(re.sub(r"://\S*@", "://***@", message))
+
+
+def add_user(parser: argparse.ArgumentParser) -> None:
+    """Add the argument USER."""
+    parser.add_argument("user", metavar="USER", help=USER)
+
+
+def add_mount(parser: argparse.ArgumentParser) -> None:
+    """Add the option --mount, for links."""
+    parser.add_argument(
+        "--mount",
+        metavar="PATH",
+        type=_mount,
+        default="/auth",
+        help="where wsgiauth is mounted (/auth)",
+    )
+
+
+def add_password_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option --password-stdin."""
+    parser.add_argument(
+        "--password-stdin",
+        action="store_true",
+        help="read the password from the first line of standard input, for scripts",
+    )
+
+
+def permission(text: str) -> str:
+    """Return a permission that was typed.
+
+    Raises:
+        argparse.ArgumentTypeError: It is malformed.
+    """
+    try:
+        return names.check_permission(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def positive(text: str) -> int:
+    """Return a number that was typed.
+
+    Raises:
+        argparse.ArgumentTypeError: It is not a whole number of 1 or more.
+    """
+    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return int(text)
+
+
+def _mount(text: str) -> str:
+    if not is_mount(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a path such as /auth")
+    return text

@@ -1,0 +1,140 @@
+"""Commands that grant, revoke and list permissions."""
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Callable
+
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.known_permissions import known_permissions
+from wsgiauth.accounts.models import User
+from wsgiauth.cli.command import (
+    Arguments,
+    CommandError,
+    UsageError,
+    open_database,
+    require_group,
+    require_user,
+)
+from wsgiauth.cli.output import Table, yes_or_no
+from wsgiauth.cli.parser import AddCommand, permission
+from wsgiauth.exceptions import WsgiAuthError
+
+_COLUMNS = ("permission", "asked for", "users", "groups")
+
+
+def add_commands(add: AddCommand) -> None:
+    """Add the commands of this module."""
+    _add_change(add, "grant", grant, "grant permissions to a user or a group")
+    _add_change(add, "revoke", revoke, "revoke permissions from a user or a group")
+    added = add("permissions", list_permissions, "list the permissions that are known")
+    added.add_argument(
+        "--app",
+        metavar="MODULE",
+        help="import this module of the application, such as wsgi:application, and list also the"
+        " permissions for which its guards ask",
+    )
+    added.add_argument("--json", action="store_true", help="print JSON, for programs")
+
+
+def grant(arguments: Arguments) -> None:
+    """Grant permissions to a user or a group."""
+    holder, permissions = _holder_and_permissions(arguments)
+    holder.grant(*permissions)
+    _print_permissions(holder)
+
+
+def revoke(arguments: Arguments) -> None:
+    """Revoke permissions from a user or a group."""
+    holder, permissions = _holder_and_permissions(arguments)
+    holder.revoke(*permissions)
+    _print_permissions(holder)
+    if isinstance(holder, User):
+        for group in holder.groups:
+            for kept in sorted(group.permissions.intersection(permissions)):
+                print(f"{kept} comes from the group {group}.")
+
+
+def list_permissions(arguments: Arguments) -> None:
+    """Print the permissions that are granted, and those for which guards ask."""
+    if arguments.app:
+        _import_application(arguments.app)
+    open_database(arguments)  # after the import, which can open another one
+    known = known_permissions()
+    if arguments.json:
+        documents = [
+            {
+                "name": each.name,
+                "asked_for": each.is_asked_for if arguments.app else None,
+                "users": each.users,
+                "groups": each.groups,
+            }
+            for each in known
+        ]
+        print(json.dumps(documents, indent=2, ensure_ascii=False))
+        return
+    Table(_COLUMNS).print(
+        [
+            [
+                each.name,
+                yes_or_no(each.is_asked_for) if arguments.app else "unknown",
+                str(each.users),
+                ", ".join(each.groups),
+            ]
+            for each in known
+        ]
+    )
+
+
+def _add_change(add: AddCommand, name: str, run: Callable[[Arguments], None], text: str) -> None:
+    added = add(name, run, f"{text}, each of the form <app>.<action>")
+    added.usage = f"wsgiauth {name} [-h] [--database URL] (USER | --group NAME) PERMISSION ..."
+    added.add_argument("--group", metavar="NAME", help="the group, instead of a USER")
+    added.add_argument(
+        "words",
+        metavar="PERMISSION",
+        nargs="+",
+        help="such as reports.publish; before the first one, a username or an e-mail address",
+    )
+
+
+def _holder_and_permissions(arguments: Arguments) -> tuple[User | Group, list[str]]:
+    words: list[str] = arguments.words
+    name = None if arguments.group else words.pop(0)
+    if not words:
+        raise UsageError("a USER, or --group NAME, and at least one PERMISSION are needed")
+    try:
+        permissions = [permission(each) for each in words]
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"argument PERMISSION: {error}") from None
+    open_database(arguments)
+    if name is None:
+        return require_group(arguments.group), permissions
+    return require_user(name), permissions
+
+
+def _import_application(path: str) -> None:
+    """Import `module` or `module:name`, as WSGI servers do, so that its guards are known.
+
+    Raises:
+        CommandError: The module cannot be imported, or lacks the name.
+        WsgiAuthError: The application refused its settings.
+    """
+    module_name, _, name = path.partition(":")
+    sys.path.insert(0, "")  # the current folder, which `python -m` adds, and a script does not
+    try:
+        module = importlib.import_module(module_name)
+    except WsgiAuthError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise CommandError(f"{module_name!r} cannot be imported: {reason}") from error
+    finally:
+        sys.path.remove("")
+    if name and not hasattr(module, name):
+        raise CommandError(f"{module_name!r} has no {name!r}")
+
+
+def _print_permissions(holder: User | Group) -> None:
+    print(f"{holder} holds: {', '.join(sorted(holder.permissions)) or 'no permissions'}")

@@ -1,0 +1,136 @@
+"""GET /auth/account: who the user is, and links to what they can do with their account."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import cast
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.profile import profile
+from wsgiauth.authentication import factors, recovery_codes
+from wsgiauth.endpoints import AccountLink, Endpoint, require_login
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import mount_url, root_url
+
+# What has just been done, by the `done` of the query: fixed texts, so that a link cannot make the
+# page say anything else.
+_NOTICES = {
+    "password": "Your password has been changed. All your other logins have ended.",
+    "email": "Your e-mail address has been verified.",
+    "username": "Your username has been changed.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountPage(Page):
+    """The page of the user's own account.
+
+    Attributes:
+        username: As shown to others.
+        email: The e-mail address.
+        is_verified: Whether the user proved the address; None where the site sends no mail.
+        email_url: The page to verify the address.
+        since: When the account was created (UTC).
+        has_factor: Whether a login needs a second factor; None where the site has none.
+        codes_left: How many recovery codes are left; None for a user without a second factor.
+        are_codes_few: Whether the user should make new ones.
+        codes_url: The page to make new ones.
+        links: What the user can do, by the path of its page.
+        home_url: Where the site begins.
+        logout_url: Where the form to log out is sent.
+        notice: What has just been done, or nothing.
+    """
+
+    template = "account.html"
+
+    username: str
+    email: str
+    is_verified: bool | None
+    email_url: str
+    since: datetime
+    has_factor: bool | None = None
+    codes_left: int | None = None
+    are_codes_few: bool = False
+    codes_url: str = ""
+    links: Mapping[str, AccountLink]
+    home_url: str
+    logout_url: str
+    notice: str = ""
+
+
+class Account(Endpoint):
+    """Shows the profile, and the `account_link` of each endpoint that the site offers.
+
+    Args:
+        endpoints: All endpoints, by path, in the order of their links.
+    """
+
+    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
+        self._endpoints = endpoints
+
+    samples = (
+        AccountPage(
+            username="ada",
+            email="ada@example.org",
+            is_verified=False,
+            email_url="/auth/email",
+            since=datetime(2026, 11, 2, 9, 5, tzinfo=UTC),
+            has_factor=True,
+            codes_left=1,
+            are_codes_few=True,
+            codes_url="/auth/recovery-codes",
+            links={"/auth/sessions": AccountLink("Logins", "See where you are logged in.")},
+            home_url="/",
+            logout_url="/auth/logout",
+            notice=_NOTICES["password"],
+        ),
+    )
+    operations = {
+        "get": operation(
+            "showAccount",
+            tag="accounts",
+            summary="The caller's own account",
+            description="For programs the same as /me; for people a page with links to what they"
+            " can do with their account.",
+            security=LOGGED_IN,
+            answers={200: with_page(success("The profile.", "Profile")), 302: TO_LOGIN},
+            failures=["Unauthenticated", "Unavailable"],
+        )
+    }
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page, or with the profile as JSON."""
+        user = cast(User, require_login(environ, site).user)
+        if not prefers_html(environ):
+            return json_response(profile(user))
+        mount = mount_url(environ)
+        has_factor = factors.has_factor(user, site.settings)
+        codes_left = recovery_codes.count(user) if has_factor else None
+        page = AccountPage(
+            username=user.username,
+            email=user.email,
+            is_verified=user.email_verified_at is not None if site.outbox else None,
+            email_url=f"{mount}/email",
+            since=user.created_at,
+            has_factor=has_factor if factors.are_offered(site.settings) else None,
+            codes_left=codes_left,
+            are_codes_few=codes_left is not None and codes_left <= recovery_codes.FEW,
+            codes_url=f"{mount}/recovery-codes",
+            links={
+                mount + path: each.account_link
+                for path, each in self._endpoints.items()
+                if each.account_link
+                and each.is_offered(site.settings)
+                and (user.is_staff or not each.is_for_staff)
+                and (has_factor or not each.needs_factor)
+            },
+            home_url=f"{root_url(environ)}/",
+            logout_url=f"{mount}/logout",
+            notice=_NOTICES.get(query_field(environ, "done"), ""),
+        )
+        return site.pages.render(page)

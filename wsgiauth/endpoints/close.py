@@ -1,0 +1,125 @@
+"""GET, POST /auth/close: the user deletes their account."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from wsgiauth.accounts import delete_user
+from wsgiauth.accounts.models import User
+from wsgiauth.endpoints import AccountLink
+from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
+from wsgiauth.exceptions import LastSuperuserError, RequestError, UnauthenticatedError
+from wsgiauth.web.openapi import (
+    LOGGED_IN,
+    PAGE,
+    TO_CONFIRM,
+    TO_LOGIN,
+    TO_LOGIN_OR_CONFIRM,
+    json_operation,
+    operation,
+    success,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Header, Response, json_response, redirect
+from wsgiauth.web.urls import mount_url, root_url
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosePage(Page):
+    """What is deleted with the account, and the button.
+
+    Attributes:
+        close_url: Where the form is sent.
+        account_url: The page of the account.
+        username: The user's name.
+        email: The user's address.
+        message: Why the form was refused.
+    """
+
+    template = "close.html"
+
+    close_url: str
+    account_url: str
+    username: str
+    email: str
+    message: str = ""
+
+
+class Close(MemberForm[None]):
+    """Deletes the user, with all that belongs to them. Others can then register the names."""
+
+    account_link = AccountLink("Close your account", "It is deleted. This cannot be undone.")
+    is_sensitive = True
+    fields = {}
+    samples = (
+        ClosePage(
+            close_url="/auth/close",
+            account_url="/auth/account",
+            username="ada",
+            email="ada@example.org",
+            message="You are the last active superuser.",
+        ),
+    )
+
+    def act(self, submission: Submission) -> None:
+        """Delete the user."""
+        try:
+            delete_user(submission.member.user)
+        except LastSuperuserError:
+            raise RequestError(
+                HTTPStatus.CONFLICT,
+                "last_superuser",
+                "You are the last active superuser. Make another user a superuser first.",
+            ) from None
+        except User.DoesNotExist:
+            raise UnauthenticatedError("invalid_token") from None
+
+    def as_json(self, submission: Submission, outcome: None) -> Response:
+        """Say that it is done."""
+        return json_response({"detail": "Account closed."}, headers=_cleared(submission))
+
+    def as_page(self, submission: Submission, outcome: None) -> Response:
+        """Send the browser to the home page of the site, without the cookie."""
+        location = f"{root_url(submission.environ)}/"
+        return redirect(HTTPStatus.SEE_OTHER, location, headers=_cleared(submission))
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the page with the button."""
+        mount, user = mount_url(submission.environ), submission.member.user
+        return ClosePage(
+            close_url=f"{mount}/close",
+            account_url=f"{mount}/account",
+            username=user.username,
+            email=user.email,
+            message=refusal.text,
+        )
+
+    operations = {
+        "get": operation(
+            "showClose",
+            tag="accounts",
+            summary="The page to close the account",
+            description="For browsers.",
+            security=LOGGED_IN,
+            answers={200: PAGE, 302: TO_LOGIN_OR_CONFIRM},
+            failures=["UnauthenticatedOrNotFresh", "Unavailable"],
+        ),
+        "post": json_operation(
+            "closeAccount",
+            fields=fields,
+            tag="accounts",
+            summary="Close the account",
+            description="Deletes the caller with all logins and permissions. This cannot be"
+            " undone. Others can then register the names.",
+            security=LOGGED_IN,
+            answers={
+                200: success("The account is deleted.", "Detail", "ClearedCookie"),
+                302: TO_LOGIN,
+                303: TO_CONFIRM,
+            },
+            failures=["UnauthenticatedOrNotFresh", "LastSuperuser", "UnavailableOrBusy"],
+        ),
+    }
+
+
+def _cleared(submission: Submission) -> tuple[Header, ...]:
+    return (submission.site.identifier.expired_cookie(submission.environ),)

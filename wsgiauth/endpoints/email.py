@@ -1,0 +1,183 @@
+"""GET, POST /auth/email: ask for a mail with a link that proves an e-mail address.
+
+The request looks up no account, so that its answer does not tell whether an address is taken.
+"""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import cast
+
+from wsgiauth.accounts import names
+from wsgiauth.accounts.models import User
+from wsgiauth.endpoints import AccountLink
+from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.mail.addresses import request_proof
+from wsgiauth.mail.outbox import Outbox
+from wsgiauth.settings import Settings
+from wsgiauth.web.openapi import (
+    LOGGED_IN,
+    PAGE,
+    TO_CONFIRM,
+    TO_LOGIN,
+    TO_LOGIN_OR_CONFIRM,
+    form_operation,
+    operation,
+    success,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import mount_url
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmailPage(Page):
+    """The form for another address, and one to verify the present address.
+
+    Attributes:
+        email_url: Where the forms are sent.
+        account_url: The page of the account.
+        present: The present address.
+        is_verified: Whether the user proved it.
+        email: The other address, as it was sent before.
+        message: Why the form was refused.
+    """
+
+    template = "email.html"
+
+    email_url: str
+    account_url: str
+    present: str
+    is_verified: bool
+    email: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmailSentPage(Page):
+    """What to do next. It shows nothing of other accounts.
+
+    Attributes:
+        account_url: The page of the account.
+        email_url: The form, for another try.
+        present: The present address.
+        email: The address to prove.
+        minutes: How long the link can be used.
+    """
+
+    template = "email_sent.html"
+
+    account_url: str
+    email_url: str
+    present: str
+    email: str
+    minutes: int
+
+
+class Email(MemberForm[None]):
+    """The outcome, and the work before it, do not depend on whether the address is taken."""
+
+    account_link = AccountLink(
+        "Change your e-mail address", "You verify the new one by a link that we send there."
+    )
+    is_sensitive = True
+    fields = {
+        "email": {
+            "$ref": "#/components/schemas/Email",
+            "examples": ["ada@example.net"],
+        },
+    }
+    samples = (
+        EmailPage(
+            email_url="/auth/email",
+            account_url="/auth/account",
+            present="ada@example.org",
+            is_verified=False,
+            email="ada@",
+            message="Enter an e-mail address such as ada@example.org.",
+        ),
+        EmailSentPage(
+            account_url="/auth/account",
+            email_url="/auth/email",
+            present="ada@example.org",
+            email="ada@example.net",
+            minutes=60,
+        ),
+    )
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site sends mail."""
+        return settings.MAIL_URL is not None
+
+    def act(self, submission: Submission) -> None:
+        """Insert a row, whoever has the address."""
+        site, email, user = submission.site, submission.fields["email"], submission.member.user
+        problem = _problem(user, email)
+        if problem is not None:
+            raise ValidationError({"email": [problem]})
+        site.throttle.mail(email, submission.networks, user=user).begin()
+        request_proof(cast(Outbox, site.outbox), user, email, mount=site.pages.mount)
+
+    def as_json(self, submission: Submission, outcome: None) -> Response:
+        """Return the same answer for every address."""
+        detail = "A mail with a link goes to the address. Open the link while you are logged in."
+        return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
+
+    def as_page(self, submission: Submission, outcome: None) -> Response:
+        """Return the same page for every address."""
+        site, mount = submission.site, mount_url(submission.environ)
+        page = EmailSentPage(
+            account_url=f"{mount}/account",
+            email_url=f"{mount}/email",
+            present=submission.member.user.email,
+            email=submission.fields["email"],
+            minutes=site.settings.LINK_MINUTES,
+        )
+        return site.pages.render(page, status=HTTPStatus.ACCEPTED)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the form."""
+        mount, user = mount_url(submission.environ), submission.member.user
+        return EmailPage(
+            email_url=f"{mount}/email",
+            account_url=f"{mount}/account",
+            present=user.email,
+            is_verified=user.email_verified_at is not None,
+            email=submission.fields["email"],
+            message=refusal.text,
+        )
+
+    operations = {
+        "get": operation(
+            "showEmail",
+            tag="accounts",
+            summary="The page to change the e-mail address",
+            description="For browsers. Only where the site sends mail.",
+            security=LOGGED_IN,
+            answers={200: PAGE, 302: TO_LOGIN_OR_CONFIRM},
+            failures=["UnauthenticatedOrNotFresh", "Unavailable"],
+        ),
+        "post": form_operation(
+            "askForEmail",
+            fields=fields,
+            tag="accounts",
+            summary="Ask for a mail with a link that proves an e-mail address",
+            description="The address is used as soon as the user opens the link, logged in, and"
+            " confirms. The present address, if it is not verified yet, is proven in the same way."
+            " The answer is the same whether another account has the address or not. Only where"
+            " the site sends mail.",
+            security=LOGGED_IN,
+            answers={
+                202: success("The request is accepted.", "Detail"),
+                302: TO_LOGIN,
+                303: TO_CONFIRM,
+            },
+            failures=["UnauthenticatedOrNotFresh"],
+        ),
+    }
+
+
+def _problem(user: User, email: str) -> str | None:
+    if email == user.email and user.email_verified_at is not None:
+        return "This is your address already, and it is verified."
+    return names.email_problem(email)

@@ -1,0 +1,126 @@
+"""GET, POST /auth/forgot: ask for a mail with a link to choose a new password."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import cast
+
+from wsgiauth.endpoints.forms import Form, Refusal, Submission
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.mail.outbox import Outbox
+from wsgiauth.mail.resets import request_reset
+from wsgiauth.settings import Settings
+from wsgiauth.web.openapi import ANYONE, PAGE, form_operation, operation, success
+from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import mount_url
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForgotPage(Page):
+    """The form to ask for a new password.
+
+    Attributes:
+        forgot_url: Where the form is sent.
+        login_url: The login form, for those who remember.
+        username: As it was sent before.
+        message: Why the form was refused.
+    """
+
+    template = "forgot.html"
+
+    forgot_url: str
+    login_url: str
+    username: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForgotSentPage(Page):
+    """What to do next. It shows nothing of the account, and not whether there is one.
+
+    Attributes:
+        login_url: The login form.
+        minutes: How long the link can be used.
+    """
+
+    template = "forgot_sent.html"
+
+    login_url: str
+    minutes: int
+
+
+class Forgot(Form[None]):
+    """The outcome, and the work before it, do not depend on whether there is an account."""
+
+    fields = {
+        "username": {
+            "type": "string",
+            "description": "The username or the e-mail address, in any letter case.",
+            "minLength": 1,
+            "examples": ["ada"],
+        },
+    }
+    samples = (
+        ForgotPage(
+            forgot_url="/auth/forgot",
+            login_url="/auth/login",
+            username="ada",
+            message="Enter your username or e-mail address.",
+        ),
+        ForgotSentPage(login_url="/auth/login", minutes=60),
+    )
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site sends mail."""
+        return settings.MAIL_URL is not None
+
+    def act(self, submission: Submission) -> None:
+        """Insert a row, whatever the name is."""
+        site, name = submission.site, submission.fields["username"]
+        if not name:
+            raise ValidationError({"username": ["Enter your username or e-mail address."]})
+        site.throttle.mail(name, submission.networks).begin()
+        request_reset(cast(Outbox, site.outbox), name, mount=site.pages.mount)
+
+    def as_json(self, submission: Submission, outcome: None) -> Response:
+        """Return the same answer for every name."""
+        detail = "If the name belongs to an active account, a mail with a link is on its way."
+        return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
+
+    def as_page(self, submission: Submission, outcome: None) -> Response:
+        """Return the same page for every name."""
+        site = submission.site
+        page = ForgotSentPage(
+            login_url=f"{mount_url(submission.environ)}/login", minutes=site.settings.LINK_MINUTES
+        )
+        return site.pages.render(page, status=HTTPStatus.ACCEPTED)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the form."""
+        mount = mount_url(submission.environ)
+        return ForgotPage(
+            forgot_url=f"{mount}/forgot",
+            login_url=f"{mount}/login",
+            username=submission.fields["username"],
+            message=refusal.text,
+        )
+
+    operations = {
+        "get": operation(
+            "showForgot",
+            tag="accounts",
+            summary="The page to ask for a new password",
+            description="For browsers. Only where the site sends mail.",
+            security=ANYONE,
+            answers={200: PAGE},
+        ),
+        "post": form_operation(
+            "askForNewPassword",
+            fields=fields,
+            tag="accounts",
+            summary="Ask for a mail with a link to choose a new password",
+            description="The answer is the same whether there is an account or not. Only where the"
+            " site sends mail.",
+            answers={202: success("The request is accepted.", "Detail")},
+        ),
+    }

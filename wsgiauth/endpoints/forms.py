@@ -1,0 +1,223 @@
+"""The one shape of an endpoint with a form: parse, act, answer as JSON or as a page.
+
+Three kinds of clients send a form. A program sends JSON, and is answered with JSON. A script of
+this site sends a form and asks for JSON. A browser sends a form, and gets a page or a redirect.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.identity import ANONYMOUS, Identity
+from wsgiauth.endpoints import Endpoint, require_fresh, require_login, require_same_origin
+from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
+from wsgiauth.site import Site
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import (
+    JSON,
+    asks_for_json,
+    content_type,
+    flag_field,
+    list_field,
+    number_field,
+    query_field,
+    read_form,
+    read_json,
+    text_field,
+)
+from wsgiauth.web.responses import Response, problem
+from wsgiauth.web.urls import safe_next
+
+NEXT = "next"  # in the query and in forms: where the browser goes afterwards
+
+Outcome = TypeVar("Outcome")
+
+
+class Member(NamedTuple):
+    """The user who sent a `MemberForm`, and their session."""
+
+    user: User
+    session_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """The fields of a form, and who sent them how.
+
+    Attributes:
+        environ: The request.
+        site: The site that it was sent to.
+        identity: The user who sent it, for a `MemberForm`.
+        fields: The strings that the form declares; an empty string for a missing one. A whole
+            number is the string of its digits.
+        lists: The lists of strings that the form declares.
+        flags: The booleans that the form declares and that are true.
+        destination: The `next` of the request if it is a safe path, otherwise an empty string.
+        networks: The networks of the client; see `clients.Clients.networks`.
+        is_program: Whether the body is JSON, which no browser sends by itself.
+        wants_json: Whether the client gets JSON instead of pages.
+    """
+
+    environ: WSGIEnvironment = field(repr=False)  # has credentials
+    site: Site
+    identity: Identity = ANONYMOUS
+    fields: Mapping[str, str] = field(repr=False)  # have passwords
+    lists: Mapping[str, list[str]] = field(default_factory=dict)
+    flags: frozenset[str] = frozenset()
+    destination: str = ""
+    networks: tuple[str, ...] = ()
+    is_program: bool = False
+    wants_json: bool = False
+
+    @property
+    def member(self) -> Member:
+        """The user who is logged in and sent a `MemberForm`."""
+        return Member(cast("User", self.identity.user), cast("str", self.identity.session_id))
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a form is shown again.
+
+    Attributes:
+        message: A sentence about the whole form, or nothing.
+        errors: Messages by field.
+    """
+
+    message: str = ""
+    errors: Mapping[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """All messages in one paragraph, for a page that shows none beside its field."""
+        of_fields = (each for messages in self.errors.values() for each in messages)
+        return " ".join(filter(None, (self.message, *of_fields)))
+
+
+class Form(Endpoint, Generic[Outcome]):
+    """An endpoint whose GET shows a form and whose POST takes it, or the same fields as JSON.
+
+    Attributes:
+        fields: The JSON schema of each field: a string, a boolean, a whole number or a list of
+            strings. Further fields are ignored, so that nothing else can be set from outside.
+    """
+
+    fields: ClassVar[Mapping[str, dict[str, Any]]]
+
+    @abstractmethod
+    def act(self, submission: Submission) -> Outcome:
+        """Do what the form asks for.
+
+        Raises:
+            ValidationError: A field is wrong.
+            RequestError: The form is refused.
+            peewee.DatabaseError: The database failed.
+        """
+
+    @abstractmethod
+    def as_json(self, submission: Submission, outcome: Outcome) -> Response:
+        """Return the answer to a program or a script."""
+
+    @abstractmethod
+    def as_page(self, submission: Submission, outcome: Outcome) -> Response:
+        """Return the answer to a browser, usually a redirect."""
+
+    @abstractmethod
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the page with the form, as it was sent and with the reason if it was refused."""
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page."""
+        destination = safe_next(query_field(environ, NEXT), "")
+        empty = Submission(
+            environ=environ,
+            site=site,
+            identity=self._admit(environ, site),
+            fields=dict.fromkeys(self._names_of("string", "integer"), ""),
+            lists={name: [] for name in self._names_of("array")},
+            destination=destination,
+        )
+        return site.pages.render(self.page(empty, Refusal()))
+
+    def post(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Take the form, and answer as the client prefers."""
+        submission = self._parse(environ, site)
+        try:
+            outcome = self.act(submission)
+        except UnauthenticatedError:
+            raise  # the login ended meanwhile, and the form needs another one
+        except ValidationError as error:
+            return self._refused(submission, error, Refusal(errors=error.errors))
+        except RequestError as error:
+            return self._refused(submission, error, Refusal(error.detail), error.headers)
+        answer = self.as_json if submission.wants_json else self.as_page
+        return answer(submission, outcome)
+
+    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
+        """Return the user who sent it, if the form is for users who are logged in."""
+        return ANONYMOUS
+
+    def _parse(self, environ: WSGIEnvironment, site: Site) -> Submission:
+        networks = site.clients.networks(environ)
+        site.hash_slots.require_patience(networks)
+        is_program = content_type(environ) == JSON
+        if not is_program:
+            require_same_origin(environ, site)
+        lists = self._names_of("array")
+        sent = read_json(environ) if is_program else read_form(environ, lists)
+        fields = {name: text_field(sent, name) for name in self._names_of("string")}
+        for name in self._names_of("integer"):
+            fields[name] = number_field(sent, name, is_json=is_program)
+        return Submission(
+            environ=environ,
+            site=site,
+            identity=self._admit(environ, site),
+            fields=fields,
+            lists={name: list_field(sent, name) for name in lists},
+            flags=frozenset(name for name in self._names_of("boolean") if flag_field(sent, name)),
+            destination="" if is_program else safe_next(text_field(sent, NEXT), ""),
+            networks=networks,
+            is_program=is_program,
+            wants_json=is_program or asks_for_json(environ),
+        )
+
+    def _names_of(self, *kinds: str) -> list[str]:
+        # A schema that is a reference is that of a string.
+        return [
+            name for name, schema in self.fields.items() if schema.get("type", "string") in kinds
+        ]
+
+    def _refused(
+        self,
+        submission: Submission,
+        error: ValidationError | RequestError,
+        refusal: Refusal,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> Response:
+        if submission.wants_json:
+            return problem(
+                error.status, error.code, error.detail, errors=refusal.errors, headers=headers
+            )
+        page = self.page(submission, refusal)
+        return submission.site.pages.render(page, status=HTTPStatus(error.status), headers=headers)
+
+
+class MemberForm(Form[Outcome]):
+    """A form for users who are logged in; others are asked to log in.
+
+    Attributes:
+        is_sensitive: Whether it also needs a recent proof of who they are; see `freshness`.
+        admits_incomplete: Whether it admits logins that lack the second factor that the site
+            demands: only what such a user needs to get one, or to prove it.
+    """
+
+    is_sensitive: ClassVar[bool] = False
+    admits_incomplete: ClassVar[bool] = False
+
+    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
+        require = require_fresh if self.is_sensitive else require_login
+        return require(environ, site, admits_incomplete=self.admits_incomplete)

@@ -1,0 +1,224 @@
+"""Hand a new login over to its client: a token for a program, a cookie for a browser.
+
+Used by every endpoint that starts a session.
+"""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth import logins
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.profile import profile
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.identity import ANONYMOUS
+from wsgiauth.authentication.issuing import Login
+from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.endpoints.forms import NEXT, Submission
+from wsgiauth.site import Site
+from wsgiauth.step_up import second_factor_missing, set_up_path
+from wsgiauth.web.failures import SWITCH
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import query_field
+from wsgiauth.web.responses import Header, Response, json_response, redirect
+from wsgiauth.web.urls import leads_to, mount_url, root_url, safe_next, with_next
+
+_DEAD_ENDS = ("logout", "login", "second", "confirm")
+REMEMBER = "remember"  # the checkbox "Keep me logged in", and its field in JSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoggedInPage(Page):
+    """The page for a user who asks for a login but has one.
+
+    Attributes:
+        username: The user's name.
+        continue_url: Back to the site.
+        switch_url: The login form, for another account.
+        logout_url: Where the form to log out is sent.
+        account_url: The page of the account.
+        was_sent_here: Whether a page sent the user here, perhaps for lack of a permission.
+    """
+
+    template = "logged_in.html"
+
+    username: str
+    continue_url: str
+    switch_url: str
+    logout_url: str
+    account_url: str
+    was_sent_here: bool
+
+
+LOGGED_IN_SAMPLE = LoggedInPage(
+    username="ada",
+    continue_url="/",
+    switch_url="/auth/login?switch=1",
+    logout_url="/auth/logout",
+    account_url="/auth/account",
+    was_sent_here=True,
+)
+
+
+def start_browser_login(
+    submission: Submission, user: User, *, methods: str = PASSWORD
+) -> Login | None:
+    """Start the login of a browser, which moves while it is used.
+
+    Returns:
+        None if the user changed at the same moment.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    remember = REMEMBER in submission.flags
+    return logins.start_browser_login(
+        submission.environ, submission.site, user, methods=methods, remember=remember
+    )
+
+
+def cookie_of_new_login(submission: Submission, login: Login) -> Header:
+    """Return the header with the cookie of a new login, and end the previous one.
+
+    ASVS 5.0, 7.2.4: a new login ends the login that the request still carries.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    end_previous_login(submission)
+    return logins.login_cookie(submission.environ, submission.site, login)
+
+
+def end_previous_login(submission: Submission) -> None:
+    """End the login that the request carries, if it carries one.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    previous = submission.site.identifier.identify(submission.environ).any_login
+    if previous is not None:
+        sessions.end(previous.session_id, previous.user)
+
+
+def redirect_after_login(submission: Submission, login: Login) -> Response:
+    """Return the redirect of a browser that has just logged in, with its cookie.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    cookie = cookie_of_new_login(submission, login)
+    location = _location_after_login(submission, login)
+    return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
+
+
+def logged_in_json(submission: Submission, login: Login) -> Response:
+    """Return the answer to a script of this site, which gets the cookie and never sees the token.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    cookie = cookie_of_new_login(submission, login)
+    location = _location_after_login(submission, login)
+    return json_response({"detail": "Logged in.", "next": location}, headers=(cookie,))
+
+
+def token_json(site: Site, login: Login) -> Response:
+    """Return the answer to a program: its tokens; see `token_document`."""
+    return json_response(token_document(site, login))
+
+
+def token_document(site: Site, login: Login) -> dict[str, object]:
+    """Return the tokens of a login for a program (RFC 6749 section 5.1), and what it lacks.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    document: dict[str, object] = {
+        "access_token": login.token,
+        "token_type": "bearer",
+        "expires_in": login.expires_in,
+    }
+    if login.generation:
+        refresh_tokens = site.refresh_tokens
+        document["refresh_token"] = refresh_tokens.issue(login.session_id, login.generation)
+    incomplete = site.identifier.incomplete_login(login.token)
+    if incomplete is not None:
+        document["restriction"] = second_factor_missing(incomplete.user, site).code
+    return document
+
+
+def created_json(submission: Submission, user: User, login: Login | None) -> Response:
+    """Return the answer to the creation of an account: the profile, and the cookie of a login.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    location = ("Location", f"{mount_url(submission.environ)}/me")
+    cookies = () if login is None else (cookie_of_new_login(submission, login),)
+    return json_response(profile(user), status=HTTPStatus.CREATED, headers=(location, *cookies))
+
+
+def created_page(submission: Submission, login: Login | None) -> Response:
+    """Return the redirect of a browser that has created an account.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    if login is None:  # or deactivated in the same moment: the account exists, its login does not
+        return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(submission.environ)}/login")
+    return redirect_after_login(submission, login)
+
+
+def destination_after_login(environ: WSGIEnvironment, destination: str) -> str:
+    """Return `destination` if a login can lead there, otherwise the home page.
+
+    Args:
+        environ: The request.
+        destination: A safe path, or an empty string.
+    """
+    home, mount = f"{root_url(environ)}/", mount_url(environ)
+    # By a prepared link, the logout would end every login at once; the others are dead ends.
+    if any(leads_to(destination, f"{mount}/{page}") for page in _DEAD_ENDS):
+        return home
+    return destination or home
+
+
+def next_after_set_up(submission: Submission) -> str:
+    """Return where the set-up of a second factor leads, or nothing if it began by itself."""
+    wanted = submission.destination
+    return destination_after_login(submission.environ, wanted) if wanted else ""
+
+
+def _location_after_login(submission: Submission, login: Login) -> str:
+    """Return where a new login leads: to the set-up of a second factor if it needs one first."""
+    location = destination_after_login(submission.environ, submission.destination)
+    if submission.site.identifier.incomplete_login(login.token) is None:
+        return location
+    set_up_url = mount_url(submission.environ) + set_up_path(submission.site.settings)
+    return with_next(set_up_url, next_after_set_up(submission))
+
+
+def page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | None:
+    """Return the page for a user who is logged in, or None.
+
+    None also if the query has `switch`, with which a user asks for another account. A request with
+    a credential needs the database, and gets 503 without it, as everywhere.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    identity = ANONYMOUS if query_field(environ, SWITCH) else site.identifier.identify(environ)
+    user = identity.user
+    if user is None or identity.session_id is None:  # an API key is no login
+        return None
+    login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
+    page_asked_for = safe_next(query_field(environ, NEXT), "")
+    return LoggedInPage(
+        username=user.username,
+        continue_url=destination_after_login(environ, page_asked_for),
+        switch_url=with_next(f"{login}?{SWITCH}=1", page_asked_for),
+        logout_url=with_next(logout, with_next(login, page_asked_for) if page_asked_for else ""),
+        account_url=f"{mount_url(environ)}/account",
+        # Applications send users who lack a permission here, with the page as `next`.
+        was_sent_here=bool(page_asked_for),
+    )

@@ -1,0 +1,226 @@
+"""GET, POST /auth/keys: the user's API keys, a new one, and an end to one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts import known_permissions
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import keys
+from wsgiauth.authentication.identity import Identity
+from wsgiauth.authentication.key_list import ListedKey, list_keys
+from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MadeKey
+from wsgiauth.endpoints import AccountLink, require_fresh, require_login
+from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
+from wsgiauth.endpoints.key_schemas import EXAMPLE_KEY, KEY_FIELDS, KEY_SCHEMAS
+from wsgiauth.exceptions import RequestError, UnauthenticatedError
+from wsgiauth.site import Site
+from wsgiauth.web.cross_origin import SAFE_METHODS
+from wsgiauth.web.openapi import (
+    LOGGED_IN,
+    TO_CONFIRM,
+    TO_LOGIN,
+    json_operation,
+    operation,
+    success,
+    with_page,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.urls import mount_url, with_next
+
+# What has just been done, by the `done` of the query.
+_NOTICES = {"ended": "The API key has ended."}
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeysPage(Page):
+    """The list of the user's API keys, and the form to make one.
+
+    Attributes:
+        keys: The keys.
+        keys_url: Where the forms are sent.
+        account_url: The page of the account.
+        confirm_url: Where to prove who one is, before anything can be changed; nothing if the user
+            has done so recently.
+        is_full: Whether the user has as many keys as one can have.
+        offered: The permissions that a key can have.
+        chosen: Those that were chosen.
+        name: The name that was typed.
+        days: The number of days that was typed.
+        max_days: The largest one.
+        made: The key that has just been made, which is shown only now; otherwise nothing.
+        message: Why a form was refused, or nothing.
+        errors: Why fields were refused, by field.
+        notice: What has just been done, or nothing.
+    """
+
+    template = "keys.html"
+
+    keys: tuple[ListedKey, ...]
+    keys_url: str
+    account_url: str
+    confirm_url: str = ""
+    is_full: bool = False
+    offered: tuple[str, ...] = ()
+    chosen: frozenset[str] = frozenset()
+    name: str = ""
+    days: str = str(DEFAULT_DAYS)
+    max_days: int = MAX_DAYS
+    made: str = field(default="", repr=False)
+    message: str = ""
+    errors: Mapping[str, list[str]] = field(default_factory=dict)
+    notice: str = ""
+
+
+class Keys(MemberForm[MadeKey | None]):
+    """The outcome is the new key, or None if one has ended."""
+
+    account_link = AccountLink("API keys", "Let programs use some of your permissions.")
+    fields = KEY_FIELDS
+    samples = (
+        KeysPage(
+            keys=(EXAMPLE_KEY,),
+            keys_url="/auth/keys",
+            account_url="/auth/account",
+            offered=("reports.archive", "reports.publish"),
+            chosen=frozenset({"reports.publish"}),
+            made=f"wsgiauth_{EXAMPLE_KEY.id}_{'example' * 7}",
+            message="The form was refused.",
+            errors={"name": ["Enter a name."], "permissions": ["A rule."], "days": ["A rule."]},
+        ),
+        KeysPage(keys=(), keys_url="/auth/keys", account_url="/auth/account", confirm_url="/x"),
+        KeysPage(
+            keys=(EXAMPLE_KEY,),
+            keys_url="/auth/keys",
+            account_url="/auth/account",
+            is_full=True,
+            notice="The API key has ended.",
+        ),
+    )
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the list as a page, or as JSON."""
+        if prefers_html(environ):
+            return super().get(environ, site)
+        identity = require_login(environ, site)
+        submission = Submission(environ=environ, site=site, identity=identity, fields={})
+        return json_response(_document(submission))
+
+    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
+        is_change = environ["REQUEST_METHOD"] not in SAFE_METHODS
+        return (require_fresh if is_change else require_login)(environ, site)
+
+    def act(self, submission: Submission) -> MadeKey | None:
+        """End the key that `end` names; otherwise make one."""
+        user, fields = submission.member.user, submission.fields
+        if fields["end"]:
+            if not keys.end(user, fields["end"]):
+                raise RequestError(
+                    HTTPStatus.NOT_FOUND, "no_such_key", "That API key has already ended."
+                )
+            return None
+        made = keys.create(
+            user,
+            fields["name"],
+            submission.lists["permissions"],
+            days=_days(fields["days"]),
+            now=submission.site.tokens.now(),
+        )
+        if made is None:  # the login has ended, too
+            raise UnauthenticatedError("invalid_token")
+        return made
+
+    def as_json(self, submission: Submission, outcome: MadeKey | None) -> Response:
+        """Return the new key, or the list."""
+        if outcome is None:
+            return json_response(_document(submission))
+        document = {"key": outcome.text, **ListedKey.of(outcome.row).document()}
+        return json_response(document, status=HTTPStatus.CREATED)
+
+    def as_page(self, submission: Submission, outcome: MadeKey | None) -> Response:
+        """Show the new key, once, or send the browser back to the list."""
+        if outcome is None:
+            location = f"{mount_url(submission.environ)}/keys?done=ended"
+            return redirect(HTTPStatus.SEE_OTHER, location)
+        page = _page(submission, made=outcome.text)
+        return submission.site.pages.render(page, status=HTTPStatus.CREATED)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the list and the form, as it was sent."""
+        return _page(
+            submission,
+            chosen=frozenset(submission.lists["permissions"]),
+            name=submission.fields["name"],
+            days=submission.fields["days"] or str(DEFAULT_DAYS),
+            message=refusal.message,
+            errors=refusal.errors,
+            notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
+        )
+
+    operations = {
+        "get": operation(
+            "listKeys",
+            tag="sessions",
+            summary="The caller's API keys",
+            description=f"The newest first; at most {MAX_KEYS}. The secrets are not stored.",
+            security=LOGGED_IN,
+            answers={200: with_page(success("The keys.", "Keys")), 302: TO_LOGIN},
+            failures=["Unauthenticated", "Unavailable"],
+        ),
+        "post": json_operation(
+            "makeKey",
+            fields=KEY_FIELDS,
+            tag="sessions",
+            summary="Make an API key, or end one",
+            description="Without `end`, makes a key, which is returned once and cannot be read"
+            " again. With `end`, returns the remaining keys.",
+            security=LOGGED_IN,
+            answers={
+                200: success("The key has ended.", "Keys"),
+                201: success("The new key.", "NewKey"),
+                302: TO_LOGIN,
+                303: TO_CONFIRM,
+            },
+            failures=[
+                *("UnauthenticatedOrNotFresh", "NoSuchKey", "TooManyKeys", "Invalid"),
+                "UnavailableOrBusy",
+            ],
+        ),
+    }
+    schemas = KEY_SCHEMAS
+
+
+def _days(digits: str) -> int:
+    """Return a number of days; 0, which is refused, for what is none."""
+    if not digits:
+        return DEFAULT_DAYS
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 9 else 0
+
+
+def _document(submission: Submission) -> dict[str, object]:
+    listed = list_keys(submission.member.user, submission.site.tokens.now())
+    return {"keys": [each.document() for each in listed]}
+
+
+def _page(submission: Submission, **state: object) -> Page:
+    site, (user, session_id) = submission.site, submission.member
+    mount = mount_url(submission.environ)
+    listed = list_keys(user, site.tokens.now())
+    is_fresh = site.freshness.is_fresh(session_id)
+    values: dict[str, object] = {
+        "keys": tuple(listed),
+        "keys_url": f"{mount}/keys",
+        "account_url": f"{mount}/account",
+        "confirm_url": "" if is_fresh else with_next(f"{mount}/confirm", f"{mount}/keys"),
+        "is_full": len(listed) >= MAX_KEYS,
+        "offered": tuple(sorted(_offered(user))),
+    }
+    return KeysPage(**{**values, **state})  # type: ignore[arg-type]
+
+
+def _offered(user: User) -> frozenset[str]:
+    """Return the permissions that a key of a user can have, as far as this process knows."""
+    return user.permissions | (known_permissions.asked_for() if user.is_superuser else frozenset())

@@ -1,0 +1,239 @@
+"""GET, POST /auth/passkeys: the user's passkeys, a new one, and an end to one."""
+
+import json
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import NamedTuple, cast
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.authentication import factors, recovery_codes
+from wsgiauth.authentication.issuing import Login
+from wsgiauth.authentication.methods import HARDWARE_KEY
+from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, list_passkeys
+from wsgiauth.authentication.passkeys.relying_party import RelyingParty
+from wsgiauth.endpoints import AccountLink, factor_changes
+from wsgiauth.endpoints.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
+from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
+from wsgiauth.endpoints.handover import next_after_set_up
+from wsgiauth.endpoints.passkey_list import EXAMPLES, ListedPasskey
+from wsgiauth.endpoints.passkey_page import CREDENTIAL, PasskeyPage
+from wsgiauth.endpoints.passkey_schemas import PASSKEY_FIELDS, PASSKEY_SCHEMAS
+from wsgiauth.endpoints.renewal import has_token
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import (
+    LOGGED_IN,
+    TO_CONFIRM,
+    TO_LOGIN,
+    TO_LOGIN_OR_CONFIRM,
+    json_operation,
+    operation,
+    success,
+    with_page,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.urls import mount_url, with_next
+
+# What has just been done, by the `done` of the query.
+_NOTICES = {
+    "passkey": "The passkey has been added.",
+    "removed": "The passkey has been removed. Remove it from your device, too.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PasskeysPage(PasskeyPage):
+    """The list of the user's passkeys, and the form to add one.
+
+    Attributes:
+        passkeys_url: Where the forms are sent.
+        account_url: The page of the account.
+        codes_url: The page of the recovery codes.
+        passkeys: The passkeys.
+        codes_left: How many recovery codes are left.
+        name: The name of a new passkey, as it was sent before.
+        next: Where to go afterwards; a safe path, or empty.
+        logout_url: Where the form to log out is sent, if the user can do nothing else before they
+            have a second factor; or empty.
+        message: Why a form was refused, or nothing.
+        notice: What has just been done, or nothing.
+    """
+
+    template = "passkeys.html"
+
+    passkeys_url: str
+    account_url: str
+    codes_url: str
+    passkeys: tuple[ListedPasskey, ...]
+    codes_left: int
+    name: str = ""
+    next: str = ""
+    logout_url: str = ""
+    message: str = ""
+    notice: str = ""
+
+
+_EXAMPLE_OPTIONS = '{"challenge": "", "user": {"id": ""}, "excludeCredentials": []}'
+
+
+class Outcome(NamedTuple):
+    """What was done.
+
+    Attributes:
+        done: `passkey` if one was added, or `removed`.
+        login: The renewed login of a user who added their first factor.
+    """
+
+    done: str
+    login: Login | None = None
+
+
+class Passkeys(MemberForm[Outcome]):
+    """Adds a passkey, and removes passkeys."""
+
+    account_link = AccountLink(
+        "Passkeys", "Log in by your fingerprint, your face, your screen lock or a security key."
+    )
+    is_sensitive = True
+    admits_incomplete = True  # of users without a factor: those with one are not fresh
+    fields = PASSKEY_FIELDS
+    samples = (
+        PasskeysPage(
+            passkeys_url="/auth/passkeys",
+            account_url="/auth/account",
+            codes_url="/auth/recovery-codes",
+            passkeys=(),
+            codes_left=0,
+            next="/",
+            logout_url="/auth/logout",
+            message="The passkey was not added. Try again.",
+        ),
+        PasskeysPage(
+            passkeys_url="/auth/passkeys",
+            account_url="/auth/account",
+            codes_url="/auth/recovery-codes",
+            passkeys=EXAMPLES,
+            codes_left=8,
+            passkey_options=_EXAMPLE_OPTIONS,
+        ),
+    )
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there are passkeys."""
+        return settings.PASSKEYS
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page, or with the list as JSON."""
+        if prefers_html(environ):
+            return super().get(environ, site)
+        identity = self._admit(environ, site)
+        submission = Submission(environ=environ, site=site, identity=identity, fields={})
+        return json_response(_document(submission))
+
+    def act(self, submission: Submission) -> Outcome:
+        """Remove the passkey that `remove` names; otherwise add the new one."""
+        user, fields = submission.member.user, submission.fields
+        if fields["remove"]:
+            gone = "That passkey has already been removed."
+            factor_changes.remove(submission, fields["remove"], gone)
+            return Outcome("removed")
+        name, now = _checked(fields["name"]), submission.site.tokens.now()
+        factors.add_passkey(_party(submission), user, name, fields[CREDENTIAL], now)
+        return Outcome("passkey", upgrade(submission, HARDWARE_KEY))
+
+    def as_json(self, submission: Submission, outcome: Outcome) -> Response:
+        """Return the list."""
+        status = HTTPStatus.OK if outcome.done == "removed" else HTTPStatus.CREATED
+        document = _document(submission) | tokens_of(submission, outcome.login)
+        headers = cookies_of(submission, outcome.login)
+        return json_response(document, status=status, headers=headers)
+
+    def as_page(self, submission: Submission, outcome: Outcome) -> Response:
+        """Send the browser back to the list, or to its first recovery codes."""
+        if outcome.login is not None and has_token(submission):
+            return self.as_json(submission, outcome)
+        mount, user = mount_url(submission.environ), submission.member.user
+        is_first = outcome.done == "passkey" and not recovery_codes.count(user)
+        page = "recovery-codes" if is_first else "passkeys"
+        location = with_next(f"{mount}/{page}?done={outcome.done}", submission.destination)
+        headers = cookies_of(submission, outcome.login)
+        return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the list and the form."""
+        mount, user = mount_url(submission.environ), submission.member.user
+        party, rows = _party(submission), list_passkeys(user)
+        is_full = len(rows) >= MOST_PASSKEYS
+        now = submission.site.tokens.now()
+        return PasskeysPage(
+            passkeys_url=f"{mount}/passkeys",
+            account_url=f"{mount}/account",
+            codes_url=f"{mount}/recovery-codes",
+            passkeys=tuple(ListedPasskey.of(each, party.host) for each in rows),
+            codes_left=recovery_codes.count(user),
+            passkey_options="" if is_full else party.creation_options(user, now),
+            name=submission.fields["name"],
+            next=next_after_set_up(submission),
+            logout_url=f"{mount}/logout" if must_set_up(submission) else "",
+            message=refusal.text,
+            notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
+        )
+
+    operations = {
+        "get": operation(
+            "listPasskeys",
+            tag="accounts",
+            summary="The caller's passkeys",
+            description="With the options for a new one. Only with PASSKEYS.",
+            security=LOGGED_IN,
+            answers={
+                200: with_page(success("The passkeys.", "Passkeys")),
+                302: TO_LOGIN_OR_CONFIRM,
+            },
+            failures=["UnauthenticatedOrNotFresh", "Unavailable"],
+        ),
+        "post": json_operation(
+            "changePasskeys",
+            fields=fields,
+            tag="accounts",
+            summary="Add or remove a passkey",
+            description="Send a `name` and a `credential`, or what to `remove`.",
+            security=LOGGED_IN,
+            answers={
+                200: success("A passkey was removed.", "Passkeys"),
+                201: success("A passkey was added.", "Passkeys"),
+                302: TO_LOGIN,
+                303: TO_CONFIRM,
+            },
+            failures=["UnauthenticatedOrNotFresh", "Invalid", "UnavailableOrBusy"],
+        ),
+    }
+    schemas = PASSKEY_SCHEMAS
+
+
+def _party(submission: Submission) -> RelyingParty:
+    return cast(RelyingParty, submission.site.relying_party)  # without it, there is no such URL
+
+
+def _checked(name: str) -> str:
+    name = " ".join(name.split())
+    if not name:
+        raise ValidationError({"name": ["Give the passkey a name, such as Laptop."]})
+    if len(name) > NAME_MAX_LENGTH or not name.isprintable():
+        detail = f"The name must have at most {NAME_MAX_LENGTH} printable characters."
+        raise ValidationError({"name": [detail]})
+    return name
+
+
+def _document(submission: Submission) -> dict[str, object]:
+    user, party = submission.member.user, _party(submission)
+    rows = list_passkeys(user)
+    options = party.creation_options(user, submission.site.tokens.now())
+    return {
+        "passkeys": [ListedPasskey.of(each, party.host).document() for each in rows],
+        "recovery_codes_left": recovery_codes.count(user),
+        "creation_options": json.loads(options),
+    }

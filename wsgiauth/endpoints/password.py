@@ -1,0 +1,174 @@
+"""GET, POST /auth/password: a new password, from the user who knows the current one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from wsgiauth.accounts import password_problem
+from wsgiauth.accounts.passwords import hash_password
+from wsgiauth.authentication.factors import has_factor
+from wsgiauth.authentication.issuing import Login
+from wsgiauth.authentication.keys import has_keys
+from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.password import change
+from wsgiauth.endpoints import AccountLink
+from wsgiauth.endpoints.forms import Refusal, Submission
+from wsgiauth.endpoints.proof import requiring_password
+from wsgiauth.endpoints.renewal import RenewingForm
+from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.web.openapi import (
+    LOGGED_IN,
+    NEXT,
+    PAGE,
+    TO_LOGIN,
+    form_operation,
+    operation,
+    success,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.urls import mount_url
+
+END_KEYS = "end_keys"  # the checkbox, and its field in JSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class PasswordPage(Page):
+    """The form to change the password.
+
+    Attributes:
+        password_url: Where the form is sent.
+        account_url: The page of the account.
+        username: The user's name.
+        password_min_length: In characters.
+        focused: The field that has the cursor.
+        has_keys: Whether the user has API keys.
+        ends_keys: Whether the box to end them is ticked.
+        next: Where to go afterwards; a safe path, or empty.
+        message: Why the whole form was refused.
+        errors: Why fields were refused, by field.
+    """
+
+    template = "password.html"
+
+    password_url: str
+    account_url: str
+    username: str
+    password_min_length: int
+    focused: str
+    has_keys: bool = False
+    ends_keys: bool = False
+    next: str = ""
+    message: str = ""
+    errors: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+class Password(RenewingForm):
+    """Changes the password. All other logins of the user end."""
+
+    account_link = AccountLink("Change your password", "You are then logged out everywhere else.")
+    done = "Password changed."
+    done_path = "/account?done=password"
+    fields = {
+        "current_password": {
+            "type": "string",
+            "format": "password",
+            "minLength": 1,
+            "examples": ["four unrelated words"],
+        },
+        "new_password": {
+            "$ref": "#/components/schemas/NewPassword",
+            "examples": ["some more unrelated words"],
+        },
+        END_KEYS: {
+            "type": "boolean",
+            "description": "Whether all API keys of the user end, too.",
+            "default": False,
+        },
+    }
+    samples = (
+        PasswordPage(
+            password_url="/auth/password",  # noqa: S106 - a path
+            account_url="/auth/account",
+            username="ada",
+            password_min_length=8,
+            focused="new_password",
+            has_keys=True,
+            message="This is not your current password.",
+            errors={"new_password": ["The password must have at least 8 characters."]},
+        ),
+    )
+
+    def act(self, submission: Submission) -> Login:
+        """Return the renewed login."""
+        settings, tokens = submission.site.settings, submission.site.tokens
+        current, new = (submission.fields[name] for name in ("current_password", "new_password"))
+        _check(submission, current, new)
+        with requiring_password(submission, current) as user:
+            hashed_password = hash_password(new, rounds=settings.BCRYPT_ROUNDS)
+        login = change(
+            submission.member.session_id,
+            user,
+            hashed_password,
+            tokens,
+            end_keys=END_KEYS in submission.flags,
+            # Otherwise the new password would make the login fresh without the factor.
+            methods=None if has_factor(user, settings) else PASSWORD,
+        )
+        if login is None:
+            raise UnauthenticatedError("invalid_token")
+        return login
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the form, without the passwords."""
+        is_new_wrong = [*refusal.errors] == ["new_password"]
+        mount, user = mount_url(submission.environ), submission.member.user
+        return PasswordPage(
+            password_url=f"{mount}/password",
+            account_url=f"{mount}/account",
+            username=user.username,
+            password_min_length=submission.site.settings.PASSWORD_MIN_LENGTH,
+            focused="new_password" if is_new_wrong else "current_password",
+            has_keys=has_keys(user, submission.site.tokens.now()),
+            ends_keys=END_KEYS in submission.flags,
+            next=submission.destination,
+            message=refusal.message,
+            errors=refusal.errors,
+        )
+
+    operations = {
+        "get": operation(
+            "showPassword",
+            tag="accounts",
+            summary="The page with the form to change the password",
+            description="For browsers.",
+            security=LOGGED_IN,
+            parameters=[NEXT],
+            answers={200: PAGE, 302: TO_LOGIN},
+            failures=["Unauthenticated", "Unavailable"],
+        ),
+        "post": form_operation(
+            "changePassword",
+            fields=fields,
+            tag="accounts",
+            summary="Change the password",
+            description="All other logins of the user end, and with `end_keys` all API keys. The"
+            " login that sent the request goes on: use the returned tokens, because the previous"
+            " ones are not valid any more.",
+            security=LOGGED_IN,
+            answers={200: success("The password is changed.", "Token"), 302: TO_LOGIN},
+            failures=["UnauthenticatedOrWrongPassword"],
+        ),
+    }
+
+
+def _check(submission: Submission, current: str, new: str) -> None:
+    errors = {}
+    if not current:
+        errors["current_password"] = ["Enter your current password."]
+    user = submission.member.user
+    problem = password_problem(user, new, settings=submission.site.settings)
+    if problem is not None:
+        errors["new_password"] = [problem]
+    elif new == current:
+        errors["new_password"] = ["The new password is the current one. Choose another."]
+    if errors:
+        raise ValidationError(errors)

@@ -1,0 +1,197 @@
+"""GET, POST /auth/recovery-codes: codes that stand for a lost authenticator app or passkey."""
+
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import cast
+from urllib.parse import quote
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import factors, recovery_codes
+from wsgiauth.endpoints import AccountLink, require_login
+from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
+from wsgiauth.endpoints.handover import next_after_set_up
+from wsgiauth.exceptions import RequestError
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.step_up import set_up_path
+from wsgiauth.web.openapi import (
+    LOGGED_IN,
+    TO_CONFIRM,
+    TO_LOGIN,
+    TO_LOGIN_OR_CONFIRM,
+    json_operation,
+    operation,
+    success,
+    with_page,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import mount_url
+
+# What has just been done, by the `done` of the query.
+_ADDED = {"added": "app", "passkey": "passkey"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecoveryCodesPage(Page):
+    """The user's recovery codes, once, or how many are left.
+
+    Attributes:
+        codes_url: Where the form for a new set is sent.
+        account_url: The page of the account.
+        left: How many are left.
+        set_up_url: Where the user sets up a second factor, if they have none; otherwise nothing.
+        codes: A new set, which is shown only now; or nothing.
+        download_url: The same as a file, in a `data:` URL; or nothing.
+        next: Where to go afterwards; a safe path, or empty.
+        added: What the user has just added as their first factor: `app`, `passkey` or nothing.
+    """
+
+    template = "recovery_codes.html"
+
+    codes_url: str
+    account_url: str
+    left: int
+    set_up_url: str = ""
+    codes: tuple[str, ...] = field(default=(), repr=False)
+    download_url: str = field(default="", repr=False)
+    next: str = ""
+    added: str = ""
+
+
+class RecoveryCodes(MemberForm[list[str]]):
+    """The outcome is a new set."""
+
+    account_link = AccountLink(
+        "Recovery codes", "Log in with one of these if you have lost your app or your passkey."
+    )
+    needs_factor = True
+    is_sensitive = True
+    fields = {}
+    samples = (
+        RecoveryCodesPage(
+            codes_url="/auth/recovery-codes",
+            account_url="/auth/account",
+            left=3,
+            next="/",
+            added="app",
+        ),
+        RecoveryCodesPage(
+            codes_url="/auth/recovery-codes",
+            account_url="/auth/account",
+            left=0,
+            set_up_url="/auth/totp",
+        ),
+        RecoveryCodesPage(
+            codes_url="/auth/recovery-codes",
+            account_url="/auth/account",
+            left=2,
+            next="/",
+            codes=("GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV", "MFRG-GZDF-MZTW-Q2LK-NNWG-23TP"),
+            download_url="data:text/plain,GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV",
+        ),
+    )
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there are second factors."""
+        return factors.are_offered(settings)
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page, or with the number as JSON."""
+        if prefers_html(environ):
+            return super().get(environ, site)
+        user = cast(User, require_login(environ, site).user)
+        return json_response({"left": recovery_codes.count(user)})
+
+    def act(self, submission: Submission) -> list[str]:
+        """Replace the codes."""
+        user = submission.member.user
+        if not factors.has_factor(user, submission.site.settings):
+            raise RequestError(
+                HTTPStatus.CONFLICT,
+                "no_second_factor",
+                "Set up an authenticator app or a passkey first: without one, no login asks for a"
+                " recovery code.",
+            )
+        return recovery_codes.replace(user)
+
+    def as_json(self, submission: Submission, outcome: list[str]) -> Response:
+        """Return the codes, once."""
+        return json_response({"recovery_codes": outcome}, status=HTTPStatus.CREATED)
+
+    def as_page(self, submission: Submission, outcome: list[str]) -> Response:
+        """Return the page with the codes, once."""
+        mount, text = mount_url(submission.environ), "".join(f"{each}\n" for each in outcome)
+        page = RecoveryCodesPage(
+            codes_url=f"{mount}/recovery-codes",
+            account_url=f"{mount}/account",
+            left=len(outcome),
+            next=next_after_set_up(submission),
+            codes=tuple(outcome),
+            download_url=f"data:text/plain,{quote(text)}",
+        )
+        return submission.site.pages.render(page, status=HTTPStatus.CREATED)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the page without the codes, which are not stored."""
+        mount, user = mount_url(submission.environ), submission.member.user
+        settings = submission.site.settings
+        set_up_url = "" if factors.has_factor(user, settings) else mount + set_up_path(settings)
+        return RecoveryCodesPage(
+            codes_url=f"{mount}/recovery-codes",
+            account_url=f"{mount}/account",
+            left=recovery_codes.count(user),
+            set_up_url=set_up_url,
+            next=next_after_set_up(submission),
+            added=_ADDED.get(query_field(submission.environ, "done"), ""),
+        )
+
+    operations = {
+        "get": operation(
+            "countRecoveryCodes",
+            tag="accounts",
+            summary="How many recovery codes are left",
+            description="For people a page, for which the login must be fresh. Only with"
+            " FACTOR_KEY or PASSKEYS.",
+            security=LOGGED_IN,
+            answers={
+                200: with_page(success("The number.", "RecoveryCodesLeft")),
+                302: TO_LOGIN_OR_CONFIRM,
+            },
+            failures=["Unauthenticated", "Unavailable"],
+        ),
+        "post": json_operation(
+            "makeRecoveryCodes",
+            fields=fields,
+            tag="accounts",
+            summary="Make new recovery codes",
+            description="The old ones work no longer. The new ones are shown only in this answer.",
+            security=LOGGED_IN,
+            answers={
+                201: success("The new codes.", "RecoveryCodes"),
+                302: TO_LOGIN,
+                303: TO_CONFIRM,
+            },
+            failures=["UnauthenticatedOrNotFresh", "NoSecondFactor", "UnavailableOrBusy"],
+        ),
+    }
+    schemas = {
+        "RecoveryCodesLeft": {
+            "type": "object",
+            "required": ["left"],
+            "properties": {"left": {"type": "integer", "description": "Not used yet."}},
+        },
+        "RecoveryCodes": {
+            "type": "object",
+            "required": ["recovery_codes"],
+            "properties": {
+                "recovery_codes": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "Each works once.",
+                }
+            },
+        },
+    }

@@ -1,0 +1,61 @@
+"""POST /auth/refresh: a refresh token for a new pair of tokens."""
+
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.authentication.refresh import refresh
+from wsgiauth.endpoints import Endpoint
+from wsgiauth.endpoints.handover import token_json
+from wsgiauth.exceptions import RequestError
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import json_operation, success
+from wsgiauth.web.request import JSON, content_type, read_json, text_field
+from wsgiauth.web.responses import Response, challenge
+
+
+class Refresh(Endpoint):
+    """Exchanges tokens. The refresh token is taken from JSON alone: no cookie, no form, no URL."""
+
+    fields = {
+        "refresh_token": {
+            "type": "string",
+            "description": "The one of the login or of the last refresh.",
+            "minLength": 1,
+            "examples": [
+                "wsgiauth-refresh_ZmFjdCBvciBmaWN0aW9u_1_"
+                "bm8gb25lIHNpZ25lZCB0aGlzIHRva2VuIGZvciB5b3U"
+            ],
+        },
+    }
+
+    def post(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the new pair, or 401."""
+        if content_type(environ) != JSON:
+            raise RequestError(
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+                "unsupported_media_type",
+                f"The Content-Type must be {JSON}.",
+            )
+        named = site.refresh_tokens.verify(text_field(read_json(environ), "refresh_token"))
+        login = None if named is None else refresh(*named, site.tokens)
+        if login is None:
+            raise RequestError(
+                HTTPStatus.UNAUTHORIZED,
+                "invalid_grant",
+                "This refresh token is not valid. Log in again.",
+                headers=(challenge(None),),
+            )
+        return token_json(site, login)
+
+    operations = {
+        "post": json_operation(
+            "refresh",
+            fields=fields,
+            tag="sessions",
+            summary="Renew the access token",
+            description="Returns a new access token and the next refresh token. For 30 seconds, the"
+            " previous refresh token gets the current one again; later, it ends the login.",
+            answers={200: success("The new tokens.", "Token")},
+            failures=["InvalidGrant", "Unavailable"],
+        )
+    }

@@ -1,0 +1,157 @@
+"""GET, POST /auth/reset: a new password by the link of a mail.
+
+GET changes nothing, because mail scanners and previews open links: the page has a form. No answer
+sends a referrer, because the address has the secret of the link.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.models import User
+from wsgiauth.endpoints.forms import Form, Refusal, Submission
+from wsgiauth.endpoints.links import TOKEN, TOKEN_FIELD, TOKEN_PARAMETER, link_expired
+from wsgiauth.exceptions import RequestError
+from wsgiauth.mail.resets import find_holder, reset_password
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.throttling.hash_slots import Claim
+from wsgiauth.web.openapi import ANYONE, PAGE, json_operation, operation, success
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import query_field
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.urls import mount_url
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResetPage(Page):
+    """The form to choose a new password.
+
+    Attributes:
+        reset_url: Where the form is sent.
+        token: The secret of the link.
+        username: The user's name.
+        password_min_length: In characters.
+        message: Why the whole form was refused.
+        errors: Why fields were refused, by field.
+    """
+
+    template = "reset.html"
+
+    reset_url: str
+    token: str = field(repr=False)
+    username: str
+    password_min_length: int
+    message: str = ""
+    errors: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+class Reset(Form[None]):
+    """Changes the password and ends all logins of the user, who then logs in again."""
+
+    fields = {
+        TOKEN: TOKEN_FIELD,
+        "password": {
+            "$ref": "#/components/schemas/NewPassword",
+            "examples": ["some more unrelated words"],
+        },
+    }
+    samples = (
+        ResetPage(
+            reset_url="/auth/reset",
+            token="example",  # noqa: S106 - an example
+            username="ada",
+            password_min_length=8,
+            message="The site is busy.",
+            errors={"password": ["The password must have at least 8 characters."]},
+        ),
+    )
+
+    hides_address = True
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether links can lead here: those of mails, and those of an operator."""
+        return settings.PUBLIC_URL is not None
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the form."""
+        fields = {TOKEN: query_field(environ, TOKEN), "password": ""}
+        submission = Submission(environ=environ, site=site, fields=fields)
+        return site.pages.render(self.page(submission, Refusal()))
+
+    def act(self, submission: Submission) -> None:
+        """Set the new password."""
+        site, secret = submission.site, submission.fields[TOKEN]
+        user = _require_holder(submission)
+        with site.hash_slots.slot(Claim(submission.networks)):
+            is_changed = reset_password(
+                user,
+                secret,
+                submission.fields["password"],
+                settings=site.settings,
+                now=site.tokens.now(),
+            )
+        if not is_changed:
+            raise _link_expired(site)
+
+    def as_json(self, submission: Submission, outcome: None) -> Response:
+        """Say that it is done."""
+        return json_response({"detail": "Password changed. Log in with the new one."})
+
+    def as_page(self, submission: Submission, outcome: None) -> Response:
+        """Send the browser to the login page, which says what was done."""
+        location = f"{mount_url(submission.environ)}/login?done=reset"
+        return redirect(HTTPStatus.SEE_OTHER, location)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the form, without the password.
+
+        Raises:
+            RequestError: 410.
+            peewee.DatabaseError: The database failed.
+        """
+        return ResetPage(
+            reset_url=f"{mount_url(submission.environ)}/reset",
+            token=submission.fields[TOKEN],
+            username=_require_holder(submission).username,
+            password_min_length=submission.site.settings.PASSWORD_MIN_LENGTH,
+            message=refusal.message,
+            errors=refusal.errors,
+        )
+
+    operations = {
+        "get": operation(
+            "showReset",
+            tag="accounts",
+            summary="The page to choose a new password",
+            description="For browsers: where the link of a mail leads. It changes nothing.",
+            security=ANYONE,
+            parameters=[TOKEN_PARAMETER],
+            answers={200: PAGE},
+            failures=["Gone", "Unavailable"],
+        ),
+        "post": json_operation(
+            "resetPassword",
+            fields=fields,
+            tag="accounts",
+            summary="Choose a new password by the link of a mail",
+            description="All logins of the user end; the client is not logged in. After a 422, the"
+            " link can still be used.",
+            answers={200: success("The password is changed.", "Detail")},
+            failures=["LinkExpired", "Invalid", "UnavailableOrBusy"],
+        ),
+    }
+
+
+def _require_holder(submission: Submission) -> User:
+    user = find_holder(submission.fields[TOKEN], now=submission.site.tokens.now())
+    if user is None:
+        raise _link_expired(submission.site)
+    return user
+
+
+def _link_expired(site: Site) -> RequestError:
+    if site.outbox is None:
+        return link_expired("Ask the administrators of this site for a new one.")
+    return link_expired("Ask for a new one on the login page.")

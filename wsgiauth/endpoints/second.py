@@ -1,0 +1,185 @@
+"""GET, POST /auth/second: the second step of a login, for browsers."""
+
+from dataclasses import dataclass, replace
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.authentication import factors, one_time, pending
+from wsgiauth.authentication.issuing import Login
+from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
+from wsgiauth.authentication.passkeys.challenges import SECOND_STEP
+from wsgiauth.authentication.pending import Pending
+from wsgiauth.endpoints.forms import Form, Refusal, Submission
+from wsgiauth.endpoints.handover import (
+    REMEMBER,
+    logged_in_json,
+    redirect_after_login,
+    start_browser_login,
+)
+from wsgiauth.endpoints.passkey_page import (
+    CREDENTIAL,
+    CREDENTIAL_FIELD,
+    SAMPLE_OPTIONS,
+    PasskeyPage,
+)
+from wsgiauth.endpoints.second_factor import (
+    CODE,
+    passkey_options,
+    require_code,
+    require_passkey,
+)
+from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import (
+    ANYONE,
+    PAGE,
+    TO_LOGIN,
+    form_operation,
+    operation,
+    success,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import mount_url
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecondPage(PasskeyPage):
+    """The forms that ask for a passkey or a code. They show nothing else of the account.
+
+    Attributes:
+        has_app: Whether the user has an authenticator app.
+        second_url: Where the form is sent.
+        login_url: The login form, to begin again.
+        message: Why the form was refused.
+    """
+
+    template = "second.html"
+
+    second_url: str
+    login_url: str
+    has_app: bool
+    message: str = ""
+
+
+class SecondStep(Form[tuple[Submission, Login]]):
+    """The outcome is the new login, and the submission with what the login form had."""
+
+    fields = {
+        CODE: {
+            "type": "string",
+            "description": "The code of an authenticator app, or a recovery code.",
+            "default": "",
+            "examples": ["123456"],
+        },
+        CREDENTIAL: CREDENTIAL_FIELD,
+    }
+    samples = (
+        SecondPage(
+            second_url="/auth/second",
+            login_url="/auth/login",
+            has_app=True,
+            passkey_options=SAMPLE_OPTIONS,
+            message="This code is not right, or it was used before.",
+        ),
+    )
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there are second factors."""
+        return factors.are_offered(settings)
+
+    def act(self, submission: Submission) -> tuple[Submission, Login]:
+        """Start the login."""
+        site = submission.site
+        waiting = _require_pending(submission.environ, site)
+        methods = f"{PASSWORD} {_prove(submission, waiting)}"
+        submission = replace(
+            submission,
+            destination=waiting.destination,
+            flags=frozenset({REMEMBER} if waiting.remember else ()),
+        )
+        login = None
+        if pending.finish(waiting, site.tokens.now()):
+            login = start_browser_login(submission, waiting.user, methods=methods)
+        if login is None:  # another request used it first, or the user has just changed
+            raise UnauthenticatedError(None)
+        return submission, login
+
+    def as_json(self, submission: Submission, outcome: tuple[Submission, Login]) -> Response:
+        """Return the cookie to a script."""
+        return _without_pending(logged_in_json(*outcome), submission)
+
+    def as_page(self, submission: Submission, outcome: tuple[Submission, Login]) -> Response:
+        """Send the browser to where the login was to lead, with the cookie."""
+        return _without_pending(redirect_after_login(*outcome), submission)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the forms, without the code, if a login is pending."""
+        site, mount = submission.site, mount_url(submission.environ)
+        waiting = _require_pending(submission.environ, site)
+        methods = [each.method for each in factors.list_factors(waiting.user, site.settings)]
+        binding = one_time.digest(waiting.secret)
+        return SecondPage(
+            second_url=f"{mount}/second",
+            login_url=f"{mount}/login",
+            has_app=ONE_TIME_CODE in methods,
+            passkey_options=passkey_options(submission, waiting.user, SECOND_STEP, binding),
+            message=refusal.text,
+        )
+
+    operations = {
+        "get": operation(
+            "showSecondStep",
+            tag="sessions",
+            summary="The page that asks for a second factor",
+            description="For browsers whose user has just entered the right password. Only with"
+            " FACTOR_KEY or PASSKEYS.",
+            security=ANYONE,
+            answers={200: PAGE, 302: TO_LOGIN},
+            failures=["Unauthenticated", "Unavailable"],
+        ),
+        "post": form_operation(
+            "completeLogin",
+            fields=fields,
+            tag="sessions",
+            summary="The second step of a login in a browser",
+            description="Sets the cookie of the login. Programs send the code to /login instead.",
+            security=ANYONE,
+            answers={200: success("Logged in.", "Done"), 302: TO_LOGIN},
+            failures=["NoPendingLogin"],
+        ),
+    }
+    schemas = {
+        "Done": {
+            "type": "object",
+            "required": ["detail", "next"],
+            "properties": {
+                "detail": {"type": "string", "description": "What happened."},
+                "next": {"type": "string", "description": "Where to go."},
+            },
+        }
+    }
+
+
+def _prove(submission: Submission, waiting: Pending) -> str:
+    """Return the methods of the second factor."""
+    code, credential = submission.fields[CODE], submission.fields[CREDENTIAL]
+    if credential:
+        binding = one_time.digest(waiting.secret)
+        return require_passkey(submission, waiting.user, credential, SECOND_STEP, binding)
+    if not code:
+        raise ValidationError({CODE: ["Enter the code."]})
+    return require_code(submission, waiting.user, code)
+
+
+def _require_pending(environ: WSGIEnvironment, site: Site) -> Pending:
+    secret = site.identifier.pending_secret(environ)
+    found = pending.find(secret, site.tokens.now()) if secret else None
+    if found is None:
+        raise UnauthenticatedError(None)
+    return found
+
+
+def _without_pending(response: Response, submission: Submission) -> Response:
+    cookie = submission.site.identifier.pending_cookie(submission.environ, "")
+    return replace(response, headers=(*response.headers, cookie))

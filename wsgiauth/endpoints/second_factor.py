@@ -1,0 +1,166 @@
+"""The second factor of a login: whether it is needed, and its proof, throttled.
+
+Used by every endpoint that a code could be guessed at.
+"""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import NamedTuple, TypeVar
+
+from wsgiauth import events
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import factors, pending
+from wsgiauth.authentication.methods import ONE_TIME_CODE
+from wsgiauth.authentication.passkeys.challenges import Purpose
+from wsgiauth.authentication.passkeys.relying_party import Proof
+from wsgiauth.endpoints.forms import Submission
+from wsgiauth.endpoints.handover import REMEMBER
+from wsgiauth.exceptions import RequestError
+from wsgiauth.web.responses import Header, Response, challenge, problem, redirect
+from wsgiauth.web.urls import mount_url
+
+CODE = "code"
+
+_Proven = TypeVar("_Proven", bool, Proof | None)
+
+
+class PasswordProof(NamedTuple):
+    """A right password, to which a second factor is missing.
+
+    Attributes:
+        user: As read before the password was verified.
+    """
+
+    user: User
+
+
+def require_code(submission: Submission, user: User, code: str) -> str:
+    """Check a code of the user, and return the method that it proves; it is counted.
+
+    Args:
+        submission: The form with the code.
+        user: The user who has entered the password, or is logged in.
+        code: As typed.
+
+    Raises:
+        RequestError: 401: the code is not right.
+        RetryLaterError: The attempt must wait.
+        peewee.DatabaseError: The database failed.
+    """
+    site = submission.site
+
+    def accept() -> bool:
+        return factors.accept(user, code, site.settings, site.tokens.now())
+
+    if not _counted(submission, user, accept):
+        detail = "This code is not right, or it was used before."
+        raise _refusal("invalid_code", detail)
+    return ONE_TIME_CODE
+
+
+def require_passkey(
+    submission: Submission, user: User, credential: str, purpose: Purpose, *bound_to: str
+) -> str:
+    """Check a passkey of the user, and return the methods that it proves; it is counted.
+
+    Args:
+        submission: The form with what the browser sent.
+        user: The user who has entered the password, or is logged in.
+        credential: What the browser sent.
+        purpose: What the passkey is to permit.
+        bound_to: See `Challenges.make`.
+
+    Raises:
+        RequestError: 401: the passkey is not right.
+        RetryLaterError: The attempt must wait.
+        peewee.DatabaseError: The database failed.
+    """
+    party, now = submission.site.relying_party, submission.site.tokens.now()
+
+    def accept() -> Proof | None:
+        if party is None:
+            return None
+        presented = party.read(credential, purpose, *bound_to, now=now)
+        return None if presented is None else party.accept(presented, now, user=user)
+
+    proof = _counted(submission, user, accept, reason="passkey")
+    if proof is None:
+        raise invalid_passkey()
+    return proof.methods
+
+
+def passkey_options(submission: Submission, user: User, purpose: Purpose, *bound_to: str) -> str:
+    """Return what a page asks the browser for, of the passkeys of a user; nothing without any.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    party, now = submission.site.relying_party, submission.site.tokens.now()
+    return party.request_options(purpose, *bound_to, now=now, user=user) if party else ""
+
+
+def invalid_passkey() -> RequestError:
+    """Return the one answer to every passkey that is not accepted, whatever the reason."""
+    return _refusal("invalid_passkey", "The passkey was not accepted. Try again.")
+
+
+def second_factor_required(submission: Submission, proof: PasswordProof) -> Response:
+    """Return the answer to a program or a script whose login needs a second factor.
+
+    A program sends its login again with a code. A script gets the cookie of a pending login.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    methods = [each.method for each in factors.list_factors(proof.user, submission.site.settings)]
+    cookies = () if submission.is_program else (_pending_cookie(submission, proof),)
+    return problem(
+        HTTPStatus.UNAUTHORIZED,
+        "second_factor_required",
+        "Send the code of your second factor, too.",
+        further={"methods": list(dict.fromkeys(methods))},
+        headers=(challenge(None), *cookies),
+    )
+
+
+def ask_for_code(submission: Submission, proof: PasswordProof) -> Response:
+    """Send a browser to the second step, with the cookie of a pending login.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    location = f"{mount_url(submission.environ)}/second"
+    headers = (_pending_cookie(submission, proof),)
+    return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
+
+
+def _counted(
+    submission: Submission, user: User, accept: Callable[[], _Proven], reason: str | None = None
+) -> _Proven:
+    """Count an attempt, which is subtracted again if it is accepted."""
+    attempt = submission.site.throttle.second_factor(user, submission.networks)
+    attempt.begin()
+    proven = accept()
+    if proven:
+        attempt.succeeded()
+        submission.site.throttle.recognise(user, submission.networks)
+        return proven
+    events.emit("second_factor_failed", user_id=user.id, reason=reason)
+    if attempt.is_last_free():
+        events.emit("factor_guessed", user_id=user.id)
+    return proven
+
+
+def _refusal(code: str, detail: str) -> RequestError:
+    return RequestError(HTTPStatus.UNAUTHORIZED, code, detail, headers=(challenge(None),))
+
+
+def _pending_cookie(submission: Submission, proof: PasswordProof) -> Header:
+    site = submission.site
+    secret = pending.start(
+        proof.user,
+        destination=submission.destination,
+        remember=REMEMBER in submission.flags,
+        now=site.tokens.now(),
+    )
+    return site.identifier.pending_cookie(submission.environ, secret)

@@ -1,0 +1,264 @@
+"""GET, POST /auth/totp: the user's authenticator apps, which are second factors."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import NamedTuple, cast
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import factors, recovery_codes, totp
+from wsgiauth.authentication.issuing import Login
+from wsgiauth.authentication.methods import ONE_TIME_CODE
+from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
+from wsgiauth.endpoints import AccountLink, factor_changes, require_login
+from wsgiauth.endpoints.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
+from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
+from wsgiauth.endpoints.handover import next_after_set_up
+from wsgiauth.endpoints.renewal import has_token
+from wsgiauth.endpoints.second_factor import CODE
+from wsgiauth.endpoints.totp_schemas import SCHEMAS
+from wsgiauth.endpoints.totp_set_up import EXAMPLE, SetUp, set_up_of
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import (
+    LOGGED_IN,
+    TO_CONFIRM,
+    TO_LOGIN,
+    TO_LOGIN_OR_CONFIRM,
+    json_operation,
+    operation,
+    success,
+    with_page,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.urls import mount_url, with_next
+
+_NOTICES = {
+    "added": "The app has been added. From now on, a login asks for a code.",
+    "removed": "The app has been removed.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotpPage(Page):
+    """The user's authenticator apps, and the set-up of another.
+
+    Attributes:
+        totp_url: Where the forms are sent.
+        account_url: The page of the account.
+        codes_url: The page of the recovery codes.
+        devices: The apps, by their handle.
+        codes_left: How many recovery codes are left.
+        set_up: The app that its first code is to confirm, or None.
+        name: The name of another app, as it was sent before.
+        next: Where to go afterwards; a safe path, or empty.
+        logout_url: Where the form to log out is sent, if the user can do nothing else before they
+            have a second factor; or empty.
+        passkeys_url: The page to set up a passkey instead; or empty.
+        message: Why a form was refused.
+        notice: What has just been done, or nothing.
+    """
+
+    template = "totp.html"
+
+    totp_url: str
+    account_url: str
+    codes_url: str
+    devices: dict[str, str]
+    codes_left: int
+    set_up: SetUp | None = None
+    name: str = ""
+    next: str = ""
+    logout_url: str = ""
+    passkeys_url: str = ""
+    message: str = ""
+    notice: str = ""
+
+
+class Outcome(NamedTuple):
+    """What was done.
+
+    Attributes:
+        done: `added` or `removed`; nothing for a set-up that began.
+        device: The app whose set-up began.
+        login: The renewed login of a user who added their first factor.
+    """
+
+    done: str
+    device: Totp | None = None
+    login: Login | None = None
+
+
+class AuthenticatorApps(MemberForm[Outcome]):
+    """Begins the set-up of an app, confirms it by its first code, and removes apps."""
+
+    account_link = AccountLink(
+        "Second step of logins", "Let a login also ask for a code of an app on your phone."
+    )
+    is_sensitive = True
+    admits_incomplete = True  # of users without a factor: those with one are not fresh
+    fields = {
+        "name": {
+            "type": "string",
+            "description": "Begins the set-up of an app under this name.",
+            "maxLength": NAME_MAX_LENGTH,
+            "default": "",
+            "examples": ["Phone"],
+        },
+        CODE: {
+            "type": "string",
+            "description": "Confirms the app whose set-up this login began, by its first code.",
+            "default": "",
+        },
+        "remove": {
+            "type": "string",
+            "description": "Removes the app of this `handle`.",
+            "default": "",
+        },
+    }
+    samples = (
+        TotpPage(
+            totp_url="/auth/totp",
+            account_url="/auth/account",
+            codes_url="/auth/recovery-codes",
+            devices={"5f0c8e1b7a9d2c34": "Tablet"},
+            codes_left=8,
+            set_up=EXAMPLE,
+            message="This code is not right. Enter the one that the app shows now.",
+        ),
+        TotpPage(
+            totp_url="/auth/totp",
+            account_url="/auth/account",
+            codes_url="/auth/recovery-codes",
+            devices={},
+            codes_left=0,
+            next="/",
+            logout_url="/auth/logout",
+            passkeys_url="/auth/passkeys",
+        ),
+    )
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there are second factors."""
+        return settings.FACTOR_KEY is not None
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page, or with the list as JSON."""
+        if prefers_html(environ):
+            return super().get(environ, site)
+        return json_response(_document(cast(User, require_login(environ, site).user)))
+
+    def act(self, submission: Submission) -> Outcome:
+        """Do what the one field that is sent asks for."""
+        name, code, remove = (submission.fields[each] for each in self.fields)
+        if remove:
+            factor_changes.remove(submission, remove, "That app has already been removed.")
+            return Outcome("removed")
+        if code:
+            _confirm(submission, code)
+            return Outcome("added", login=upgrade(submission, ONE_TIME_CODE))
+        return Outcome("", _begin(submission, " ".join(name.split())))
+
+    def as_json(self, submission: Submission, outcome: Outcome) -> Response:
+        """Return the list, or what the app needs."""
+        if outcome.device is None:
+            document = _document(submission.member.user) | tokens_of(submission, outcome.login)
+            return json_response(document, headers=cookies_of(submission, outcome.login))
+        set_up = set_up_of(submission, outcome.device)
+        document = {"name": set_up.name, "secret": set_up.key.replace(" ", ""), "uri": set_up.uri}
+        return json_response(document, status=HTTPStatus.CREATED)
+
+    def as_page(self, submission: Submission, outcome: Outcome) -> Response:
+        """Send the browser back to the list, or to its first recovery codes."""
+        if outcome.login is not None and has_token(submission):
+            return self.as_json(submission, outcome)
+        mount, user = mount_url(submission.environ), submission.member.user
+        location = f"{mount}/totp" + (f"?done={outcome.done}" if outcome.done else "")
+        if outcome.done == "added" and not recovery_codes.count(user):
+            location = f"{mount}/recovery-codes?done=added"
+        location = with_next(location, submission.destination)
+        return redirect(
+            HTTPStatus.SEE_OTHER, location, headers=cookies_of(submission, outcome.login)
+        )
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the list."""
+        mount, user = mount_url(submission.environ), submission.member.user
+        devices, waiting = totp.devices(user), totp.pending_device(*submission.member)
+        settings, must_add = submission.site.settings, must_set_up(submission)
+        passkeys_url = with_next(f"{mount}/passkeys", next_after_set_up(submission))
+        return TotpPage(
+            totp_url=f"{mount}/totp",
+            account_url=f"{mount}/account",
+            codes_url=f"{mount}/recovery-codes",
+            devices={each.id: each.name for each in devices},
+            codes_left=recovery_codes.count(user),
+            set_up=None if waiting is None else set_up_of(submission, waiting),
+            name=submission.fields["name"],
+            next=next_after_set_up(submission),
+            logout_url=f"{mount}/logout" if must_add else "",
+            passkeys_url=passkeys_url if must_add and settings.PASSKEYS else "",
+            message=refusal.text,
+            notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
+        )
+
+    operations = {
+        "get": operation(
+            "listAuthenticatorApps",
+            tag="accounts",
+            summary="The caller's authenticator apps",
+            description="For people a page, for which the login must be fresh. Only with"
+            " FACTOR_KEY.",
+            security=LOGGED_IN,
+            answers={
+                200: with_page(success("The apps.", "AuthenticatorApps")),
+                302: TO_LOGIN_OR_CONFIRM,
+            },
+            failures=["Unauthenticated", "Unavailable"],
+        ),
+        "post": json_operation(
+            "changeAuthenticatorApps",
+            fields=fields,
+            tag="accounts",
+            summary="Add or remove an authenticator app",
+            description="Send a `name`, and then the first `code`; or what to `remove`.",
+            security=LOGGED_IN,
+            answers={
+                200: success("An app was added or removed.", "AuthenticatorApps"),
+                201: success("The set-up of an app began.", "AuthenticatorSetUp"),
+                302: TO_LOGIN,
+                303: TO_CONFIRM,
+            },
+            failures=["UnauthenticatedOrNotFresh", "Invalid", "UnavailableOrBusy"],
+        ),
+    }
+    schemas = SCHEMAS
+
+
+def _document(user: User) -> dict[str, object]:
+    listed = [{"handle": each.id, "name": each.name} for each in totp.devices(user)]
+    return {"devices": listed, "recovery_codes_left": recovery_codes.count(user)}
+
+
+def _begin(submission: Submission, name: str) -> Totp:
+    user, session_id = submission.member
+    if not name:
+        raise ValidationError({"name": ["Give the app a name, such as Phone."]})
+    if len(name) > NAME_MAX_LENGTH or not name.isprintable():
+        detail = f"The name must have at most {NAME_MAX_LENGTH} printable characters."
+        raise ValidationError({"name": [detail]})
+    if len(totp.devices(user)) >= totp.MOST_DEVICES:
+        raise ValidationError({"name": ["You have too many apps. Remove one first."]})
+    now = submission.site.tokens.now()
+    return totp.begin(user, name, now, session_id=session_id)
+
+
+def _confirm(submission: Submission, code: str) -> None:
+    device = totp.pending_device(*submission.member)
+    key, now = submission.site.settings.FACTOR_KEY or "", submission.site.tokens.now()
+    if device is None or not factors.confirm(device, code, key, now):
+        detail = "This code is not right. Enter the one that the app shows now."
+        raise ValidationError({CODE: [detail]})

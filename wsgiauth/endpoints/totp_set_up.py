@@ -1,0 +1,47 @@
+"""What an authenticator app needs to be set up: its key, as text, as a link and as a QR code."""
+
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from wsgiauth.authentication import totp
+from wsgiauth.authentication.totp import Totp
+from wsgiauth.endpoints.forms import Submission
+from wsgiauth.web.qr_codes import qr_code
+from wsgiauth.web.responses import REALM
+
+_SAMPLE_KEY = "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ"
+_SAMPLE_URI = "otpauth://totp/Library:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Library"
+
+
+class SetUp(NamedTuple):
+    """What an app needs to be set up.
+
+    Attributes:
+        name: How the user calls it.
+        key: The key in groups of four characters.
+        uri: The `otpauth:` link with the key.
+        qr: The same as a QR code; None without segno.
+    """
+
+    name: str
+    key: str
+    uri: str
+    qr: Markup | None
+
+    def __repr__(self) -> str:
+        return "<Set-up of an app>"  # the key is secret
+
+
+EXAMPLE = SetUp("Phone", _SAMPLE_KEY, _SAMPLE_URI, qr_code(_SAMPLE_URI))
+
+
+def set_up_of(submission: Submission, device: Totp) -> SetUp:
+    """Return what an app of the user who sent a form needs."""
+    settings = submission.site.settings
+    issuer = settings.SITE_NAME or (settings.PUBLIC_URL or "").partition("://")[2] or REALM
+    key = totp.derive_key(settings.FACTOR_KEY or "", device.salt)
+    uri = totp.setup_uri(key, submission.member.user.username, issuer)
+    text = totp.base32(key)
+    groups = (text[start : start + 4] for start in range(0, len(text), 4))
+    return SetUp(device.name, " ".join(groups), uri, qr_code(uri))

@@ -1,0 +1,127 @@
+"""GET, POST /auth/username: another username."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from wsgiauth.accounts import names, update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.profile import profile
+from wsgiauth.endpoints import AccountLink
+from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
+from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.web.openapi import (
+    LOGGED_IN,
+    PAGE,
+    TO_CONFIRM,
+    TO_LOGIN,
+    TO_LOGIN_OR_CONFIRM,
+    form_operation,
+    operation,
+    success,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.urls import mount_url
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsernamePage(Page):
+    """The form for another username.
+
+    Attributes:
+        username_url: Where the form is sent.
+        account_url: The page of the account.
+        present: The present name.
+        username: The other name, as it was sent before.
+        message: Why the form was refused.
+    """
+
+    template = "username.html"
+
+    username_url: str
+    account_url: str
+    present: str
+    username: str = ""
+    message: str = ""
+
+
+class Username(MemberForm[User]):
+    """The outcome is the user with the new name. Logins go on."""
+
+    account_link = AccountLink("Change your username", "You stay logged in.")
+    is_sensitive = True
+    fields = {"username": {"$ref": "#/components/schemas/Username", "examples": ["lovelace"]}}
+    samples = (
+        UsernamePage(
+            username_url="/auth/username",
+            account_url="/auth/account",
+            present="ada",
+            username="grace",
+            message="This username is taken.",
+        ),
+    )
+
+    def act(self, submission: Submission) -> User:
+        """Change the name."""
+        site, (present, _) = submission.site, submission.member
+        username = submission.fields["username"]
+        problem = names.username_problem(username)
+        if username == present.username:
+            problem = "This is your username already."
+        if problem is not None:
+            raise ValidationError({"username": [problem]})
+        # Counted even if the name is taken, or names could be tried without end.
+        site.throttle.registration(submission.networks).begin()
+        try:
+            user: User = User.get_by_id(present.id)  # not the object that the page shows
+            update_user(user, username=username)
+        except User.DoesNotExist:
+            raise UnauthenticatedError("invalid_token") from None
+        site.throttle.recognise(user, submission.networks)
+        return user
+
+    def as_json(self, submission: Submission, outcome: User) -> Response:
+        """Return the profile."""
+        return json_response(profile(outcome))
+
+    def as_page(self, submission: Submission, outcome: User) -> Response:
+        """Send the browser to the page of the account."""
+        location = f"{mount_url(submission.environ)}/account?done=username"
+        return redirect(HTTPStatus.SEE_OTHER, location)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the form."""
+        mount = mount_url(submission.environ)
+        return UsernamePage(
+            username_url=f"{mount}/username",
+            account_url=f"{mount}/account",
+            present=submission.member.user.username,
+            username=submission.fields["username"],
+            message=refusal.text,
+        )
+
+    operations = {
+        "get": operation(
+            "showUsername",
+            tag="accounts",
+            summary="The page to change the username",
+            description="For browsers.",
+            security=LOGGED_IN,
+            answers={200: PAGE, 302: TO_LOGIN_OR_CONFIRM},
+            failures=["UnauthenticatedOrNotFresh", "Unavailable"],
+        ),
+        "post": form_operation(
+            "changeUsername",
+            fields=fields,
+            tag="accounts",
+            summary="Change the username",
+            description="Returns the profile. All logins go on.",
+            security=LOGGED_IN,
+            answers={
+                200: success("The username is changed.", "Profile"),
+                302: TO_LOGIN,
+                303: TO_CONFIRM,
+            },
+            failures=["UnauthenticatedOrNotFresh", "Taken"],
+        ),
+    }

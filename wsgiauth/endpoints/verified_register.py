@@ -1,0 +1,147 @@
+"""GET, POST /auth/register with VERIFICATION: ask for a mail with a link to create an account.
+
+The answer, and the work before it, do not depend on whether the address has an account.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import cast
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts import names
+from wsgiauth.endpoints.forms import Form, Refusal, Submission
+from wsgiauth.endpoints.handover import page_for_logged_in
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.mail.invitations import request_invitation
+from wsgiauth.mail.outbox import Outbox
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import NEXT, PAGE, PERHAPS_LOGGED_IN, form_operation, operation, success
+from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import mount_url, with_next
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifiedRegisterPage(Page):
+    """The form to ask for an account.
+
+    Attributes:
+        register_url: Where the form is sent.
+        login_url: The login form, for those who have an account.
+        focused: The field that has the cursor.
+        next: Where the login leads afterwards; a safe path, or empty.
+        username, email: As they were sent before.
+        message: Why the whole form was refused.
+        errors: Why fields were refused, by field.
+    """
+
+    template = "verified_register.html"
+
+    register_url: str
+    login_url: str
+    focused: str
+    next: str = ""
+    username: str = ""
+    email: str = ""
+    message: str = ""
+    errors: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifiedRegisterSentPage(Page):
+    """What to do next. It shows nothing that was sent, and not whether there is an account.
+
+    Attributes:
+        login_url: The login form.
+        minutes: How long the link can be used.
+    """
+
+    template = "verified_register_sent.html"
+
+    login_url: str
+    minutes: int
+
+
+class VerifiedRegister(Form[None]):
+    """Sends an invitation to the address. There is no account before its link is used."""
+
+    fields = {
+        "username": {"$ref": "#/components/schemas/Username", "examples": ["ada"]},
+        "email": {"$ref": "#/components/schemas/Email", "examples": ["ada@example.org"]},
+    }
+    samples = (
+        VerifiedRegisterPage(
+            register_url="/auth/register",
+            login_url="/auth/login",
+            focused="email",
+            username="ada",
+            email="ada",
+            errors={"email": ["Enter an e-mail address such as ada@example.org."]},
+        ),
+        VerifiedRegisterSentPage(login_url="/auth/login", minutes=60),
+    )
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the form, or tell a user who is logged in so."""
+        logged_in = page_for_logged_in(environ, site)
+        return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
+
+    def act(self, submission: Submission) -> None:
+        """Insert a row, whatever the address is."""
+        site, fields = submission.site, submission.fields
+        errors = names.name_errors(fields)
+        if errors:
+            raise ValidationError(errors)
+        site.throttle.mail(fields["email"], submission.networks).begin()
+        outbox = cast(Outbox, site.outbox)
+        request_invitation(outbox, fields["username"], fields["email"], mount=site.pages.mount)
+
+    def as_json(self, submission: Submission, outcome: None) -> Response:
+        """Return the same answer for every address."""
+        detail = "If the address can have an account, a mail with a link is on its way."
+        return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
+
+    def as_page(self, submission: Submission, outcome: None) -> Response:
+        """Return the same page for every address."""
+        site = submission.site
+        page = VerifiedRegisterSentPage(
+            login_url=with_next(f"{mount_url(submission.environ)}/login", submission.destination),
+            minutes=site.settings.LINK_MINUTES,
+        )
+        return site.pages.render(page, status=HTTPStatus.ACCEPTED)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the form."""
+        mount, destination = mount_url(submission.environ), submission.destination
+        return VerifiedRegisterPage(
+            register_url=f"{mount}/register",
+            login_url=with_next(f"{mount}/login", destination),
+            focused=next((name for name in self.fields if name in refusal.errors), "username"),
+            next=destination,
+            username=submission.fields["username"],
+            email=submission.fields["email"],
+            message=refusal.message,
+            errors=refusal.errors,
+        )
+
+    operations = {
+        "get": operation(
+            "showRegistration",
+            tag="accounts",
+            summary="The page with the registration form",
+            description="For browsers. A user who is logged in gets a page that says so instead.",
+            security=PERHAPS_LOGGED_IN,
+            parameters=[NEXT],
+            answers={200: PAGE},
+            failures=["Unavailable"],
+        ),
+        "post": form_operation(
+            "register",
+            fields=fields,
+            tag="accounts",
+            summary="Ask for a mail with a link to create an account",
+            description="The answer is the same whether the address has an account or not.",
+            answers={202: success("The request is accepted.", "Detail")},
+        ),
+    }

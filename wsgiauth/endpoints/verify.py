@@ -1,0 +1,124 @@
+"""GET, POST /auth/verify: where a mail leads that proves an address.
+
+The purpose of the link's secret decides what happens: see `link_purposes`. GET changes nothing,
+because mail scanners and previews open links: the page has a form. No answer sends a referrer,
+because the address has the secret of the link.
+"""
+
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.authentication import one_time
+from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.endpoints.forms import Form, Refusal, Submission
+from wsgiauth.endpoints.invitation import InvitationLink
+from wsgiauth.endpoints.link_purposes import LinkPurpose
+from wsgiauth.endpoints.links import TOKEN, TOKEN_FIELD, TOKEN_PARAMETER, link_expired
+from wsgiauth.endpoints.verify_address import AddressLink
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.openapi import (
+    PAGE,
+    PERHAPS_LOGGED_IN,
+    TO_LOGIN,
+    form_operation,
+    operation,
+    success,
+)
+from wsgiauth.web.pages import Page
+from wsgiauth.web.request import query_field
+from wsgiauth.web.responses import Response
+
+# A further purpose is one line here.
+_PURPOSES: tuple[LinkPurpose, ...] = (InvitationLink(), AddressLink())
+PURPOSES = {each.purpose: each for each in _PURPOSES}
+
+
+class Verify(Form[Response]):
+    """Finds the secret of the link, and lets its purpose answer."""
+
+    hides_address = True
+    fields = {
+        TOKEN: TOKEN_FIELD,
+        "username": {
+            "$ref": "#/components/schemas/Username",
+            "default": "",
+            "examples": ["ada"],
+        },
+        "password": {
+            "$ref": "#/components/schemas/NewPassword",
+            "default": "",
+            "examples": ["four unrelated words"],
+        },
+    }
+    samples = tuple(sample for each in _PURPOSES for sample in each.samples)
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there can be links: without mail, an operator can print one."""
+        return settings.PUBLIC_URL is not None
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page that says what the link does."""
+        fields = {**dict.fromkeys(self.fields, ""), TOKEN: query_field(environ, TOKEN)}
+        submission = Submission(environ=environ, site=site, fields=fields)
+        return site.pages.render(self.page(submission, Refusal()))
+
+    def act(self, submission: Submission) -> Response:
+        """Return the answer of the link's purpose."""
+        secret = _require_secret(submission)
+        return PURPOSES[secret.purpose].act(submission, secret)
+
+    def as_json(self, submission: Submission, outcome: Response) -> Response:
+        """Return the answer."""
+        return outcome
+
+    def as_page(self, submission: Submission, outcome: Response) -> Response:
+        """Return the answer."""
+        return outcome
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the page of the link's purpose.
+
+        Raises:
+            RequestError: 410.
+            peewee.DatabaseError: The database failed.
+        """
+        secret = _require_secret(submission)
+        return PURPOSES[secret.purpose].page(submission, secret, refusal)
+
+    operations = {
+        "get": operation(
+            "showVerification",
+            tag="accounts",
+            summary="The page that says what the link of a mail does",
+            description="For browsers: where the link of a mail leads. It changes nothing.",
+            security=PERHAPS_LOGGED_IN,
+            parameters=[TOKEN_PARAMETER],
+            answers={200: PAGE, 302: TO_LOGIN},
+            failures=["Unauthenticated", "OtherAccountPage", "Gone", "Unavailable"],
+        ),
+        "post": form_operation(
+            "verifyAddress",
+            fields=fields,
+            tag="accounts",
+            summary="Prove an e-mail address by the link of a mail",
+            description="The link of an invitation creates the account, with this `password`, and"
+            " with this `username` instead of the invitation's; the client is not logged in. The"
+            " link of /email is for the user who asked for it, logged in: the address becomes"
+            " theirs, and their logins go on. Except after a 410, the link can still be used.",
+            security=PERHAPS_LOGGED_IN,
+            answers={
+                200: success("The address is verified.", "Detail"),
+                201: success("The account is created.", "Profile", "ProfileLocation"),
+                302: TO_LOGIN,
+            },
+            failures=["Unauthenticated", "OtherAccount", "LinkExpired", "Taken"],
+        ),
+    }
+
+
+def _require_secret(submission: Submission) -> OneTimeSecret:
+    now = submission.site.tokens.now()
+    secret = one_time.find(submission.fields[TOKEN], *PURPOSES, now=now)
+    if secret is None:
+        raise link_expired()
+    return secret

@@ -1,0 +1,183 @@
+"""Events of accounts: `emit` logs each one, and passes it to the application.
+
+A change is also written to the audit trail, in its own transaction.
+
+An event identifies a user by id only. It never has the submitted username, because people
+sometimes type their password there.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import peewee
+
+from wsgiauth import storage
+from wsgiauth.events import actors, models, retention
+from wsgiauth.storage import context
+from wsgiauth.storage.columns import utc_now, utc_text
+
+logger: logging.Logger = logging.getLogger("wsgiauth")
+
+REFUSALS = ("login_failed", "second_factor_failed", "throttled", "refused", "mail_failed")
+CHANGES = (
+    "registration",
+    "login",
+    "logout",
+    "confirmed",
+    "password_changed",
+    "names_changed",
+    "rights_changed",
+    "group_changed",
+    "user_deleted",
+    "refresh_reused",
+    "factor_added",
+    "factor_removed",
+    "factor_guessed",
+    "recovery_code_used",
+    "passkey_cloned",
+    "link_sent",
+    "key_created",
+    "key_ended",
+    "users_exported",
+)
+LEVELS = dict.fromkeys(CHANGES, logging.INFO)
+LEVELS |= dict.fromkeys(
+    (*REFUSALS, "refresh_reused", "factor_guessed", "passkey_cloned"), logging.WARNING
+)
+
+_PLAIN = re.compile(r"(?!-$)[\w.:/-]+", re.ASCII)  # a single dash means None
+
+
+class Event(NamedTuple):
+    """An event of an account.
+
+    Attributes:
+        name: One of `LEVELS`.
+        time: The time of the event (UTC).
+        user_id: The account, or None if there is none or it is unknown.
+        address: The client's address, from REMOTE_ADDR; None outside a request, and while a
+            response is streamed after its request.
+        reason: The cause or the detail; None if the name is enough.
+        actor: Who did it: `user 7`, `command line ada` (the system's user) or `code`; None for a
+            refused attempt of an anonymous client.
+    """
+
+    name: str
+    time: datetime
+    user_id: int | None
+    address: str | None
+    reason: str | None
+    actor: str | None = None
+
+    def __str__(self) -> str:
+        """Return the event as one line of `key=value` pairs, with quoted values where needed."""
+        pairs = {
+            "time": utc_text(self.time),
+            "event": self.name,
+            "user_id": self.user_id,
+            "address": self.address,
+            "reason": self.reason,
+            "actor": self.actor,
+        }
+        return " ".join(f"{key}={_quoted(value)}" for key, value in pairs.items())
+
+
+Subscriber = Callable[[Event], object]
+Recorder = Callable[[Event, Mapping[str, str]], object]  # also gets the `details` of `emit`
+
+# By database, so that a site gets the events of its own accounts only, but also those of its code
+# outside requests.
+_subscribers: WeakKeyDictionary[peewee.Database, tuple[Subscriber, ...]] = WeakKeyDictionary()
+_recorders: WeakKeyDictionary[peewee.Database, tuple[Recorder, ...]] = WeakKeyDictionary()
+
+
+def subscribe(database: peewee.Database, subscribers: Iterable[Subscriber]) -> None:
+    """Call `subscribers` for every event of the accounts in `database`."""
+    _subscribers[database] = tuple(subscribers)
+
+
+def record(database: peewee.Database, recorders: Iterable[Recorder]) -> None:
+    """Call `recorders` in the transaction of each change of the accounts in `database`.
+
+    What they write is committed with the change, or not at all. An exception in one of them fails
+    the change. Internal: an application subscribes.
+    """
+    _recorders[database] = tuple(recorders)
+
+
+def emit(
+    name: str,
+    *,
+    user_id: int | None = None,
+    reason: str | None = None,
+    details: Mapping[str, str] | None = None,
+) -> None:
+    """Record an event, log it in one line and call the subscribers.
+
+    Call this in the transaction of the change, so that its record is committed with it. The event
+    is logged, and passed to the subscribers, after the commit, and never after a rollback. One of
+    `REFUSALS` is not recorded, and is logged immediately. An exception of a subscriber is logged
+    and has no other effect.
+
+    Args:
+        name: One of `LEVELS`.
+        user_id: The account.
+        reason: The cause or the detail. Never anything that a client sent.
+        details: What else a recorder needs; neither the log nor a subscriber gets it.
+    """
+    is_change = name not in REFUSALS
+    chosen = storage.current_or_none() if is_change else context.database()
+    actor = actors.current(chosen, user_id if is_change else None)
+    event = Event(name, utc_now(), user_id, context.client_address(), reason, actor)
+    if chosen is None or not is_change:
+        _deliver(event, chosen)
+        return
+    _write(event)
+    for recorder in _recorders.get(chosen, ()):
+        recorder(event, details or {})
+    if not chosen.in_transaction():
+        _deliver(event, chosen)
+        return
+    chosen.after_commit(lambda: _deliver(event, chosen))
+
+
+def _deliver(event: Event, database: peewee.Database | None) -> None:
+    fields = {name: getattr(event, name) for name in ("user_id", "address", "reason", "actor")}
+    logger.log(LEVELS[event.name], "%s", event, extra={"event": event.name, **fields})
+    if database is None:
+        return
+    with context.using(database), actors.acting(actors.CODE):
+        for subscriber in _subscribers.get(database, ()):
+            try:
+                subscriber(event)
+            except Exception:
+                logger.exception("a subscriber failed on the event %s", event.name)
+        if event.name not in REFUSALS:
+            retention.purge_old(database, event.time.timestamp())
+
+
+def _write(event: Event) -> None:
+    """Write an event to the audit trail, in the transaction of its change."""
+    actor, system_user = actors.split(event.actor)
+    models.RecordedEvent.insert(
+        time=int(event.time.timestamp()),
+        name=event.name,
+        user_id=event.user_id,
+        actor=actor,
+        system_user=models.printable(system_user),
+        address=models.printable(event.address),
+        reason=event.reason,
+    ).execute()
+
+
+def _quoted(value: object) -> str:
+    """Return `value` in a form that cannot end the line or add another pair."""
+    if value is None:
+        return "-"
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else json.dumps(text)

@@ -1,0 +1,84 @@
+"""Who makes a change: `user 7`, `command line ada` (the system's user) or `code`.
+
+On the way of a request: `app` begins with `OWNER`, because the client of a login or of a link acts
+for the account of the event, and the endpoints that identify their caller name them. In the views
+of the wrapped application, the caller is `wsgiauth.user` of the environ.
+"""
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import peewee
+
+from wsgiauth.storage import context
+
+CODE = "code"
+COMMAND_LINE = "command line"
+OWNER = ""  # the user of the event
+
+_actor: ContextVar[str | None] = ContextVar("wsgiauth.actor", default=None)
+
+
+@contextmanager
+def acting(actor: str) -> Iterator[None]:
+    """Let `actor` be who makes the changes in a `with` block."""
+    token = _actor.set(actor)
+    try:
+        yield
+    finally:
+        _actor.reset(token)
+
+
+def identify(user_id: int) -> None:
+    """Name the user who acts until the end of the present `acting` block."""
+    _actor.set(user(user_id))
+
+
+def user(user_id: int) -> str:
+    """Return the actor that is a user."""
+    return f"user {user_id}"
+
+
+def user_id_of(actor: str) -> int | None:
+    """Return the id of the user that an actor is, or None if it is none."""
+    kind, _, number = actor.partition(" ")
+    return int(number) if kind == "user" else None
+
+
+def split(actor: str | None) -> tuple[str | None, str | None]:
+    """Return an actor without the system's user, and the system's user or None."""
+    if actor is None or not actor.startswith(f"{COMMAND_LINE} "):
+        return actor, None
+    return COMMAND_LINE, actor.removeprefix(f"{COMMAND_LINE} ")
+
+
+def command_line() -> str:
+    """Return the actor of a command: the user of the operating system who runs it."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError, ImportError):  # as in a container, where the user has no name
+        return COMMAND_LINE
+    return f"{COMMAND_LINE} {name}"
+
+
+def current(database: peewee.Database | None, owner_id: int | None) -> str | None:
+    """Return who acts at present.
+
+    Args:
+        database: The database of the event. A user of another one is no actor in it.
+        owner_id: The user who acts where only an account is known, as at a login; None where that
+            can be anyone, as at a failed login.
+    """
+    actor = _actor.get()
+    if actor == OWNER:
+        return None if owner_id is None else user(owner_id)
+    if actor is not None:
+        return actor
+    environ = context.current_request()[1]
+    caller: Any = None if environ is None else environ.get("wsgiauth.user")
+    if caller is None or getattr(caller, "origin", None) is not database:
+        return CODE
+    return user(caller.id)

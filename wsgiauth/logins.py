@@ -1,0 +1,158 @@
+"""The login of a browser, for endpoints and for the application's own views.
+
+`log_in` and `log_out` are public: a view that starts or ends the application's own login calls
+them, so that wsgiauth's login starts and ends with it.
+"""
+
+import re
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth import storage
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import demand, lifetimes, sessions
+from wsgiauth.authentication.clients import Client
+from wsgiauth.authentication.identity import set_caller
+from wsgiauth.authentication.issuing import Login
+from wsgiauth.authentication.methods import MAX_LENGTH, PASSWORD
+from wsgiauth.events import actors
+from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, MiddlewareMissingError
+from wsgiauth.site import Site
+from wsgiauth.web.responses import Header
+
+_METHODS = re.compile(rf"(?=.{{1,{MAX_LENGTH}}}$)[a-z0-9]+( [a-z0-9]+)*")
+
+# The response belongs to one browser, and an application's own headers can permit caches to keep it
+# (RFC 9111 section 5.2.2.5).
+_NO_STORE = ("Cache-Control", "no-store")
+
+
+def log_in(
+    environ: WSGIEnvironment, user: User, *, methods: str = PASSWORD, remember: bool = False
+) -> list[Header] | None:
+    """Start a login of the browser that sent this request, and end the login that it had.
+
+    For a view that has made sure who the user is. It changes the keys of `environ` that name the
+    caller. Where SECOND_FACTOR demands a second factor and `methods` have none, the user stays
+    anonymous, and a guard sends the browser to set one up, or to enter a code. Not defended: unlike
+    /auth/login, it neither limits guesses nor refuses the forms of other sites; the view has to do
+    so.
+
+    Args:
+        environ: The request, as `AuthMiddleware` passed it to the application.
+        user: The user, as read before the password was verified.
+        methods: How the user proved who they are: names of RFC 8176 section 2, between spaces.
+        remember: Whether the login outlives the browser window, as with "Keep me logged in".
+
+    Returns:
+        The headers to add to the response, which set the cookie and keep the response out of
+        caches; or None, without any effect, if the user is inactive or has just changed.
+
+    Raises:
+        MiddlewareMissingError: There is no `AuthMiddleware` around the application.
+        TypeError: `user` is not a `User`.
+        ValueError: `user` is of another application, or was identified by an API key; or
+            `methods` is malformed.
+        peewee.DatabaseError: The database failed.
+    """
+    site = _site_of(environ, "log_in")
+    if not _METHODS.fullmatch(methods):
+        raise ValueError(f'methods must be names of RFC 8176 such as "pwd otp", not {methods!r}')
+    check_user(user)
+    with actors.acting(actors.OWNER):
+        login = start_browser_login(environ, site, user, methods=methods, remember=remember)
+    if login is None:
+        return None
+    _end_login(environ, site)
+    if demand.is_met(user, methods, site.settings):
+        set_caller(environ, user, login.session_id)
+    else:
+        set_caller(environ, error=INSUFFICIENT_AUTHENTICATION)
+    return [login_cookie(environ, site, login), _NO_STORE]
+
+
+def log_out(environ: WSGIEnvironment) -> list[Header]:
+    """End the login of this request, and make its caller anonymous in `environ`.
+
+    Args:
+        environ: The request, as `AuthMiddleware` passed it to the application.
+
+    Returns:
+        The headers to add to the response, which delete the cookie and keep the response out of
+        caches. The list is empty if there is no login, or if another site's form sent the cookie.
+
+    Raises:
+        MiddlewareMissingError: There is no `AuthMiddleware` around the application.
+        peewee.DatabaseError: The database failed.
+    """
+    site = _site_of(environ, "log_out")
+    if environ["wsgiauth.user"] is None and environ["wsgiauth.error"] is None:
+        return []
+    _end_login(environ, site)
+    set_caller(environ)
+    return [site.identifier.expired_cookie(environ), _NO_STORE]
+
+
+def check_user(user: object) -> None:
+    """Refuse what is not a user of the current database.
+
+    Raises:
+        TypeError: `user` is not a `User`.
+        ValueError: It is a user of another application, where another user may have its id, or one
+            that an API key identified.
+    """
+    if not isinstance(user, User):
+        raise TypeError(f"user must be a User of wsgiauth, not {user!r}")
+    if user.origin not in (None, storage.current()):
+        raise ValueError(f"{user!r} is a user of another application.")
+    if user.is_limited:  # a login can do more than the key
+        raise ValueError(f"{user!r} was identified by an API key, which starts no login.")
+
+
+def start_browser_login(
+    environ: WSGIEnvironment, site: Site, user: User, *, methods: str = PASSWORD, remember: bool
+) -> Login | None:
+    """Start the login of a browser, which moves while it is used.
+
+    Args:
+        environ: The request of the browser.
+        site: The site.
+        user: See `log_in`.
+        methods: See `log_in`.
+        remember: See `log_in`.
+
+    Returns:
+        None if the user is inactive or has changed.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    lifetime = lifetimes.of_browser(site.settings, remember=remember)
+    client = Client.of(environ)
+    return sessions.start(user, site.tokens, lifetime, methods=methods, client=client)
+
+
+def login_cookie(environ: WSGIEnvironment, site: Site, login: Login) -> Header:
+    """Return the header with the cookie of a browser's login."""
+    left = login.ends_at - int(site.tokens.now())
+    # Without Max-Age, a browser forgets the cookie when it is closed.
+    # A minute more, because the clocks of two hosts can differ.
+    is_remembered = left > site.settings.SESSION_HOURS * lifetimes.HOUR + lifetimes.MINUTE
+    return site.identifier.login_cookie(environ, login.token, left if is_remembered else None)
+
+
+def _site_of(environ: WSGIEnvironment, function: str) -> Site:
+    site: Site | None = environ.get("wsgiauth.site")
+    if site is None:
+        raise MiddlewareMissingError(
+            f"{function} was called, but no AuthMiddleware is around the application:"
+            " wrap the whole application, as in `application = AuthMiddleware(app)`."
+        )
+    return site
+
+
+def _end_login(environ: WSGIEnvironment, site: Site) -> None:
+    user, session_id = environ["wsgiauth.user"], environ["wsgiauth.session"]
+    if environ["wsgiauth.error"] == INSUFFICIENT_AUTHENTICATION:
+        user, session_id = site.identifier.identify(environ).any_login or (None, None)
+    if user is not None and session_id is not None:
+        sessions.end(session_id, user)

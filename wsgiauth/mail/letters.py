@@ -1,0 +1,186 @@
+"""The texts of mails: one template and one typed object each, as plain text.
+
+The first line of a template is the subject, the second one is empty.
+"""
+
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from email.errors import MessageError
+from email.headerregistry import Address
+from email.message import EmailMessage
+from typing import ClassVar, NamedTuple
+from urllib.parse import quote
+from uuid import uuid4
+
+from wsgiauth.accounts.names import key
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.mail.smtp import DeliveryError
+from wsgiauth.settings import Settings
+from wsgiauth.settings.mail import parse_sender
+from wsgiauth.web.templates import Templates
+
+# RFC 2047. `email` decodes such a word when it folds a header, line breaks included. New addresses
+# and MAIL_FROM cannot have one: see `names` and `settings.mail`.
+_ENCODED_WORD = "=?"
+
+# U+3002 separates the parts of a domain name, too (RFC 3490 section 3.1).
+_LINK_CHARACTERS = frozenset("/:.\u3002")
+
+
+@dataclass(frozen=True)
+class Letter:
+    """What a template shows, as its attribute `letter`. Subclasses are dataclasses.
+
+    Attributes:
+        template: The file's name.
+    """
+
+    template: ClassVar[str]
+
+
+SAMPLE_ROOT = "https://example.org/auth"  # with which the links of samples begin
+
+
+class Site(NamedTuple):
+    """What every template can show of the site.
+
+    Attributes:
+        name: SITE_NAME, or else the host of PUBLIC_URL.
+        url: PUBLIC_URL.
+    """
+
+    name: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Addressed:
+    """A letter and where it goes.
+
+    Attributes:
+        letter: The letter.
+        address: The stored address of an account, or the one that a link is to prove.
+        user_id: The account, for events.
+    """
+
+    letter: Letter
+    address: str
+    user_id: int | None
+
+
+class Letters:
+    """Makes messages.
+
+    Args:
+        settings: `MAIL_FROM`, `PUBLIC_URL`, `SITE_NAME` and `TEMPLATES`.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._templates = Templates(settings.TEMPLATES, autoescape=False)
+        self._name, self._sender = parse_sender(settings.MAIL_FROM or "") or ("", "")
+        url = (settings.PUBLIC_URL or "").rstrip("/")
+        name = settings.SITE_NAME or url.partition("://")[2]
+        self._site = Site(" ".join(name.split()), url)
+
+    def message(self, addressed: Addressed) -> EmailMessage:
+        """Return the message, with everything but its transport's headers.
+
+        Raises:
+            DeliveryError: The address could add a header.
+        """
+        subject, _, body = self._text(addressed.letter).partition("\n\n")
+        message = EmailMessage()
+        message["Subject"] = " ".join(subject.replace(_ENCODED_WORD, "= ?").split())
+        message["From"] = Address(self._name, addr_spec=self._sender)
+        if _ENCODED_WORD in addressed.address:  # of an account from before they were refused
+            raise DeliveryError("the address has an encoded word", is_final=True)
+        local, _, domain = addressed.address.rpartition("@")
+        message["To"] = Address(username=local, domain=_ascii_domain(domain))
+        message["Date"] = datetime.now(UTC)
+        # Not make_msgid: it draws from the application's own sequence of random numbers.
+        message["Message-ID"] = f"<{uuid4()}@{self._sender.rpartition('@')[2]}>"
+        message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no "out of office" in reply
+        message.set_content(body)
+        return message
+
+    def preview(self, sample: Letter, mount: str) -> EmailMessage:
+        """Return the message of an example, whose links lead to this site.
+
+        Args:
+            sample: The example.
+            mount: The path of /auth on the site.
+
+        Raises:
+            ConfigurationError: The template is wrong; the message names the file.
+        """
+        values = {each.name: getattr(sample, each.name) for each in fields(sample)}
+        root = f"{self._site.url}{quote(mount)}"
+        links = {
+            name: value.replace(SAMPLE_ROOT, root, 1)
+            for name, value in values.items()
+            if isinstance(value, str) and value.startswith(SAMPLE_ROOT)
+        }
+        letter = replace(sample, **links)
+        self.check(letter)
+        return self.message(Addressed(letter, "ada@example.org", None))
+
+    def check(self, letter: Letter) -> None:
+        """Render an example, so that a mistake in its template is found at start.
+
+        Raises:
+            ConfigurationError: The template is wrong; the message names the file.
+        """
+        text = self._templates.check(letter.template, letter=letter, site=self._site)
+        subject, empty, body = text.partition("\n\n")
+        if not (subject.strip() and empty and body.strip()) or "\n" in subject:
+            raise ConfigurationError(
+                f"TEMPLATES: {letter.template}: the first line must be the subject, the second"
+                " empty, and the others the text"
+            )
+        self._check_headers(letter)
+
+    def _check_headers(self, letter: Letter) -> None:
+        try:
+            self.message(Addressed(letter, "ada@example.org", None))
+        except (ValueError, MessageError, DeliveryError) as error:
+            message = f"MAIL_FROM or SITE_NAME makes no header: {type(error).__name__}"
+            raise ConfigurationError(message) from None
+
+    def _text(self, letter: Letter) -> str:
+        return self._templates.render(letter.template, letter=letter, site=self._site)
+
+
+def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:
+    """Return the link of a mail, which begins with PUBLIC_URL, whatever a request says.
+
+    Args:
+        settings: The source of `PUBLIC_URL`.
+        mount: The path of /auth on the site.
+        page: The last part of the path.
+        secret: A one-time secret.
+    """
+    root = (settings.PUBLIC_URL or "").rstrip("/")
+    return f"{root}{quote(mount)}/{page}?token={secret}"
+
+
+def unlinked(name: str) -> str:
+    """Return a username as a mail can show it, or nothing if it could be read as a link.
+
+    Mail software makes links of names that look like one, also of `evil.example` without a scheme,
+    and anyone chooses a name. Compatibility forms count, such as the full-width solidus.
+    """
+    return "" if _LINK_CHARACTERS & set(key(name)) else name
+
+
+def _ascii_domain(domain: str) -> str:
+    """Return an international domain in ASCII, unless that could be another domain.
+
+    Python's codec (RFC 3490) turns some letters into others, which have been domains of their own
+    since RFC 5891: ß into ss.
+    """
+    try:
+        encoded = domain.encode("idna")
+        is_same = encoded.decode("idna") == domain.lower()
+    except UnicodeError:
+        return domain
+    return encoded.decode() if is_same else domain

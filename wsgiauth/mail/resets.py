@@ -1,0 +1,166 @@
+"""Forgotten passwords: the request, the mail with a link, and the new password."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+
+from wsgiauth import events
+from wsgiauth.accounts import find_user, names, password_problem
+from wsgiauth.accounts.last_superuser import change_locked
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.passwords import hash_password
+from wsgiauth.authentication import keys, one_time
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, link_url, unlinked
+from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import MINUTE, Outbox
+from wsgiauth.settings import Settings
+from wsgiauth.storage import database
+
+RESET = "reset"  # the kind of the mail, the purpose of its secret, and the page of its link
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResetLetter(Letter):
+    """The mail with the link to choose a new password.
+
+    Attributes:
+        username: The user's name; nothing if it could be read as a link.
+        link: The link.
+        minutes: How long it can be used.
+    """
+
+    template = "mail/reset.txt"
+
+    username: str
+    link: str = field(repr=False)
+    minutes: int
+
+
+SAMPLE = ResetLetter(username="ada", link=f"{SAMPLE_ROOT}/reset?token=example", minutes=60)
+
+
+def request_reset(outbox: Outbox, name: str, *, mount: str) -> None:
+    """Ask for a link to choose a new password; nothing tells whether there is an account.
+
+    Args:
+        outbox: The site's.
+        name: A username or an e-mail address, as typed.
+        mount: The path of /auth on the site.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    # Of what cannot be a name, nothing is stored: it can be a password typed into the wrong field.
+    is_name = names.email_problem(name) is None or names.username_problem(name) in (
+        None,
+        names.LEADING_DASH,
+    )
+    outbox.enqueue(RESET, name=name if is_name else "", data={"mount": mount})
+
+
+def send_reset(outbox: Outbox, user: User, *, mount: str) -> None:
+    """Send a user a link to choose a new password, and report it.
+
+    Args:
+        outbox: The site's.
+        user: The user; the link goes to their stored address.
+        mount: The path of /auth on the site.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    with database.atomic():
+        outbox.enqueue(RESET, user=user, data={"mount": mount})
+        events.emit("link_sent", user_id=user.id, reason=RESET)
+
+
+def printed_link(user: User, settings: Settings, *, mount: str, now: float) -> str:
+    """Return a new link for an operator to hand over, and report it; see `reset_link`."""
+    with database.atomic():
+        events.emit("link_sent", user_id=user.id, reason=f"{RESET}, printed")
+        return reset_link(user, settings, mount=mount, now=now)
+
+
+def reset_link(user: User, settings: Settings, *, mount: str, now: float) -> str:
+    """Return a new link with which `user` can choose a new password.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    lifetime = settings.LINK_MINUTES * MINUTE
+    data = _digest(user.email)  # the link ends with a change of the address
+    secret = one_time.issue(RESET, user, now=now, lifetime=lifetime, data=data)
+    return link_url(settings, mount, RESET, secret)
+
+
+def compose(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+    """Return the mail for the account, which may only be named; None if there is no active one.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    user = find_user(mail.name) if mail.user_id is None else mail.user
+    if user is None or not user.is_active:
+        return None
+    link = reset_link(user, settings, mount=json.loads(mail.data)["mount"], now=now)
+    username = unlinked(user.username)
+    letter = ResetLetter(username=username, link=link, minutes=settings.LINK_MINUTES)
+    return Addressed(letter, user.email, user.id)
+
+
+def find_holder(secret: str, *, now: float) -> User | None:
+    """Return the user who can choose a new password with a secret, without using it.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    row = one_time.find(secret, RESET, now=now)
+    if row is None:
+        return None
+    user: User | None = User.get_or_none(User.id == row.user_id)
+    return user if user is not None and row.data == _digest(user.email) else None
+
+
+def reset_password(
+    user: User, secret: str, password: str, *, settings: Settings, now: float
+) -> bool:
+    """Set a new password, which ends all of the user's logins and API keys, and use the secret.
+
+    Args:
+        user: The user, as `find_holder` returned it.
+        secret: The secret of the link.
+        password: The new password, as typed.
+        settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
+        now: Seconds since the epoch.
+
+    Returns:
+        False if the secret was used, or ended, in the meantime.
+
+    Raises:
+        ValidationError: A rule is broken; the secret can still be used.
+        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
+        peewee.DatabaseError: The database failed.
+    """
+    problem = password_problem(user, password, settings=settings)
+    if problem is not None:
+        raise ValidationError({"password": [problem]})
+    hashed_password = hash_password(password, rounds=settings.BCRYPT_ROUNDS)
+
+    def change() -> bool:
+        row = one_time.redeem(secret, RESET, now=now)
+        if row is None or row.data != _digest(User.get_by_id(user.id).email):
+            return False
+        user.hashed_password = hashed_password
+        user.save()
+        keys.end_all(user)
+        return True
+
+    try:
+        return change_locked(user, change, is_removal=False)
+    except User.DoesNotExist:
+        return False
+
+
+def _digest(email: str) -> str:
+    return hashlib.sha256(email.encode()).hexdigest()

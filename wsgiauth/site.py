@@ -1,0 +1,85 @@
+"""What the settings make: one object with everything that the endpoints of a site use."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from wsgiauth.authentication.freshness import Freshness
+from wsgiauth.authentication.identity import Identifier
+from wsgiauth.authentication.passkeys.relying_party import RelyingParty, make_relying_party
+from wsgiauth.authentication.refresh import RefreshTokens
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.mail.kinds import make_outbox
+from wsgiauth.mail.outbox import Outbox
+from wsgiauth.mail.transports import Transport
+from wsgiauth.settings import Settings
+from wsgiauth.throttling.hash_slots import HashSlots
+from wsgiauth.throttling.throttle import Throttle
+from wsgiauth.web.clients import Clients
+from wsgiauth.web.pages import Pages
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site with accounts; created once, when the process starts.
+
+    Attributes:
+        settings: The configuration.
+        tokens: Issues and verifies access tokens.
+        refresh_tokens: Issues and verifies refresh tokens.
+        freshness: Decides whether a login's proof is recent enough.
+        identifier: Reads and writes the callers' credentials.
+        pages: Renders HTML.
+        clients: Finds the networks of a request's client.
+        throttle: Decides which attempts must wait.
+        hash_slots: Hands out the slots in which passwords are hashed.
+        outbox: Sends mails; None without MAIL_URL.
+        relying_party: Registers and accepts passkeys; None without PASSKEYS.
+    """
+
+    settings: Settings
+    tokens: Tokens
+    refresh_tokens: RefreshTokens
+    freshness: Freshness
+    identifier: Identifier
+    pages: Pages
+    clients: Clients
+    throttle: Throttle
+    hash_slots: HashSlots
+    outbox: Outbox | None
+    relying_party: RelyingParty | None
+
+    @classmethod
+    def from_settings(
+        cls, settings: Settings, mount: str, send_mail: Transport | None = None
+    ) -> Self:
+        """Return the site of these settings.
+
+        Args:
+            settings: The configuration.
+            mount: The path of /auth on this site.
+            send_mail: Sends mails instead of MAIL_URL.
+
+        Raises:
+            ConfigurationError: SECRET_KEY is missing or invalid, or the layout of the pages is;
+                or the package for PASSKEYS is missing.
+        """
+        tokens = Tokens(settings)
+        return cls(
+            settings,
+            tokens,
+            RefreshTokens(settings),
+            Freshness(settings, tokens),
+            Identifier(settings, tokens),
+            Pages(
+                mount,
+                settings.TEMPLATES,
+                site_name=settings.SITE_NAME,
+                logo=settings.SITE_LOGO,
+                sources=settings.PAGE_SOURCES,
+            ),
+            Clients(),
+            Throttle(settings),
+            HashSlots(settings),
+            make_outbox(settings, send_mail),
+            make_relying_party(settings),
+        )

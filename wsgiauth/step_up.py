@@ -1,0 +1,67 @@
+"""What a client is answered whose login was not proven by a second factor (RFC 9470).
+
+A user who has one confirms it; a user without one sets it up. Guards, `challenges` and the
+endpoints answer alike.
+"""
+
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth import storage
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.factors import are_offered, has_factor
+from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, SecondFactorMissingError
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.storage.connections import DATABASE_ERRORS
+from wsgiauth.storage.failures import unavailable
+from wsgiauth.web.asking import ask_for_second_factor, ask_to_log_in, second_factor_failure
+from wsgiauth.web.responses import Response
+
+CONFIRM_PATH = "/confirm"  # below the mount
+
+
+def set_up_path(settings: Settings) -> str:
+    """Return the path, below the mount, at which a user sets up their first second factor."""
+    return "/totp" if settings.FACTOR_KEY is not None else "/passkeys"
+
+
+def second_factor_missing(user: User, site: Site) -> SecondFactorMissingError:
+    """Return the error for a login of a user that was not proven by a second factor.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    settings = site.settings
+    needs_set_up = are_offered(settings) and not has_factor(user, settings)
+    return SecondFactorMissingError(needs_set_up=needs_set_up)
+
+
+def step_up(environ: WSGIEnvironment, site: Site, error: SecondFactorMissingError) -> Response:
+    """Return the answer to a client whose login was not proven by a second factor."""
+    if not are_offered(site.settings):  # a guard asks for what only `log_in` could say
+        detail = "This page needs a login with a second factor, and this site has none."
+        return second_factor_failure(environ, error, detail)
+    path = set_up_path(site.settings) if error.needs_set_up else CONFIRM_PATH
+    return ask_for_second_factor(environ, site.pages.mount + path, error)
+
+
+def ask_to_identify(environ: WSGIEnvironment, login_url: str | None) -> Response:
+    """Return the answer to a client that the application sees as anonymous.
+
+    Args:
+        environ: The request, with the keys that `AuthMiddleware` sets.
+        login_url: See `ask_to_log_in`.
+    """
+    error: str | None = environ["wsgiauth.error"]
+    if error != INSUFFICIENT_AUTHENTICATION:
+        return ask_to_log_in(environ, login_url, error)
+    site: Site = environ["wsgiauth.site"]
+    try:
+        identity = site.identifier.identify(environ)
+        if identity.incomplete is None:  # it has ended, or was completed, in the meantime
+            return ask_to_log_in(environ, login_url, identity.error)
+        return step_up(environ, site, second_factor_missing(identity.incomplete.user, site))
+    except DATABASE_ERRORS as failure:
+        return unavailable(environ, failure)
+    finally:
+        storage.release_connection(storage.current())

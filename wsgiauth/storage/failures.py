@@ -1,0 +1,37 @@
+"""A failed account database: one line in the log, and a 503 for a request that needs it."""
+
+import logging
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.storage import current
+from wsgiauth.storage.connections import discard_connection, reason_of
+from wsgiauth.web.failures import failure
+from wsgiauth.web.responses import Response
+
+RETRY_AFTER = 5  # seconds until a request is worth another try
+
+logger = logging.getLogger("wsgiauth")
+
+
+def report_failure(error: Exception) -> None:
+    """Log in one line that the database failed, and close this thread's connection to it."""
+    logger.error("the account database failed: %s: %s", type(error).__name__, reason_of(error))
+    discard_connection(current())
+
+
+def unavailable(environ: WSGIEnvironment, error: Exception) -> Response:
+    """Report that the database failed, and return the 503.
+
+    Args:
+        environ: The request; see `web.failures.failure`.
+        error: One of `connections.DATABASE_ERRORS`.
+    """
+    report_failure(error)
+    return failure(
+        environ,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "unavailable",
+        "The account database is not available. Try again in a moment.",
+        headers=(("Retry-After", str(RETRY_AFTER)),),
+    )

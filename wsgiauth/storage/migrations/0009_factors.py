@@ -1,0 +1,43 @@
+"""Authenticator apps: the second factors of users.
+
+The models are copies, frozen as they were when this migration was written.
+"""
+
+import peewee
+from playhouse.sqlite_ext import AutoIncrementField
+
+MYSQL_TABLE = ["ENGINE=InnoDB", "DEFAULT CHARSET=utf8mb4", "COLLATE=utf8mb4_bin"]
+
+
+def up(migrator, db):
+    is_sqlite = isinstance(db, peewee.SqliteDatabase)
+    number = AutoIncrementField if is_sqlite else peewee.BigAutoField
+
+    class Table(peewee.Model):
+        class Meta:
+            database = db
+            table_settings = MYSQL_TABLE if isinstance(db, peewee.MySQLDatabase) else None
+
+    class User(Table):  # exists; the foreign key refers to it
+        id = number()
+
+        class Meta:
+            table_name = "wsgiauth_user"
+
+    class Totp(Table):
+        id = peewee.CharField(max_length=32, primary_key=True)
+        user = peewee.ForeignKeyField(User, on_delete="CASCADE")
+        name = peewee.CharField(max_length=50)
+        salt = peewee.CharField(max_length=64)
+        counter = peewee.BigIntegerField()
+        created_at = peewee.BigIntegerField()
+        confirmed_at = peewee.BigIntegerField()
+
+        class Meta:
+            table_name = "wsgiauth_totp"
+
+    db.create_tables([Totp])
+
+
+def down(migrator, db):
+    migrator.migrate(migrator.drop_table("wsgiauth_totp"))

@@ -1,0 +1,48 @@
+"""Passkeys: credentials of WebAuthn, with which users log in.
+
+The models are copies, frozen as they were when this migration was written.
+"""
+
+import peewee
+from playhouse.sqlite_ext import AutoIncrementField
+
+MYSQL_TABLE = ["ENGINE=InnoDB", "DEFAULT CHARSET=utf8mb4", "COLLATE=utf8mb4_bin"]
+
+
+def up(migrator, db):
+    is_sqlite = isinstance(db, peewee.SqliteDatabase)
+    number = AutoIncrementField if is_sqlite else peewee.BigAutoField
+
+    class Table(peewee.Model):
+        class Meta:
+            database = db
+            table_settings = MYSQL_TABLE if isinstance(db, peewee.MySQLDatabase) else None
+
+    class User(Table):  # exists; the foreign key refers to it
+        id = number()
+
+        class Meta:
+            table_name = "wsgiauth_user"
+
+    class Passkey(Table):
+        id = peewee.CharField(max_length=64, primary_key=True)
+        user = peewee.ForeignKeyField(User, on_delete="CASCADE")
+        name = peewee.CharField(max_length=50)
+        credential_id = peewee.TextField()
+        public_key = peewee.TextField()
+        sign_count = peewee.BigIntegerField()
+        relying_party = peewee.CharField(max_length=253)
+        user_handle = peewee.CharField(max_length=86)
+        transports = peewee.CharField(max_length=64)
+        is_backed_up = peewee.BooleanField()
+        created_at = peewee.BigIntegerField()
+        last_used_at = peewee.BigIntegerField()
+
+        class Meta:
+            table_name = "wsgiauth_passkey"
+
+    db.create_tables([Passkey])
+
+
+def down(migrator, db):
+    migrator.migrate(migrator.drop_table("wsgiauth_passkey"))

@@ -1,0 +1,111 @@
+"""psycopg's connection with a read timeout, and with a quick SELECT for every request.
+
+Imported only for a PostgreSQL database, because psycopg is optional.
+"""
+
+from time import monotonic
+from typing import Any
+
+import psycopg
+from psycopg import generators, pq
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName, error_from_result
+
+_TEXT, _BINARY = PyFormat.TEXT, pq.Format.BINARY  # of parameters and of results
+_ERROR = pq.ExecStatus.FATAL_ERROR
+
+# The errors of a prepared statement that was deallocated, as psycopg does after a ROLLBACK, or
+# whose table was altered.
+_STALE = (InvalidSqlStatementName, FeatureNotSupported)
+
+
+class Connection(psycopg.Connection[Any]):
+    """A connection that closes itself when the server stops answering.
+
+    Attributes:
+        read_timeout: Seconds to wait for data; None: no limit.
+    """
+
+    read_timeout: float | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Converts values. One that knew this connection would form a cycle with it, and a cycle
+        # keeps the connection open after its thread has ended.
+        self._transformer = Transformer()
+        self._statement_names: dict[str, bytes] = {}
+        self._prepared_count = 0
+
+    def fetchone(self, sql: str, parameters: tuple[object, ...]) -> tuple[Any, ...] | None:
+        """Return the first row of a SELECT, or None, without the overhead of a cursor.
+
+        Prepares the statement on first use, unless `prepare_threshold` is None. Do not call it in
+        a transaction, which a stale prepared statement would abort.
+
+        Raises:
+            psycopg.Error: As from `Cursor.execute`.
+        """
+        transformer = self._transformer
+        with self.lock:
+            values = transformer.dump_sequence(parameters, [_TEXT] * len(parameters))
+            result = self._select(sql, values)
+            if not result.ntuples:
+                return None
+            transformer.set_pgresult(result)
+            return transformer.load_row(0, tuple)
+
+    def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run one of psycopg's generators to its end, within the read timeout."""
+        return super().wait(self._bounded(gen), *args, **kwargs)
+
+    def _select(self, sql: str, values: Any) -> Any:
+        name = self._statement_names.get(sql)
+        if name is not None:
+            try:
+                return self._execute_prepared(name, values)
+            except _STALE:
+                pass
+        elif self.prepare_threshold is None:
+            self.pgconn.send_query_params(_numbered(sql), values, result_format=_BINARY)
+            return self._result()
+        return self._execute_prepared(self._prepare(sql), values)
+
+    def _execute_prepared(self, name: bytes, values: Any) -> Any:
+        self.pgconn.send_query_prepared(name, values, result_format=_BINARY)
+        return self._result()
+
+    def _prepare(self, sql: str) -> bytes:
+        self._prepared_count += 1
+        name = b"wsgiauth_%d" % self._prepared_count
+        self.pgconn.send_prepare(name, _numbered(sql))
+        self._result()
+        self._statement_names[sql] = name
+        return name
+
+    def _result(self) -> Any:
+        (result,) = self.wait(generators.execute(self.pgconn))
+        if result.status == _ERROR:
+            raise error_from_result(result)
+        return result
+
+    def _bounded(self, gen: Any) -> Any:
+        last_data = monotonic()
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted  # empty ten times a second while no data arrives
+                if ready:
+                    last_data = monotonic()
+                elif self.read_timeout and monotonic() - last_data > self.read_timeout:
+                    self.close()
+                    raise psycopg.OperationalError("the server has stopped answering")
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return end.value
+
+
+def _numbered(sql: str) -> bytes:
+    """Return Peewee's SQL with the placeholders of libpq: `$1`, `$2` and so on."""
+    first, *others = sql.split("%s")
+    numbered = (f"${number}{part}" for number, part in enumerate(others, 1))
+    return "".join((first, *numbered)).encode()

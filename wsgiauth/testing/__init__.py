@@ -1,0 +1,24 @@
+"""Tools for tests of your application: users, groups, logged-in clients, and its mails.
+
+`pytest_plugin` offers them as fixtures. No other module imports this one.
+"""
+
+from wsgiauth.testing.factors import Authenticator, add_authenticator, recovery_codes
+from wsgiauth.testing.logins import api_key, bearer, logged_in
+from wsgiauth.testing.mails import Mails, mailbox
+from wsgiauth.testing.people import make_group, make_user
+from wsgiauth.testing.settings import make_settings
+
+__all__ = [
+    "Authenticator",
+    "Mails",
+    "add_authenticator",
+    "api_key",
+    "bearer",
+    "logged_in",
+    "mailbox",
+    "make_group",
+    "make_settings",
+    "make_user",
+    "recovery_codes",
+]

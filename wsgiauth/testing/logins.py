@@ -1,0 +1,156 @@
+"""Logged-in clients and credentials of users."""
+
+from collections.abc import Iterable
+from http.cookiejar import Cookie
+from typing import TYPE_CHECKING, Any
+
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import demand, keys, lifetimes, sessions
+from wsgiauth.authentication.factors import has_factor
+from wsgiauth.authentication.issuing import Login
+from wsgiauth.authentication.lifetimes import Lifetime
+from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
+from wsgiauth.authentication.models import Session
+from wsgiauth.middleware import AuthMiddleware
+from wsgiauth.storage import context
+from wsgiauth.testing.people import present_user, require_middleware
+
+if TYPE_CHECKING:
+    from webtest import TestApp
+
+
+def bearer(
+    application: AuthMiddleware,
+    user: User | None = None,
+    *,
+    confirmed_minutes_ago: int = 0,
+    minutes_left: int | None = None,
+    second_factor: bool | None = None,
+) -> dict[str, str]:
+    """Log `user` in and return an Authorization header for any client (RFC 6750 section 2.1).
+
+    Args:
+        application: The middleware.
+        user: The user to log in; None for the user `ada`, who is created if missing.
+        confirmed_minutes_ago: See `logged_in`.
+        minutes_left: See `logged_in`.
+        second_factor: See `logged_in`.
+
+    Raises:
+        TypeError: `application` is not an `AuthMiddleware`, or `user` is not a `User`.
+        ValueError: The user is inactive, deleted, or from another application.
+    """
+    settings = require_middleware(application).site.settings
+    login = _log_in(application, user, lifetimes.of_program(settings), second_factor)
+    _age(application, login, confirmed_minutes_ago, minutes_left)
+    return {"Authorization": f"Bearer {login.token}"}
+
+
+def api_key(application: AuthMiddleware, user: User, permissions: Iterable[str]) -> dict[str, str]:
+    """Make an API key and return an Authorization header for any client.
+
+    Args:
+        application: The middleware.
+        user: The owner.
+        permissions: The permissions of the key, at least one; the owner must have them.
+
+    Raises:
+        TypeError: `application` is not an `AuthMiddleware`, or `user` is not a `User`.
+        ValueError: The user is inactive, deleted, or from another application, or does not have a
+            permission.
+    """
+    now = require_middleware(application).site.tokens.now()
+    with context.using(application.database):
+        current = present_user(application, user)
+        made = None if current is None else keys.create(current, "test", permissions, now=now)
+    if made is None:
+        raise ValueError(f"{user!r} cannot log in: inactive or deleted.")
+    return {"Authorization": f"Bearer {made.text}"}
+
+
+def logged_in(
+    application: AuthMiddleware,
+    user: User | None = None,
+    *,
+    remember: bool = False,
+    confirmed_minutes_ago: int = 0,
+    minutes_left: int | None = None,
+    second_factor: bool | None = None,
+) -> "TestApp":
+    """Return a WebTest client of `application`, with the cookie of a browser that has logged in.
+
+    Args:
+        application: The middleware.
+        user: The user to log in; None for the user `ada`, who is created if missing.
+        remember: Whether "Keep me logged in" was ticked.
+        confirmed_minutes_ago: How long ago the user proved who they are; after `FRESH_MINUTES`,
+            sensitive changes ask for it again.
+        minutes_left: After how many minutes without a request the login ends; 0: it has ended.
+            None: as for a new login.
+        second_factor: Whether the login was proven by a second factor, too; None: if the user has
+            or must have one.
+
+    Raises:
+        ImportError: WebTest is not installed.
+        TypeError: `application` is not an `AuthMiddleware`, or `user` is not a `User`.
+        ValueError: The user is inactive, deleted, or from another application.
+    """
+    from webtest import TestApp
+
+    settings = require_middleware(application).site.settings
+    lifetime = lifetimes.of_browser(settings, remember=remember)
+    login = _log_in(application, user, lifetime, second_factor)
+    _age(application, login, confirmed_minutes_ago, minutes_left)
+    client = TestApp(application)
+    client.cookiejar.set_cookie(_login_cookie(application, login.token))
+    return client
+
+
+def _log_in(
+    application: AuthMiddleware, user: User | None, lifetime: Lifetime, second_factor: bool | None
+) -> Login:
+    site, login = application.site, None
+    with context.using(application.database):
+        current = present_user(application, user)
+        if current is not None:
+            if second_factor is None:
+                is_demanded = demand.is_made_of(current, site.settings)
+                second_factor = is_demanded or has_factor(current, site.settings)
+            methods = f"{PASSWORD} {ONE_TIME_CODE}" if second_factor else PASSWORD
+            login = sessions.start(current, site.tokens, lifetime, methods=methods)
+    if login is None:
+        raise ValueError(f"{user!r} cannot log in: inactive or deleted.")
+    return login
+
+
+def _age(
+    application: AuthMiddleware, login: Login, confirmed_minutes_ago: int, minutes_left: int | None
+) -> None:
+    changes: dict[str, Any] = {
+        "authenticated_at": Session.authenticated_at - 60 * confirmed_minutes_ago
+    }
+    if minutes_left is not None:
+        changes["expires_at"] = int(application.site.tokens.now()) + 60 * minutes_left
+    with context.using(application.database):
+        Session.update(changes).where(Session.id == login.session_id).execute()
+
+
+def _login_cookie(application: AuthMiddleware, token: str) -> Cookie:
+    """Return the cookie as WebTest stores it after a login, so that a logout removes it."""
+    name = application.site.identifier.cookie_name({"wsgi.url_scheme": "http"})
+    unspecified: dict[str, Any] = dict.fromkeys(("port", "expires", "comment", "comment_url"))
+    return Cookie(
+        version=0,
+        name=name,
+        value=token,
+        port_specified=False,
+        domain="localhost.local",
+        domain_specified=False,
+        domain_initial_dot=False,
+        path="/",
+        path_specified=True,
+        secure=False,
+        discard=True,
+        rest={},
+        **unspecified,
+    )

@@ -1,0 +1,42 @@
+"""The mails that the application sends."""
+
+import re
+from email.message import EmailMessage
+
+from wsgiauth.middleware import AuthMiddleware
+from wsgiauth.storage import context
+from wsgiauth.testing.people import require_middleware
+
+_LINK = re.compile(r"https?://[^\s<>\"]+")
+
+
+class Mails(list[EmailMessage]):
+    """Mails, the newest last."""
+
+    @property
+    def links(self) -> list[str]:
+        """The links in the texts of all these mails, in their order."""
+        return [link for each in self for link in _LINK.findall(each.get_content())]
+
+
+def mailbox(application: AuthMiddleware) -> Mails:
+    """Return all mails that the site has sent, since its start or the first call.
+
+    The first call ends the site's thread that sends mails, and replaces what they are sent by. Then
+    each call sends what is due, in the thread of the test. With `MAIL_URL="memory:"`, there is no
+    thread; with another one, call this before what your test does.
+
+    Args:
+        application: The middleware.
+
+    Raises:
+        TypeError: `application` is not an `AuthMiddleware`.
+        ValueError: The site sends no mail, because it has no MAIL_URL.
+    """
+    outbox = require_middleware(application).site.outbox
+    if outbox is None:
+        raise ValueError("The site has no mail: make_settings(MAIL_URL='memory:') sets it up.")
+    kept = outbox.keep_messages()
+    with context.using(application.database):
+        outbox.deliver()
+    return Mails(kept)

@@ -1,0 +1,99 @@
+"""Templates of pages and of mails (Jinja2): ours, and those of a host's folder before them."""
+
+import os
+import traceback
+from pathlib import Path
+from types import CodeType
+
+import jinja2
+from jinja2.bccache import Bucket
+
+from wsgiauth.exceptions import ConfigurationError
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+_SUFFIXES = (".html", ".txt")
+
+
+class _CompiledTemplates(jinja2.BytecodeCache):
+    """Keeps compiled templates in memory, so that further sites in a process start quickly."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, str], CodeType | None] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._codes.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._codes[bucket.key, bucket.checksum] = bucket.code
+
+
+_compiled = _CompiledTemplates()
+
+
+class Templates:
+    """Renders templates; their texts go through gettext.
+
+    Args:
+        folder: Templates in it replace wsgiauth's own of the same name. They can extend those as
+            "wsgiauth/login.html" and the like.
+        autoescape: Whether every value is escaped for HTML.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None, *, autoescape: bool) -> None:
+        own = jinja2.FileSystemLoader(TEMPLATES)
+        folders = [] if folder is None else [jinja2.FileSystemLoader(folder)]
+        self._loader = jinja2.ChoiceLoader([*folders, own, jinja2.PrefixLoader({"wsgiauth": own})])
+        self._environment = jinja2.Environment(
+            loader=self._loader,
+            autoescape=autoescape,  # noqa: S701 - off for plain text only
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            extensions=["jinja2.ext.i18n"],
+            auto_reload=False,
+            bytecode_cache=_compiled,
+        )
+        # Catalogues are yet to come.
+        self._environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
+
+    def render(self, name: str, **values: object) -> str:
+        """Return what the template `name` makes of values."""
+        return self._environment.get_template(name).render(values)
+
+    def check(self, name: str, **values: object) -> str:
+        """Render an example, so that a mistake in its template is found at start.
+
+        Raises:
+            ConfigurationError: The template is wrong; the message names the file and the line.
+        """
+        try:
+            return self.render(name, **values)
+        except jinja2.TemplateSyntaxError as error:
+            raise _mistake(f"{error.filename or error.name}, line {error.lineno}", error) from None
+        except jinja2.TemplateNotFound as error:
+            where = _line_of(error) or name
+            raise ConfigurationError(f"TEMPLATES: {where}: there is no {error.name}") from None
+        except Exception as error:  # a template is a program, which can raise anything
+            raise _mistake(_line_of(error) or name, error) from None
+
+    def read(self, name: str) -> str:
+        """Return the source of a template.
+
+        Raises:
+            ConfigurationError: The file cannot be read.
+        """
+        try:
+            return self._loader.get_source(self._environment, name)[0]
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(f"TEMPLATES: {name} cannot be read: {error}") from None
+
+
+def _line_of(error: Exception) -> str | None:
+    """Return the file and the line of the template in which an error was raised, if in one."""
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    frame = next((each for each in frames if each.filename.endswith(_SUFFIXES)), None)
+    return frame and f"{frame.filename}, line {frame.lineno}"
+
+
+def _mistake(where: str, error: Exception) -> ConfigurationError:
+    return ConfigurationError(f"TEMPLATES: {where}: {error}")
