@@ -69,7 +69,7 @@ class Watch:
         self._capsys = capsys
         self._folder = folder
         self._written = []
-        self._tokens = set()
+        self._secrets = set()
         self._codes = set()
 
     def note(self, where, *texts):
@@ -104,25 +104,26 @@ class Watch:
         if request.method == "POST" and request.path in GIVING:
             if answer.status_int == 200:
                 document = answer.json
-                self._tokens.add(document.pop("access_token"))
+                self.hide(signature(document.pop("access_token")))
                 body = json.dumps(document)
             elif answer.status_int == 303:
                 cookies = answer.headers.getall("Set-Cookie")
                 values = {each.partition(";")[0].partition("=")[2] for each in cookies}
-                self._tokens |= values - {""}
+                self.hide(*map(signature, values - {""}))
                 headers = [each for each in headers if each[0] != "Set-Cookie"]
         self.note(f"answer to {request.path}", answer.status, headers, body)
 
     def note_key(self, key):
         """Search for a key, too."""
-        self._tokens.add(f".{key[22:]}")
+        self.hide(key[22:])
 
     def hide(self, *secrets):
         """Search for these, too, in any letter case."""
-        self._tokens |= {f".{each}" for each in secrets}
+        assert all(len(each) >= 8 for each in secrets)  # a shorter one could be found by chance
+        self._secrets |= {each.lower() for each in secrets}
 
     def hide_codes(self, *codes):
-        """Search for these codes, too, where they are not part of a longer number or word."""
+        """Search for these codes, too, but not in longer words, in fractions or in colours."""
         self._codes |= {*codes}
 
     def allow_key(self):
@@ -132,8 +133,8 @@ class Watch:
 
     def finds(self, bird="canary"):
         """Return where a secret is: one with the bird in it, or the signature of a token."""
-        secrets = {bird, *(token.rpartition(".")[2].lower() for token in self._tokens)}
-        codes = re.compile(rf"(?<![0-9A-Za-z])({'|'.join(self._codes) or '(?!)'})(?![0-9A-Za-z])")
+        secrets = {bird, *self._secrets}
+        codes = re.compile(rf"(?<![0-9A-Za-z.#])({'|'.join(self._codes) or '(?!)'})(?![0-9A-Za-z])")
         self._note_the_rest()
         return sorted(
             {
@@ -154,6 +155,11 @@ class Watch:
         for path in self._folder.iterdir():
             if path.is_file():
                 self.note(path.name, path.read_bytes().decode("latin-1"))
+
+
+def signature(token):
+    """Return the last part of a token, or all of a cookie that is none."""
+    return token.rpartition(".")[2]
 
 
 class Client(TestApp):
