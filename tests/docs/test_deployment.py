@@ -68,7 +68,7 @@ def test_a_server_is_made_ready(run, environ):
         assert run(migrate) == applied
         run(check)
     finally:
-        database.execute_sql(f"DROP DATABASE {name}")
+        database.execute_sql(f"DROP DATABASE {name} WITH (FORCE)")
         database.close()
 
 

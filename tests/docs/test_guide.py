@@ -15,9 +15,8 @@ from webtest import TestApp
 
 client = TestApp(application, {"REMOTE_ADDR": "192.0.2.1"})
 guess = {"username": "ada", "password": "a guess"}
-for _ in range(10):
-    answer = client.post_json("/auth/login", guess, expect_errors=True)
-print(answer.status_int)
+answers = [client.post_json("/auth/login", guess, expect_errors=True) for _ in range(10)]
+print(max(answer.status_int for answer in answers))  # a second can end before the last one
 """
 
 

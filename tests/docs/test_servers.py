@@ -189,6 +189,7 @@ def connections():
     count = (
         "SELECT count(*) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        " AND backend_type = 'client backend'"
     )
     return storage.current().execute_sql(count).fetchone()[0]
 

@@ -37,7 +37,14 @@ from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.models import Session
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.storage import connections, context, postgres_mysql, schema, sqlite
+from wsgiauth.storage import (
+    connections,
+    context,
+    postgres_mysql,
+    psycopg_connection,
+    schema,
+    sqlite,
+)
 
 ACCOUNT = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
 KILLS = int(os.environ.get("KILLS", "2"))  # for each database
@@ -121,7 +128,7 @@ def assert_back(client, headers):
 
 def leave_idle(pool, number):
     """Leave so many connections in a pool that are all going to be lost."""
-    barrier = threading.Barrier(number)
+    barrier = threading.Barrier(number, timeout=60)
 
     def connect_and_return(_):
         pool.connect()
@@ -237,7 +244,10 @@ def private_server():
 
 @pytest.mark.promise(28)
 @pytest.mark.parametrize("kind", SERVERS)
-def test_a_server_may_crash_and_come_back(kind, pooling, private_server, open_site, complaints):
+def test_a_server_may_crash_and_come_back(
+    kind, pooling, private_server, open_site, complaints, monkeypatch
+):
+    monkeypatch.setattr(postgres_mysql, "SILENCE", 0)  # where it takes long to be refused
     server = private_server(kind)
     url = server.url.replace(":", f"{pooling}:", 1)
     client, headers = open_site(url, prepare=schema.migrate)
@@ -315,7 +325,7 @@ def test_a_server_that_stops_answering_is_given_up(
 ):
     later = 0
     monkeypatch.setattr(postgres_mysql, "monotonic", lambda: time.monotonic() + later)
-    proxy, url = proxied(kind, "read_timeout=1&connect_timeout=1")
+    proxy, url = proxied(kind, "read_timeout=2&connect_timeout=2")
     client, headers = open_site(url.replace(":", f"{pooling}:", 1))
     if pooling:
         storage.release_connection(storage.current())
@@ -423,7 +433,7 @@ def test_a_start_gives_up_a_port_that_says_nothing(kind, prepare, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = urlsplit(SERVERS[kind])
         url = url._replace(netloc=f"ada:canary@127.0.0.1:{listener.getsockname()[1]}")
-        hang_up = threading.Timer(10, lambda: listener.shutdown(socket.SHUT_RDWR))
+        hang_up = threading.Timer(60, lambda: listener.shutdown(socket.SHUT_RDWR))
         hang_up.start()
         silent = f"{url.geturl()}{'&' if url.query else '?'}connect_timeout=2"
         with pytest.raises(ConfigurationError, match=r"^DATABASE_URL cannot be opened: .*time"):
@@ -431,7 +441,10 @@ def test_a_start_gives_up_a_port_that_says_nothing(kind, prepare, monkeypatch):
         hang_up.cancel()
 
 
-def test_a_server_that_speaks_slowly_is_listened_to(server_urls):
+def test_a_server_that_speaks_slowly_is_listened_to(server_urls, monkeypatch):
+    """Seconds are counted by readings of the clock, ten to each, so that a test cannot lose any."""
+    readings = itertools.count()
+    monkeypatch.setattr(psycopg_connection, "monotonic", lambda: next(readings) / 10)
     url = server_urls("postgresql")
     opened = storage.open_database(f"{url}?read_timeout=2")
     slow = "SELECT pg_sleep(0.6), repeat('x', 20000) FROM generate_series(1, 4)"

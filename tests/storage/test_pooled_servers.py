@@ -70,7 +70,7 @@ def test_a_select_that_fails_puts_its_connection_back(kind, open_pool):
     assert database.fetchone(PROCESS[kind], ()) == process
 
 
-@pytest.mark.parametrize(("age", "is_used"), [(59, True), (61, False)])
+@pytest.mark.parametrize(("age", "is_used"), [(30, True), (61, False)])
 def test_a_connection_that_is_too_old_is_replaced(kind, open_pool, monkeypatch, age, is_used):
     database = open_pool("stale_timeout=60")
     with database.connection_context():

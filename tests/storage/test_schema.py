@@ -10,7 +10,7 @@ from playhouse import db_url
 from playhouse.migrations import Runner
 from playhouse.schema_diff import diff_models
 
-from tests.conftest import SERVERS, insert_users
+from tests.conftest import NAME, SERVERS, insert_users
 from wsgiauth import storage
 from wsgiauth.accounts.groups import Group, GroupPermission, Membership
 from wsgiauth.accounts.models import User
@@ -227,16 +227,16 @@ def test_a_database_that_cannot_hold_every_name_is_refused(server_urls):
     url = server_urls("postgresql")
     server = db_url.connect(url)
     server.execute_sql(
-        "CREATE DATABASE wsgiauth_latin1 ENCODING 'LATIN1' TEMPLATE template0"
+        f"CREATE DATABASE {NAME}_latin1 ENCODING 'LATIN1' TEMPLATE template0"
         " LC_COLLATE 'C' LC_CTYPE 'C'"
     )
-    latin1 = urlsplit(url)._replace(path="/wsgiauth_latin1").geturl()
+    latin1 = urlsplit(url)._replace(path=f"/{NAME}_latin1").geturl()
     try:
         for prepare in (schema.make_ready, schema.migrate):
             with pytest.raises(ConfigurationError, match="encoding is LATIN1"):
                 storage.open_database(latin1, prepare=prepare)
     finally:
-        server.execute_sql("DROP DATABASE wsgiauth_latin1")
+        server.execute_sql(f"DROP DATABASE {NAME}_latin1 WITH (FORCE)")
         server.close()
 
 

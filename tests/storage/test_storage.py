@@ -17,7 +17,7 @@ import pytest
 from playhouse.pool import PooledDatabase
 from webtest import TestApp
 
-from tests.conftest import SERVERS, empty_tables, require
+from tests.conftest import NAME, SERVERS, empty_tables, require
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, hash_password, permission_required, storage
 from wsgiauth.accounts import create_user
@@ -170,14 +170,14 @@ def test_a_percent_encoded_password_is_decoded(server_urls, open_database, pooli
     password = "p@ss:w/rd?#%20ü"
     url = server_urls("mariadb")
     root = open_database(url)
-    root.execute_sql("CREATE OR REPLACE USER wsgiauth_test IDENTIFIED BY %s", (password,))
-    root.execute_sql(f"GRANT ALL ON {root.database}.* TO wsgiauth_test")
+    root.execute_sql(f"CREATE OR REPLACE USER {NAME} IDENTIFIED BY %s", (password,))
+    root.execute_sql(f"GRANT ALL ON {root.database}.* TO {NAME}")
     try:
-        credentials = f"mysql{pooling}://wsgiauth_test:{quote(password, safe='')}@"
+        credentials = f"mysql{pooling}://{NAME}:{quote(password, safe='')}@"
         open_database(credentials + url.rpartition("@")[2])
         assert User.objects.count() == 0
     finally:
-        root.execute_sql("DROP USER wsgiauth_test")
+        root.execute_sql(f"DROP USER {NAME}")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ FORKSERVER = multiprocessing.get_context("forkserver")
 FORKSERVER.set_forkserver_preload(["tests.conftest"])
 
 WORKERS = 16  # of pytest-xdist that never get the same port
+_given_ports = set()  # by this worker
 
 SECRET_KEY = "kR3vJ8qWz1mT6yBn4cXf9sLp2dHg7aUe5oViQwMtYrZxN0bCjKlEuPGhSDAFOI"
 
@@ -102,11 +103,15 @@ def free_port():
 
     The system gives out ports above 32767, and each worker of pytest-xdist has ports of its own
     here, so that no other socket takes the port before the program does, or while it restarts.
+    No port is given twice, because a program can take a while to listen.
     """
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % WORKERS
     while True:
         port = 10_000 + WORKERS * secrets.randbelow(1_300) + worker
+        if port in _given_ports:
+            continue
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            _given_ports.add(port)
             return port
 
 
