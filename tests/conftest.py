@@ -290,6 +290,12 @@ def chromium():
 
 
 @pytest.fixture
+def unsent(monkeypatch):
+    """Start no thread that sends mails: they stay until the test sends them."""
+    monkeypatch.setattr("wsgiauth.mail.worker.Worker._start", lambda *_: None)
+
+
+@pytest.fixture
 def stopped_throttle(monkeypatch):
     """Stop the clock of the throttle in sites that are made from now on: no wait passes."""
     monkeypatch.setattr("wsgiauth.site.Throttle", partial(Throttle, clock=lambda: 1_800_000_000))

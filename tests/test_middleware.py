@@ -48,8 +48,9 @@ FORGED = {
 
 # A table lock that no transaction may stand beside, taken at once or not at all.
 LOCKS = {
-    "postgresql": "BEGIN; LOCK TABLE wsgiauth_user, wsgiauth_session, wsgiauth_permission"
-    " IN ACCESS EXCLUSIVE MODE NOWAIT; COMMIT",
+    "postgresql": "BEGIN; SET LOCAL lock_timeout = '20s';"  # so long, an autovacuum may have it
+    " LOCK TABLE wsgiauth_user, wsgiauth_session, wsgiauth_permission IN ACCESS EXCLUSIVE MODE;"
+    " COMMIT",
     "mysql": "LOCK TABLES wsgiauth_user WRITE, wsgiauth_session WRITE, wsgiauth_permission WRITE"
     " NOWAIT",
 }

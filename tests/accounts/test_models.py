@@ -184,7 +184,7 @@ def test_the_rules_hold_for_a_change_of_name(ada):
 
 
 @pytest.mark.promise(10)
-def test_the_messages_for_both_names_come_together():
+def test_the_messages_for_both_names_come_together(database):
     with pytest.raises(ValidationError) as refused:
         create("", "")
     assert list(refused.value.errors) == ["username", "email"]

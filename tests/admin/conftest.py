@@ -38,9 +38,8 @@ def post():
 
 
 @pytest.fixture
-def site(settings, heard, post, monkeypatch):
+def site(settings, heard, post, unsent):
     """Return a site with second factors, which sends mail when it is told to."""
-    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
     changed = with_mail(settings, FACTOR_KEY=FACTOR_KEY)
     middleware = AuthMiddleware(echo, changed, on_event=heard.append, send_mail=post)
     yield middleware

@@ -137,9 +137,8 @@ def traces(*values):
 
 
 @pytest.fixture
-def mailing(settings, monkeypatch):
+def mailing(settings, unsent):
     """Return a site that sends mails only when a test lets it."""
-    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
     site = AuthMiddleware(echo, with_mail(settings), send_mail=Post())
     yield site
     storage.discard_connection(storage.current())

@@ -22,9 +22,8 @@ SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 
 
 @pytest.fixture
-def site(settings, monkeypatch):
+def site(settings, unsent):
     """Return a site whose thread sends nothing."""
-    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
     made = AuthMiddleware(echo, with_mail(settings, MAILS_PER_ACCOUNT=LIMIT), send_mail=Post())
     yield made
     storage.discard_connection(storage.current())
@@ -162,9 +161,8 @@ def test_many_users_cannot_send_mails_to_one_address(client, ada, grace, bearer)
     ask(client, "grace@example.net", bearer(grace), 202)
 
 
-def test_an_address_of_clients_is_counted(settings, ada, bearer, monkeypatch):
+def test_an_address_of_clients_is_counted(settings, ada, bearer, unsent):
     site = AuthMiddleware(echo, with_mail(settings, MAILS_PER_ADDRESS=1), send_mail=Post())
-    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
     ask(TestApp(site), NEW, bearer(ada), 202)
     ask(TestApp(site), "other@example.net", bearer(ada), 429)
 

@@ -36,12 +36,6 @@ def site(settings, post):
 
 
 @pytest.fixture
-def quiet(site, monkeypatch):
-    """Let the thread not send what is asked for."""
-    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
-
-
-@pytest.fixture
 def people(site, settings):
     ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
     grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
@@ -85,7 +79,7 @@ def test_a_known_name_gets_a_mail(client, site, people, post):
 
 @pytest.mark.every_database
 @pytest.mark.promise(32)
-def test_every_name_has_the_same_answers_and_the_same_statements(client, people, queries, quiet):
+def test_every_name_has_the_same_answers_and_the_same_statements(client, people, queries, unsent):
     def ask_often(name):
         """Return what is answered to a name, and with which statements."""
         answers = []
@@ -106,7 +100,7 @@ def test_every_name_has_the_same_answers_and_the_same_statements(client, people,
 
 @pytest.mark.promise(32)
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
-def test_every_name_gets_the_same_page(name, client, people, quiet):
+def test_every_name_gets_the_same_page(name, client, people, unsent):
     first = client.post("/auth/forgot", {"username": "someone"}, headers=SAME_ORIGIN)
     page = client.post("/auth/forgot", {"username": name}, headers=SAME_ORIGIN)
     assert shown(page) == shown(first)
@@ -122,7 +116,7 @@ def test_a_mail_server_that_is_away_changes_nothing(client, people, post, site):
     assert Mail.select().count() == 1
 
 
-def test_a_name_is_counted_in_every_spelling(client, people, quiet):
+def test_a_name_is_counted_in_every_spelling(client, people, unsent):
     for name in (USERNAME, USERNAME.upper(), USERNAME.lower()):
         ask(client, name, 202)
     refused = ask(client, USERNAME, 429)
@@ -130,7 +124,7 @@ def test_a_name_is_counted_in_every_spelling(client, people, quiet):
     ask(client, EMAIL, 202)
 
 
-def test_an_address_is_counted(settings, quiet, post):
+def test_an_address_is_counted(settings, unsent, post):
     site = AuthMiddleware(echo, with_mail(settings, MAILS_PER_ADDRESS=2), send_mail=post)
     client = TestApp(site)
     for number in range(2):

@@ -311,10 +311,8 @@ THROTTLE = {
 
 
 @pytest.fixture
-def make_service(database_url, monkeypatch):
+def make_service(database_url, unsent):
     """Return a function that makes a site, without a throttle unless the test asks for one."""
-
-    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
 
     def make(mount="/auth", **changes):
         defaults = {

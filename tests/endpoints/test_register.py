@@ -262,7 +262,7 @@ def test_the_first_broken_field_has_the_focus(client):
 
 
 @pytest.fixture
-def parts(settings, database):
+def parts(stopped_throttle, settings, database):
     """Return the parts of a site where one registration, and one at once, are the limit."""
     chosen = replace(settings, REGISTRATIONS_PER_ADDRESS=1, HASHING_THREADS=1)
     slots = HashSlots(chosen, queue=0)

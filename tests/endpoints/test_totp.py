@@ -372,7 +372,7 @@ def test_a_new_password_does_not_stand_for_the_factor(browser, site, ada):
 
 
 @pytest.mark.promise(53)
-def test_guesses_at_the_page_to_confirm_are_counted(program, site, ada):
+def test_guesses_at_the_page_to_confirm_are_counted(stopped_throttle, program, site, ada):
     add_app(site, ada)
     for status in (401, 401, 401, 401, 401, 429):
         program("/auth/confirm", {"code": "x"}, status)

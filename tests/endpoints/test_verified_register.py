@@ -51,12 +51,6 @@ def site(make_site):
 
 
 @pytest.fixture
-def quiet(site, monkeypatch):
-    """Let the thread not send what is asked for."""
-    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
-
-
-@pytest.fixture
 def people(site, settings):
     ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
     grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
@@ -115,7 +109,9 @@ def test_a_password_that_is_sent_is_ignored(client, site, post):
 
 @pytest.mark.every_database
 @pytest.mark.promise(38)
-def test_every_address_has_the_same_answers_and_the_same_statements(client, people, queries, quiet):
+def test_every_address_has_the_same_answers_and_the_same_statements(
+    client, people, queries, unsent
+):
     def ask_often(email):
         """Return what is answered to an address, and with which statements."""
         answers = []
@@ -140,7 +136,7 @@ def test_every_address_has_the_same_answers_and_the_same_statements(client, peop
 @pytest.mark.promise(38)
 @pytest.mark.parametrize("username", [USERNAME, "Lovelace"])
 @pytest.mark.parametrize("email", ADDRESSES.values(), ids=ADDRESSES)
-def test_every_address_and_name_gets_the_same_page(email, username, client, people, quiet):
+def test_every_address_and_name_gets_the_same_page(email, username, client, people, unsent):
     def ask(username, email):
         fields = {"username": username, "email": email}
         return client.post("/auth/register", fields, headers=SAME_ORIGIN, status=202)
@@ -198,7 +194,7 @@ def test_a_name_that_breaks_a_rule_is_refused_without_a_look_at_the_accounts(
     assert Mail.select().count() == 0
 
 
-def test_an_address_is_counted_in_every_spelling(client, quiet):
+def test_an_address_is_counted_in_every_spelling(client, unsent):
     for email in (NEW, NEW.upper(), NEW.title()):
         register(client, email, status=202)
     refused = register(client, NEW, status=429)
@@ -206,8 +202,7 @@ def test_an_address_is_counted_in_every_spelling(client, quiet):
     register(client, "other@example.org", status=202)
 
 
-def test_a_client_is_counted(make_site, monkeypatch):
-    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
+def test_a_client_is_counted(make_site, unsent):
     client = TestApp(make_site(MAILS_PER_ADDRESS=2))
     for number in range(2):
         register(client, f"{number}@example.org", status=202)

@@ -30,9 +30,8 @@ def post():
 
 
 @pytest.fixture
-def outbox(database, settings, clock, post, monkeypatch):
+def outbox(database, settings, clock, post, unsent):
     """Return an outbox whose thread is not started."""
-    monkeypatch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
     return Outbox(with_mail(settings), post, COMPOSERS, clock=clock)
 
 

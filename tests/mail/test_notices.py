@@ -43,10 +43,8 @@ def changes():
 
 
 @pytest.fixture
-def site(settings, post, changes, monkeypatch):
+def site(settings, post, changes, unsent):
     """Return a site whose mails are sent when `deliver` says so."""
-    for name in ("wake", "start"):
-        monkeypatch.setattr(f"wsgiauth.mail.worker.Worker.{name}", lambda *_: None)
     made = AuthMiddleware(echo, replace(with_mail(settings), **changes), send_mail=post)
     yield made
     storage.discard_connection(made.database)
@@ -170,9 +168,7 @@ def test_the_owners_change_is_told_with_the_clients_address(client, ada, deliver
     assert post.links == ["https://example.org/auth/forgot"]
 
 
-def test_the_link_leads_to_where_the_site_is_mounted(settings, post, monkeypatch, database):
-    for name in ("wake", "start"):
-        monkeypatch.setattr(f"wsgiauth.mail.worker.Worker.{name}", lambda *_: None)
+def test_the_link_leads_to_where_the_site_is_mounted(settings, post, unsent, database):
     made = with_mail(settings, PUBLIC_URL="https://example.org/shop/")
     site = AuthMiddleware(echo, made, mount="/users", send_mail=post)
     ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)

@@ -243,7 +243,7 @@ def deliver_together(url):
 @pytest.mark.every_database
 def test_of_eight_processes_one_sends_each_mail(in_processes, ada, database, settings, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("wsgiauth.mail.worker.Worker.wake", lambda *_: None)
+        patch.setattr("wsgiauth.mail.worker.Worker._start", lambda *_: None)
         outbox = Outbox(with_mail(settings), Post(), COMPOSERS)
         for _ in range(MAILS):
             ask(outbox)

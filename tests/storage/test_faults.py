@@ -670,6 +670,8 @@ def audit(address, ledger):
 def test_a_kill_under_load_loses_nothing_and_leaves_nothing_half_done(database, settings, capsys):
     ledger = Ledger()
     url = settings.DATABASE_URL
+    if isinstance(database, peewee.SqliteDatabase):
+        url += "?timeout=60"  # seconds for a lock, because a disk can be slow
     for kill in range(KILLS):
         with (
             started(settings_of(url)) as (process, address),

@@ -9,7 +9,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from tests.support.sites import EMAIL, PASSWORD, USERNAME, free_port
 
 FLAGS = (
     "--headless=new",
@@ -32,7 +32,10 @@ def start_browser(binary, driver, *flags):
     for flag in (*FLAGS, *flags):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options, webdriver.ChromeService(executable_path=driver))
+    service = webdriver.ChromeService(executable_path=driver, port=free_port())
+    browser = webdriver.Chrome(options, service)
+    browser.set_script_timeout(300)  # seconds
+    return browser
 
 
 def set_screen(browser, width, height=900, scale=1):

@@ -8,9 +8,11 @@ from json import dumps, loads
 from tests.support.sites import FORKSERVER, echo, serving
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.mail.worker import Worker
+from wsgiauth.storage import databases, postgres_mysql
 
 PROCESSES = 8
 THREADS = 4  # of a server
+PATIENCE = 200  # seconds to wait for a lock, where a test is not about that
 
 
 @contextmanager
@@ -35,12 +37,14 @@ def eight_processes():
 
 def meet():
     """Wait, in one of the eight processes, until all of them are here."""
-    _together.barrier.wait(timeout=200)
+    _together.barrier.wait(timeout=PATIENCE)
 
 
 def _prepare(barrier):
     _together.barrier = barrier
-    Worker.wake = lambda *_: None
+    Worker._start = lambda *_: None
+    databases.BUSY_TIMEOUT = postgres_mysql.Server.lock_timeout = PATIENCE
+    postgres_mysql.Server.read_timeout = None
 
 
 def _together(action, *arguments):

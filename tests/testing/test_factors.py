@@ -1,5 +1,7 @@
 """Second factors of users in tests."""
 
+import itertools
+
 import pyotp
 import pytest
 from webtest import TestApp
@@ -46,6 +48,15 @@ def test_a_code_can_be_used_for_half_a_minute(site):
     code = app.code()
     now += totp.STEP
     TestApp(site).post_json("/auth/login", LOGIN | {"code": code})
+
+
+def test_an_app_is_added_though_a_step_ends_meanwhile(site):
+    readings = itertools.count(2_000_000_000, totp.STEP)
+    site.site.tokens.now = lambda: next(readings)
+    ada = make_user(site, password=PASSWORD)
+    add_authenticator(site, ada, "Phone")
+    with context.using(site.database):
+        assert [each.name for each in totp.devices(ada)] == ["Phone"]
 
 
 def test_the_secret_of_an_app_makes_the_same_codes_elsewhere(site):

@@ -33,7 +33,10 @@ class Authenticator:
         """
         with context.using(self._application.database):
             Totp.update(counter=0).where(Totp.id == self._device.id).execute()
-        return totp.code_of_step(self._key, int(self._application.site.tokens.now()) // STEP)
+        return self._code_at(self._application.site.tokens.now())
+
+    def _code_at(self, now: float) -> str:
+        return totp.code_of_step(self._key, int(now) // STEP)
 
 
 def add_authenticator(
@@ -56,7 +59,7 @@ def add_authenticator(
     with context.using(application.database):
         device = totp.begin(_require_user(application, user), name, now)
         added = Authenticator(application, device)
-        totp.confirm(device, added.code(), key, now)
+        totp.confirm(device, added._code_at(now), key, now)  # a step can end meanwhile
     return added
 
 
