@@ -103,7 +103,7 @@ def test_names_cannot_be_tried_without_end(settings, ada, bearer):
     assert User.get_by_id(ada.id).username == USERNAME
 
 
-def test_the_client_is_known_under_the_new_name(settings, ada, bearer):
+def test_the_client_is_known_under_the_new_name(stopped_throttle, settings, ada, bearer):
     site = AuthMiddleware(echo, replace(settings, LOGIN_FAILURES_PER_ACCOUNT=1))
     client = TestApp(site)
     rename(client, NEW, bearer(ada), 200)
