@@ -45,6 +45,7 @@ def test_a_sensitive_page_is_served(serve):
 
 def test_a_sensitive_page_asks_for_the_password_again(folder, environ, monkeypatch):
     monkeypatch.setenv("SECRET_KEY", environ["SECRET_KEY"])
+    monkeypatch.chdir(folder)
     guarded = runpy.run_path(str(folder / "sensitive.py"))
     for view, name in (("payout", "ada"), ("delete", "root")):
         site = AuthMiddleware(guarded[view], make_settings())
