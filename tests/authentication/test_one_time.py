@@ -10,7 +10,6 @@ from wsgiauth.accounts import change_password, create_user, delete_user, update_
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
-from wsgiauth.storage import database as current_database
 
 NOW = 1_000_000
 LIFETIME = 3600
@@ -117,7 +116,7 @@ def test_the_table_has_no_secret(ada):
 
 def test_redeeming_is_undone_with_its_transaction(ada):
     secret = issue(ada)
-    with current_database.atomic() as transaction:
+    with storage.current().atomic() as transaction:
         assert redeem(secret)
         transaction.rollback()
     assert redeem(secret)

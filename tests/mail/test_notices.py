@@ -21,7 +21,6 @@ from wsgiauth.cli import main
 from wsgiauth.events import Event, record
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.notices import SAMPLES, Notices
-from wsgiauth.storage import database as current_database
 from wsgiauth.testing import logged_in
 
 ADDRESS = "192.0.2.7"
@@ -557,7 +556,7 @@ def test_a_site_that_is_no_longer_used_leaves_its_mails_to_others(settings, data
     gc.collect()
     assert outbox() is None
     change_password(ada, NEW_PASSWORD, settings=settings)
-    assert current_database.obj is opened
+    assert storage.current() is opened
     assert Mail.select().count() == 1
     storage.discard_connection(opened)
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.mails import Clock, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth import events
+from wsgiauth import events, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
@@ -17,7 +17,6 @@ from wsgiauth.mail.models import Mail
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.resets import request_reset
 from wsgiauth.mail.smtp import DeliveryError
-from wsgiauth.storage import database as current_database
 
 STRANGER = "finch@example.net"
 REFUSED = DeliveryError("550", is_final=True)
@@ -126,7 +125,7 @@ def test_mails_of_a_user_go_with_the_account(outbox, post, ada):
 
 @pytest.mark.every_database
 def test_a_mail_is_sent_only_if_its_transaction_is_committed(outbox, post, ada):
-    with current_database.atomic() as transaction:
+    with storage.current().atomic() as transaction:
         ask(outbox)
         transaction.rollback()
     outbox.deliver()

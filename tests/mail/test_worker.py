@@ -18,7 +18,6 @@ from wsgiauth.mail.kinds import COMPOSERS
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.resets import request_reset
-from wsgiauth.storage import database as current_database
 
 MAILS = 40
 
@@ -106,7 +105,7 @@ def test_the_thread_sends_each_mail(outbox, post, ada):
 
 
 def test_the_thread_sends_after_the_transaction(outbox, post, ada):
-    with current_database.atomic():
+    with storage.current().atomic():
         ask(outbox)
         assert threads() == []
     post.wait()
