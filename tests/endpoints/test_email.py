@@ -161,6 +161,36 @@ def test_many_users_cannot_send_mails_to_one_address(client, ada, grace, bearer)
     ask(client, "grace@example.net", bearer(grace), 202)
 
 
+@pytest.mark.parametrize("email", [EMAIL, NEW], ids=["present", "new"])
+def test_strangers_who_ask_for_mails_do_not_keep_a_user_from_asking(client, ada, bearer, email):
+    for status in [202] * LIMIT + [429]:
+        client.post_json("/auth/forgot", {"username": email}, status=status)
+    for status in [202] * LIMIT + [429]:
+        ask(client, email, bearer(ada), status)
+
+
+def test_a_user_who_asks_does_not_keep_strangers_from_asking(client, ada, bearer):
+    for _ in range(LIMIT):
+        ask(client, EMAIL, bearer(ada), 202)
+    client.post_json("/auth/forgot", {"username": EMAIL}, status=202)
+
+
+def test_other_users_who_ask_for_an_address_do_not_keep_its_user_from_asking(
+    client, ada, grace, bearer
+):
+    for status in [202] * LIMIT + [429]:
+        ask(client, EMAIL, bearer(grace), status)
+    ask(client, EMAIL, bearer(ada), 202)
+
+
+def test_the_accounts_that_have_an_address_in_turn_have_one_count(client, ada, grace, bearer):
+    for _ in range(LIMIT):
+        ask(client, EMAIL, bearer(ada), 202)
+    update_user(ada, email=NEW)
+    update_user(grace, email=EMAIL)
+    ask(client, EMAIL, bearer(grace), 429)
+
+
 def test_an_address_of_clients_is_counted(settings, ada, bearer, unsent):
     site = AuthMiddleware(echo, with_mail(settings, MAILS_PER_ADDRESS=1), send_mail=Post())
     ask(TestApp(site), NEW, bearer(ada), 202)

@@ -222,21 +222,26 @@ class Throttle:
         """Return an attempt to ask for a mail that need not wait and is not counted yet.
 
         What is counted is the name that was sent, so that nothing depends on whether it has an
-        account.
+        account. Each name has three counts, so that none of these keeps another one waiting:
+        strangers, users who are logged in, and the user whose address it is.
 
         Args:
             name: The username or e-mail address that the client sent.
             networks: The networks of the client.
-            user: The user who is logged in and asks. Mails that they ask for are counted under all
-                names together, because a name can be the address of anyone.
+            user: The user who is logged in and asks. Mails that they ask for are also counted under
+                all names together, because a name can be the address of anyone.
 
         Raises:
             RetryLaterError: 429.
             peewee.DatabaseError: The database failed.
         """
         counters = self._counters(self._mails_of_address, networks)
-        counters.insert(0, self._counter(self._mails, names.key(name[: names.EMAIL_MAX_LENGTH])))
-        if user is not None:
+        key = names.key(name[: names.EMAIL_MAX_LENGTH])
+        if user is None:
+            counters.insert(0, self._counter(self._mails, key))
+        else:
+            asker = "its user" if key == names.key(user.email) else "other users"
+            counters.insert(0, self._counter(self._mails, key, asker))
             counters.insert(0, self._counter(self._mails, "user", str(user.id)))
         attempt = Attempt(Claim(networks), counters, self._now)
         attempt.require_turn()
