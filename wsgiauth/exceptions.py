@@ -142,13 +142,25 @@ class SecondFactorMissingError(RequestError):
 
     Attributes:
         needs_set_up: Whether the user has no second factor yet.
+        is_switched_off: Whether the user has only second factors of types that the site does not
+            have any more.
     """
 
-    def __init__(self, *, needs_set_up: bool) -> None:
-        code = "second_factor_setup_required" if needs_set_up else INSUFFICIENT_AUTHENTICATION
-        what = "Set up a second factor" if needs_set_up else "Enter a code of your second factor"
-        super().__init__(HTTPStatus.UNAUTHORIZED, code, f"{what}, then try again.")
+    def __init__(self, *, needs_set_up: bool, is_switched_off: bool = False) -> None:
+        code, detail = INSUFFICIENT_AUTHENTICATION, "Enter a code of your second factor"
+        if needs_set_up:
+            code, detail = "second_factor_setup_required", "Set up a second factor"
+        detail = f"{detail}, then try again."
+        if is_switched_off:
+            code = "second_factor_switched_off"
+            detail = (
+                "Your second factor cannot be used here now, and a password alone cannot replace"
+                " it. An operator of this site must switch its type on again, or remove it by"
+                " `removefactor`."
+            )
+        super().__init__(HTTPStatus.UNAUTHORIZED, code, detail)
         self.needs_set_up = needs_set_up
+        self.is_switched_off = is_switched_off
 
 
 class KeyNotAcceptedError(RequestError):

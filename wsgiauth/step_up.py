@@ -1,14 +1,15 @@
 """What a client is answered whose login was not proven by a second factor (RFC 9470).
 
-A user who has one confirms it; a user without one sets it up. Guards, `challenges` and the
-endpoints answer alike.
+A user who has one confirms it; a user without one sets it up, but not in place of one whose type is
+switched off. Guards, `challenges` and the endpoints answer alike.
 """
 
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.factors import are_offered, has_factor
+from wsgiauth.authentication import demand
+from wsgiauth.authentication.factors import are_offered, has_factor, list_factors
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, SecondFactorMissingError
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -33,11 +34,15 @@ def second_factor_missing(user: User, site: Site) -> SecondFactorMissingError:
     """
     settings = site.settings
     needs_set_up = are_offered(settings) and not has_factor(user, settings)
+    if needs_set_up and demand.is_made_of(user, settings) and list_factors(user):
+        return SecondFactorMissingError(needs_set_up=False, is_switched_off=True)
     return SecondFactorMissingError(needs_set_up=needs_set_up)
 
 
 def step_up(environ: WSGIEnvironment, site: Site, error: SecondFactorMissingError) -> Response:
     """Return the answer to a client whose login was not proven by a second factor."""
+    if error.is_switched_off:
+        return second_factor_failure(environ, error, error.detail)
     if not are_offered(site.settings):  # a guard asks for what only `log_in` could say
         detail = "This page needs a login with a second factor, and this site has none."
         return second_factor_failure(environ, error, detail)

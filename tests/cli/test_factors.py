@@ -1,5 +1,6 @@
 """The command that removes second factors, and what `check` says of them."""
 
+from tests.support.authenticators import PASSKEYS
 from tests.support.factors import FACTOR_KEY
 from tests.support.sites import SECRET_KEY, echo
 from wsgiauth import AuthMiddleware
@@ -70,3 +71,14 @@ def test_check_does_not_warn_of_that_where_there_is_no_superuser(wsgiauth, perso
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("SECOND_FACTOR", "all")
     assert "no active superuser" not in wsgiauth("check")[1]
+
+
+def test_check_says_what_to_do_if_a_demanded_factor_is_switched_off(wsgiauth, person, monkeypatch):
+    update_user(person, is_superuser=True)
+    add_app(person)
+    changed = {"SECRET_KEY": SECRET_KEY, "SECOND_FACTOR": "all", **PASSKEYS, "PASSKEYS": "on"}
+    for name, value in changed.items():
+        monkeypatch.setenv(name, value)
+    output = wsgiauth("check")[1]
+    assert "set FACTOR_KEY to its former value, or run `python -m wsgiauth removefactor" in output
+    assert "no active superuser has a second factor" not in output

@@ -1,5 +1,6 @@
 """Sites that demand a second factor: what a login without one can do, and how it gets one."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import pytest
 from peewee import OperationalError
 from webtest import TestApp
 
-from tests.support.authenticators import PASSKEYS
+from tests.support.authenticators import PASSKEYS, Authenticator, add_passkey
 from tests.support.factors import FACTOR_KEY, App, add_app
 from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
@@ -441,3 +442,81 @@ def test_identification_costs_one_select(of, second_factor, settings, site, ada,
     (sql,) = queries(lambda: TestApp(made).get("/", headers=headers))
     assert ("methods" in sql) is (of != "offered")
     storage.discard_connection(made.database)
+
+
+# A factor of a type that is switched off
+
+OFF = "second_factor_switched_off"
+APPS = {"FACTOR_KEY": FACTOR_KEY}
+
+EACH_TYPE = pytest.mark.parametrize(
+    ("add", "before", "now", "path"),
+    [(add_app, APPS, PASSKEYS, "/auth/passkeys"), (add_passkey, PASSKEYS, APPS, TOTP)],
+    ids=["app", "passkey"],
+)
+
+
+@pytest.fixture
+def restart(settings, ada):
+    """Return a function that makes a site on the same database, with other factors."""
+    opened = []
+
+    def made(types, of="all", app=echo):
+        opened.append(AuthMiddleware(app, replace(settings, SECOND_FACTOR=of, **types)))
+        return opened[-1]
+
+    yield made
+    for each in opened:
+        storage.discard_connection(each.database)
+
+
+@pytest.mark.promise(55)
+@EACH_TYPE
+def test_the_password_alone_does_not_replace_a_factor_that_is_switched_off(
+    add, before, now, path, restart, ada
+):
+    add(restart(before), ada)
+    made = restart(now)
+    client = TestApp(made)
+    login = client.post_json("/auth/login", CREDENTIALS).json
+    assert login["restriction"] == OFF
+    headers = {"Authorization": f"Bearer {login['access_token']}"}
+    sent = {"name": "Mine", "credential": "{}", "code": "123456"}
+    for refused in (
+        client.get(path, headers=headers, status=401),
+        client.post_json(path, sent, headers=headers, status=401),
+        client.post_json(CONFIRM, {"password": PASSWORD}, headers=headers, status=401),
+    ):
+        assert refused.json["code"] == OFF
+        assert "An operator of this site must switch its type on again" in refused.json["detail"]
+        assert refused.headers["WWW-Authenticate"] == CHALLENGE
+
+
+@EACH_TYPE
+def test_a_page_says_what_an_operator_must_do(add, before, now, path, restart, ada):
+    add(restart(before), ada)
+    client = TestApp(restart(now, app=login_required(redirect_url="/auth/login")(echo)))
+    answer = client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == path
+    for url in (path, "/members"):
+        page = client.get(url, headers=BROWSER, status=401)
+        assert page.html.h1.text.strip() == "Your second factor is switched off"
+        page.mustcontain("or remove it by `removefactor`")
+    client.post("/auth/logout", headers=SAME_ORIGIN, status=303)
+
+
+@pytest.mark.parametrize(
+    ("of", "second_factor"),
+    [("all", True), ("offered", False), ("staff", False)],
+    ids=["proven-before", "offered", "not-of-this-user"],
+)
+def test_a_login_that_the_site_accepts_can_set_up_a_factor_of_another_type(
+    of, second_factor, restart, ada
+):
+    add_app(restart(APPS), ada)
+    made = restart(PASSKEYS, of)
+    headers = bearer(made, ada_of(made), second_factor=second_factor)
+    client, path = TestApp(made), "/auth/passkeys"
+    options = json.dumps(client.get(path, headers=headers).json["creation_options"])
+    sent = {"name": "Laptop", "credential": Authenticator().create(options)}
+    client.post_json(path, sent, headers=headers, status=201)

@@ -91,7 +91,7 @@ def require_login(
         environ: The request.
         site: The site.
         admits_incomplete: Whether a login is enough that lacks the second factor that the site
-            demands.
+            demands, unless the user has one of a type that is switched off.
 
     Raises:
         UnauthenticatedError: The client is anonymous.
@@ -101,8 +101,9 @@ def require_login(
     """
     identity = site.identifier.identify(environ)
     if identity.incomplete is not None:
-        if not admits_incomplete:
-            raise second_factor_missing(identity.incomplete.user, site)
+        missing = second_factor_missing(identity.incomplete.user, site)
+        if missing.is_switched_off or not admits_incomplete:
+            raise missing
         identity = Identity(*identity.incomplete)
     if identity.user is None:
         raise UnauthenticatedError(identity.error)

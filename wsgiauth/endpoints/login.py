@@ -43,6 +43,7 @@ from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.site import Site
 from wsgiauth.web.failures import SWITCH
 from wsgiauth.web.openapi import NEXT, PAGE, PERHAPS_LOGGED_IN, form_operation, operation, success
+from wsgiauth.web.openapi_failures import MISSING_FACTOR
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, challenge
@@ -249,11 +250,11 @@ class Login(Form[issuing.Login | PasswordProof]):
                     " replaces it.",
                 },
                 "restriction": {
-                    "enum": ["second_factor_setup_required", "insufficient_user_authentication"],
+                    "enum": list(MISSING_FACTOR),
                     "description": "Only where the site demands a second factor that the login"
                     " lacks: the token then permits nothing but its set-up at /totp or"
-                    " /passkeys, or a code at /confirm. Every other request is refused with this"
-                    " code.",
+                    " /passkeys, or a code at /confirm; with `second_factor_switched_off`, nothing."
+                    " Every other request is refused with this code.",
                 },
             },
         }

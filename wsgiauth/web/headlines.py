@@ -32,6 +32,7 @@ HEADLINES = {
     "too_many_keys": "There are too many API keys",
     "too_large": "The form is too long",
     "second_factor_required": "Enter a code",
+    "second_factor_switched_off": "Your second factor is switched off",
     "second_factor_setup_required": "Set up a second factor",
     "unauthenticated": "You are not logged in",
     "unavailable": "Accounts are not available at the moment",

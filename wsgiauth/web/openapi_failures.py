@@ -29,11 +29,16 @@ _NO_CREDENTIALS = (
     "There are no credentials (code `unauthenticated`), or they are malformed, expired or of a"
     " login that has ended (code `invalid_token`)."
 )
-_MISSING_FACTOR = ("insufficient_user_authentication", "second_factor_setup_required")
+MISSING_FACTOR = (
+    "insufficient_user_authentication",
+    "second_factor_setup_required",
+    "second_factor_switched_off",
+)
 _MISSING_FACTOR_TEXT = (
     "The site demands a second factor that the login lacks: send its code to `/confirm` (code"
     " `insufficient_user_authentication`), or set one up at `/totp` or `/passkeys` (code"
-    " `second_factor_setup_required`)."
+    " `second_factor_setup_required`). If the site no longer has the type of the user's second"
+    " factor, only an operator can help (code `second_factor_switched_off`)."
 )
 
 FAILURES: Mapping[str, Failure] = {
@@ -62,13 +67,13 @@ FAILURES: Mapping[str, Failure] = {
     ),
     "Unauthenticated": Failure(
         401,
-        ("unauthenticated", "invalid_token", *_MISSING_FACTOR),
+        ("unauthenticated", "invalid_token", *MISSING_FACTOR),
         f"{_NO_CREDENTIALS} {_MISSING_FACTOR_TEXT}",
         header="Challenge",
     ),
     "UnauthenticatedOrWrongPassword": Failure(
         401,
-        ("unauthenticated", "invalid_token", "invalid_credentials", *_MISSING_FACTOR),
+        ("unauthenticated", "invalid_token", "invalid_credentials", *MISSING_FACTOR),
         f"{_NO_CREDENTIALS} The password is wrong (code `invalid_credentials`)."
         f" {_MISSING_FACTOR_TEXT}",
         header="Challenge",
@@ -85,7 +90,7 @@ FAILURES: Mapping[str, Failure] = {
     ),
     "UnauthenticatedOrNotFresh": Failure(
         401,
-        ("unauthenticated", "invalid_token", *_MISSING_FACTOR),
+        ("unauthenticated", "invalid_token", *MISSING_FACTOR),
         f"{_NO_CREDENTIALS} The user proved too long ago who they are (code"
         " `insufficient_user_authentication`, RFC 9470): send the password, or a code of the second"
         f" factor, to `/confirm`. {_MISSING_FACTOR_TEXT}",
