@@ -12,11 +12,11 @@ from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.mail import outbox as outboxes
+from wsgiauth.mail.failures import DeliveryError
 from wsgiauth.mail.kinds import COMPOSERS
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.resets import request_reset
-from wsgiauth.mail.smtp import DeliveryError
 
 STRANGER = "finch@example.net"
 REFUSED = DeliveryError("550", is_final=True)

@@ -24,9 +24,9 @@ from tests.support.sites import free_port
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.mail import smtp
+from wsgiauth.mail.failures import DeliveryError
 from wsgiauth.mail.letters import Addressed, Letter, Letters
 from wsgiauth.mail.outbox import LEASE
-from wsgiauth.mail.smtp import DeliveryError
 from wsgiauth.mail.transports import make_transport
 
 CREDENTIALS = f"{USER}:{PASSWORD.replace(' ', '%20')}@"
@@ -265,6 +265,78 @@ def test_a_server_that_drips_in_tls_is_given_up_at_the_deadline(send, trusted, m
         error = refused(send, f"smtps://{HOST}:{port}")
         assert begun.is_set()
     assert str(error) == "the mail server takes too long"
+
+
+ENDLESS = {
+    "lines": b"250-x\r\n",
+    "a line": b"250-" + b"x" * 96,
+    "long lines": b"250-%s\r\n" % (b"x" * 8000),
+}
+ENOUGH = 64 * 1024 * 1024  # bytes; more than what the two ends of a connection keep
+
+
+@contextmanager
+def endless_server(before, endless, certificate=None):
+    """Serve SMTP that answers as it should `before` times, and then with a reply without end.
+
+    Yields the port, and a list that gets the number of bytes that it could send.
+
+    Args:
+        before: How often.
+        endless: A piece of the reply.
+        certificate: For STARTTLS, after which the next reply is the one without end.
+    """
+    sent = []
+
+    def serve():
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rb") as lines:
+            for reply in REPLIES[:before]:
+                connection.sendall(reply + b"\r\n")
+                while (line := lines.readline()) and reply == b"354 go" and line != b".\r\n":
+                    pass
+            if certificate is None:
+                flood(connection)
+                return
+            connection.sendall(b"250-hello\r\n250 STARTTLS\r\n")
+            lines.readline()
+            connection.sendall(b"220 go\r\n")
+            with tls.wrap_socket(connection, server_side=True) as encrypted:
+                flood(encrypted)
+
+    def flood(connection):
+        sent.append(0)
+        with suppress(OSError):
+            while sent[0] < ENOUGH:
+                connection.sendall(endless * 1000)
+                sent[0] += len(endless) * 1000
+
+    if certificate is not None:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1], sent
+        thread.join()
+
+
+@pytest.mark.parametrize("endless", ENDLESS.values(), ids=ENDLESS)
+@pytest.mark.parametrize(
+    "before", [0, 1, 2, 3, 4, 5], ids=["greeting", "EHLO", "MAIL", "RCPT", "DATA", "end"]
+)
+def test_a_reply_without_end_is_not_read_to_its_end(before, endless, send):
+    with endless_server(before, endless) as (port, sent):
+        error = refused(send, f"smtp://127.0.0.1:{port}")
+    assert (str(error), error.is_final) == ("a reply of the mail server is too long", False)
+    assert sent[0] < ENOUGH
+
+
+def test_a_reply_without_end_in_tls_is_not_read_to_its_end(send, trusted):
+    with endless_server(1, ENDLESS["lines"], trusted) as (port, sent):
+        error = refused(send, f"smtp://{HOST}:{port}")
+    assert str(error) == "a reply of the mail server is too long"
+    assert sent[0] < ENOUGH
 
 
 def test_a_server_that_drips_after_accepting_has_the_message(send, monkeypatch):

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from wsgiauth.accounts.names import key
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.mail.smtp import DeliveryError
+from wsgiauth.mail.failures import DeliveryError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import parse_sender
 from wsgiauth.web.templates import Templates

@@ -21,9 +21,9 @@ import peewee
 from wsgiauth import events, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
+from wsgiauth.mail.failures import DeliveryError
 from wsgiauth.mail.letters import Addressed, Letters
 from wsgiauth.mail.models import Mail
-from wsgiauth.mail.smtp import DeliveryError
 from wsgiauth.mail.transports import Kept, Transport
 from wsgiauth.mail.worker import Worker
 from wsgiauth.settings import Settings

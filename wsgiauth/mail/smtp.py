@@ -5,59 +5,19 @@ host. Errors never show an address, because they are logged.
 """
 
 import smtplib
-import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from functools import cached_property
-from typing import Any
 
-from wsgiauth.exceptions import WsgiAuthError
 from wsgiauth.mail.deadlines import Deadline
+from wsgiauth.mail.failures import DeliveryError
+from wsgiauth.mail.smtp_connections import Connection, TlsConnection
 from wsgiauth.settings.mail import MailUrl
 
 TIMEOUT = 15  # seconds to wait for data
 DEADLINE = 120  # seconds for everything from the connection on; less than `outbox.LEASE`
-
-
-class DeliveryError(WsgiAuthError):
-    """A message was not sent.
-
-    Attributes:
-        is_final: Whether another attempt would fail, too.
-    """
-
-    def __init__(self, reason: str, *, is_final: bool = False) -> None:
-        super().__init__(reason)
-        self.is_final = is_final
-
-
-class _Watched(smtplib.SMTP):
-    """A connection that a deadline ends, from before its greeting and its TLS."""
-
-    _deadline: Deadline
-
-    def _get_socket(self, *arguments: Any) -> socket.socket:
-        connected: socket.socket = super()._get_socket(*arguments)  # type: ignore[misc]
-        try:
-            self._deadline.watch(connected)
-        except OSError:
-            connected.close()
-            raise
-        return connected
-
-
-class _Connection(_Watched):
-    def __init__(self, deadline: Deadline, *arguments: Any, **options: Any) -> None:
-        self._deadline = deadline
-        super().__init__(*arguments, **options)
-
-
-class _TlsConnection(smtplib.SMTP_SSL, _Watched):
-    def __init__(self, deadline: Deadline, *arguments: Any, **options: Any) -> None:
-        self._deadline = deadline
-        super().__init__(*arguments, **options)
 
 
 class MailServer:
@@ -116,11 +76,11 @@ class MailServer:
     def _connect(self, deadline: Deadline) -> smtplib.SMTP:
         url = self._url
         if url.scheme == "smtps":
-            server: smtplib.SMTP = _TlsConnection(
+            server: smtplib.SMTP = TlsConnection(
                 deadline, url.host, url.port, self._hostname, timeout=TIMEOUT, context=self._tls
             )
         else:
-            server = _Connection(deadline, url.host, url.port, self._hostname, timeout=TIMEOUT)
+            server = Connection(deadline, url.host, url.port, self._hostname, timeout=TIMEOUT)
         try:
             if url.scheme == "smtp" and not url.is_local:
                 server.starttls(context=self._tls)
