@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.support.sites import BROWSER
+
 LARGE = "9" * 30
 QUERIES = [
     "users?q=%00",
@@ -45,6 +47,45 @@ QUERIES = [
 def test_a_list_answers_whatever_the_query_holds(browser):
     answers = {query: browser.get(f"/auth/admin/{query}", status="*") for query in QUERIES}
     refused = {query for query, answer in answers.items() if answer.status_int == 422}
-    assert refused == {f"users?group={LARGE}", "users?group=-1", "events?name=%00"}
+    assert refused == {
+        "users?q=%ED%A0%80",
+        "users?q=a&q=b&active=yes&active=no",
+        f"users?group={LARGE}",
+        "users?group=-1",
+        "users?" + "a=b&" * 2000,
+        "events?name=%00",
+    }
     others = answers.keys() - refused
     assert {query for query in others if answers[query].status_int != 200} == set()
+
+
+@pytest.mark.promise(58)
+@pytest.mark.parametrize("accept", [BROWSER["Accept"], "application/json"], ids=["page", "JSON"])
+@pytest.mark.parametrize("path", ["users", "users.csv", "groups", "events"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param("superuser=yes&q=%ff", id="no UTF-8"),
+        pytest.param("superuser=yes&q=" + "x" * 5000, id="too long"),
+        pytest.param("superuser=yes" + "&a=b" * 25, id="26 fields"),
+    ],
+)
+def test_a_query_that_cannot_be_read_is_refused(browser, path, query, accept):
+    answer = browser.get(f"/auth/admin/{path}?{query}", headers={"Accept": accept}, status=422)
+    answer.mustcontain("The query must be percent-encoded UTF-8", no="Boss@example.org")
+
+
+@pytest.mark.promise(58)
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("users?q=a&q=b", "q"),
+        ("users.csv?staff=yes&staff=no", "staff"),
+        ("users?after=a&after=b", "after"),
+        ("groups?after=a&after=b", "after"),
+        ("events?user=1&actor=code&user=2", "user"),
+    ],
+)
+def test_a_filter_that_is_given_twice_is_refused(program, query, field):
+    refused = program(f"/auth/admin/{query}", status=422).json
+    assert refused["errors"] == {field: [f"{field} is given more than once."]}

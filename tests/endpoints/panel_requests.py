@@ -62,6 +62,7 @@ def panel_requests(site):
         yield "GET", path, headers
     for path, query in (*((each, "staff=maybe") for each in LISTS[1:3]), (LISTS[-1], "name=x")):
         yield "GET", path, headers, None, {"QUERY_STRING": query}
+    yield "GET", "/admin/groups", headers, None, {"QUERY_STRING": "after=%ff"}
     yield "POST", GROUP_ACTION.format(group.id, "nothing"), JSON | headers, "{}"
     yield "POST", ACTION.format(una.id, "reset-link"), JSON | headers, "{}"
     yield "POST", ACTION.format(tim.id, "end-key"), JSON | headers, '{"key": "ended"}'

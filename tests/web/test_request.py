@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.support.sites import BROWSER
-from wsgiauth.exceptions import RequestError
+from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.web.request import (
     FORM,
     JSON,
@@ -17,6 +17,7 @@ from wsgiauth.web.request import (
     content_type,
     prefers_html,
     query_field,
+    query_fields,
     read_form,
     read_json,
     text_field,
@@ -432,6 +433,27 @@ def test_a_field_of_the_query_is_read(query, expected):
 
 def test_a_request_without_a_query_has_no_fields():
     assert query_field({}, "next") == ""
+    assert query_fields({}, ("q", "staff")) == {"q": "", "staff": ""}
+
+
+def test_the_fields_of_a_query_that_selects_are_read():
+    environ = {"QUERY_STRING": "staff=yes&q=&other=1&other=2"}
+    assert query_fields(environ, ("q", "staff")) == {"q": "", "staff": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("query", "fields"),
+    [
+        pytest.param("q=%FF", ["query"], id="no UTF-8"),
+        pytest.param("staff=yes&q=" + "a" * 4085, ["query"], id="4,097 characters"),
+        pytest.param("q=a" + "&" * 20, ["query"], id="21 fields"),
+        pytest.param("q=a&staff=yes&q=a&staff=yes", ["q", "staff"], id="twice"),
+    ],
+)
+def test_a_query_that_selects_is_refused_unless_it_can_be_read(query, fields):
+    with pytest.raises(ValidationError) as caught:
+        query_fields({"QUERY_STRING": query}, ("q", "staff"))
+    assert list(caught.value.errors) == fields
 
 
 def work(action, text):

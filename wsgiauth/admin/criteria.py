@@ -8,7 +8,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.user_search import Criteria
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.web.request import query_field
+from wsgiauth.web.request import query_fields
 
 BEGINNING = "q"
 AFTER = "after"
@@ -64,21 +64,25 @@ class Query(NamedTuple):
         beginning: How a name begins, as typed.
         choices: Every filter as it was chosen.
         group: The number of a group, or None.
+        after: Where the page begins, or nothing.
     """
 
     beginning: str
     choices: tuple[Choice, ...]
     group: int | None
+    after: str
 
     @classmethod
     def of(cls, environ: WSGIEnvironment) -> "Query":
         """Return what a request asks for.
 
         Raises:
-            ValidationError: A filter has a wrong value.
+            ValidationError: A filter has a wrong value, or the query cannot be read.
         """
-        choices = tuple(Choice(each, query_field(environ, each.name)) for each in FILTERS)
-        group = query_field(environ, GROUP)
+        names = (BEGINNING, GROUP, AFTER, *(each.name for each in FILTERS))
+        given = query_fields(environ, names)
+        choices = tuple(Choice(each, given[each.name]) for each in FILTERS)
+        group = given[GROUP]
         errors = {
             each.name: [f"{each.name} must be {' or '.join(each.values)}."]
             for each, value in choices
@@ -88,8 +92,8 @@ class Query(NamedTuple):
             errors[GROUP] = [f"{GROUP} must be the number of a group."]
         if errors:
             raise ValidationError(errors)
-        beginning = query_field(environ, BEGINNING).strip()
-        return cls(beginning, choices, int(group) if group else None)
+        number = int(group) if group else None
+        return cls(given[BEGINNING].strip(), choices, number, given[AFTER])
 
     @property
     def chosen(self) -> tuple[Choice, ...]:

@@ -35,7 +35,7 @@ from wsgiauth.web.openapi import (
     with_page,
 )
 from wsgiauth.web.pages import Page
-from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.request import prefers_html, query_field, query_fields
 from wsgiauth.web.responses import Response, json_response, redirect
 
 PAGE = 50  # groups
@@ -170,7 +170,7 @@ class Groups(PanelForm[Group]):
                 }
             ],
             answers={200: with_page(success("The groups.", "Groups")), 302: TO_LOGIN},
-            failures=["Unauthenticated", "NotFound", "Unavailable"],
+            failures=["Unauthenticated", "NotFound", "InvalidQuery", "Unavailable"],
         ),
         "post": json_operation(
             "createGroup",
@@ -252,7 +252,7 @@ def list_groups(after: str = "", limit: int = PAGE) -> list[ListedGroup]:
 
 def _listed(environ: WSGIEnvironment) -> tuple[list[ListedGroup], str]:
     """Return a page of groups and the URL of the next one."""
-    after = query_field(environ, AFTER)
+    after = query_fields(environ, (AFTER,))[AFTER]
     groups = list_groups(after if after.isprintable() else "", PAGE + 1)
     if len(groups) <= PAGE:
         return groups, ""

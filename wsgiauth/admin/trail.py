@@ -28,7 +28,7 @@ from wsgiauth.exceptions import ValidationError
 from wsgiauth.site import Site
 from wsgiauth.storage.columns import utc_text
 from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page
-from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response
 
 PAGE = 50  # events
@@ -144,16 +144,17 @@ class Events(PanelEndpoint):
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the trail, or with the same as JSON."""
         member = cast(User, require_staff(environ, site).user)
-        fields = {name: query_field(environ, name).strip() for name in _FIELDS}
-        position = _POSITION.fullmatch(query_field(environ, _BEFORE))
+        given = query_fields(environ, (*_FIELDS, _BEFORE))
+        fields = {name: given[name].strip() for name in _FIELDS}
+        position = _POSITION.fullmatch(given[_BEFORE])
         after = None if position is None else Position(int(position[1]), int(position[2]))
         entries = trail.page(_filters(fields), after=after, size=PAGE + 1)
         events_url = f"{panel_url(environ)}/{EVENTS}"
         next_url = ""
         if len(entries) > PAGE:
             time, number = entries[PAGE - 1].position
-            given = {name: value for name, value in fields.items() if value}
-            next_url = f"{events_url}?{urlencode(given | {_BEFORE: f'{time}-{number}'})}"
+            chosen = {name: value for name, value in fields.items() if value}
+            next_url = f"{events_url}?{urlencode(chosen | {_BEFORE: f'{time}-{number}'})}"
         if not prefers_html(environ):
             events = [_document(each) for each in entries[:PAGE]]
             return json_response({"events": events, "next": next_url or None})

@@ -168,8 +168,8 @@ class Users(PanelEndpoint):
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the list, or with the same as JSON."""
         member = cast(User, require_staff(environ, site).user)
-        query, after = Query.of(environ), query_field(environ, AFTER)
-        found = find_users(query.criteria, after)
+        query = Query.of(environ)
+        found = find_users(query.criteria, query.after)
         users_url = f"{panel_url(environ)}/{USERS}"
         next_url = query.url(users_url, **{AFTER: found.after}) if found.after else ""
         if not prefers_html(environ):
@@ -188,7 +188,7 @@ class Users(PanelEndpoint):
             csv_url=query.url(f"{users_url}.csv"),
             invite_url=invite_url(environ, site, member),
             next_url=next_url,
-            is_first=not after,
+            is_first=not query.after,
             is_cut=found.is_cut,
             notice=_NOTICES.get(query_field(environ, "done"), ""),
         )

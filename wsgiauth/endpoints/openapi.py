@@ -14,6 +14,7 @@ from wsgiauth.endpoints import Endpoint
 from wsgiauth.endpoints.forms import Form
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import ANYONE, failure_components, operation, success
+from wsgiauth.web.request import QUERY
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
@@ -100,7 +101,7 @@ class OpenApi(Endpoint):
             if "422" in each.operations.get("get", {}).get("responses", {})
         )
         parameters = {each["name"] for operation in refused for each in operation["parameters"]}
-        return sorted(parameters.union(*(form.fields for form in forms)))
+        return sorted(parameters.union([QUERY], *(form.fields for form in forms)))
 
 
 def _named(schemes: Mapping[str, dict[str, str]], cookie_name: str) -> dict[str, dict[str, str]]:

@@ -221,7 +221,8 @@ FAILURES: Mapping[str, Failure] = {
     "InvalidQuery": Failure(
         422,
         ("invalid",),
-        "A parameter of the query has a wrong value; see `errors`.",
+        "A parameter of the query has a wrong value or is given twice, or the query cannot be read;"
+        " see `errors`.",
         has_errors=True,
     ),
     "Throttled": Failure(

@@ -4,6 +4,7 @@ No length, encoding or type that the client declares is trusted.
 """
 
 import json
+from collections import Counter
 from collections.abc import Collection
 from http import HTTPStatus
 from typing import Any
@@ -12,17 +13,19 @@ from wsgiref.types import WSGIEnvironment
 
 from webob.acceptparse import create_accept_header
 
-from wsgiauth.exceptions import RequestError
+from wsgiauth.exceptions import RequestError, ValidationError
 
 MAX_BODY = 16 * 1024  # bytes
 MAX_BRACKETS = 500  # in JSON: enough for every endpoint, and too few to exhaust Python's stack
 MAX_FIELDS = 20  # of a form
 MAX_LIST = 100  # further ones of a form with a list
 MAX_QUERY = 4096  # characters
+MAX_QUERY_FIELDS = 20
 MAX_ACCEPT = 4096  # characters
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+QUERY = "query"  # in the errors: the query as a whole
 
 
 def prefers_html(environ: WSGIEnvironment) -> bool:
@@ -167,15 +170,39 @@ def list_field(fields: dict[str, Any], name: str) -> list[str]:
 
 
 def query_field(environ: WSGIEnvironment, name: str) -> str:
-    """Return the first value of a field in the query string, or an empty string."""
-    query = environ.get("QUERY_STRING", "")
-    if len(query) > MAX_QUERY:
-        return ""
+    """Return the first value of a field in the query string, or an empty string.
+
+    It is empty also if the query cannot be read: see `query_fields` for a query that selects.
+    """
     try:
-        pairs = parse_qsl(query, errors="strict", max_num_fields=20)
+        pairs = _read_query(environ)
     except ValueError:
         return ""
     return next((value for field, value in pairs if field == name), "")
+
+
+def query_fields(environ: WSGIEnvironment, names: Collection[str]) -> dict[str, str]:
+    """Return fields in the query string; an empty string for each that is missing.
+
+    For filters: one that is ignored selects more than the client asked for.
+
+    Raises:
+        ValidationError: The query cannot be read, or has one of the fields twice.
+    """
+    try:
+        pairs = _read_query(environ)
+    except ValueError:
+        message = (
+            f"The query must be percent-encoded UTF-8 of at most {MAX_QUERY} characters and"
+            f" {MAX_QUERY_FIELDS} fields."
+        )
+        raise ValidationError({QUERY: [message]}) from None
+    counts = Counter(field for field, _ in pairs)
+    repeated = [name for name in names if counts[name] > 1]
+    if repeated:
+        raise ValidationError({name: [f"{name} is given more than once."] for name in repeated})
+    given = dict(pairs)
+    return {name: given.get(name, "") for name in names}
 
 
 def _qualities(environ: WSGIEnvironment, *, named: str) -> tuple[float, float]:
@@ -185,6 +212,13 @@ def _qualities(environ: WSGIEnvironment, *, named: str) -> tuple[float, float]:
         return 0, 0
     quality = dict(create_accept_header(header).acceptable_offers([JSON, "text/html"]))
     return quality.get("text/html", 0), quality.get(JSON, 0)
+
+
+def _read_query(environ: WSGIEnvironment) -> list[tuple[str, str]]:
+    query = environ.get("QUERY_STRING", "")
+    if len(query) > MAX_QUERY:
+        raise ValueError("the query is too long")
+    return parse_qsl(query, errors="strict", max_num_fields=MAX_QUERY_FIELDS)
 
 
 def _read_body(environ: WSGIEnvironment) -> bytes:
