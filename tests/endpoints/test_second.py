@@ -282,6 +282,66 @@ def test_the_waits_double_and_end(client, app, clock):
     send(client, app.code())
 
 
+def confirm(client, code, session_of, address, status):
+    client.post_json(
+        "/auth/confirm",
+        {"code": code},
+        headers=session_of,
+        extra_environ={"REMOTE_ADDR": address},
+        status=status,
+    )
+
+
+@pytest.fixture
+def session_of(client, app, clock):
+    """Return a function that logs Ada in by a code and returns the header of the session."""
+
+    def session_of():
+        token = send(client, app.code()).json["access_token"]
+        clock.move(60)
+        return {"Authorization": f"Bearer {token}"}
+
+    return session_of
+
+
+@pytest.mark.promise(53)
+def test_a_thief_of_a_cookie_does_not_keep_the_owner_from_logging_in(session_of, site, app):
+    stolen = session_of()
+    thief, owner = TestApp(site), TestApp(site, extra_environ={"REMOTE_ADDR": "203.0.113.9"})
+    for number in range(5):
+        confirm(thief, wrong(app), stolen, f"198.51.100.{number}", 401)
+    confirm(thief, app.code(), stolen, "198.51.100.9", 429)
+    log_in(owner)
+    enter(owner, app.code())
+
+
+@pytest.mark.promise(53)
+def test_strangers_with_the_password_do_not_keep_a_user_who_is_logged_in_from_confirming(
+    session_of, client, app
+):
+    session = session_of()
+    stranger = {"REMOTE_ADDR": "198.51.100.1"}
+    for status in (401, 401, 401, 401, 401, 429):
+        body = {**CREDENTIALS, "code": wrong(app)}
+        client.post_json("/auth/login", body, extra_environ=stranger, status=status)
+    confirm(client, app.code(), session, "203.0.113.9", 200)
+
+
+@pytest.mark.promise(53)
+def test_a_thief_of_many_cookies_has_ten_times_the_guesses_of_one(session_of, client, app, clock):
+    for _ in range(10):
+        stolen = session_of()
+        for _ in range(5):
+            confirm(client, wrong(app), stolen, "198.51.100.1", 401)
+    stolen, own = session_of(), session_of()
+    confirm(client, app.code(), own, "203.0.113.9", 200)  # takes back itself alone
+    clock.move(60)
+    confirm(client, wrong(app), stolen, "198.51.100.1", 401)
+    confirm(client, app.code(), stolen, "198.51.100.1", 429)
+    guessed = RecordedEvent.select().where(RecordedEvent.name == "factor_guessed")
+    assert guessed.count() == 11
+
+
 @pytest.mark.promise(53)
 def test_strangers_with_the_password_do_not_lock_out_an_owner_known_here(site, app, clock):
     owner = TestApp(site, extra_environ={"REMOTE_ADDR": "192.0.2.1"})

@@ -165,10 +165,13 @@ def _prove(submission: Submission) -> tuple[User, str]:
     password, code, credential = submission.fields.values()
     if has_factor(user, submission.site.settings):
         if credential:
-            return user, require_passkey(submission, user, credential, CONFIRM, session_id)
+            proven = require_passkey(
+                submission, user, credential, CONFIRM, session_id, session_id=session_id
+            )
+            return user, proven
         if not code:
             raise ValidationError({CODE: ["Enter a code of your second factor."]})
-        return user, require_code(submission, user, code)
+        return user, require_code(submission, user, code, session_id=session_id)
     if not password:
         raise ValidationError({"password": ["Enter your password."]})
     return require_password(submission, password), PASSWORD

@@ -34,13 +34,16 @@ class PasswordProof(NamedTuple):
     user: User
 
 
-def require_code(submission: Submission, user: User, code: str) -> str:
+def require_code(
+    submission: Submission, user: User, code: str, *, session_id: str | None = None
+) -> str:
     """Check a code of the user, and return the method that it proves; it is counted.
 
     Args:
         submission: The form with the code.
         user: The user who has entered the password, or is logged in.
         code: As typed.
+        session_id: The session of a user who is logged in; None at a login.
 
     Raises:
         RequestError: 401: the code is not right.
@@ -52,14 +55,19 @@ def require_code(submission: Submission, user: User, code: str) -> str:
     def accept() -> bool:
         return factors.accept(user, code, site.settings, site.tokens.now())
 
-    if not _counted(submission, user, accept):
+    if not _counted(submission, user, accept, session_id=session_id):
         detail = "This code is not right, or it was used before."
         raise _refusal("invalid_code", detail)
     return ONE_TIME_CODE
 
 
 def require_passkey(
-    submission: Submission, user: User, credential: str, purpose: Purpose, *bound_to: str
+    submission: Submission,
+    user: User,
+    credential: str,
+    purpose: Purpose,
+    *bound_to: str,
+    session_id: str | None = None,
 ) -> str:
     """Check a passkey of the user, and return the methods that it proves; it is counted.
 
@@ -69,6 +77,7 @@ def require_passkey(
         credential: What the browser sent.
         purpose: What the passkey is to permit.
         bound_to: See `Challenges.make`.
+        session_id: The session of a user who is logged in; None at a login.
 
     Raises:
         RequestError: 401: the passkey is not right.
@@ -83,7 +92,7 @@ def require_passkey(
         presented = party.read(credential, purpose, *bound_to, now=now)
         return None if presented is None else party.accept(presented, now, user=user)
 
-    proof = _counted(submission, user, accept, reason="passkey")
+    proof = _counted(submission, user, accept, session_id=session_id, reason="passkey")
     if proof is None:
         raise invalid_passkey()
     return proof.methods
@@ -135,15 +144,21 @@ def ask_for_code(submission: Submission, proof: PasswordProof) -> Response:
 
 
 def _counted(
-    submission: Submission, user: User, accept: Callable[[], _Proven], reason: str | None = None
+    submission: Submission,
+    user: User,
+    accept: Callable[[], _Proven],
+    *,
+    session_id: str | None,
+    reason: str | None = None,
 ) -> _Proven:
     """Count an attempt, which is subtracted again if it is accepted."""
-    attempt = submission.site.throttle.second_factor(user, submission.networks)
+    throttle = submission.site.throttle
+    attempt = throttle.second_factor(user, submission.networks, session_id=session_id)
     attempt.begin()
     proven = accept()
     if proven:
         attempt.succeeded()
-        submission.site.throttle.recognise(user, submission.networks)
+        throttle.recognise(user, submission.networks)
         return proven
     events.emit("second_factor_failed", user_id=user.id, reason=reason)
     if attempt.is_last_free():

@@ -157,20 +157,27 @@ class Confirmation(Attempt):
 
 
 class CodeAttempt(Attempt):
-    """A code of a second factor, after a right password.
+    """A code of a second factor, after a right password or in a session.
 
     Args:
         claim: Not used, because a code costs no hash.
-        own: Counts failures for the user, of strangers or of this client.
+        own: Counts failures for the user, of strangers, of this client or in the session.
+        further: Count the failures of all sessions of the user, for a code in a session.
         known: Counts failures for the user of this client, which a right code makes known.
         now: Returns the time in seconds since the epoch.
     """
 
     def __init__(
-        self, claim: Claim, own: Counter, known: Counter, now: Callable[[], float]
+        self,
+        claim: Claim,
+        own: Counter,
+        further: Sequence[Counter],
+        known: Counter,
+        now: Callable[[], float],
     ) -> None:
-        super().__init__(claim, [own], now)
+        super().__init__(claim, [own, *further], now)
         self._own = own
+        self._further = further
         self._known = known
 
     def is_last_free(self) -> bool:
@@ -179,15 +186,20 @@ class CodeAttempt(Attempt):
         Raises:
             peewee.DatabaseError: The database failed.
         """
-        return self._own.is_used_up(int(self._now()))
+        now = int(self._now())
+        return any(counter.is_used_up(now) for counter in self._counters)
 
     def succeeded(self) -> None:
         """Reset the failures, and make the client known for 30 days.
+
+        Of the failures of all sessions, subtract only this attempt: others can be guesses.
 
         Raises:
             peewee.DatabaseError: The database failed.
         """
         self._own.forget()
+        for counter in self._further:
+            counter.take_back()
         self._known.remember(int(self._now()), KNOWN_FOR)
 
 

@@ -26,6 +26,12 @@ about 100 guesses a day at one name, from all their addresses together. Common p
 when users choose them (see `passwords`). A count that lasts longer than a day, or a wait longer
 than 15 minutes, would only harm the owner at a new address.
 
+**Codes of a second factor** have the same two counts, for the user instead of the name. Codes that
+are entered in a session, to confirm, count for the session, so that a thief of its cookie cannot
+keep the owner waiting at the login. The sessions of a user together have SITE_SHARE times the free
+failures of one, and then wait at the same pace. So cookies, however many, are worth no more guesses
+than one more count: in a day about 150, beside the 100 of those who know the password.
+
 **Successful logins** cost a hash too. People do not log in once a second for a minute, and programs
 keep their token, so a client that logs in so often is slowed down. Only a client with the password
 can cause that.
@@ -70,7 +76,7 @@ CODE_FAILURES = 5  # wrong codes of a second factor before a wait
 Networks = tuple[str, ...]  # from `clients.Clients.networks`, the narrowest first
 
 # The limits of an IPv6 /48 are this many times those of a /64, because one subscriber can hold all
-# of its /64 networks.
+# of its /64 networks. So are those of all sessions of a user, for codes.
 SITE_SHARE = 10
 
 
@@ -101,6 +107,7 @@ class Throttle:
             "registrations", settings.REGISTRATIONS_PER_ADDRESS, (HOUR,), HOUR
         )
         self._codes = Limit("second factor", CODE_FAILURES, DOUBLING, DAY)
+        self._codes_of_sessions = replace(self._codes, free=SITE_SHARE * CODE_FAILURES)
         self._mails = Limit("mails", settings.MAILS_PER_ACCOUNT, (HOUR,), HOUR)
         self._mails_of_address = Limit(
             "mails of an address", settings.MAILS_PER_ADDRESS, (HOUR,), HOUR
@@ -157,7 +164,9 @@ class Throttle:
         attempt.require_turn()
         return attempt
 
-    def second_factor(self, user: User, networks: Networks) -> CodeAttempt:
+    def second_factor(
+        self, user: User, networks: Networks, *, session_id: str | None = None
+    ) -> CodeAttempt:
         """Return an attempt to enter a code, which need not wait and is not counted yet.
 
         All logins of the user together have one count. A client that entered a right code within
@@ -165,17 +174,23 @@ class Throttle:
         the owner waiting.
 
         Args:
-            user: The user whose password was right.
+            user: The user whose password was right, or whose session it is.
             networks: The networks of the client.
+            session_id: The session in which the code is entered; None at a login.
 
         Raises:
             RetryLaterError: 429.
             peewee.DatabaseError: The database failed.
         """
-        known = self._counter(self._codes, str(user.id), networks[0])
-        is_known = known.exists(int(self._now()))
-        own = known if is_known else self._counter(self._codes, str(user.id))
-        attempt = CodeAttempt(Claim(networks), own, known, self._now)
+        user_id = str(user.id)
+        own = known = self._counter(self._codes, user_id, networks[0])
+        further = []
+        if not known.exists(int(self._now())):
+            own = self._counter(self._codes, user_id)
+            if session_id is not None:
+                own = self._counter(self._codes, user_id, "session", session_id)
+                further = [self._counter(self._codes_of_sessions, user_id, "sessions")]
+        attempt = CodeAttempt(Claim(networks), own, further, known, self._now)
         attempt.require_turn()
         return attempt
 
