@@ -25,8 +25,8 @@ from tests.support.sites import (
     spawned,
 )
 from tests.support.timing import shortest
-from wsgiauth import AuthMiddleware, Settings, storage
-from wsgiauth.accounts import change_password, create_user, delete_user, update_user
+from wsgiauth import AuthMiddleware, Settings, change_password, storage
+from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate, sessions
 from wsgiauth.authentication.lifetimes import Lifetime

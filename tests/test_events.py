@@ -490,7 +490,7 @@ def break_a_rule(scene):
 
 def break_a_rule_for_passwords(scene):
     with pytest.raises(ValidationError):
-        accounts.change_password(scene.ada, "short", settings=scene.settings)
+        wsgiauth.change_password(scene.ada, "short", settings=scene.settings)
 
 
 def grant_what_is_no_permission(scene):
@@ -606,7 +606,7 @@ IN_CODE = [
         insert_with_an_id, [("registration", "Grace", None, None)], id="registration with an id"
     ),
     pytest.param(
-        lambda scene: accounts.change_password(scene.ada, NEW_PASSWORD, settings=scene.settings),
+        lambda scene: wsgiauth.change_password(scene.ada, NEW_PASSWORD, settings=scene.settings),
         [("password_changed", USERNAME, None, None)],
         id="password",
     ),

@@ -26,8 +26,16 @@ from tests.conftest import SERVERS, empty_tables
 from tests.support.factors import App
 from tests.support.mails import Clock, with_mail
 from tests.support.sites import BROWSER, EMAIL, SAME_ORIGIN, USERNAME, echo
-from wsgiauth import AuthMiddleware, Settings, User, login_required, permission_required, storage
-from wsgiauth.accounts import change_password, create_user
+from wsgiauth import (
+    AuthMiddleware,
+    Settings,
+    User,
+    change_password,
+    login_required,
+    permission_required,
+    storage,
+)
+from wsgiauth.accounts import create_user
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import keys, pending, totp
 from wsgiauth.authentication.models import Session

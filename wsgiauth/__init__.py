@@ -2,11 +2,12 @@
 
 __version__ = "0.1.0"
 
-from wsgiauth.accounts import change_password, create_user, find_user
+from wsgiauth.accounts import create_user, find_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password, verify_password
 from wsgiauth.authentication.models import Session
+from wsgiauth.authentication.password import change_password
 from wsgiauth.guards import login_required, permission_required
 from wsgiauth.logins import log_in, log_out
 from wsgiauth.middleware import AuthMiddleware

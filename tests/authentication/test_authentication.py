@@ -4,8 +4,8 @@ import bcrypt
 import pytest
 
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth import hash_password, verify_password
-from wsgiauth.accounts import change_password, create_user
+from wsgiauth import change_password, hash_password, verify_password
+from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate, sessions
 

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth import storage
-from wsgiauth.accounts import change_password, create_user, delete_user, update_user
+from wsgiauth import change_password, storage
+from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret

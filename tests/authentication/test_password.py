@@ -1,4 +1,4 @@
-"""A password that its owner changes: all of it happens or nothing."""
+"""A new password, in each of its ways: all of it happens or nothing."""
 
 import os
 import random
@@ -13,16 +13,21 @@ from signal import SIGKILL
 import pytest
 from webtest import TestApp
 
+from tests.support.keys import make_key
 from tests.support.logins import valid_session_ids
 from tests.support.processes import PROCESSES, THREADS, Client, meet, started
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, change_password, hash_password, verify_password
 from wsgiauth.accounts import create_user, delete_user
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import sessions
+from wsgiauth.authentication import one_time, sessions
+from wsgiauth.authentication.keys import Key
 from wsgiauth.authentication.models import live
 from wsgiauth.authentication.password import change
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.mail.resets import reset_link, reset_password
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(31)]
 
@@ -96,6 +101,88 @@ def test_a_user_who_was_deleted_meanwhile_gets_no_password(ada, tokens, login):
     user = User.get()
     delete_user(ada)
     assert change(login.session_id, user, NEW_HASH, tokens) is None
+
+
+def test_a_new_password_by_code_replaces_the_old_one_and_ends_all_logins(
+    ada, tokens, login, settings
+):
+    change_password(ada, NEW_PASSWORD, settings=settings)
+    assert has_password(NEW_PASSWORD)
+    assert not has_password(PASSWORD)
+    assert valid_session_ids() == set()
+
+
+def test_the_object_of_a_user_with_a_new_password_can_log_in_and_be_saved(ada, tokens, settings):
+    change_password(ada, NEW_PASSWORD, settings=settings)
+    login = sessions.start(ada, tokens)
+    ada.username = "Countess"
+    ada.save()
+    assert valid_session_ids() == {login.session_id}
+
+
+def test_a_password_that_breaks_a_rule_changes_nothing(ada, login, settings):
+    with pytest.raises(ValidationError):
+        change_password(ada, "short", settings=settings)
+    assert has_password(PASSWORD)
+    assert valid_session_ids() == {login.session_id}
+
+
+def test_code_cannot_give_a_deleted_user_a_password(ada, settings):
+    user = User.get()
+    delete_user(ada)
+    with pytest.raises(User.DoesNotExist):
+        change_password(user, NEW_PASSWORD, settings=settings)
+
+
+def test_code_says_how_many_keys_it_has_revoked_or_keeps_them(ada, settings):
+    for _ in range(2):
+        make_key(ada)
+    assert change_password(ada, NEW_PASSWORD, settings=settings, end_keys=False) == 0
+    assert Key.select().count() == 2
+    assert change_password(ada, PASSWORD, settings=settings) == 2
+    assert change_password(ada, NEW_PASSWORD, settings=settings) == 0
+
+
+def by_link(user, session_id, tokens, settings):
+    secret = reset_link(user, settings, mount="/auth", now=tokens.now()).partition("=")[2]
+    assert reset_password(user, secret, NEW_PASSWORD, settings=settings, now=tokens.now())
+
+
+@pytest.mark.promise(57)
+@pytest.mark.parametrize(
+    "renew",
+    [
+        pytest.param(
+            lambda user, session_id, tokens, settings: change(
+                session_id, user, NEW_HASH, tokens, end_keys=True
+            ),
+            id="owner",
+        ),
+        pytest.param(
+            lambda user, session_id, tokens, settings: change_password(
+                user, NEW_PASSWORD, settings=settings
+            ),
+            id="code",
+        ),
+        pytest.param(by_link, id="link"),
+    ],
+)
+def test_each_way_ends_the_same_and_reports_it_once(ada, tokens, login, settings, renew):
+    make_key(ada)
+    other = sessions.start(ada, tokens)
+    link = one_time.issue("email", ada, now=tokens.now(), lifetime=60)
+    before = RecordedEvent.select().count()
+    renew(ada, login.session_id, tokens, replace(settings, PUBLIC_URL="https://example.org"))
+    rows = RecordedEvent.select().order_by(RecordedEvent.id).offset(before)
+    assert [(row.name, row.user_id, row.reason) for row in rows] == [
+        ("password_changed", ada.id, None),
+        ("key_ended", ada.id, "all keys"),
+    ]
+    assert has_password(NEW_PASSWORD)
+    assert User.get().security_stamp == 1
+    assert sessions.find(other.token, tokens) is None
+    assert one_time.find(link, "email", now=tokens.now()) is None
+    assert not Key.select().exists()
 
 
 # Many at once

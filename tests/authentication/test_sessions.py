@@ -7,7 +7,8 @@ import pytest
 
 from tests.support.logins import insert_session
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth.accounts import change_password, create_user
+from wsgiauth import change_password
+from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.models import Session, live

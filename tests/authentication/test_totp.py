@@ -4,8 +4,8 @@ import pyotp
 import pytest
 
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth import Settings, storage
-from wsgiauth.accounts import change_password, create_user, find_user
+from wsgiauth import Settings, change_password, storage
+from wsgiauth.accounts import create_user, find_user
 from wsgiauth.authentication import factors, recovery_codes, totp
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.totp import Totp

@@ -20,6 +20,7 @@ import pytest
 
 from tests.cli.conftest import Terminal
 from tests.conftest import insert_users
+from tests.support.keys import make_key
 from tests.support.settings import LONG_KEY
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import Settings, User, __version__, storage, verify_password
@@ -27,6 +28,7 @@ from wsgiauth.accounts import create_user
 from wsgiauth.accounts.listing import PAGE
 from wsgiauth.authentication import lifetimes, one_time, sessions
 from wsgiauth.authentication.clients import Client
+from wsgiauth.authentication.keys import Key
 from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
@@ -139,12 +141,25 @@ def test_a_malformed_name_does_not_hide_that_the_other_is_taken(
     assert errors.endswith("A password must have at least 8 characters.\n")
 
 
-def test_changepassword_ends_all_sessions(wsgiauth, person, bearer, settings):
+@pytest.mark.parametrize(
+    ("options", "keys", "done"),
+    [
+        pytest.param([], 0, ", ended all sessions and revoked 2 API keys", id="revokes keys"),
+        pytest.param(
+            ["--keep-keys"], 2, " and ended all sessions; API keys stay valid", id="keeps keys"
+        ),
+    ],
+)
+def test_changepassword_ends_all_sessions(wsgiauth, person, bearer, options, keys, done):
     bearer(person)
-    status, output, _ = wsgiauth("changepassword", "ADA", "--password-stdin", stdin="other words")
-    assert (status, output) == (0, "Changed the password of Ada and ended all sessions.\n")
+    for _ in range(2):
+        make_key(person)
+    command = ("changepassword", "ADA", "--password-stdin", *options)
+    status, output, _ = wsgiauth(*command, stdin="other words")
+    assert (status, output) == (0, f"Changed the password of Ada{done}.\n")
     assert verify_password("other words", stored().hashed_password)
     assert sessions.end_all(User.get_by_id(person.id)) == 0
+    assert Key.select().count() == keys
 
 
 def test_deactivate_and_activate_can_be_repeated(wsgiauth, person, bearer):

@@ -17,8 +17,8 @@ from tests.support.sites import (
     USERNAME,
     echo,
 )
-from wsgiauth import AuthMiddleware, Settings, storage
-from wsgiauth.accounts import change_password, create_user, delete_user, update_user
+from wsgiauth import AuthMiddleware, Settings, change_password, storage
+from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.cli import main

@@ -16,8 +16,8 @@ from tests.support.sites import (
     USERNAME,
     echo,
 )
-from wsgiauth import AuthMiddleware, Settings, events, storage
-from wsgiauth.accounts import change_password, create_user, delete_user, update_user
+from wsgiauth import AuthMiddleware, Settings, change_password, events, storage
+from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret

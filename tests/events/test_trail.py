@@ -10,7 +10,7 @@ import peewee
 import pytest
 
 from tests.support.sites import EMAIL, FORKSERVER, PASSWORD, SECRET_KEY, USERNAME, echo
-from wsgiauth import AuthMiddleware, Settings, User, accounts, events, storage
+from wsgiauth import AuthMiddleware, Settings, User, accounts, change_password, events, storage
 from wsgiauth.accounts.models import Permission
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.models import Session
@@ -51,9 +51,7 @@ def stored():
 
 CHANGES = {
     "registration": lambda ada, settings: accounts.create_user(**GRACE, settings=settings),
-    "password": lambda ada, settings: accounts.change_password(
-        ada, GRACE["password"], settings=settings
-    ),
+    "password": lambda ada, settings: change_password(ada, GRACE["password"], settings=settings),
     "name": lambda ada, settings: accounts.update_user(ada, username="Augusta"),
     "staff": lambda ada, settings: accounts.update_user(ada, is_staff=True),
     "deactivation": lambda ada, settings: accounts.update_user(ada, is_active=False),

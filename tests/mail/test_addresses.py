@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.mails import Clock, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth.accounts import change_password, create_user, delete_user, update_user
+from wsgiauth import change_password
+from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.mail import addresses

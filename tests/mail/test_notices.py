@@ -13,8 +13,8 @@ from webtest import TestApp
 from tests.support.keys import make_key
 from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
-from wsgiauth import AuthMiddleware, User, storage
-from wsgiauth.accounts import change_password, create_user, delete_user, update_user
+from wsgiauth import AuthMiddleware, User, change_password, storage
+from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.clients import Client
 from wsgiauth.cli import main

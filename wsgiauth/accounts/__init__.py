@@ -46,24 +46,17 @@ def create_user(
     return account.create(is_staff=is_staff, is_superuser=is_superuser)
 
 
-def change_password(user: User, password: str, *, settings: Settings) -> None:
-    """Set a new password for `user` and end all of the user's logins.
-
-    Args:
-        user: The user whose password changes.
-        password: The new password, as typed.
-        settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
+def hash_new_password(user: User, password: str, *, settings: Settings) -> str:
+    """Return the hash of a new password for `user`, whose row does not change.
 
     Raises:
         ValidationError: A rule is broken.
         RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
-        peewee.DatabaseError: The database failed.
     """
     problem = password_problem(user, password, settings=settings)
     if problem is not None:
         raise ValidationError({"password": [problem]})
-    user.hashed_password = hash_password(password, rounds=settings.BCRYPT_ROUNDS)
-    user.save()
+    return hash_password(password, rounds=settings.BCRYPT_ROUNDS)
 
 
 def password_problem(user: User, password: str, *, settings: Settings) -> str | None:

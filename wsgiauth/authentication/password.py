@@ -1,13 +1,61 @@
-"""A change of the password by its owner, who stays logged in where they changed it."""
+"""A new password: by its owner, who stays logged in, by code or an operator, or by a link.
 
-from wsgiauth import events
+All of them call `replace_password`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from wsgiauth.accounts import hash_new_password
+from wsgiauth.accounts.locking import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.freshness import renew
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.storage import database
+from wsgiauth.settings import Settings
+from wsgiauth.storage import context, database
+
+
+class Replaced(NamedTuple):
+    """What a new password has changed.
+
+    Attributes:
+        user: The user as stored now.
+        revoked_keys: How many API keys were revoked.
+    """
+
+    user: User
+    revoked_keys: int
+
+
+def change_password(user: User, password: str, *, settings: Settings, end_keys: bool = True) -> int:
+    """Set a new password for `user`, which ends all of the user's logins and open links.
+
+    Args:
+        user: The user whose password changes; the object has the new hash afterwards.
+        password: The new password, as typed.
+        settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
+        end_keys: Whether to revoke all API keys of the user, too.
+
+    Returns:
+        How many API keys were revoked.
+
+    Raises:
+        ValidationError: A rule is broken.
+        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
+        User.DoesNotExist: The user has been deleted.
+        peewee.DatabaseError: The database failed.
+    """
+    hashed_password = hash_new_password(user, password, settings=settings)
+    with context.using(user.origin):
+        replaced = replace_password(user, hashed_password, end_keys=end_keys)
+    if replaced is None:
+        raise User.DoesNotExist
+    for name in ("hashed_password", "security_stamp"):
+        user.__data__[name] = replaced.user.__data__[name]  # not the attributes: nothing to save
+    return replaced.revoked_keys
 
 
 def change(
@@ -38,18 +86,49 @@ def change(
     Raises:
         peewee.DatabaseError: The database failed.
     """
-    changed = User.update(hashed_password=hashed_password).where(
-        User.id == user.id, User.security_stamp == user.security_stamp
-    )
+
+    def is_unchanged(stored: User) -> bool:
+        return stored.security_stamp == user.security_stamp
+
     login = None
     # The user's row is locked before the session's, as by a deletion of the user.
     with database.atomic() as transaction:
-        if changed.execute():
-            login = renew(session_id, user, tokens, methods=methods, stamp=user.security_stamp + 1)
+        replaced = replace_password(
+            user, hashed_password, end_keys=end_keys, is_permitted=is_unchanged
+        )
+        if replaced is not None:
+            stamp = replaced.user.security_stamp
+            login = renew(session_id, user, tokens, methods=methods, stamp=stamp)
         if login is None:
             transaction.rollback()
-        else:
-            events.emit("password_changed", user_id=user.id)
-            if end_keys:
-                keys.end_all(user)
     return login
+
+
+def replace_password(
+    user: User,
+    hashed_password: str,
+    *,
+    end_keys: bool,
+    is_permitted: Callable[[User], bool] = lambda stored: True,
+) -> Replaced | None:
+    """Set a new password in one transaction, which ends all logins and open links of the user.
+
+    Args:
+        user: The user; may be outdated, and does not change.
+        hashed_password: A hash that `hash_password` returned.
+        end_keys: Whether to revoke all API keys of the user, too.
+        is_permitted: Called in the transaction, with the user as stored, whose row is locked.
+
+    Returns:
+        None if it was not permitted, or the user has been deleted.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    with database.atomic():
+        stored = lock_user(user.id)
+        if stored is None or not is_permitted(stored):
+            return None
+        stored.hashed_password = hashed_password
+        stored.save()
+        return Replaced(stored, keys.end_all(stored) if end_keys else 0)

@@ -8,8 +8,9 @@ from wsgiauth import accounts
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import refuse_names
 from wsgiauth.accounts.password_rules import MAX_BYTES, PasswordRules
+from wsgiauth.authentication.password import change_password as set_password
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
-from wsgiauth.cli.output import yes_or_no
+from wsgiauth.cli.output import counted, yes_or_no
 from wsgiauth.cli.parser import AddCommand, add_password_option, add_user
 from wsgiauth.cli.prompts import ask, ask_password, confirm, require_terminal
 from wsgiauth.exceptions import TakenError
@@ -50,14 +51,18 @@ def create_user(arguments: Arguments) -> None:
 
 
 def change_password(arguments: Arguments) -> None:
-    """Change a user's password, which ends all of their sessions."""
+    """Change a user's password, which ends all sessions, and revoke API keys or keep them."""
     settings = open_database(arguments)
     user = require_user(arguments.user)
     if not arguments.password_stdin:
         require_terminal("--password-stdin")
     password = _new_password(arguments, settings, user.username, user.email)
-    accounts.change_password(user, password, settings=settings)
-    print(f"Changed the password of {user} and ended all sessions.")
+    revoked = set_password(user, password, settings=settings, end_keys=not arguments.keep_keys)
+    if arguments.keep_keys:
+        print(f"Changed the password of {user} and ended all sessions; API keys stay valid.")
+    else:
+        ended = f"ended all sessions and revoked {counted(revoked, 'API key')}"
+        print(f"Changed the password of {user}, {ended}.")
 
 
 def update_user(arguments: Arguments) -> None:
@@ -124,10 +129,11 @@ def _add_changes(add: AddCommand) -> None:
     added = add(
         "changepassword",
         change_password,
-        "change a user's password and end their sessions",
+        "change a user's password, end their sessions and revoke their API keys",
     )
     add_user(added)
     add_password_option(added)
+    added.add_argument("--keep-keys", action="store_true", help="revoke no API key")
     added = add("set", update_user, "change a user's names or flags")
     add_user(added)
     added.add_argument("--username", metavar="NAME", help="the new username")

@@ -5,12 +5,10 @@ import json
 from dataclasses import dataclass, field
 
 from wsgiauth import events
-from wsgiauth.accounts import find_user, names, password_problem
-from wsgiauth.accounts.last_superuser import change_locked
+from wsgiauth.accounts import find_user, hash_new_password, names
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.passwords import hash_password
-from wsgiauth.authentication import keys, one_time
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.authentication import one_time
+from wsgiauth.authentication.password import replace_password
 from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, link_url, unlinked
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.outbox import MINUTE, Outbox
@@ -142,24 +140,14 @@ def reset_password(
         RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
         peewee.DatabaseError: The database failed.
     """
-    problem = password_problem(user, password, settings=settings)
-    if problem is not None:
-        raise ValidationError({"password": [problem]})
-    hashed_password = hash_password(password, rounds=settings.BCRYPT_ROUNDS)
+    hashed_password = hash_new_password(user, password, settings=settings)
 
-    def change() -> bool:
+    def is_redeemed(stored: User) -> bool:
         row = one_time.redeem(secret, RESET, now=now)
-        if row is None or row.data != _digest(User.get_by_id(user.id).email):
-            return False
-        user.hashed_password = hashed_password
-        user.save()
-        keys.end_all(user)
-        return True
+        return row is not None and row.data == _digest(stored.email)
 
-    try:
-        return change_locked(user, change, is_removal=False)
-    except User.DoesNotExist:
-        return False
+    replaced = replace_password(user, hashed_password, end_keys=True, is_permitted=is_redeemed)
+    return replaced is not None
 
 
 def _digest(email: str) -> str:

@@ -22,8 +22,8 @@ from tests.support.authenticators import (
     encode,
 )
 from tests.support.sites import PASSWORD, echo
-from wsgiauth import AuthMiddleware, storage
-from wsgiauth.accounts import change_password, create_user, find_user
+from wsgiauth import AuthMiddleware, change_password, storage
+from wsgiauth.accounts import create_user, find_user
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, Passkey
 from wsgiauth.authentication.passkeys.challenges import CONFIRM, LIFETIME, LOG_IN, SECOND_STEP
 from wsgiauth.events.models import RecordedEvent
