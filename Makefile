@@ -28,12 +28,12 @@ install: .venv/dev ## create .venv with everything that development needs
 # A newcomer has no mail server: what the sample sends is written to a folder.
 run: export MAIL_URL ?= file://$(CURDIR)/mails
 run: export MAIL_FROM ?= library@example.org
-run: export PUBLIC_URL ?= http://127.0.0.1:$(PORT)
-run: .venv/sample ## serve the sample on http://127.0.0.1:8080 (PORT=… for another port)
+run: export PUBLIC_URL ?= http://localhost:$(PORT)
+run: .venv/sample ## serve the sample on http://localhost:8080 (PORT=… for another port)
 	@mkdir -p mails
-	@echo 'Serving on http://127.0.0.1:$(PORT)/ (another port: make run PORT=8081). In another terminal, make yourself an administrator:'
+	@echo 'For another port: make run PORT=8081. To become an administrator, run in another terminal:'
 	@echo '  $(BIN)/python -m wsgiauth createsuperuser'
-	@$(BIN)/waitress-serve --threads=8 --listen=127.0.0.1:$(PORT) sample_wsgi:app
+	@$(BIN)/python -m wsgiauth serve sample_wsgi:app --listen localhost:$(PORT)
 
 # Without the bytecode of the last run, every process of the tests would compile what it imports.
 test check: export PYTHONDONTWRITEBYTECODE =

@@ -1,6 +1,7 @@
 """A small site with accounts: the tutorial of wsgiauth, to try in a browser and to read.
 
-Run it with `python sample_wsgi.py`, or with any WSGI server: `waitress-serve sample_wsgi:app`.
+Run it with `make run`, with `python -m wsgiauth serve sample_wsgi:app --listen localhost:8080`, or
+with any WSGI server: `waitress-serve sample_wsgi:app`.
 """
 
 import contextlib

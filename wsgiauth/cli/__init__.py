@@ -22,6 +22,7 @@ from wsgiauth.cli import (
     keys,
     mail,
     permissions,
+    serve,
     sessions,
     transfer,
     upkeep,
@@ -62,6 +63,7 @@ _MODULES = (
     mail,
     upkeep,
     check,
+    serve,
 )
 
 
@@ -112,10 +114,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="wsgiauth",
         description="Manage the users of an application that uses wsgiauth.",
-        epilog="Settings come from the process environment, as for the server. Only `check` and"
-        f" `permissions --app` need SECRET_KEY. A USER is {USER}; if it begins with -, put --"
-        " before it, as in `wsgiauth sessions -- -ada@example.org`. Exit status: 0 success, 1"
-        " refused, 2 wrong usage, 130 interrupted.",
+        epilog="Settings come from the process environment, as for the server. Only `check`,"
+        f" `serve` and `permissions --app` need SECRET_KEY. A USER is {USER}; if it begins with -,"
+        " put -- before it, as in `wsgiauth sessions -- -ada@example.org`. Exit status: 0 success,"
+        " 1 refused, 2 wrong usage, 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"wsgiauth {__version__}")
     parser.set_defaults(run=lambda _: parser.print_help(), database=None)

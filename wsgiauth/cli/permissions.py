@@ -1,17 +1,15 @@
 """Commands that grant, revoke and list permissions."""
 
 import argparse
-import importlib
 import json
-import sys
 from collections.abc import Callable
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import known_permissions
 from wsgiauth.accounts.models import User
+from wsgiauth.cli.application import import_application
 from wsgiauth.cli.command import (
     Arguments,
-    CommandError,
     UsageError,
     open_database,
     require_group,
@@ -19,7 +17,6 @@ from wsgiauth.cli.command import (
 )
 from wsgiauth.cli.output import Table, yes_or_no
 from wsgiauth.cli.parser import AddCommand, permission
-from wsgiauth.exceptions import WsgiAuthError
 
 _COLUMNS = ("permission", "asked for", "users", "groups")
 
@@ -59,7 +56,7 @@ def revoke(arguments: Arguments) -> None:
 def list_permissions(arguments: Arguments) -> None:
     """Print the permissions that are granted, and those for which guards ask."""
     if arguments.app:
-        _import_application(arguments.app)
+        import_application(arguments.app)
     open_database(arguments)  # after the import, which can open another one
     known = known_permissions()
     if arguments.json:
@@ -112,28 +109,6 @@ def _holder_and_permissions(arguments: Arguments) -> tuple[User | Group, list[st
     if name is None:
         return require_group(arguments.group), permissions
     return require_user(name), permissions
-
-
-def _import_application(path: str) -> None:
-    """Import `module` or `module:name`, as WSGI servers do, so that its guards are known.
-
-    Raises:
-        CommandError: The module cannot be imported, or lacks the name.
-        WsgiAuthError: The application refused its settings.
-    """
-    module_name, _, name = path.partition(":")
-    sys.path.insert(0, "")  # the current folder, which `python -m` adds, and a script does not
-    try:
-        module = importlib.import_module(module_name)
-    except WsgiAuthError:
-        raise
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise CommandError(f"{module_name!r} cannot be imported: {reason}") from error
-    finally:
-        sys.path.remove("")
-    if name and not hasattr(module, name):
-        raise CommandError(f"{module_name!r} has no {name!r}")
 
 
 def _print_permissions(holder: User | Group) -> None:

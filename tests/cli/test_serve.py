@@ -1,0 +1,186 @@
+"""`python -m wsgiauth serve`: what it serves, how it ends, and what it refuses."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from urllib.request import urlopen
+
+import pytest
+
+from tests.support.sites import SECRET_KEY
+from wsgiauth.cli import main
+
+HELLO = """
+
+from wsgiauth import AuthMiddleware, Group
+
+def view(environ, start_response):
+    import later
+
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [later.GREETING]
+
+application = AuthMiddleware(view)
+Group.objects.create(name="Editors")
+not_callable = 1
+"""
+SERVING = re.compile(r"Serving on (http://(.+):(\d+)/)\n")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return the folder of an application, as the current folder."""
+    (tmp_path / "hello.py").write_text(HELLO)
+    (tmp_path / "later.py").write_text("GREETING = b'Hello'")
+    (tmp_path / "mistaken.py").write_text("\n\nprint(undefined_name)")
+    (tmp_path / "unconfigured.py").write_text(f"import os; os.environ['SECRET_KEY'] = ''\n{HELLO}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("DATABASE_URL", "sqlite:///default.db")
+    return tmp_path
+
+
+@contextmanager
+def process(*arguments):
+    """Serve the application in a process, as the script does, without the folder in its path."""
+    script = "import sys; from wsgiauth.cli import main; sys.exit(main())"
+    command = [sys.executable, "-P", "-c", script, "serve", "hello:application", *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as served:
+        try:
+            yield served
+        finally:
+            served.kill()
+
+
+def address_of(served):
+    matched = SERVING.fullmatch(served.stdout.readline())
+    return matched.groups()
+
+
+@pytest.fixture
+def taken_port():
+    """Return a port on which another program listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "errors"),
+    [
+        pytest.param(signal.SIGTERM, 0, "", id="terminated"),
+        pytest.param(signal.SIGINT, 130, "\n", id="interrupted"),
+    ],
+)
+def test_it_serves_from_when_it_says_so_until_a_signal(folder, number, status, errors):
+    with process("--listen", "127.0.0.1:0", "--database", "sqlite:///chosen.db") as served:
+        address, host, _ = address_of(served)
+        assert host == "127.0.0.1"
+        assert urlopen(address).read() == b"Hello"
+        served.send_signal(number)
+        assert served.wait() == status
+        assert served.stderr.read() == errors
+    assert {each.name for each in folder.glob("*.db")} == {"chosen.db"}
+
+
+def test_localhost_is_the_address_that_every_browser_tries(folder):
+    with process("--listen", "localhost:0") as served:
+        address, host, port = address_of(served)
+        assert host == "localhost"
+        assert urlopen(address).read() == b"Hello"
+        socket.create_connection(("127.0.0.1", int(port))).close()
+
+
+def test_an_ipv6_address_is_shown_in_brackets(folder):
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    with process("--listen", "[::1]:0") as served:
+        assert address_of(served)[1] == "[::1]"
+
+
+def test_changes_at_the_import_are_those_of_the_application(folder):
+    with process("--listen", "127.0.0.1:0") as served:
+        address_of(served)
+    trail = [sys.executable, "-m", "wsgiauth", "events", "--actor", "code"]
+    assert "created Editors" in subprocess.check_output(trail, text=True)
+
+
+@pytest.mark.parametrize(
+    ("application", "reason"),
+    [
+        pytest.param(
+            "nowhere:app",
+            "there is no module 'nowhere'; run this command in the folder of the application",
+            id="module",
+        ),
+        pytest.param(
+            "hello:app",
+            "'hello' has no 'app'; name its WSGI application, as in hello:application",
+            id="name",
+        ),
+        pytest.param(
+            "hello:not_callable",
+            "hello:not_callable is not callable; name a WSGI application, as in hello:application",
+            id="not callable",
+        ),
+        pytest.param("unconfigured:application", "SECRET_KEY must be set", id="settings"),
+    ],
+)
+def test_an_application_that_cannot_be_served_is_refused_in_a_sentence(
+    folder, monkeypatch, capsys, application, reason
+):
+    for name in ("hello", "unconfigured"):  # imported anew, and forgotten afterwards
+        monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.delitem(sys.modules, name)
+    assert main(["serve", application, "--listen", "127.0.0.1:0"]) == 1
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert errors.startswith(f"wsgiauth: {reason}")
+    assert errors.count("\n") == 1
+
+
+def test_a_mistake_in_the_application_is_shown_with_its_place(folder, capsys):
+    assert main(["serve", "mistaken:application", "--listen", "127.0.0.1:0"]) == 1
+    *traceback, sentence = capsys.readouterr().err.splitlines()
+    assert any('mistaken.py", line 3' in line for line in traceback)
+    reason = "NameError: name 'undefined_name' is not defined"
+    assert sentence == f"wsgiauth: 'mistaken' cannot be imported: {reason}"
+
+
+def test_a_port_in_use_is_refused_before_the_application_is_imported(folder, capsys, taken_port):
+    assert main(["serve", "hello:application", "--listen", f"127.0.0.1:{taken_port}"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        f"wsgiauth: port {taken_port} is in use; stop the program that uses it, or choose another"
+        f" port with --listen 127.0.0.1:{taken_port + 1}\n",
+    )
+    assert not list(folder.glob("*.db"))
+
+
+def test_an_address_of_another_machine_is_refused(folder, capsys):
+    assert main(["serve", "hello:application", "--listen", "192.0.2.1:80"]) == 1
+    _, errors = capsys.readouterr()
+    assert errors.startswith("wsgiauth: cannot listen on 192.0.2.1:80 (")
+    assert errors.endswith("); choose another address with --listen HOST:PORT\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        pytest.param(["hello"], "'hello' is not of the form MODULE:APPLICATION", id="no name"),
+        pytest.param(["a:b", "--listen", "8080"], "'8080' is not of the form HOST:PORT", id="port"),
+        pytest.param(["a:b", "--listen", ":80"], "':80' is not of the form", id="no host"),
+        pytest.param(["a:b", "--listen", "::1:80"], "is not of the form", id="no brackets"),
+        pytest.param(["a:b", "--listen", "x:65536"], "is not of the form", id="too high"),
+        pytest.param(["a:b", "--threads", "0"], "'0' is not a whole number of 1", id="threads"),
+    ],
+)
+def test_wrong_usage_is_refused(capsys, arguments, reason):
+    with pytest.raises(SystemExit) as exited:
+        main(["serve", *arguments])
+    assert exited.value.code == 2
+    assert reason in capsys.readouterr().err

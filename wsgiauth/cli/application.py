@@ -1,0 +1,44 @@
+"""The application that a command is given, as `MODULE:NAME`."""
+
+import importlib
+import sys
+
+from wsgiauth.cli.command import CommandError
+from wsgiauth.exceptions import WsgiAuthError
+
+
+def import_application(path: str) -> object:
+    """Import `module:name`, as WSGI servers do; a `module` alone returns the module.
+
+    Raises:
+        CommandError: The module does not exist, cannot be imported (the cause is the exception of
+            its code), or lacks the name.
+        WsgiAuthError: The application refused its settings.
+    """
+    module_name, _, name = path.partition(":")
+    sys.path.insert(0, "")  # the current folder, which `python -m` adds, and a script does not
+    try:
+        module = importlib.import_module(module_name)
+    except WsgiAuthError:
+        raise
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and _is_within(module_name, error.name):
+            raise CommandError(
+                f"there is no module {module_name!r}; run this command in the folder of the"
+                " application"
+            ) from None
+        reason = f"{type(error).__name__}: {error}"
+        raise CommandError(f"{module_name!r} cannot be imported: {reason}") from error
+    finally:
+        sys.path.remove("")
+    if name and not hasattr(module, name):
+        raise CommandError(
+            f"{module_name!r} has no {name!r}; name its WSGI application, as in"
+            f" {module_name}:application"
+        )
+    return getattr(module, name) if name else module
+
+
+def _is_within(module_name: str, missing: str | None) -> bool:
+    """Return whether the missing module is this one or one of its packages."""
+    return f"{module_name}.".startswith(f"{missing}.")
