@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from wsgiauth import User, hash_password, storage, verify_password
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.transfer import BATCH, COLUMNS
 from wsgiauth.cli import main
+from wsgiauth.events.models import RecordedEvent
 from wsgiauth.storage import context
 
 HASH = hash_password(PASSWORD, rounds=4)
@@ -142,17 +144,58 @@ def test_wrong_headings_are_refused(run, columns, reason):
     assert (status, errors) == (1, f"wsgiauth: {expected}\n")
 
 
-def test_a_file_that_is_not_csv_stops_the_import(run):
-    status, _, errors = run("import", "-", stdin=lines(ADA, '"open,b@example.org,'))
-    assert status == 1
-    assert errors.startswith("wsgiauth: stopped after line 3: ")
+def test_a_record_that_is_not_csv_stops_the_import(run):
+    rows = ['"Li', 'n",lin@example.org,', ADA, '"open,b@example.org,', "Zoe,zoe@example.org,"]
+    status, output, errors = run("import", "-", stdin=lines(*rows))
+    assert (status, output) == (1, "Created 1 user; 0 existed already; stopped after line 4.\n")
+    refused, reason = errors.splitlines()
+    assert refused.startswith("line 3: ")
+    assert reason.startswith("wsgiauth: line 5 is not CSV: ")
 
 
-def test_a_file_in_another_encoding_stops_the_import(run, tmp_path):
+NOT_UTF_8 = {
+    "headings": (b"username,e\xebmail\n", 1, ""),
+    "row": (
+        b"username,email\nada,ada@example.org\n\nZo\xeb,zoe@example.org\nlin,lin@example.org\n",
+        4,
+        "Created 1 user; 0 existed already; stopped after line 2.\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "line", "summary"), NOT_UTF_8.values(), ids=NOT_UTF_8)
+def test_a_byte_that_is_not_utf_8_stops_the_import(run, tmp_path, content, line, summary):
     file = tmp_path / "users.csv"
-    file.write_bytes(b"username,email\nZo\xeb,zoe@example.org\n")
-    status, _, errors = run("import", str(file))
-    assert (status, errors) == (1, "wsgiauth: stopped, because the file is not in UTF-8\n")
+    file.write_bytes(content)
+    refusal = f"wsgiauth: line {line} is not in UTF-8\n"
+    assert run("import", str(file)) == (1, summary, refusal)
+
+
+def fail():
+    raise peewee.OperationalError("disk I/O error")
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("stop", "status", "errors"),
+    [
+        pytest.param(fail, 1, "wsgiauth: the database failed: disk I/O error\n", id="database"),
+        pytest.param(interrupt, 130, "\n", id="Ctrl+C"),
+    ],
+)
+def test_an_import_that_stops_says_what_it_did(run, monkeypatch, stop, status, errors):
+    def insert_twice(rows):
+        return insert_many(rows) if next(calls) < 2 else stop()
+
+    calls, insert_many = itertools.count(), User.insert_many
+    monkeypatch.setattr(User, "insert_many", insert_twice)
+    rows = [f"user{number},{number}@example.org,{HASH}" for number in range(2 * BATCH + 1)]
+    summary = f"Created {2 * BATCH} users; 0 existed already; stopped after line {2 * BATCH + 1}.\n"
+    assert run("import", "-", stdin=lines(*rows)) == (status, summary, errors)
+    assert User.objects.count() == 2 * BATCH
 
 
 def test_a_missing_file_is_refused(run, tmp_path):
@@ -167,6 +210,28 @@ def test_a_dry_run_changes_nothing(run):
     assert (status, output) == (1, "Would create 1 user; 0 existed already.\n")
     assert errors.startswith("line 3: ")
     assert User.objects.count() == 0
+
+
+def test_a_dry_run_says_of_the_whole_file_what_an_import_would(run):
+    between = [f"user{number},{number}@example.org,{HASH}" for number in range(2 * BATCH)]
+    both = f"{USERNAME.lower()},{EMAIL.upper()},{HASH}"
+    rows = [f"ADA,b@example.org,{HASH}", f"ad,{EMAIL.upper()},{HASH}", both, *between[:1]]
+    stdin = lines(ADA, *between, *rows)
+    status, output, errors = run("import", "-", "--dry-run", stdin=stdin)
+    assert (status, output) == (1, f"Would create {2 * BATCH + 1} users; 2 existed already.\n")
+    assert errors == (
+        f"line {2 * BATCH + 3}: This username is taken.\n"
+        f"line {2 * BATCH + 4}: This e-mail address is taken.\n"
+        "wsgiauth: 2 lines refused\n"
+    )
+    assert run("import", "-", stdin=stdin) == (1, output.replace("Would create", "Created"), errors)
+
+
+def test_a_permission_that_is_given_twice_is_granted_once(run):
+    full = f"{ADA},a.b b.c a.b"
+    run("import", "-", stdin=lines(full, columns="username,email,hashed_password,permissions"))
+    rights = RecordedEvent.select().where(RecordedEvent.name == "rights_changed")
+    assert sorted(each.reason for each in rights) == ["granted a.b", "granted b.c"]
 
 
 @pytest.mark.every_database

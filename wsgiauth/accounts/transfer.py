@@ -4,6 +4,7 @@ An import inserts a batch in one transaction. To import the same rows again chan
 import that was interrupted is simply repeated.
 """
 
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -90,7 +91,7 @@ def parse_row(line: int, fields: Mapping[str, str], *, rounds: int) -> ImportedR
     given = {name: value.strip() for name, value in fields.items()}
     errors = names.name_errors({name: given.get(name, "") for name in REQUIRED})
     values: dict[str, Any] = {name: given.get(name, "") for name in REQUIRED}
-    permissions = given.get("permissions", "").split()
+    permissions = [*dict.fromkeys(given.get("permissions", "").split())]
     for name in COLUMNS[len(REQUIRED) :]:
         try:
             values[name] = _PARSERS[name](name, given.get(name, ""))
@@ -107,20 +108,23 @@ def parse_row(line: int, fields: Mapping[str, str], *, rounds: int) -> ImportedR
     return ImportedRow(line, values, permissions)
 
 
-def import_rows(rows: Sequence[ImportedRow], *, dry_run: bool = False) -> Outcome:
+def import_rows(rows: Sequence[ImportedRow], *, planned: dict[str, int] | None = None) -> Outcome:
     """Create the users of some rows, in one transaction.
 
     Args:
         rows: At most `BATCH`.
-        dry_run: Whether to change nothing, and only return what would happen.
+        planned: For a dry run, which changes nothing: the keys that earlier batches would have
+            taken. Those of this batch are added.
 
     Raises:
         peewee.DatabaseError: The database failed; no user of the batch was created.
     """
+    if planned is not None:
+        return _sort(rows, planned)[1]
     for _ in range(_ATTEMPTS - 1):
         with suppress(peewee.IntegrityError):  # one of the names was registered in between
-            return _import(rows, dry_run=dry_run)
-    return _import(rows, dry_run=dry_run)
+            return _import(rows)
+    return _import(rows)
 
 
 def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
@@ -145,23 +149,25 @@ def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
             ]
 
 
-def _import(rows: Sequence[ImportedRow], *, dry_run: bool) -> Outcome:
+def _import(rows: Sequence[ImportedRow]) -> Outcome:
     with database.atomic():
-        new, outcome = _sort(rows)
-        if new and not dry_run:
+        new, outcome = _sort(rows, {})
+        if new:
             _insert(new)
     return outcome
 
 
-def _sort(rows: Iterable[ImportedRow]) -> tuple[list[ImportedRow], Outcome]:
+def _sort(
+    rows: Iterable[ImportedRow], planned: dict[str, int]
+) -> tuple[list[ImportedRow], Outcome]:
     """Return the rows whose names are free, and the outcome if they are inserted."""
     rows = list(rows)
-    holders = _holders(rows)
+    holders = ChainMap(planned, _holders(rows))
     new, existing, refused = [], 0, {}
     for row in rows:
         by_name, by_email = (holders.get(key) for key in row.keys)
         if by_name is None and by_email is None:
-            holders |= dict.fromkeys(row.keys, -row.line)
+            planned.update(dict.fromkeys(row.keys, -row.line))
             new.append(row)
         elif by_name == by_email:
             existing += 1
@@ -185,9 +191,7 @@ def _holders(rows: Iterable[ImportedRow]) -> dict[str, int]:
 def _insert(rows: Sequence[ImportedRow]) -> None:
     User.insert_many([row.values for row in rows]).execute()
     ids = _holders(rows)
-    granted = [
-        {"user": ids[row.keys[0]], "name": name} for row in rows for name in {*row.permissions}
-    ]
+    granted = [{"user": ids[row.keys[0]], "name": name} for row in rows for name in row.permissions]
     for first in range(0, len(granted), BATCH):
         Permission.insert_many(granted[first : first + BATCH]).execute()
     for row in rows:

@@ -3,9 +3,8 @@
 import csv
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from typing import NamedTuple, TextIO
 
 from wsgiauth.accounts.transfer import (
@@ -13,6 +12,7 @@ from wsgiauth.accounts.transfer import (
     COLUMNS,
     REQUIRED,
     ImportedRow,
+    Outcome,
     exported_rows,
     import_rows,
     parse_row,
@@ -22,12 +22,39 @@ from wsgiauth.cli.output import counted, printable
 from wsgiauth.cli.parser import AddCommand
 from wsgiauth.exceptions import ValidationError
 
+# Decoders read ahead, so an error of theirs does not tell the line: see `_utf_8_lines`.
+_ERRORS = "surrogateescape"
+
 
 class _Refusal(NamedTuple):
     """A line that cannot be imported."""
 
     line: int
     reason: str
+
+
+_Row = ImportedRow | _Refusal
+_Record = tuple[int, list[str]]
+
+
+class _Tally:
+    """What became of the lines so far."""
+
+    def __init__(self, verb: str) -> None:
+        self._verb = verb
+        self._created = self._existing = self.refused = 0
+        self.line = 1  # of the headings
+
+    def __str__(self) -> str:
+        users = counted(self._created, "user")
+        return f"{self._verb} {users}; {self._existing} existed already"
+
+    def add(self, outcome: Outcome, *, last_line: int) -> None:
+        """Add a batch."""
+        self._created += outcome.created
+        self._existing += outcome.existing
+        self.refused += len(outcome.refused)
+        self.line = last_line
 
 
 def add_commands(add: AddCommand) -> None:
@@ -51,23 +78,26 @@ def add_commands(add: AddCommand) -> None:
 def import_users(arguments: Arguments) -> None:
     """Create the users of a CSV file, and print a line for each refusal."""
     settings = open_database(arguments, may_create=True)
-    created = existing = refused = 0
+    planned: dict[str, int] | None = {} if arguments.dry_run else None
+    tally = _Tally("Would create" if arguments.dry_run else "Created")
     with _opened(arguments.file) as file:
-        rows = _rows(file, rounds=settings.BCRYPT_ROUNDS)
-        while batch := list(islice(rows, BATCH)):
-            valid = [each for each in batch if isinstance(each, ImportedRow)]
-            outcome = import_rows(valid, dry_run=arguments.dry_run)
-            wrong = dict(each for each in batch if isinstance(each, _Refusal))
-            _print_refusals(outcome.refused | wrong)
-            created += outcome.created
-            existing += outcome.existing
-            refused += len(outcome.refused) + len(wrong)
-    print(
-        f"{'Would create' if arguments.dry_run else 'Created'} {counted(created, 'user')};"
-        f" {existing} existed already."
-    )
-    if refused:
-        raise CommandError(f"{counted(refused, 'line')} refused")
+        records = _records(file)
+        _, headings = next(records, (0, []))
+        columns = _columns(headings)
+        try:
+            for batch in _batches(_rows(records, columns, rounds=settings.BCRYPT_ROUNDS)):
+                valid = [each for each in batch if isinstance(each, ImportedRow)]
+                wrong = dict(each for each in batch if isinstance(each, _Refusal))
+                outcome = import_rows(valid, planned=planned)
+                outcome.refused.update(wrong)
+                _print_refusals(outcome.refused)
+                tally.add(outcome, last_line=batch[-1].line if batch else tally.line)
+        except BaseException:  # also Ctrl+C
+            print(f"{tally}; stopped after line {tally.line}.")
+            raise
+    print(f"{tally}.")
+    if tally.refused:
+        raise CommandError(f"{counted(tally.refused, 'line')} refused")
 
 
 def export_users(arguments: Arguments) -> None:
@@ -81,39 +111,73 @@ def export_users(arguments: Arguments) -> None:
 
 @contextmanager
 def _opened(name: str) -> Iterator[TextIO]:
-    """Open a file, or standard input for `-`, as UTF-8, with or without a byte order mark."""
+    """Open a file, or standard input for `-`, as UTF-8, with or without a byte order mark.
+
+    Bytes that are not UTF-8 become surrogates.
+    """
     if name == "-":
-        yield _with_encoding(sys.stdin, encoding="utf-8-sig", newline="")
+        yield _with_encoding(sys.stdin, encoding="utf-8-sig", errors=_ERRORS, newline="")
         return
     try:
-        file = open(name, encoding="utf-8-sig", newline="")  # noqa: PTH123, SIM115 - as a user types it
+        file = open(name, encoding="utf-8-sig", errors=_ERRORS, newline="")  # noqa: PTH123, SIM115 - as a user types it
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}") from None
     with file:
         yield file
 
 
-def _with_encoding(stream: TextIO, *, encoding: str, newline: str | None = None) -> TextIO:
+def _with_encoding(
+    stream: TextIO, *, encoding: str, errors: str | None = None, newline: str | None = None
+) -> TextIO:
     """Return a stream of the process, whose encoding is otherwise that of the locale."""
     if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(encoding=encoding, newline=newline)
+        stream.reconfigure(encoding=encoding, errors=errors, newline=newline)
     return stream
 
 
-def _rows(file: TextIO, *, rounds: int) -> Iterator[ImportedRow | _Refusal]:
-    """Yield each line as a row, or as what is wrong with it."""
-    reader = csv.reader(file, strict=True)
+def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+    """Yield the rows in lists of `BATCH`, and those before a line that stops the import."""
+    batch: list[_Row] = []
     try:
-        columns = _columns(next(reader, []))
-        for cells in filter(None, reader):
-            yield _row(reader.line_num, columns, cells, rounds)
-    except UnicodeDecodeError:
-        raise CommandError("stopped, because the file is not in UTF-8") from None
+        for row in rows:
+            batch.append(row)
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+    except CommandError:
+        yield batch
+        raise
+    yield batch
+
+
+def _rows(records: Iterable[_Record], columns: list[str], *, rounds: int) -> Iterator[_Row]:
+    """Yield each record that is not empty as a row, or as what is wrong with it."""
+    return (_row(line, columns, cells, rounds) for line, cells in records if cells)
+
+
+def _records(file: TextIO) -> Iterator[_Record]:
+    """Yield the cells of each record, with the number of its last line."""
+    reader = csv.reader(_utf_8_lines(file), strict=True)
+    line = 0
+    try:
+        for cells in reader:
+            line = reader.line_num
+            yield line, cells
     except csv.Error as error:
-        raise CommandError(f"stopped after line {reader.line_num}: {error}") from None
+        raise CommandError(f"line {line + 1} is not CSV: {error}") from None
 
 
-def _row(line: int, columns: list[str], cells: list[str], rounds: int) -> ImportedRow | _Refusal:
+def _utf_8_lines(file: TextIO) -> Iterator[str]:
+    """Yield the lines of a file up to one that is not in UTF-8."""
+    for number, line in enumerate(file, 1):
+        try:
+            line.encode()
+        except UnicodeEncodeError:
+            raise CommandError(f"line {number} is not in UTF-8") from None
+        yield line
+
+
+def _row(line: int, columns: list[str], cells: list[str], rounds: int) -> _Row:
     if len(cells) != len(columns):
         return _Refusal(line, f"{counted(len(cells), 'value')} for {len(columns)} columns.")
     try:
