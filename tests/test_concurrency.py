@@ -28,7 +28,7 @@ from tests.support.timing import shortest
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import authenticate, sessions
+from wsgiauth.authentication import authenticate, factors, recovery_codes, sessions, totp
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.tokens import Tokens
@@ -402,6 +402,37 @@ def test_the_second_of_two_changes_at_once_ends_what_began_between_them(
     assert stale.security_stamp == User.objects.get(id=ada.id).security_stamp == 2
     assert not is_valid(between, tokens)
     assert is_valid(sessions.start(stale, tokens).token, tokens)
+
+
+def confirmed_app(user):
+    """Return the handle of a new app of a user."""
+    device = totp.begin(user, "Phone", START)
+    key = totp.derive_key("", device.salt)
+    assert totp.confirm(device, totp.code_of_step(key, START // totp.STEP), "", START)
+    return device.id
+
+
+def test_the_second_of_two_removals_at_once_sees_that_its_factor_is_the_last(
+    server, ada, begin, wait_for
+):
+    first, second = confirmed_app(ada), confirmed_app(ada)
+    recovery_codes.replace(ada)
+    with server.atomic():
+        factors.remove(ada, first)
+        removing = begin(factors.remove, ada, second)
+        wait_for(removing)
+    assert removing.result() == 1
+    assert recovery_codes.count(ada) == 0
+
+
+def test_the_second_of_two_new_sets_of_recovery_codes_replaces_the_first(
+    server, ada, begin, wait_for
+):
+    with server.atomic():
+        recovery_codes.replace(ada)
+        replacing = begin(recovery_codes.replace, ada)
+        wait_for(replacing)
+    assert len(replacing.result()) == recovery_codes.count(ada) == recovery_codes.NUMBER
 
 
 @pytest.mark.promise(5)

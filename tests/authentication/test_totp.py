@@ -3,6 +3,7 @@
 import pyotp
 import pytest
 
+from tests.support.processes import meet
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import Settings, change_password, storage
 from wsgiauth.accounts import create_user, find_user
@@ -220,3 +221,35 @@ def test_of_eight_processes_with_one_code_one_succeeds(in_processes, kind, ada, 
     code = app.at(NOW + STEP) if kind == "app" else recovery_codes.replace(ada)[0]
     accepted = in_processes(accept_once, settings.DATABASE_URL, [code] * 8)
     assert sorted(accepted) == [False] * 7 + [True]
+
+
+def replace_codes(url):
+    storage.open_database(url)
+    user = find_user(USERNAME)
+    meet()
+    return recovery_codes.replace(user)
+
+
+def test_of_eight_processes_that_make_recovery_codes_the_codes_of_one_remain(
+    in_processes, ada, settings
+):
+    sets = in_processes(replace_codes, settings.DATABASE_URL)
+    assert recovery_codes.count(ada) == recovery_codes.NUMBER
+    accepted = [all(accepts(ada, code, NOW) for code in codes) for codes in sets]
+    assert sorted(accepted) == [False] * 7 + [True]
+
+
+def remove_app(url, handle):
+    storage.open_database(url)
+    user = find_user(USERNAME)
+    meet()
+    return factors.remove(user, handle)
+
+
+def test_of_eight_processes_that_remove_every_app_the_last_one_ends_the_recovery_codes(
+    in_processes, ada, settings
+):
+    recovery_codes.replace(ada)
+    handles = [add_app(ada, f"App {number}")[0].id for number in range(8)]
+    assert in_processes(remove_app, settings.DATABASE_URL, handles) == [1] * 8
+    assert recovery_codes.count(ada) == 0

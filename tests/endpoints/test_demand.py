@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from peewee import OperationalError
@@ -11,8 +12,17 @@ from webtest import TestApp
 from tests.support.authenticators import PASSKEYS, Authenticator, add_passkey
 from tests.support.factors import FACTOR_KEY, App, add_app
 from tests.support.logins import make_stale
-from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
-from wsgiauth import AuthMiddleware, log_in, log_out, login_required, permission_required, storage
+from tests.support.processes import PROCESSES, meet
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo
+from wsgiauth import (
+    AuthMiddleware,
+    Settings,
+    log_in,
+    log_out,
+    login_required,
+    permission_required,
+    storage,
+)
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.app import ROUTES
@@ -193,6 +203,32 @@ def test_the_last_app_stays_where_one_is_demanded(site, ada):
     add_app(site, ada, "Tablet")
     browser.get(TOTP, headers=BROWSER).forms[0].submit(headers=SAME_ORIGIN, status=303)
     assert len(factors.list_factors(ada)) == 1
+
+
+def remove_at_once(token, url, handle):
+    """Remove an app when each process does; return the status."""
+    settings = Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=url)
+    client = TestApp(demanding(settings, "all"))
+    client.authorization = ("Bearer", token)
+    meet()
+    return client.post_json(TOTP, {"remove": handle}, status="*").status_int
+
+
+@pytest.mark.every_database
+def test_of_eight_processes_that_remove_every_app_one_leaves_its_app(
+    in_processes, settings, site, ada
+):
+    for number in range(PROCESSES):
+        add_app(site, ada, f"App {number}")
+    with context.using(site.database):
+        recovery_codes.replace(ada)
+        handles = [each.handle for each in factors.list_factors(ada)]
+    remove = partial(remove_at_once, token_of(bearer(site, ada)))
+    statuses = in_processes(remove, settings.DATABASE_URL, handles)
+    assert sorted(statuses) == [200] * (PROCESSES - 1) + [422]
+    with context.using(site.database):
+        assert len(factors.list_factors(ada)) == 1
+        assert recovery_codes.count(ada) == recovery_codes.NUMBER
 
 
 # A program

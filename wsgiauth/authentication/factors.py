@@ -120,12 +120,14 @@ def accept(user: User, code: str, settings: Settings, now: float) -> bool:
 def remove(user: User, handle: str | None = None) -> int:
     """Remove a factor of the user, or all of every type; return how many.
 
-    The recovery codes end with the last factor.
+    The recovery codes end with the last factor. Of concurrent removals, each sees what those before
+    it have left.
 
     Raises:
         peewee.DatabaseError: The database failed.
     """
     with database.atomic():
+        lock_user(user.id)
         removed = totp.remove(user, handle) + passkeys.remove(user, handle)
         if removed and not list_factors(user):
             recovery_codes.remove_all(user)

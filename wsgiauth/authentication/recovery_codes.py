@@ -7,6 +7,7 @@ import base64
 import secrets
 
 from wsgiauth import events
+from wsgiauth.accounts.locking import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.one_time import OneTimeSecret, digest
 from wsgiauth.storage import database
@@ -22,6 +23,8 @@ _NEVER = 2**62  # seconds since the epoch
 
 def replace(user: User) -> list[str]:
     """Return a new set of codes; the codes of the old one work no longer.
+
+    However many requests do so at once, the user has one set afterwards.
 
     Raises:
         peewee.IntegrityError: The user has been deleted.
@@ -40,6 +43,7 @@ def replace(user: User) -> list[str]:
         for code in codes
     ]
     with database.atomic():
+        lock_user(user.id)
         _delete(user)
         OneTimeSecret.insert_many(rows).execute()
         events.emit("factor_added", user_id=user.id, reason="recovery codes")
