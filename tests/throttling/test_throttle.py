@@ -13,7 +13,7 @@ from webtest import TestApp
 from tests.support.processes import PROCESSES, meet
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME
 from wsgiauth import Settings, storage
-from wsgiauth.accounts import create_user, names
+from wsgiauth.accounts import create_user, delete_user, names, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.app import AuthApp
 from wsgiauth.authentication import sessions
@@ -485,7 +485,7 @@ def test_every_connection_of_a_client_is_the_same_client(client_of, remote):
 @pytest.mark.every_database
 def test_spraying_names_that_are_known_at_the_address_meets_a_limit(settings, database, clock):
     throttle = Throttle(replace(settings, LOGIN_FAILURES_PER_ADDRESS=10), clock=lambda: clock.now)
-    known_at(throttle, HOME, range(9))
+    known_at(throttle, HOME, range(9), settings)
     sprayed = [f"u{number}" for number in range(8)]
     rounds = [[refusal(fail, throttle, name, HOME) for name in sprayed] for _ in range(4)]
     # Up to the tenth failure, each name has five free ones. From then on it has one.
@@ -496,7 +496,7 @@ def test_spraying_names_that_are_known_at_the_address_meets_a_limit(settings, da
 
 def test_a_success_at_a_known_name_does_not_count_as_spraying(settings, database, clock):
     throttle = Throttle(replace(settings, LOGIN_FAILURES_PER_ADDRESS=2), clock=lambda: clock.now)
-    known_at(throttle, HOME, range(2))
+    known_at(throttle, HOME, range(2), settings)
     for _ in range(3):
         attempt = throttle.login("u0", (HOME,))
         attempt.begin()
@@ -507,16 +507,17 @@ def test_a_success_at_a_known_name_does_not_count_as_spraying(settings, database
 
 def test_failures_at_known_names_do_not_make_strangers_wait(settings, database, clock):
     throttle = Throttle(replace(settings, LOGIN_FAILURES_PER_ADDRESS=2), clock=lambda: clock.now)
-    known_at(throttle, HOME, range(4))
+    known_at(throttle, HOME, range(4), settings)
     for number in range(4):
         fail(throttle, f"u{number}", HOME)
     assert wait_for(throttle, "a newcomer to this office", HOME) == 0
 
 
-def known_at(throttle, address, numbers):
-    """Make the client at an address known to accounts."""
+def known_at(throttle, address, numbers, settings):
+    """Make accounts, and the client at an address known to them."""
     for number in numbers:
-        throttle.recognise(User(username=f"u{number}", email=f"u{number}@x"), (address,))
+        user = create_user(f"u{number}", f"u{number}@x", PASSWORD, settings=settings)
+        throttle.recognise(user, (address,))
 
 
 @pytest.mark.parametrize(
@@ -636,7 +637,7 @@ def test_without_limits_nothing_is_counted(settings, database, ada, clock):
         attempt.begin()
         attempt.succeeded()
         throttle.recognise(ada, (HOME,))
-    assert [row["count"] for row in rows()] == [0, 0]  # the client is known to two names
+    assert [row["count"] for row in rows()] == [0, 0, 0]  # known under two names and a number
 
 
 def test_the_time_is_that_of_the_system_unless_another_is_given(settings, database):
@@ -777,6 +778,45 @@ def test_an_address_is_known_to_one_account_alone(throttle, settings, ada):
     throttle.recognise(ada, (HOME,))
     fail(throttle, "grace", THERE, times=FREE)
     assert wait_for(throttle, "grace", HOME) == 1
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    ("name", "give_up"),
+    [
+        pytest.param(USERNAME, delete_user, id="the account is deleted"),
+        pytest.param(EMAIL, delete_user, id="the account is deleted, e-mail"),
+        pytest.param(USERNAME, lambda user: User.delete().execute(), id="all are deleted at once"),
+        pytest.param(USERNAME, lambda user: update_user(user, username="b"), id="renamed"),
+        pytest.param(EMAIL, lambda user: update_user(user, email="b@x"), id="other address"),
+    ],
+)
+def test_an_account_that_gets_a_name_knows_no_client_of_its_previous_owner(
+    throttle, settings, ada, name, give_up
+):
+    throttle.recognise(ada, (HOME,))
+    give_up(ada)
+    fail(throttle, name, THERE, times=FREE)
+    assert wait_for(throttle, name, HOME) == 1
+    named = {"username": "c", "email": "c@x", "email" if "@" in name else "username": name}
+    successor = create_user(**named, password=PASSWORD, settings=settings)
+    assert wait_for(throttle, name, HOME) == 1
+    throttle.recognise(successor, (HOME,))
+    assert wait_for(throttle, name, HOME) == 0
+
+
+def test_a_user_who_gets_a_name_back_is_known_under_it(throttle, ada):
+    throttle.recognise(ada, (HOME,))
+    update_user(ada, username="countess")
+    update_user(ada, username=USERNAME)
+    fail(throttle, USERNAME, THERE, times=FREE)
+    assert wait_for(throttle, USERNAME, HOME) == 0
+
+
+def test_a_strangers_attempt_looks_up_no_account(throttle, ada, queries):
+    throttle.recognise(ada, (HOME,))
+    for name in (USERNAME, EMAIL, "nobody"):
+        assert "wsgiauth_user" not in str(queries(lambda name=name: fail(throttle, name, THERE)))
 
 
 @pytest.mark.every_database

@@ -9,9 +9,11 @@ counted too, so the responses do not reveal which accounts exist.
 wait. With one count for each name, any client could keep the owner waiting. So there are two. A
 client that logged in under this name, or registered it, within the last 30 days is *known*: it has
 a separate count for this name, which attempts from other addresses and under other names do not
-change. All other clients are *strangers* and share one count for the name. So the owner logs in
-from a known address as usual while strangers wait. The password alone does not make a client known
-if the user has a second factor: someone who learned it has no precedence over the owner.
+change. It is known to the account and not to the name, so another account that gets the name knows
+none of these clients. All other clients are *strangers* and share one count for the name. So the
+owner logs in from a known address as usual while strangers wait. The password alone does not make a
+client known if the user has a second factor: someone who learned it has no precedence over the
+owner.
 
 **Why a neighbour cannot spray either.** A client that guesses once at each of many names that are
 known at its address (an office, a campus) stays below the limit of each. So failures at known names
@@ -26,11 +28,11 @@ about 100 guesses a day at one name, from all their addresses together. Common p
 when users choose them (see `passwords`). A count that lasts longer than a day, or a wait longer
 than 15 minutes, would only harm the owner at a new address.
 
-**Codes of a second factor** have the same two counts, for the user instead of the name. Codes that
-are entered in a session, to confirm, count for the session, so that a thief of its cookie cannot
-keep the owner waiting at the login. The sessions of a user together have SITE_SHARE times the free
-failures of one, and then wait at the same pace. So cookies, however many, are worth no more guesses
-than one more count: in a day about 150, beside the 100 of those who know the password.
+**Codes of a second factor** have the same two counts, for the user instead of the name. Codes at
+/auth/confirm count for the session, so that a thief of its cookie cannot keep the owner from
+logging in. All sessions of a user together have SITE_SHARE times the free failures of one, and then
+wait at the same pace, so any number of cookies is worth about 150 guesses a day, beside the 100 of
+those who know the password.
 
 **Successful logins** cost a hash too. People do not log in once a second for a minute, and programs
 keep their token, so a client that logs in so often is slowed down. Only a client with the password
@@ -53,7 +55,6 @@ from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure
 from wsgiauth.throttling.attempts import (
-    KNOWN_FOR,
     Attempt,
     CodeAttempt,
     Confirmation,
@@ -63,6 +64,7 @@ from wsgiauth.throttling.attempts import (
 )
 from wsgiauth.throttling.counts import Counter, Limit, row_id
 from wsgiauth.throttling.hash_slots import Claim
+from wsgiauth.throttling.known_clients import KnownClients
 
 MINUTE = 60  # seconds
 HOUR = 60 * MINUTE
@@ -76,7 +78,7 @@ CODE_FAILURES = 5  # wrong codes of a second factor before a wait
 Networks = tuple[str, ...]  # from `clients.Clients.networks`, the narrowest first
 
 # The limits of an IPv6 /48 are this many times those of a /64, because one subscriber can hold all
-# of its /64 networks. So are those of all sessions of a user, for codes.
+# of its /64 networks; and those of all sessions of a user are as many times those of one.
 SITE_SHARE = 10
 
 
@@ -96,6 +98,7 @@ class Throttle:
         self._now = clock
         self._key = settings.require_secret_key().encode()
         self._account = Limit("account", settings.LOGIN_FAILURES_PER_ACCOUNT, DOUBLING, DAY)
+        self._known_clients = KnownClients(self._key, self._account, clock)
         self._address = Limit("address", per_address, DOUBLING, HOUR)
         # Only counted, without a wait: see the module's docstring.
         self._known_names = Limit("known names", per_address, (0,), HOUR)
@@ -126,9 +129,9 @@ class Throttle:
         """
         # Cut first, because normalising a hostile string can take quadratic time.
         account = names.key(name[: names.EMAIL_MAX_LENGTH])
-        known = self._counter(self._account, account, networks[0])
+        known = self._known_clients.failures(account, networks[0])
         attempt: StrangersLogin | KnownLogin
-        if known.exists(int(self._now())):
+        if known is not None:
             attempt = self._login_of_known(account, known, networks)
         else:
             shared = self._counter(self._account, account)
@@ -152,9 +155,9 @@ class Throttle:
             peewee.DatabaseError: The database failed.
         """
         account = names.key(name)
-        known = self._counter(self._account, account, networks[0])
+        known = self._known_clients.failures(account, networks[0])
         attempt: Confirmation | KnownLogin
-        if known.exists(int(self._now())):
+        if known is not None:
             attempt = self._login_of_known(account, known, networks)
         else:
             own = self._counter(self._account, account, "session", session_id)
@@ -272,9 +275,7 @@ class Throttle:
             networks: The networks of the client.
         """
         try:
-            for name in (user.username, user.email):
-                known = self._counter(self._account, names.key(name), networks[0])
-                known.remember(int(self._now()), KNOWN_FOR)
+            self._known_clients.remember(user, networks[0])
         except DATABASE_ERRORS as error:
             report_failure(error)
 
