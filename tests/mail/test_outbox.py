@@ -12,7 +12,7 @@ from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.mail import outbox as outboxes
-from wsgiauth.mail.failures import DeliveryError
+from wsgiauth.mail.failures import DeliveryError, MailServerError
 from wsgiauth.mail.kinds import COMPOSERS
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.outbox import Outbox
@@ -21,6 +21,7 @@ from wsgiauth.mail.resets import request_reset
 STRANGER = "finch@example.net"
 REFUSED = DeliveryError("550", is_final=True)
 LATER = DeliveryError("450")
+AWAY = MailServerError("away")
 
 
 @pytest.fixture
@@ -198,6 +199,44 @@ def test_a_mail_of_an_unknown_kind_is_tried_again(outbox, ada):
     assert outbox.deliver() == 60
 
 
+def test_a_mail_server_that_is_away_gets_one_mail_a_minute_and_loses_none(
+    outbox, post, ada, clock, heard, caplog
+):
+    for _ in range(3):
+        ask(outbox)
+    minutes = 20
+    post.errors += [AWAY] * minutes
+    for minute in range(minutes):
+        assert outbox.deliver() == 60
+        clock.move(59)
+        assert outbox.deliver() == 1
+        assert len(post.errors) == minutes - minute - 1
+        clock.move(1)
+    assert caplog.messages == ["mails are not sent, next attempt in a minute: away"] * minutes
+    assert outbox.deliver() is None
+    assert (len(post.messages), failures(heard)) == (3, [])
+
+
+def test_a_mail_server_is_tried_when_the_clock_is_set_back(outbox, post, ada, clock):
+    ask(outbox)
+    post.errors.append(AWAY)
+    outbox.deliver()
+    clock.move(-3600)
+    ask(outbox)
+    outbox.deliver()
+    assert len(post.messages) == 1
+
+
+def test_many_mails_that_fail_are_one_line_a_minute_in_the_log(outbox, post, ada, clock, caplog):
+    for lines in (1, 2):
+        for _ in range(5):
+            ask(outbox)
+        post.errors += [LATER] * 5
+        outbox.deliver()
+        assert len(caplog.messages) == lines
+        clock.move(60)
+
+
 def test_no_error_of_an_application_shows_an_address_or_a_link(outbox, post, ada, heard, caplog):
     caplog.set_level(logging.INFO)
     for name in (USERNAME, STRANGER):
@@ -276,7 +315,7 @@ def test_a_mail_that_another_process_claims_first_is_left_to_it(outbox, post, ad
 
     def clock_of_late():
         clock.calls += 1
-        if clock.calls == 2:  # it has read the row, and not claimed it yet
+        if clock.calls == 3:  # it has read the row, and not claimed it yet
             outbox.deliver()
         return clock()
 

@@ -24,7 +24,7 @@ from tests.support.sites import free_port
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.mail import smtp
-from wsgiauth.mail.failures import DeliveryError
+from wsgiauth.mail.failures import DeliveryError, MailServerError
 from wsgiauth.mail.letters import Addressed, Letter, Letters
 from wsgiauth.mail.outbox import LEASE
 from wsgiauth.mail.transports import make_transport
@@ -175,12 +175,142 @@ def test_a_wrong_password_is_tried_again_and_not_shown(send, trusted, caplog):
         ("DATA", "451 4.3.0 ada, come back", False),
     ],
 )
-def test_a_refusal_is_final_or_not(command, reply, is_final, send):
+def test_a_refusal_of_a_message_is_final_or_not(command, reply, is_final, send):
     with mail_server() as (port, received):
         received.answers[command].append(reply)
         error = refused(send, f"smtp://127.0.0.1:{port}")
-    assert error.is_final is is_final
+    assert (type(error), error.is_final) == (DeliveryError, is_final)
     assert reply[:3] in str(error)
+
+
+@pytest.mark.parametrize("reply", [b"554 no", b"421 later"])
+@pytest.mark.parametrize("before", [0, 1, 2], ids=["greeting", "EHLO", "MAIL"])
+def test_a_refusal_of_the_site_is_of_no_message(before, reply, send):
+    replies = (*REPLIES[:before], *[reply] * 3)  # after EHLO, HELO is tried
+    with scripted_server(replies) as (port, _):
+        error = refused(send, f"smtp://127.0.0.1:{port}")
+    assert (type(error), error.is_final) == (MailServerError, False)
+    assert reply[:3].decode() in str(error)
+
+
+def test_a_refusal_of_an_international_address_is_of_its_message(send):
+    with mail_server() as (port, received):
+        received.answers["MAIL"].append("553 5.6.7 no SMTPUTF8")
+        error = refused(send, f"smtp://127.0.0.1:{port}", "ädä@example.org")
+    assert (type(error), error.is_final) == (DeliveryError, False)
+
+
+def test_the_answer_to_quit_is_not_awaited(send):
+    with scripted_server(REPLIES[:6], patience=5) as (port, conversations):
+        send(f"smtp://127.0.0.1:{port}")
+    assert conversations == [[*COMMANDS, b"quit", b""]]
+
+
+# Several messages
+
+
+@pytest.fixture
+def sending(settings_of):
+    """Return a function that yields what sends several notes by one session."""
+
+    @contextmanager
+    def session(port):
+        settings = settings_of(f"smtp://127.0.0.1:{port}")
+        letters = Letters(settings)
+        with make_transport(settings).session() as send_message:
+            yield lambda to="ada@example.org": send_message(
+                letters.message(Addressed(Note(), to, 1))
+            )
+
+    return session
+
+
+def test_several_messages_take_one_connection(sending):
+    with mail_server() as (port, received), sending(port) as send:
+        for name in "abc":
+            send(f"{name}@example.org")
+    assert [each["To"][:1] for each in received.messages] == ["a", "b", "c"]
+    assert received.connections == 1
+
+
+def test_a_connection_takes_a_bounded_number_of_messages(sending, monkeypatch):
+    monkeypatch.setattr(smtp, "MAILS_PER_CONNECTION", 2)
+    with mail_server() as (port, received), sending(port) as send:
+        for _ in range(5):
+            send()
+    assert (len(received.messages), received.connections) == (5, 3)
+
+
+@pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA"])
+def test_a_message_after_a_refusal_arrives(command, sending):
+    with mail_server() as (port, received), sending(port) as send:
+        received.answers[command].append("550 no")
+        with pytest.raises(DeliveryError):
+            send()
+        send()
+    assert len(received.messages) == 1
+
+
+@pytest.mark.parametrize("last", [[], [b"421 too many"]], ids=["silent", "with a reply"])
+def test_a_connection_that_the_server_ends_is_replaced(last, sending):
+    server = scripted_server([*REPLIES[:6], *last], REPLIES[:6])
+    with server as (port, conversations), sending(port) as send:
+        send()
+        send()
+    assert conversations[1] == [*COMMANDS, b"quit"]
+
+
+@pytest.mark.parametrize("before", [7, 9], ids=["RCPT", "end"])
+def test_a_message_whose_connection_ends_is_not_sent_again_by_the_session(before, sending):
+    replies = [*REPLIES[:6], *REPLIES[2:6]][:before]
+    with scripted_server(replies) as (port, _), sending(port) as send:
+        send()
+        with pytest.raises(DeliveryError) as caught:
+            send()
+    assert type(caught.value) is DeliveryError
+
+
+@pytest.fixture
+def timers(monkeypatch):
+    """Return the timers of deadlines, which are over when the test says."""
+    made = []
+
+    class Timer:
+        is_cancelled = False
+
+        def __init__(self, _seconds, function):
+            self.function = function
+            made.append(self)
+
+        def start(self):
+            pass
+
+        def cancel(self):
+            self.is_cancelled = True
+
+        def fire(self):
+            if not self.is_cancelled:
+                self.function()
+
+    monkeypatch.setattr(threading, "Timer", Timer)
+    return made
+
+
+def test_each_message_has_a_deadline_of_its_own(sending, timers):
+    with mail_server() as (port, received), sending(port) as send:
+        send()
+        send()
+        timers[0].fire()
+        send()
+    assert (len(received.messages), received.connections) == (3, 1)
+
+
+def test_a_connection_whose_deadline_ends_between_two_messages_is_replaced(sending, timers):
+    with mail_server() as (port, received), sending(port) as send:
+        send()
+        timers[0].fire()
+        send()
+    assert (len(received.messages), received.connections) == (2, 2)
 
 
 def test_a_server_that_is_away_is_tried_again(send):
@@ -196,6 +326,44 @@ def test_a_server_that_hangs_is_given_up(send, monkeypatch):
 
 
 REPLIES = (b"220 hello", b"250 hello", b"250 OK", b"250 OK", b"354 go", b"250 OK", b"221 bye")
+
+
+COMMANDS = (b"ehlo", b"mail", b"rcpt", b"data", b".")
+
+
+@contextmanager
+def scripted_server(*scripts, patience=0):
+    """Serve SMTP: a list of replies for each connection, which the server then ends.
+
+    Yields the port, and the commands of each connection; the last one is empty if the client ended
+    it.
+
+    Args:
+        scripts: The replies.
+        patience: How long the client may take to end a connection first, in seconds.
+    """
+    conversations = []
+
+    def serve():
+        for replies in scripts:
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rb") as lines, suppress(OSError):
+                conversations.append([])
+                for reply in replies:
+                    connection.sendall(reply + b"\r\n")
+                    line = lines.readline()
+                    while reply == b"354 go" and line != b".\r\n":
+                        line = lines.readline()
+                    conversations[-1].append(line[:4].strip())
+                if patience:
+                    connection.settimeout(patience)
+                    conversations[-1].append(lines.readline())
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1], conversations
+        thread.join()
 
 
 @contextmanager
@@ -339,13 +507,6 @@ def test_a_reply_without_end_in_tls_is_not_read_to_its_end(send, trusted):
     assert sent[0] < ENOUGH
 
 
-def test_a_server_that_drips_after_accepting_has_the_message(send, monkeypatch):
-    with dripping_server(6) as (port, begun):
-        end_after(begun, monkeypatch)
-        send(f"smtp://127.0.0.1:{port}")
-        assert begun.is_set()
-
-
 def test_a_deadline_that_is_over_before_the_connection_ends_it(send, monkeypatch):
     connect = socket.create_connection
 
@@ -362,7 +523,7 @@ def test_a_deadline_that_is_over_before_the_connection_ends_it(send, monkeypatch
 
 
 def test_a_deadline_ends_before_the_lease_of_a_mail():
-    assert smtp.DEADLINE + 2 * smtp.TIMEOUT < LEASE
+    assert 2 * (smtp.DEADLINE + smtp.TIMEOUT) < LEASE  # a connection can be replaced
 
 
 def test_a_delivery_leaves_no_thread(send):

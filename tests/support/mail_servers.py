@@ -25,8 +25,14 @@ class Received:
     """
 
     def __init__(self):
-        self.answers = {"RCPT": [], "DATA": []}
+        self.answers = {"MAIL": [], "RCPT": [], "DATA": []}
         self.envelopes = []
+
+    async def handle_MAIL(self, server, session, envelope, address, options):  # noqa: N802
+        if self.answers["MAIL"]:
+            return self.answers["MAIL"].pop(0)
+        envelope.mail_from = address
+        return "250 OK"
 
     async def handle_RCPT(self, server, session, envelope, address, options):  # noqa: N802
         if self.answers["RCPT"]:
@@ -40,8 +46,14 @@ class Received:
         envelope.is_encrypted = session.ssl is not None or isinstance(
             server.transport.get_extra_info("ssl_object"), ssl.SSLObject
         )
+        envelope.peer = session.peer
         self.envelopes.append(envelope)
         return "250 OK"
+
+    @property
+    def connections(self):
+        """The number of connections by which the messages came."""
+        return len({each.peer for each in self.envelopes})
 
     @property
     def messages(self):

@@ -15,12 +15,12 @@ class Deadline:
     """Ends connections when the time is over, as if the other side had; a context manager.
 
     Args:
-        seconds: From the beginning of the `with` block.
+        seconds: From the beginning of the `with` block, or from `restart`.
     """
 
     def __init__(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._end)
-        self._timer.daemon = True  # the process need not wait for a mail server
+        self._seconds = seconds
+        self._timer = self._make_timer()
         self._lock = threading.Lock()
         self._watched: list[socket.socket] = []
         self.is_over = False
@@ -41,6 +41,12 @@ class Deadline:
                 each.close()
             self._watched.clear()
 
+    def restart(self) -> None:
+        """Let the time begin anew; a connection that was ended stays so."""
+        self._timer.cancel()
+        self._timer = self._make_timer()
+        self._timer.start()
+
     def watch(self, connected: socket.socket) -> None:
         """End this connection when the time is over, also if it is wrapped in TLS meanwhile.
 
@@ -51,6 +57,11 @@ class Deadline:
             if self.is_over:
                 raise TimeoutError
             self._watched.append(connected.dup())
+
+    def _make_timer(self) -> threading.Timer:
+        timer = threading.Timer(self._seconds, self._end)
+        timer.daemon = True  # the process need not wait for a mail server
+        return timer
 
     def _end(self) -> None:
         with self._lock:

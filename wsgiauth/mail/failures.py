@@ -13,3 +13,7 @@ class DeliveryError(WsgiAuthError):
     def __init__(self, reason: str, *, is_final: bool = False) -> None:
         super().__init__(reason)
         self.is_final = is_final
+
+
+class MailServerError(DeliveryError):
+    """The mail server takes no message of this site at present; no message is the cause."""

@@ -21,10 +21,10 @@ import peewee
 from wsgiauth import events, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
-from wsgiauth.mail.failures import DeliveryError
+from wsgiauth.mail.failures import DeliveryError, MailServerError
 from wsgiauth.mail.letters import Addressed, Letters
 from wsgiauth.mail.models import Mail
-from wsgiauth.mail.transports import Kept, Transport
+from wsgiauth.mail.transports import Kept, Transport, sending
 from wsgiauth.mail.worker import Worker
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
@@ -67,6 +67,7 @@ class Outbox:
         self._composers = composers
         self._now = clock
         self._worker = Worker(self.deliver)
+        self._paused_until = self._warned_at = 0.0
 
     def enqueue(
         self,
@@ -97,13 +98,24 @@ class Outbox:
     def deliver(self) -> float | None:
         """Send every mail that is due; return the seconds until the next one, or None.
 
+        While the mail server takes nothing, one mail is tried in a minute.
+
         Raises:
             peewee.DatabaseError: The database failed.
         """
-        while rows := self._due():
-            for row in rows:
-                if self._claim(row):
-                    self._send(row)
+        pause = self._paused_until - self._now()
+        if 0 < pause <= MINUTE:  # the clock can be set back
+            return pause
+        try:
+            with sending(self._transport) as send:
+                while rows := self._due():
+                    for row in rows:
+                        if self._claim(row):
+                            self._send(row, send)
+        except MailServerError as error:
+            self._paused_until = self._now() + MINUTE
+            logger.warning("mails are not sent, next attempt in a minute: %s", error)
+            return MINUTE
         next_due = Mail.select(peewee.fn.MIN(Mail.due_at)).scalar()
         return None if next_due is None else max(next_due - self._now(), 0)
 
@@ -147,8 +159,12 @@ class Outbox:
         row.attempts += 1
         return True
 
-    def _send(self, row: Mail) -> None:
-        """Send a claimed mail, and delete it or set when to try again."""
+    def _send(self, row: Mail, send: Transport) -> None:
+        """Send a claimed mail, and delete it or set when to try again.
+
+        Raises:
+            MailServerError: The mail server takes nothing; the attempt does not count.
+        """
         user_id = row.user_id
         try:
             if row.expires_at <= self._now() or row.attempts > len(RETRIES) + 1:
@@ -158,9 +174,12 @@ class Outbox:
                 user_id = addressed.user_id
                 message = self._letters.message(addressed)
                 storage.release_connection(storage.current())  # the mail server can take long
-                self._transport(message)
+                send(message)
         except DATABASE_ERRORS:
             raise  # the lease ends, and the mail is tried again
+        except MailServerError:
+            _postpone(row, int(self._now()) + MINUTE, row.attempts - 1)
+            raise
         except (Exception, SystemExit) as error:  # of a template, or of the site's `send_mail`
             self._failed(row, user_id, error)
             return
@@ -175,11 +194,12 @@ class Outbox:
             events.emit("mail_failed", user_id=user_id, reason=f"{row.kind}: {reason}")
             return
         wait = RETRIES[row.attempts - 1]
-        logger.warning("a mail was not sent, next attempt in %d minutes: %s", wait // 60, reason)
-        with database.atomic():
-            Mail.update(due_at=int(self._now()) + wait).where(
-                Mail.id == row.id, Mail.attempts == row.attempts
-            ).execute()
+        _postpone(row, int(self._now()) + wait, row.attempts)
+        if abs(self._now() - self._warned_at) >= MINUTE:  # a server can refuse thousands
+            self._warned_at = self._now()
+            logger.warning(
+                "a mail was not sent, next attempt in %d minutes: %s", wait // 60, reason
+            )
 
 
 def insert(
@@ -223,6 +243,13 @@ def overdue(now: float) -> int:
     """
     number: int = Mail.select().where(Mail.due_at <= int(now) - OVERDUE).count()
     return number
+
+
+def _postpone(row: Mail, due_at: int, attempts: int) -> None:
+    with database.atomic():
+        Mail.update(due_at=due_at, attempts=attempts).where(
+            Mail.id == row.id, Mail.attempts == row.attempts
+        ).execute()
 
 
 def _delete(row: Mail) -> None:

@@ -6,18 +6,19 @@ host. Errors never show an address, because they are logged.
 
 import smtplib
 import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from email.message import EmailMessage
 from functools import cached_property
 
 from wsgiauth.mail.deadlines import Deadline
-from wsgiauth.mail.failures import DeliveryError
+from wsgiauth.mail.failures import DeliveryError, MailServerError
 from wsgiauth.mail.smtp_connections import Connection, TlsConnection
 from wsgiauth.settings.mail import MailUrl
 
 TIMEOUT = 15  # seconds to wait for data
-DEADLINE = 120  # seconds for everything from the connection on; less than `outbox.LEASE`
+DEADLINE = 120  # seconds for a message, and for its connection; less than half of `outbox.LEASE`
+MAILS_PER_CONNECTION = 50  # some servers accept no more
 
 
 class MailServer:
@@ -33,50 +34,31 @@ class MailServer:
         self._hostname = hostname
 
     def __call__(self, message: EmailMessage) -> None:
-        """Send a message to the address in its header `To`.
-
-        Raises:
-            DeliveryError: The server cannot be reached or trusted (another attempt can succeed), or
-                refuses the message for now (4xx) or for good (5xx).
-        """
-        with Deadline(DEADLINE) as deadline:
-            try:
-                self._send(message, deadline)
-            except DeliveryError as error:
-                if deadline.is_over and not error.is_final:
-                    raise DeliveryError("the mail server takes too long") from None
-                raise
-
-    def _send(self, message: EmailMessage, deadline: Deadline) -> None:
-        with self._connected(deadline) as server:
-            try:
-                server.send_message(message)
-            except smtplib.SMTPNotSupportedError:
-                reason = "the address is not ASCII, and the mail server has no SMTPUTF8"
-                raise DeliveryError(reason, is_final=True) from None
-            except (smtplib.SMTPException, OSError) as error:
-                code = _code(error)
-                raise DeliveryError(_reason(error), is_final=500 <= code < 600) from None
+        """Send one message by a connection of its own; see `Session.send`."""
+        with self.session() as send:
+            send(message)
 
     @contextmanager
-    def _connected(self, deadline: Deadline) -> Iterator[smtplib.SMTP]:
+    def session(self) -> Iterator[Callable[[EmailMessage], None]]:
+        """Return what sends several messages, one after the other, by one connection."""
+        session = Session(self._connect)
         try:
-            server = self._connect(deadline)
-        except ssl.SSLCertVerificationError as error:
-            raise DeliveryError(f"certificate refused: {error.verify_message}") from None
-        except (smtplib.SMTPException, OSError) as error:
-            raise DeliveryError(_reason(error)) from None
-        try:
-            yield server
+            yield session.send
         finally:
-            with suppress(smtplib.SMTPException, OSError):  # the message was accepted or refused
-                server.quit()
-            server.close()
+            session.close()
 
-    def _connect(self, deadline: Deadline) -> smtplib.SMTP:
+    def _connect(self, deadline: Deadline) -> Connection:
+        try:
+            return self._connected(deadline)
+        except ssl.SSLCertVerificationError as error:
+            raise MailServerError(f"certificate refused: {error.verify_message}") from None
+        except (smtplib.SMTPException, OSError) as error:
+            raise MailServerError(_reason(error)) from None
+
+    def _connected(self, deadline: Deadline) -> Connection:
         url = self._url
         if url.scheme == "smtps":
-            server: smtplib.SMTP = TlsConnection(
+            server: Connection = TlsConnection(
                 deadline, url.host, url.port, self._hostname, timeout=TIMEOUT, context=self._tls
             )
         else:
@@ -96,12 +78,92 @@ class MailServer:
         return ssl.create_default_context()
 
 
+class Session:
+    """Sends messages by a connection, which it opens when it is needed, and anew if it fails.
+
+    Args:
+        connect: Opens a connection, which a deadline ends.
+    """
+
+    def __init__(self, connect: Callable[[Deadline], Connection]) -> None:
+        self._connect = connect
+        self._connection: Connection | None = None
+        self._number = 0  # of messages that the connection has sent
+        self._ends = ExitStack()
+
+    def send(self, message: EmailMessage) -> None:
+        """Send a message to the address in its header `To`.
+
+        If a connection that has sent others fails before the recipient, another one is opened.
+
+        Raises:
+            MailServerError: The server cannot be reached or trusted, or refuses this site.
+            DeliveryError: It refuses the message for now (4xx) or for good (5xx), or fails.
+        """
+        if self._number == MAILS_PER_CONNECTION:
+            self.close()
+        is_used = self._number > 0
+        try:
+            self._send(message)
+        except MailServerError:
+            self.close()
+            if not is_used:
+                raise
+            self.send(message)
+        except BaseException:
+            self.close()
+            raise
+        else:
+            self._number += 1
+
+    def close(self) -> None:
+        """End the connection, if there is one."""
+        self._connection, self._number = None, 0
+        self._ends.close()
+
+    def _send(self, message: EmailMessage) -> None:
+        try:
+            if self._connection is None:
+                self._deadline = self._ends.enter_context(Deadline(DEADLINE))
+                self._connection = self._connect(self._deadline)
+                self._ends.callback(_quit, self._connection)
+            else:
+                self._deadline.restart()
+            _transmit(message, self._connection)
+        except DeliveryError as error:
+            if self._deadline.is_over and not error.is_final:
+                raise type(error)("the mail server takes too long") from None
+            raise
+
+
+def _transmit(message: EmailMessage, connection: Connection) -> None:
+    try:
+        connection.send_message(message)
+    except smtplib.SMTPNotSupportedError:
+        reason = "the address is not ASCII, and the mail server has no SMTPUTF8"
+        raise DeliveryError(reason, is_final=True) from None
+    except (smtplib.SMTPException, OSError) as error:
+        if connection.has_recipient:
+            is_final = 500 <= _code(error) < 600
+            raise DeliveryError(_reason(error), is_final=is_final) from None
+        # MAIL FROM has nothing of the message but, for an address that is not ASCII, SMTPUTF8.
+        kind = MailServerError if message["To"].isascii() else DeliveryError
+        raise kind(_reason(error)) from None
+
+
+def _quit(connection: Connection) -> None:
+    """End a connection; the answer changes nothing, and is not awaited."""
+    with suppress(smtplib.SMTPException, OSError):
+        connection.putcmd("quit")
+    connection.close()
+
+
 def _log_in(server: smtplib.SMTP, url: MailUrl) -> None:
     try:
         server.login(url.user, url.password)
     except (smtplib.SMTPAuthenticationError, smtplib.SMTPServerDisconnected):
         # `smtplib` tries every mechanism; some servers end the connection before that.
-        raise DeliveryError("the mail server refuses the login") from None
+        raise MailServerError("the mail server refuses the login") from None
 
 
 def _code(error: Exception) -> int:

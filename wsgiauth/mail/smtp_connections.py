@@ -5,10 +5,11 @@
 
 import smtplib
 import socket
+from collections.abc import Sequence
 from typing import Any, BinaryIO, cast
 
 from wsgiauth.mail.deadlines import Deadline
-from wsgiauth.mail.failures import DeliveryError
+from wsgiauth.mail.failures import DeliveryError, MailServerError
 
 # Of one reply; RFC 5321 section 4.5.3.1.5 allows a line of 512 octets.
 MAX_LINE = 8 * 1024  # bytes; not more than `smtplib` reads
@@ -45,7 +46,12 @@ class Connection(smtplib.SMTP):
     Args:
         deadline: The deadline.
         arguments, options: Those of `smtplib`.
+
+    Attributes:
+        has_recipient: Whether the server was given the recipient of the present message.
     """
+
+    has_recipient = False
 
     def __init__(self, deadline: Deadline, *arguments: Any, **options: Any) -> None:
         self._deadline = deadline
@@ -72,9 +78,21 @@ class Connection(smtplib.SMTP):
         self.file.begin()
         try:
             return super().getreply()
-        except DeliveryError:
+        except DeliveryError as error:
             self.close()
-            raise
+            if self.has_recipient:
+                raise
+            raise MailServerError(str(error)) from None
+
+    def mail(self, sender: str, options: Sequence[str] = ()) -> tuple[int, bytes]:
+        """Begin a message."""
+        self.has_recipient = False
+        return super().mail(sender, options)
+
+    def rcpt(self, recip: str, options: Sequence[str] = ()) -> tuple[int, bytes]:
+        """Give the server a recipient."""
+        self.has_recipient = True
+        return super().rcpt(recip, options)
 
 
 class TlsConnection(smtplib.SMTP_SSL, Connection):

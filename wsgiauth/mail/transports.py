@@ -3,7 +3,8 @@
 import email.policy
 import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from email.message import EmailMessage
 from pathlib import Path
@@ -43,6 +44,16 @@ def make_transport(settings: Settings, send_mail: Transport | None = None) -> Tr
             f"MAIL_URL is {CALLABLE} but nothing sends: give AuthMiddleware a send_mail."
         )
     return _TRANSPORTS[url.scheme](url, settings)
+
+
+@contextmanager
+def sending(transport: Transport) -> Iterator[Transport]:
+    """Return what sends the messages of a round; a mail server gets them by one connection."""
+    if isinstance(transport, MailServer):
+        with transport.session() as send:
+            yield send
+    else:
+        yield transport
 
 
 def _to_server(url: MailUrl, settings: Settings) -> Transport:
