@@ -114,6 +114,18 @@ def test_one_module_alone_imports(library, module):
     assert importers == {module}
 
 
+def test_one_module_of_the_command_line_alone_prints():
+    """Which escapes what a terminal would obey."""
+    printing = {
+        module
+        for module, path in MODULES.items()
+        if room_of(module) == "cli"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name) and node.id == "print"
+    }
+    assert printing == {"cli.output"}
+
+
 def test_the_promises_are_numbered_as_markdown_counts_them():
     page = (PACKAGE.parent / "docs/security.md").read_text(encoding="utf-8")
     lists = re.findall(r"(?:^\d+\. .*\n)+", page, re.MULTILINE)

@@ -29,7 +29,7 @@ from wsgiauth.cli import (
     users,
 )
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, read_database_option
-from wsgiauth.cli.output import printable
+from wsgiauth.cli.output import print_error
 from wsgiauth.cli.parser import USER, Parser
 from wsgiauth.cli.prompts import NoTerminalError
 from wsgiauth.events import actors
@@ -100,13 +100,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        print(file=sys.stderr)
+        print_error("")
         return 130
     return 0
 
 
 def _print_refusal(reason: str) -> int:
-    print(f"wsgiauth: {printable(' '.join(reason.split()))}", file=sys.stderr)
+    print_error(f"wsgiauth: {' '.join(reason.split())}")
     return 1
 
 

@@ -10,7 +10,7 @@ from wsgiauth.accounts.models import refuse_names
 from wsgiauth.accounts.password_rules import MAX_BYTES, PasswordRules
 from wsgiauth.authentication.password import change_password as set_password
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
-from wsgiauth.cli.output import counted, yes_or_no
+from wsgiauth.cli.output import counted, print_line, yes_or_no
 from wsgiauth.cli.parser import AddCommand, add_password_option, add_user
 from wsgiauth.cli.prompts import ask, ask_password, confirm, require_terminal
 from wsgiauth.exceptions import TakenError
@@ -47,7 +47,7 @@ def create_user(arguments: Arguments) -> None:
         is_staff=arguments.staff,
         is_superuser=arguments.superuser,
     )
-    print(f"Created {'superuser' if user.is_superuser else 'user'} {user}.")
+    print_line(f"Created {'superuser' if user.is_superuser else 'user'} {user}.")
 
 
 def change_password(arguments: Arguments) -> None:
@@ -59,10 +59,10 @@ def change_password(arguments: Arguments) -> None:
     password = _new_password(arguments, settings, user.username, user.email)
     revoked = set_password(user, password, settings=settings, end_keys=not arguments.keep_keys)
     if arguments.keep_keys:
-        print(f"Changed the password of {user} and ended all sessions; API keys stay valid.")
+        print_line(f"Changed the password of {user} and ended all sessions; API keys stay valid.")
     else:
         ended = f"ended all sessions and revoked {counted(revoked, 'API key')}"
-        print(f"Changed the password of {user}, {ended}.")
+        print_line(f"Changed the password of {user}, {ended}.")
 
 
 def update_user(arguments: Arguments) -> None:
@@ -78,7 +78,7 @@ def update_user(arguments: Arguments) -> None:
     open_database(arguments)
     user = require_user(arguments.user)
     accounts.update_user(user, **changes)
-    print(
+    print_line(
         f"{user} ({user.email}) has staff: {yes_or_no(user.is_staff)},"
         f" superuser: {yes_or_no(user.is_superuser)}."
     )
@@ -93,7 +93,7 @@ def delete_user(arguments: Arguments) -> None:
         if not confirm(f"Delete {user} ({user.email}) with all sessions and permissions?"):
             raise CommandError("nothing was deleted")
     accounts.delete_user(user)
-    print(f"Deleted {user}.")
+    print_line(f"Deleted {user}.")
 
 
 def activate(arguments: Arguments) -> None:
@@ -101,7 +101,7 @@ def activate(arguments: Arguments) -> None:
     open_database(arguments)
     user = require_user(arguments.user)
     accounts.update_user(user, is_active=True)
-    print(f"{user} can log in.")
+    print_line(f"{user} can log in.")
 
 
 def deactivate(arguments: Arguments) -> None:
@@ -109,7 +109,7 @@ def deactivate(arguments: Arguments) -> None:
     open_database(arguments)
     user = require_user(arguments.user)
     accounts.update_user(user, is_active=False)
-    print(f"{user} can no longer log in; all sessions are ended.")
+    print_line(f"{user} can no longer log in; all sessions are ended.")
 
 
 def _add_creation(add: AddCommand) -> None:

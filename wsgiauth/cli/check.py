@@ -13,7 +13,7 @@ from wsgiauth.app import AuthApp
 from wsgiauth.authentication import demand, factors, lifetimes, passkeys
 from wsgiauth.authentication.unasked_factors import unasked_factors
 from wsgiauth.cli.command import Arguments, CommandError, environment
-from wsgiauth.cli.output import counted
+from wsgiauth.cli.output import counted, print_line
 from wsgiauth.cli.parser import AddCommand
 from wsgiauth.mail import outbox
 from wsgiauth.settings import PER_ADDRESS, Settings
@@ -66,12 +66,12 @@ def check(arguments: Arguments) -> None:
     risks += risks_of_database
     notes += notes_of_database
     for risk in risks:
-        print(f"warning: {risk}")
+        print_line(f"warning: {risk}")
     for note in notes:
-        print(f"note: {note}")
+        print_line(f"note: {note}")
     if risks and arguments.strict:
         raise CommandError("there are warnings")
-    print("The settings are valid and the database is ready.")
+    print_line("The settings are valid and the database is ready.")
 
 
 def _check_database(settings: Settings) -> tuple[list[str], list[str]]:

@@ -14,6 +14,7 @@ from wsgiauth import storage
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.cli.output import print_error
 from wsgiauth.events import record
 from wsgiauth.exceptions import WsgiAuthError
 from wsgiauth.mail.notices import Notices
@@ -50,11 +51,10 @@ def read_database_option(value: str | None) -> str | None:
     if not url:
         raise UsageError("--database needs a URL")
     if value != "-" and _PASSWORD.search(value):
-        print(
+        print_error(
             "warning: other users of this machine can see the password in --database in the list"
             " of processes; set DATABASE_URL, or give `--database -` and write the URL to"
-            " standard input.",
-            file=sys.stderr,
+            " standard input."
         )
     return url
 

@@ -1,7 +1,6 @@
 """The command that prints the audit trail."""
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from itertools import chain
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
 from wsgiauth.cli.command import Arguments, CommandError, open_database
-from wsgiauth.cli.output import Table
+from wsgiauth.cli.output import Table, print_json_line
 from wsgiauth.cli.parser import USER, AddCommand, positive
 from wsgiauth.events import CHANGES, Event, actors
 from wsgiauth.events.trail import Entry, Filters, Follower, stream
@@ -104,7 +103,7 @@ def _moment(text: str) -> datetime:
 def _print_json(page: list[Entry]) -> None:
     for position, event in page:
         document = {"id": position.id, **event._asdict(), "time": utc_text(event.time)}
-        print(json.dumps(document, ensure_ascii=False))
+        print_json_line(document)
 
 
 def _table_printer() -> Callable[[list[Entry]], None]:

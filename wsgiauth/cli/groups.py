@@ -1,7 +1,5 @@
 """Commands that create, delete and list groups, and change their members."""
 
-import json
-
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.listing import list_groups as listed_groups
 from wsgiauth.accounts.models import User
@@ -12,7 +10,7 @@ from wsgiauth.cli.command import (
     require_group,
     require_user,
 )
-from wsgiauth.cli.output import Table, counted
+from wsgiauth.cli.output import Table, counted, print_json_list, print_line
 from wsgiauth.cli.parser import AddCommand, add_user
 from wsgiauth.cli.prompts import confirm, require_terminal
 
@@ -56,9 +54,9 @@ def create_group(arguments: Arguments) -> None:
     open_database(arguments)
     existing = Group.objects.find(arguments.group)
     if existing is not None:
-        print(f"The group {existing} exists already.")
+        print_line(f"The group {existing} exists already.")
         return
-    print(f"Created the group {Group.objects.create(name=arguments.group)}.")
+    print_line(f"Created the group {Group.objects.create(name=arguments.group)}.")
 
 
 def delete_group(arguments: Arguments) -> None:
@@ -72,7 +70,7 @@ def delete_group(arguments: Arguments) -> None:
             raise CommandError("nothing was deleted")
     if not group.delete_instance():
         raise Group.DoesNotExist
-    print(f"Deleted the group {group}.")
+    print_line(f"Deleted the group {group}.")
 
 
 def list_groups(arguments: Arguments) -> None:
@@ -84,7 +82,7 @@ def list_groups(arguments: Arguments) -> None:
             {"name": each.group.name, "members": each.members, "permissions": each.permissions}
             for each in listed
         ]
-        print(json.dumps(documents, indent=2, ensure_ascii=False))
+        print_json_list(documents)
         return
     rows = [[each.group.name, str(each.members), " ".join(each.permissions)] for each in listed]
     Table(_COLUMNS).print(rows)
@@ -96,4 +94,4 @@ def _user_and_group(arguments: Arguments) -> tuple[User, Group]:
 
 
 def _print_groups(user: User) -> None:
-    print(f"{user} is in: {', '.join(map(str, user.groups)) or 'no group'}")
+    print_line(f"{user} is in: {', '.join(map(str, user.groups)) or 'no group'}")

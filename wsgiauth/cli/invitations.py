@@ -4,6 +4,7 @@ import time
 
 from wsgiauth import events, storage
 from wsgiauth.cli.command import Arguments, CommandError, open_database
+from wsgiauth.cli.output import print_line
 from wsgiauth.cli.parser import AddCommand, add_mount, permission
 from wsgiauth.mail.invitations import HOURS, INVITATION, Invitation, invite
 from wsgiauth.mail.kinds import make_outbox
@@ -41,10 +42,10 @@ def send_invitation(arguments: Arguments) -> None:
     )
     link = invite(invitation, outbox, settings, mount=arguments.mount, now=time.time())
     if outbox is None:
-        print(link)
+        print_line(str(link))
         return
     _send(outbox, arguments.email)
-    print(f"Invited {arguments.email}; the link in the mail works for {HOURS} hours.")
+    print_line(f"Invited {arguments.email}; the link in the mail works for {HOURS} hours.")
 
 
 def _send(outbox: Outbox, email: str) -> None:

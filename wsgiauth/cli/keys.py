@@ -1,13 +1,12 @@
 """Commands that list, make and end API keys."""
 
-import json
 import time
 
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.key_list import ListedKey
 from wsgiauth.authentication.key_list import list_keys as list_keys_of
 from wsgiauth.cli.command import Arguments, CommandError, open_database, require_user
-from wsgiauth.cli.output import Table, counted
+from wsgiauth.cli.output import Table, counted, print_json_list, print_line
 from wsgiauth.cli.parser import AddCommand, add_user, permission, positive
 from wsgiauth.storage.columns import utc_text
 
@@ -50,7 +49,7 @@ def list_keys(arguments: Arguments) -> None:
     open_database(arguments)
     listed = list_keys_of(require_user(arguments.user), time.time())
     if arguments.json:
-        print(json.dumps([each.document() for each in listed], indent=2, ensure_ascii=False))
+        print_json_list(each.document() for each in listed)
     else:
         Table(_COLUMNS).print([_row(each) for each in listed])
 
@@ -64,7 +63,7 @@ def make_key(arguments: Arguments) -> None:
     )
     if made is None:
         raise CommandError(f"{user} is not active")
-    print(made.text)
+    print_line(made.text)
 
 
 def end_key(arguments: Arguments) -> None:
@@ -72,9 +71,9 @@ def end_key(arguments: Arguments) -> None:
     open_database(arguments)
     user = require_user(arguments.user)
     if arguments.all:
-        print(f"Ended {counted(keys.end_all(user), 'API key')} of {user}.")
+        print_line(f"Ended {counted(keys.end_all(user), 'API key')} of {user}.")
     elif keys.end(user, arguments.id):
-        print(f"Ended the API key {arguments.id} of {user}.")
+        print_line(f"Ended the API key {arguments.id} of {user}.")
     else:
         raise CommandError(f"{user} has no API key {arguments.id}")
 

@@ -11,7 +11,7 @@ from wsgiauth.cli.command import (
     read_settings,
     require_user,
 )
-from wsgiauth.cli.output import counted
+from wsgiauth.cli.output import counted, print_line, print_text
 from wsgiauth.cli.parser import AddCommand, add_mount, add_user
 from wsgiauth.mail.kinds import SAMPLES, SAMPLES_BY_NAME, make_outbox
 from wsgiauth.mail.letters import Letters
@@ -38,7 +38,7 @@ def send(arguments: Arguments) -> None:
     if outbox is None:
         raise CommandError("MAIL_URL must be set, because it says how mails are sent")
     outbox.deliver()
-    print(f"{counted(Mail.select().count(), 'mail')} left for later.")
+    print_line(f"{counted(Mail.select().count(), 'mail')} left for later.")
 
 
 def preview(arguments: Arguments) -> None:
@@ -52,7 +52,7 @@ def preview(arguments: Arguments) -> None:
     letters = Letters(settings)
     samples = SAMPLES_BY_NAME[arguments.name] if arguments.name else SAMPLES
     mails = [letters.preview(each, arguments.mount) for each in samples]
-    print("\n---\n\n".join(map(_as_text, mails)), end="")
+    print_text("\n---\n\n".join(map(_as_text, mails)))
 
 
 def print_reset_link(arguments: Arguments) -> None:
@@ -63,7 +63,7 @@ def print_reset_link(arguments: Arguments) -> None:
     user = require_user(arguments.user)
     if not user.is_active:
         raise CommandError(f"{user} is inactive")
-    print(printed_link(user, settings, mount=arguments.mount, now=time.time()))
+    print_line(printed_link(user, settings, mount=arguments.mount, now=time.time()))
 
 
 def _as_text(message: EmailMessage) -> str:

@@ -1,6 +1,17 @@
-"""Print tables and counts, without control characters that a terminal would interpret."""
+"""The one place through which commands print.
 
-from collections.abc import Sequence
+Users and clients choose names, addresses and other values, and rows of older versions or of other
+writers can contain any character. What is not printable is escaped: a terminal would obey control
+characters (C0, C1), and bidirectional ones show another text than the one that is there.
+"""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from textwrap import indent
+from typing import TextIO
 
 
 class Table:
@@ -27,7 +38,52 @@ class Table:
 
     def _print_row(self, row: Sequence[str]) -> None:
         cells = (cell.ljust(width) for cell, width in zip(row, self._widths, strict=True))
-        print(printable("  ".join(cells).rstrip()))
+        print_line("  ".join(cells).rstrip())
+
+
+def print_line(text: str) -> None:
+    """Print one line."""
+    print(printable(text))
+
+
+def print_error(text: str) -> None:
+    """Print one line to standard error."""
+    print(printable(text), file=sys.stderr)
+
+
+def print_text(text: str) -> None:
+    """Print the operator's own text as it is, with its lines: no value of a user or a client."""
+    print(text, end="")
+
+
+def print_json_line(document: object) -> None:
+    """Print a document in one line, as ASCII."""
+    print(json.dumps(document))
+
+
+def print_json_list(documents: Iterable[object]) -> None:
+    """Print documents as one list, as ASCII, each as soon as it is there."""
+    separator = "["
+    for document in documents:
+        print(separator)
+        print(indent(json.dumps(document, indent=2), "  "), end="")
+        separator = ","
+    print("[]" if separator == "[" else "\n]")
+
+
+def print_csv(rows: Iterable[Sequence[str]]) -> None:
+    """Print rows as CSV (RFC 4180), in UTF-8 whatever the locale is."""
+    file = with_encoding(sys.stdout, encoding="utf-8")
+    csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def with_encoding(
+    stream: TextIO, *, encoding: str, errors: str | None = None, newline: str | None = None
+) -> TextIO:
+    """Return a stream of the process, whose encoding is otherwise that of the locale."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding=encoding, errors=errors, newline=newline)
+    return stream
 
 
 def printable(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import NoReturn, Protocol
 from wsgiauth.accounts import names
 from wsgiauth.arguments import is_mount
 from wsgiauth.cli.command import Arguments
+from wsgiauth.cli.output import printable
 
 USER = "a username or an e-mail address"
 _USUAL_NAMES = {  # what other programs call these commands
@@ -69,7 +70,7 @@ class Parser(argparse.ArgumentParser):
         if message.startswith("unrecognized arguments: "):  # values may be passwords
             options = re.findall(r"(?<!\S)-[\w-]+", message)
             message = f"unrecognized arguments: {' '.join(options) or '***'}"
-        super().error(re.sub(r"://\S*@", "://***@", message))
+        super().error(printable(re.sub(r"://\S*@", "://***@", message)))
 
 
 def add_user(parser: argparse.ArgumentParser) -> None:

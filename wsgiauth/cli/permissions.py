@@ -1,7 +1,6 @@
 """Commands that grant, revoke and list permissions."""
 
 import argparse
-import json
 from collections.abc import Callable
 
 from wsgiauth.accounts.groups import Group
@@ -15,7 +14,7 @@ from wsgiauth.cli.command import (
     require_group,
     require_user,
 )
-from wsgiauth.cli.output import Table, yes_or_no
+from wsgiauth.cli.output import Table, print_json_list, print_line, yes_or_no
 from wsgiauth.cli.parser import AddCommand, permission
 
 _COLUMNS = ("permission", "asked for", "users", "groups")
@@ -50,7 +49,7 @@ def revoke(arguments: Arguments) -> None:
     if isinstance(holder, User):
         for group in holder.groups:
             for kept in sorted(group.permissions.intersection(permissions)):
-                print(f"{kept} comes from the group {group}.")
+                print_line(f"{kept} comes from the group {group}.")
 
 
 def list_permissions(arguments: Arguments) -> None:
@@ -69,7 +68,7 @@ def list_permissions(arguments: Arguments) -> None:
             }
             for each in known
         ]
-        print(json.dumps(documents, indent=2, ensure_ascii=False))
+        print_json_list(documents)
         return
     Table(_COLUMNS).print(
         [
@@ -112,4 +111,4 @@ def _holder_and_permissions(arguments: Arguments) -> tuple[User | Group, list[st
 
 
 def _print_permissions(holder: User | Group) -> None:
-    print(f"{holder} holds: {', '.join(sorted(holder.permissions)) or 'no permissions'}")
+    print_line(f"{holder} holds: {', '.join(sorted(holder.permissions)) or 'no permissions'}")

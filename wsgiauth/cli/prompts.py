@@ -4,6 +4,7 @@ import getpass
 import sys
 from collections.abc import Callable
 
+from wsgiauth.cli.output import print_error, printable
 from wsgiauth.exceptions import WsgiAuthError
 
 
@@ -48,12 +49,12 @@ def ask_password(rules: str, problem_of: Callable[[str], str | None]) -> str:
     Raises:
         EOFError: The input has ended.
     """
-    print(rules, file=sys.stderr)
+    print_error(rules)
     while True:
         password = _first_valid(lambda: getpass.getpass("Password: "), problem_of)
         if getpass.getpass("Password (again): ") == password:
             return password
-        print("The two passwords differ; try again.", file=sys.stderr)
+        print_error("The two passwords differ; try again.")
 
 
 def confirm(question: str) -> bool:
@@ -62,7 +63,7 @@ def confirm(question: str) -> bool:
     Raises:
         EOFError: The input has ended.
     """
-    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    return input(printable(f"{question} [y/N] ")).strip().lower() in ("y", "yes")
 
 
 def _first_valid(question: Callable[[], str], problem_of: Callable[[str], str | None]) -> str:
@@ -71,4 +72,4 @@ def _first_valid(question: Callable[[], str], problem_of: Callable[[str], str | 
         problem = problem_of(answer)
         if problem is None:
             return answer
-        print(problem, file=sys.stderr)
+        print_error(problem)

@@ -16,6 +16,7 @@ import waitress
 
 from wsgiauth.cli.application import import_application
 from wsgiauth.cli.command import Arguments, CommandError, environment
+from wsgiauth.cli.output import print_line
 from wsgiauth.cli.parser import AddCommand, positive
 
 
@@ -83,7 +84,8 @@ def _serve(arguments: Arguments, listening: socket.socket) -> None:
     signal.signal(signal.SIGTERM, terminate)
     host = arguments.listen[0]
     name = f"[{host}]" if ":" in host else host
-    print(f"Serving on http://{name}:{listening.getsockname()[1]}/", flush=True)
+    print_line(f"Serving on http://{name}:{listening.getsockname()[1]}/")
+    sys.stdout.flush()
     server.run()  # returns after SystemExit and KeyboardInterrupt
     if not is_terminated:
         raise KeyboardInterrupt

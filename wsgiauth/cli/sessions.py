@@ -1,12 +1,11 @@
 """Commands that list and end sessions, and remove second factors."""
 
-import json
 import time
 
 from wsgiauth.authentication import factors, sessions
 from wsgiauth.authentication.session_list import ListedSession, end_by_handle
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
-from wsgiauth.cli.output import Table, counted
+from wsgiauth.cli.output import Table, counted, print_json_list, print_line
 from wsgiauth.cli.parser import USER, AddCommand, add_user
 from wsgiauth.storage.columns import utc_text
 
@@ -45,7 +44,7 @@ def remove_factor(arguments: Arguments) -> None:
     removed = factors.remove(user)
     if not removed:
         raise CommandError(f"{user} has no second factor")
-    print(f"Removed {counted(removed, 'second factor')} of {user} and the recovery codes.")
+    print_line(f"Removed {counted(removed, 'second factor')} of {user} and the recovery codes.")
 
 
 def list_sessions(arguments: Arguments) -> None:
@@ -54,7 +53,7 @@ def list_sessions(arguments: Arguments) -> None:
     listed = [ListedSession.of(each) for each in require_user(arguments.user).sessions]
     if arguments.json:
         documents = [each.document() for each in listed]
-        print(json.dumps(documents, indent=2, ensure_ascii=False))
+        print_json_list(documents)
     else:
         Table(_COLUMNS).print([_row(each) for each in listed])
 
@@ -65,13 +64,13 @@ def log_out(arguments: Arguments) -> None:
         raise UsageError("--session needs a USER")
     open_database(arguments)
     if arguments.all:
-        print(f"Ended {counted(sessions.end_everyone(), 'session')} of all users.")
+        print_line(f"Ended {counted(sessions.end_everyone(), 'session')} of all users.")
         return
     user = require_user(arguments.user)
     if not arguments.session:
-        print(f"Ended {counted(sessions.end_all(user), 'session')} of {user}.")
+        print_line(f"Ended {counted(sessions.end_all(user), 'session')} of {user}.")
     elif end_by_handle(user, arguments.session, time.time()):
-        print(f"Ended session {arguments.session} of {user}.")
+        print_line(f"Ended session {arguments.session} of {user}.")
     else:
         raise CommandError(f"{user} has no session {arguments.session}")
 

@@ -1,10 +1,10 @@
 """Commands that import accounts from a CSV file, and export them to one (RFC 4180)."""
 
 import csv
-import io
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import NamedTuple, TextIO
 
 from wsgiauth.accounts.transfer import (
@@ -18,7 +18,7 @@ from wsgiauth.accounts.transfer import (
     parse_row,
 )
 from wsgiauth.cli.command import Arguments, CommandError, open_database
-from wsgiauth.cli.output import counted, printable
+from wsgiauth.cli.output import counted, print_csv, print_error, print_line, with_encoding
 from wsgiauth.cli.parser import AddCommand
 from wsgiauth.exceptions import ValidationError
 
@@ -93,9 +93,9 @@ def import_users(arguments: Arguments) -> None:
                 _print_refusals(outcome.refused)
                 tally.add(outcome, last_line=batch[-1].line if batch else tally.line)
         except BaseException:  # also Ctrl+C
-            print(f"{tally}; stopped after line {tally.line}.")
+            print_line(f"{tally}; stopped after line {tally.line}.")
             raise
-    print(f"{tally}.")
+    print_line(f"{tally}.")
     if tally.refused:
         raise CommandError(f"{counted(tally.refused, 'line')} refused")
 
@@ -103,10 +103,7 @@ def import_users(arguments: Arguments) -> None:
 def export_users(arguments: Arguments) -> None:
     """Print every user as a line of CSV."""
     open_database(arguments)
-    writer = csv.writer(_with_encoding(sys.stdout, encoding="utf-8"), lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in exported_rows(with_hashes=arguments.with_hashes):
-        writer.writerow(row)
+    print_csv(chain([COLUMNS], exported_rows(with_hashes=arguments.with_hashes)))
 
 
 @contextmanager
@@ -116,7 +113,7 @@ def _opened(name: str) -> Iterator[TextIO]:
     Bytes that are not UTF-8 become surrogates.
     """
     if name == "-":
-        yield _with_encoding(sys.stdin, encoding="utf-8-sig", errors=_ERRORS, newline="")
+        yield with_encoding(sys.stdin, encoding="utf-8-sig", errors=_ERRORS, newline="")
         return
     try:
         file = open(name, encoding="utf-8-sig", errors=_ERRORS, newline="")  # noqa: PTH123, SIM115 - as a user types it
@@ -124,15 +121,6 @@ def _opened(name: str) -> Iterator[TextIO]:
         raise CommandError(f"{name} cannot be read: {error.strerror}") from None
     with file:
         yield file
-
-
-def _with_encoding(
-    stream: TextIO, *, encoding: str, errors: str | None = None, newline: str | None = None
-) -> TextIO:
-    """Return a stream of the process, whose encoding is otherwise that of the locale."""
-    if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(encoding=encoding, errors=errors, newline=newline)
-    return stream
 
 
 def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
@@ -199,4 +187,4 @@ def _columns(headings: list[str]) -> list[str]:
 
 def _print_refusals(refused: dict[int, str]) -> None:
     for line, reason in sorted(refused.items()):
-        print(f"line {line}: {printable(reason)}", file=sys.stderr)
+        print_error(f"line {line}: {reason}")

@@ -6,7 +6,7 @@ import time
 from wsgiauth import storage
 from wsgiauth.authentication import keys, one_time, sessions
 from wsgiauth.cli.command import Arguments, open_database, read_settings
-from wsgiauth.cli.output import counted
+from wsgiauth.cli.output import counted, print_line
 from wsgiauth.cli.parser import AddCommand
 from wsgiauth.events import retention
 from wsgiauth.storage import schema
@@ -33,7 +33,7 @@ def purge(arguments: Arguments) -> None:
     links = counted(one_time.purge(now), "expired link")
     attempts = counted(counts.purge(now), "expired count")
     old = counted(retention.purge(now, settings.AUDIT_DAYS), "event")
-    print(
+    print_line(
         f"Deleted {ended}, {ended_keys}, {links}, {attempts} of attempts and {old} of the audit"
         " trail."
     )
@@ -46,9 +46,9 @@ def migrate(arguments: Arguments) -> None:
         read_settings(arguments).DATABASE_URL,
         prepare=lambda opened: applied.extend(schema.migrate(opened)),
     )
-    print(f"Applied {', '.join(applied)}." if applied else "The schema is up to date.")
+    print_line(f"Applied {', '.join(applied)}." if applied else "The schema is up to date.")
 
 
 def print_secret(_: Arguments) -> None:
     """Print a new SECRET_KEY: 48 random bytes as 64 characters, enough for HS512."""
-    print(secrets.token_urlsafe(48))
+    print_line(secrets.token_urlsafe(48))

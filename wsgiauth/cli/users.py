@@ -1,13 +1,12 @@
 """The command that lists users."""
 
-import json
 from collections.abc import Iterator
-from textwrap import indent
+from itertools import chain
 
 from wsgiauth.accounts.listing import user_pages
 from wsgiauth.accounts.profile import profile
 from wsgiauth.cli.command import Arguments, open_database, require_group
-from wsgiauth.cli.output import Table, yes_or_no
+from wsgiauth.cli.output import Table, print_json_list, yes_or_no
 from wsgiauth.cli.parser import AddCommand, positive
 
 _Profile = dict[str, object]
@@ -38,19 +37,9 @@ def list_users(arguments: Arguments) -> None:
         for page in user_pages(arguments.prefix, limit=arguments.limit, group=group)
     )
     if arguments.json:
-        _print_json(pages)
+        print_json_list(chain.from_iterable(pages))
     else:
         _print_table(pages)
-
-
-def _print_json(pages: Iterator[list[_Profile]]) -> None:
-    separator = "["
-    for page in pages:
-        for user in page:
-            print(separator)
-            print(indent(json.dumps(user, indent=2, ensure_ascii=False), "  "), end="")
-            separator = ","
-    print("[]" if separator == "[" else "\n]")
 
 
 def _print_table(pages: Iterator[list[_Profile]]) -> None:

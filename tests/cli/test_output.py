@@ -1,0 +1,148 @@
+"""What commands print: nothing that a terminal would obey, whatever the database contains."""
+
+import json
+import sys
+import time
+
+import pytest
+
+from tests.cli.conftest import Terminal
+from tests.support.settings import LONG_KEY
+from tests.support.sites import EMAIL, PASSWORD
+from wsgiauth import Group, User
+from wsgiauth.accounts.groups import GroupPermission
+from wsgiauth.accounts.rights import Permission
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.clients import Client
+from wsgiauth.authentication.keys import Key
+from wsgiauth.authentication.models import Session
+from wsgiauth.authentication.session_list import handle_of
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.cli import main
+from wsgiauth.events.models import RecordedEvent
+
+# A colour by ESC and a scroll by C1, deletion, further lines, bidirectional controls, a tag.
+OBEYED = "\x1b[31m\x9b2T\x7f\r\nforged\x85\u2028\u202e\u2067\u061c\U000e0041"
+NAME = f"Ada{OBEYED}"
+ADDRESS = f"{EMAIL}{OBEYED}"
+
+
+@pytest.fixture
+def hostile(person, settings, monkeypatch):
+    """Put what a terminal would obey into every row, as another writer of the tables could."""
+    for name, value in {
+        "SECRET_KEY": LONG_KEY,
+        "PUBLIC_URL": "https://example.org",
+        "SITE_NAME": "Site",
+    }.items():
+        monkeypatch.setenv(name, value)
+    editors = Group.objects.create(name="editors")
+    person.join(editors)
+    person.grant("a.b")
+    editors.grant("a.b")
+    now = int(time.time())
+    started = sessions.start(person, Tokens(settings), client=Client("192.0.2.1", "curl/8.14"))
+    times = {"created_at": now, "expires_at": now + 3600}
+    Key.create(id="k", user=person, name="n", digest="", permissions="a.b", **times)
+    for model, values in (
+        (User, {"username": NAME, "email": ADDRESS}),
+        (Group, {"name": f"editors{OBEYED}"}),
+        (Permission, {"name": f"x.y{OBEYED}"}),
+        (GroupPermission, {"name": f"x.y{OBEYED}"}),
+        (Session, {"address": f"192.0.2.1{OBEYED}"}),
+        (Key, {"name": f"key{OBEYED}", "permissions": f"x.y{OBEYED}"}),
+        (RecordedEvent, {"actor": f"code{OBEYED}", "address": OBEYED, "reason": OBEYED}),
+    ):
+        model.update(values).execute()
+    return handle_of(started.session_id)
+
+
+COMMANDS = {
+    "createuser": ["createuser", "--username", "ada", "--email", EMAIL, "--password-stdin"],
+    "changepassword": ["changepassword", "ada", "--password-stdin"],
+    "set": ["set", "ada", "--staff"],
+    "last superuser": ["set", "ada", "--superuser"],
+    "activate": ["activate", "ada"],
+    "deactivate": ["deactivate", "ada"],
+    "deleteuser": ["deleteuser", "ada", "--yes"],
+    "deleteuser of no one": ["deleteuser", NAME, "--yes"],
+    "invite": ["invite", EMAIL],
+    "grant": ["grant", "ada", "a.c"],
+    "grant to a group": ["grant", "--group", "editors", "a.c"],
+    "grant to no group": ["grant", "--group", NAME, "a.c"],
+    "revoke": ["revoke", "ada", "a.b"],
+    "permissions": ["permissions"],
+    "permissions --json": ["permissions", "--json"],
+    "permissions --app": ["permissions", "--app", f"x{OBEYED}"],
+    "join": ["join", "ada", "editors"],
+    "leave": ["leave", "ada", "editors"],
+    "creategroup": ["creategroup", "editors"],
+    "deletegroup": ["deletegroup", "editors", "--yes"],
+    "groups": ["groups"],
+    "groups --json": ["groups", "--json"],
+    "users": ["users"],
+    "users --json": ["users", "--json"],
+    "import": ["import", "-"],
+    "import of no file": ["import", NAME],
+    "sessions": ["sessions", "ada"],
+    "sessions --json": ["sessions", "ada", "--json"],
+    "removefactor": ["removefactor", "ada"],
+    "logout": ["logout", "ada"],
+    "logout of no session": ["logout", "ada", "--session", NAME],
+    "keys": ["keys", "ada"],
+    "keys --json": ["keys", "ada", "--json"],
+    "makekey": ["makekey", "ada", "--name", NAME, "--permission", "a.b"],
+    "endkey": ["endkey", "ada", "k"],
+    "endkey of no key": ["endkey", "ada", NAME],
+    "endkey --all": ["endkey", "ada", "--all"],
+    "events": ["events"],
+    "events --json": ["events", "--json"],
+    "resetlink": ["resetlink", "ada"],
+    "preview": ["preview"],
+    "purge": ["purge"],
+    "check": ["check"],
+    "no database": ["users", "--database", f"sqlite:////{NAME}"],
+}
+
+
+def obeyed_in(printed):
+    """Return what a terminal would obey, and lines that a name has begun."""
+    characters = {each for each in printed if not each.isprintable() and each != "\n"}
+    return characters, [line for line in printed.split("\n") if line.startswith("forged")]
+
+
+@pytest.mark.parametrize("argv", COMMANDS.values(), ids=COMMANDS)
+def test_no_command_prints_what_a_terminal_would_obey(wsgiauth, hostile, argv):
+    stdin = f'username,email\n"{NAME}",{ADDRESS}\n' if argv[0] == "import" else f"{PASSWORD}\n"
+    status, output, errors = wsgiauth(*argv, stdin=stdin)
+    assert status in (0, 1)
+    assert obeyed_in(output + errors) == (set(), [])
+
+
+@pytest.mark.parametrize(
+    "argv", [["users", "--limit", NAME], ["dance" + OBEYED], ["grant", "ada", f"a.b{OBEYED}"]]
+)
+def test_wrong_usage_is_reported_without_it(wsgiauth, hostile, capsys, argv):
+    with pytest.raises(SystemExit):
+        wsgiauth(*argv)
+    assert obeyed_in(capsys.readouterr().err) == (set(), [])
+
+
+@pytest.mark.parametrize("argv", [["deleteuser", "ada"], ["deletegroup", "editors"]])
+def test_a_question_is_asked_without_it(hostile, monkeypatch, capsys, settings, argv):
+    monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    assert main(argv) == 1
+    assert obeyed_in(capsys.readouterr().out) == (set(), [])
+
+
+def test_the_session_of_a_user_is_ended_without_it(wsgiauth, hostile):
+    _, output, _ = wsgiauth("logout", "ada", "--session", hostile)
+    assert obeyed_in(output) == (set(), [])
+
+
+def test_json_has_the_same_names(wsgiauth, hostile):
+    (user,) = json.loads(wsgiauth("users", "--json")[1])
+    assert (user["username"], user["email"]) == (NAME, ADDRESS)
+    lines = wsgiauth("events", "--json")[1].splitlines()
+    assert {json.loads(line)["reason"] for line in lines} == {OBEYED}
