@@ -1,4 +1,5 @@
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
 .PHONY: help install run test check format bench flood guesses panel fuzz soak mail-soak pictures dist clean
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ help: ## show this help
 
 .venv/sample: setup.py
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[passkeys,totp]'
 	@touch $@
 
 .venv/dev: setup.py
@@ -25,15 +26,20 @@ help: ## show this help
 
 install: .venv/dev ## create .venv with everything that development needs
 
-# A newcomer has no mail server: what the sample sends is written to a folder.
+# Whoever has this key and the database can compute the codes of authenticator apps.
+factor.key: | .venv/sample
+	@umask 077 && $(BIN)/python -m wsgiauth secret > $@
+
+# Everything is on. A newcomer has no mail server: what the sample sends is written to a folder.
 run: export MAIL_URL ?= file://$(CURDIR)/mails
 run: export MAIL_FROM ?= library@example.org
 run: export PUBLIC_URL ?= http://localhost:$(PORT)
-run: .venv/sample ## serve the sample on http://localhost:8080 (PORT=… for another port)
+run: export PASSKEYS ?= on
+run: .venv/sample factor.key ## serve the sample on http://localhost:8080 (PORT=… for another port)
 	@mkdir -p mails
 	@echo 'For another port: make run PORT=8081. To become an administrator, run in another terminal:'
 	@echo '  $(BIN)/python -m wsgiauth createsuperuser'
-	@$(BIN)/python -m wsgiauth serve sample_wsgi:app --listen localhost:$(PORT)
+	@FACTOR_KEY="$${FACTOR_KEY-$$(cat factor.key)}" $(BIN)/python -m wsgiauth serve sample_wsgi:app --listen localhost:$(PORT)
 
 # Without the bytecode of the last run, every process of the tests would compile what it imports.
 test check: export PYTHONDONTWRITEBYTECODE =

@@ -1,7 +1,10 @@
 """A small site with accounts: the tutorial of wsgiauth, to try in a browser and to read.
 
-Run it with `make run`, with `python -m wsgiauth serve sample_wsgi:app --listen localhost:8080`, or
-with any WSGI server: `waitress-serve sample_wsgi:app`.
+`make run` serves it with everything on: mails are files in the folder `mails`, and at
+/auth/account, users set up authenticator apps and passkeys. Settings are variables of the
+environment: `SECOND_FACTOR=all make run` demands a second factor. Without `make`, the command is
+`python -m wsgiauth serve sample_wsgi:app --listen localhost:8080`. Any other WSGI server will do,
+too, such as `waitress-serve sample_wsgi:app`.
 """
 
 import contextlib

@@ -201,6 +201,21 @@ def test_a_browser_without_passkeys_says_so_and_offers_none(visitor, ada):
     visitor.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
 
+@pytest.mark.parametrize("is_logged_in", [False, True], ids=["login", "passkeys"])
+def test_at_another_address_a_page_says_where_passkeys_work(
+    browser, site, address, ada, is_logged_in
+):
+    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    visitor = Visitor(browser, address.replace("localhost", "127.0.0.1"))
+    if is_logged_in:
+        visitor.log_in()
+    visitor.open("/auth/passkeys" if is_logged_in else "/auth/login")
+    assert visitor.shown("[data-elsewhere]") == [f"Passkeys work only at {address}"]
+    assert not visitor.shown("[data-options] button")
+    visitor.press(address)
+    assert visitor.browser.current_url.startswith(f"{address}/auth/login")
+
+
 @pytest.mark.promise(20)
 @pytest.mark.promise(58)
 def test_no_other_script_runs_on_a_page_with_one(visitor):

@@ -1,14 +1,22 @@
 """The sample site: what a person meets on a walk through it, and how it starts."""
 
 import importlib
+import os
+import re
 import shlex
+import shutil
+import signal
 import subprocess
 import sys
+from pathlib import Path
+from urllib.parse import urlencode
+from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 import pytest
 from webtest import TestApp
 
-from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
+from tests.docs.pages import ROOT
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, free_port
 from wsgiauth import AuthMiddleware, Group
 
 
@@ -213,3 +221,47 @@ def test_the_home_page_names_the_folder_of_mails(sample, monkeypatch, settings):
     assert "Mails of this sample" not in TestApp(AuthMiddleware(sample.site, settings)).get("/")
     monkeypatch.setattr(sample, "MAILS", "/srv/library/mails")
     TestApp(AuthMiddleware(sample.site, settings)).get("/").mustcontain("/srv/library/mails")
+
+
+@pytest.fixture
+def make_run(tmp_path):
+    """Run `make run` in a folder with what is installed here; yield its address and the folder."""
+    for name in ("Makefile", "sample_wsgi.py", "setup.py"):
+        shutil.copy(ROOT / name, tmp_path)
+    is_installed = ("--assume-old=.venv/sample", f"BIN={Path(sys.executable).parent}")
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        ["make", "run", f"PORT={free_port()}", *is_installed],
+        cwd=tmp_path,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as made:
+        try:
+            lines = iter(made.stdout.readline, "")
+            address = next(line.split()[-1] for line in lines if line.startswith("Serving on "))
+            yield address, tmp_path
+        finally:
+            os.killpg(made.pid, signal.SIGTERM)
+
+
+def test_make_run_serves_it_with_everything_on(make_run):
+    address, folder = make_run
+    assert re.fullmatch(r"http://localhost:\d+/", address)
+    opener = build_opener(HTTPCookieProcessor())
+
+    def fetch(path, **form):
+        body = urlencode(form).encode() if form else None
+        headers = {**SAME_ORIGIN, "Accept-Encoding": "identity"}
+        return opener.open(Request(address + path, body, headers)).read().decode()
+
+    assert "Log in with a passkey" in fetch("auth/login")
+    grace = {"username": "Grace", "email": "grace@example.org", "password": PASSWORD}
+    fetch("auth/register", **grace)
+    account = fetch("auth/account")
+    assert all(f"/auth/{page}" in account for page in ("totp", "passkeys", "email"))
+    assert (folder / "mails").is_dir()
+    assert (folder / "factor.key").stat().st_mode & 0o777 == 0o600
+    assert len((folder / "factor.key").read_text().strip()) == 64

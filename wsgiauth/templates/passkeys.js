@@ -45,9 +45,22 @@
   };
 
   const prepare = (part) => {
-    const options = JSON.parse(part.dataset.options);
+    const { origin, ...options } = JSON.parse(part.dataset.options);
     const button = part.querySelector("button");
     const messages = [...part.querySelectorAll("[data-error]")];
+    if (origin !== location.origin) {
+      const elsewhere = part.querySelector("[data-elsewhere]");
+      const link = elsewhere.querySelector("a");
+      link.href = origin + location.pathname;
+      link.textContent = origin;
+      button.hidden = true;
+      elsewhere.hidden = part.hidden = false;
+      return;
+    }
+    if (!window.PublicKeyCredential) {
+      document.querySelectorAll("[data-unsupported]").forEach((each) => (each.hidden = false));
+      return;
+    }
     let isBusy = false;
     button.addEventListener("click", async () => {
       if (isBusy || (options.user && !button.form.reportValidity())) {
@@ -69,9 +82,5 @@
     part.hidden = false;
   };
 
-  if (window.PublicKeyCredential) {
-    document.querySelectorAll("[data-options]").forEach(prepare);
-  } else {
-    document.querySelectorAll("[data-unsupported]").forEach((each) => (each.hidden = false));
-  }
+  document.querySelectorAll("[data-options]").forEach(prepare);
 })();

@@ -24,7 +24,7 @@ from tests.support.authenticators import (
 from tests.support.sites import PASSWORD, echo
 from wsgiauth import AuthMiddleware, change_password, storage
 from wsgiauth.accounts import create_user, find_user
-from wsgiauth.authentication.passkeys import MOST_PASSKEYS, Passkey
+from wsgiauth.authentication.passkeys import MOST_PASSKEYS, Passkey, relying_party
 from wsgiauth.authentication.passkeys.challenges import CONFIRM, LIFETIME, LOG_IN, SECOND_STEP
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, UnauthenticatedError, ValidationError
@@ -436,7 +436,18 @@ def test_a_user_who_has_just_changed_gets_no_passkey(change, register, ada, sett
 
 
 @pytest.mark.promise(29)
-def test_a_missing_package_is_said_in_one_sentence(settings, monkeypatch):
+@pytest.mark.parametrize(
+    ("files", "distribution"),
+    [(["setup.py"], "."), ([], "wsgi-accounts")],
+    ids=["in a checkout", "elsewhere"],
+)
+def test_a_missing_package_is_said_in_one_sentence(
+    settings, monkeypatch, tmp_path, files, distribution
+):
+    for each in files:
+        (tmp_path / each).touch()
+    module = tmp_path / "wsgiauth/authentication/passkeys/relying_party.py"
+    monkeypatch.setattr(relying_party, "__file__", str(module))
     name = "wsgiauth.authentication.passkeys.webauthn"
     monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "fido2", None)
@@ -446,7 +457,7 @@ def test_a_missing_package_is_said_in_one_sentence(settings, monkeypatch):
         AuthMiddleware(echo, settings)
     assert str(caught.value) == (
         "PASSKEYS must be off, because the package fido2 is not installed:"
-        ' `pip install "wsgi-accounts[passkeys]"` installs it.'
+        f" `pip install '{distribution}[passkeys]'` installs it."
     )
     plain = AuthMiddleware(echo, replace(settings, PASSKEYS=False))
     storage.discard_connection(plain.database)

@@ -18,6 +18,7 @@ def creation_options(
     purpose: Purpose,
     challenge: bytes,
     relying_party: Mapping[str, str],
+    origin: str,
     username: str,
     user_handle: bytes,
     known: Iterable[Passkey],
@@ -28,6 +29,7 @@ def creation_options(
         purpose: What the challenge is for.
         challenge: The challenge.
         relying_party: The `id` and the `name` of the site.
+        origin: Where passkeys work, for the script of the page; browsers ignore it.
         username: What authenticators show.
         user_handle: See `Passkey`.
         known: The passkeys whose authenticators need no other one.
@@ -44,12 +46,13 @@ def creation_options(
             "userVerification": purpose.user_verification,
         },
         "attestation": "none",
+        "origin": origin,
     }
     return json.dumps(document)
 
 
 def request_options(
-    purpose: Purpose, challenge: bytes, host: str, accepted: Iterable[Passkey]
+    purpose: Purpose, challenge: bytes, host: str, origin: str, accepted: Iterable[Passkey]
 ) -> str:
     """Return a `PublicKeyCredentialRequestOptionsJSON` (level 3, section 5.1).
 
@@ -57,6 +60,7 @@ def request_options(
         purpose: What the challenge is for.
         challenge: The challenge.
         host: The id of the relying party.
+        origin: See `creation_options`.
         accepted: The passkeys of the user; without any, authenticators offer their own.
     """
     document = {
@@ -65,6 +69,7 @@ def request_options(
         "rpId": host,
         "allowCredentials": _descriptors(accepted),
         "userVerification": purpose.user_verification,
+        "origin": origin,
     }
     return json.dumps(document)
 

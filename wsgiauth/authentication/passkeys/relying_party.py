@@ -5,6 +5,7 @@ first, then one SELECT, then the signature.
 """
 
 import secrets
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -94,7 +95,8 @@ class RelyingParty:
         handle = responses.decode(own[0].user_handle) if own else secrets.token_bytes(HANDLE_LENGTH)
         challenge = self._challenges.make(REGISTER, str(user.id), now=now, payload=handle)
         party = {"id": self.host, "name": self._name}
-        return creation_options(REGISTER, challenge, party, user.username, handle, own)
+        name, origin = user.username, self._origin
+        return creation_options(REGISTER, challenge, party, origin, name, handle, own)
 
     def register(self, user: User, name: str, credential: str, now: float) -> None:
         """Add the passkey that a browser made.
@@ -149,7 +151,7 @@ class RelyingParty:
         if user is not None and not own:
             return ""
         challenge = self._challenges.make(purpose, *bound_to, now=now)
-        return request_options(purpose, challenge, self.host, own)
+        return request_options(purpose, challenge, self.host, self._origin, own)
 
     def read(
         self, credential: str, purpose: Purpose, *bound_to: str, now: float
@@ -218,8 +220,10 @@ def make_relying_party(settings: Settings) -> RelyingParty | None:
 
 
 def _without_library() -> ConfigurationError:
+    is_checkout = (Path(__file__).parents[3] / "setup.py").exists()
+    distribution = "." if is_checkout else "wsgi-accounts"
     return wrong_setting(
         "PASSKEYS",
         "off, because the package fido2 is not installed:"
-        ' `pip install "wsgi-accounts[passkeys]"` installs it',
+        f" `pip install '{distribution}[passkeys]'` installs it",
     )
