@@ -494,6 +494,17 @@ def test_spraying_names_that_are_known_at_the_address_meets_a_limit(settings, da
     assert wait_for(throttle, "u8", HOME) == 1
 
 
+def test_spraying_gets_the_limit_of_the_address_and_one_for_each_name(settings, database, clock):
+    throttle = Throttle(replace(settings, LOGIN_FAILURES_PER_ADDRESS=10), clock=lambda: clock.now)
+    known_at(throttle, HOME, range(12), settings)
+    sprayed = [f"u{number}" for number in range(12)]
+    for _ in range(2):
+        for name in sprayed[:5]:
+            fail(throttle, name, HOME)
+    rounds = [[refusal(fail, throttle, name, HOME) for name in sprayed] for _ in range(2)]
+    assert [each.count(None) for each in rounds] == [12, 0]
+
+
 def test_a_success_at_a_known_name_does_not_count_as_spraying(settings, database, clock):
     throttle = Throttle(replace(settings, LOGIN_FAILURES_PER_ADDRESS=2), clock=lambda: clock.now)
     known_at(throttle, HOME, range(2), settings)

@@ -15,11 +15,13 @@ owner logs in from a known address as usual while strangers wait. The password a
 client known if the user has a second factor: someone who learned it has no precedence over the
 owner.
 
-**Why a neighbour cannot spray either.** A client that guesses once at each of many names that are
-known at its address (an office, a campus) stays below the limit of each. So failures at known names
-are also counted for the address. Beyond its limit, every known name at that address has one free
-failure instead of LOGIN_FAILURES_PER_ACCOUNT. An owner with the right password still logs in at the
-first attempt, unless the neighbour has just failed under the same name.
+**How far a neighbour can spray.** A client that guesses once at each of many names that are known
+at its address (an office, a campus) stays below the limit of each. So failures at known names are
+also counted for the address. Beyond LOGIN_FAILURES_PER_ADDRESS in an hour, each known name there
+has one more failure before it must wait, whether it failed before or not: in all, the limit and one
+for each name. To refuse names that have failed would let the neighbour keep their owners out. As it
+is, an owner with the right password logs in at the first attempt, unless the neighbour has just
+failed under the same name.
 
 **Why there is no limit of consecutive failures.** NIST SP 800-63B-4 section 3.2.2 disables an
 authenticator after at most 100 consecutive failures. Any attacker could then disable any account,
@@ -86,10 +88,7 @@ class Throttle:
     """Decides which attempts to log in or register must wait.
 
     Args:
-        settings: `LOGIN_FAILURES_PER_ACCOUNT`, `LOGIN_FAILURES_PER_ADDRESS`,
-            `LOGINS_PER_ACCOUNT`, `REGISTRATIONS_PER_ADDRESS`, `MAILS_PER_ACCOUNT`,
-            `MAILS_PER_ADDRESS`, and `SECRET_KEY`, which keys the
-            digests that identify the rows.
+        settings: The limits, and `SECRET_KEY`, which keys the digests that identify the rows.
         clock: Returns the time in seconds since the epoch.
     """
 
