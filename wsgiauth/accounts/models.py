@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Called in the transaction in which a user was activated or deactivated: what ends with that.
 after_change_of_activity: list[Callable[["User"], object]] = []
+# Called in the transaction in which a user got another e-mail address: the links that end with it.
+after_change_of_email: list[Callable[["User"], object]] = []
 
 
 class User(UserRights):
@@ -147,6 +149,7 @@ class User(UserRights):
         try:
             with self._using_origin(), database.atomic():
                 old = self._stored_email() if "email" in changed and not is_new else {}
+                is_readdressed = old.get("old_email", self.email) != self.email
                 is_toggled = not is_new and self._is_toggled(changed)
                 saved = super().save(force_insert, only)
                 if not is_new and {"hashed_password", "is_active"} & changed:
@@ -154,6 +157,8 @@ class User(UserRights):
                 if saved:  # otherwise the user has been deleted
                     self._report(changed, is_new=is_new, old=old)
                 for end in after_change_of_activity if is_toggled else ():
+                    end(self)
+                for end in after_change_of_email if is_readdressed else ():
                     end(self)
         except peewee.IntegrityError:
             with self._using_origin():

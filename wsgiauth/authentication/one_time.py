@@ -144,10 +144,11 @@ def end_all(user: User, *purposes: str) -> None:
 
 
 def use(row: OneTimeSecret) -> bool:
-    """Use a secret of no user, which `find` has returned; return False if it was used meanwhile.
+    """Use a secret that `find` has returned; return False if it was used meanwhile.
 
     Let this be the first statement in the transaction of the change that it permits: it waits for
-    another client that uses the same secret.
+    another client that uses the same secret. If it is the secret of a user, lock the user's row
+    before, and compare the stamps.
 
     Raises:
         peewee.DatabaseError: The database failed.

@@ -68,7 +68,7 @@ class AddressLink(LinkPurpose):
                 raise
             login_url = with_next(f"{mount}/login", f"{mount}/verify?{TOKEN}={token}")
             return redirect(HTTPStatus.SEE_OTHER, login_url)
-        if not prove_address(proof, token, now=submission.site.tokens.now()):
+        if not prove_address(proof, secret):
             raise link_expired(_ADVICE)
         if submission.wants_json:
             return json_response({"detail": "E-mail address verified."})

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from wsgiauth.accounts import names, update_user
+from wsgiauth.accounts import models, names, update_user
 from wsgiauth.accounts.locking import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import one_time
@@ -132,13 +132,12 @@ def read_proof(secret: OneTimeSecret) -> Proof | None:
     return Proof(user, data["email"])
 
 
-def prove_address(proof: Proof, secret: str, *, now: float) -> bool:
+def prove_address(proof: Proof, secret: OneTimeSecret) -> bool:
     """Store the proven address, as verified, and use the secret; the user's logins go on.
 
     Args:
         proof: As `read_proof` returned it.
-        secret: The secret, as the client sent it.
-        now: Seconds since the epoch.
+        secret: The secret of which it was read.
 
     Returns:
         False if the secret was used, or ended, in the meantime.
@@ -147,32 +146,34 @@ def prove_address(proof: Proof, secret: str, *, now: float) -> bool:
         TakenError: Another user has the address; the secret can still be used.
         peewee.DatabaseError: The database failed.
     """
-    try:
-        with database.atomic():
-            _store_address(proof)
-            # After the change: it is undone if another request has used the secret. MariaDB would
-            # hide from it what others have committed since a read.
-            if one_time.redeem(secret, ADDRESS, now=now) is None:
-                raise _LinkEndedError
-            if proof.email != proof.user.email:
-                # A link would work again if the old address came back.
-                one_time.end_all(proof.user, ADDRESS, RESET)
-    except _LinkEndedError:
-        return False
+    with database.atomic():
+        user = lock_user(proof.user.id)
+        # No other read: MariaDB would hide from the change what others have committed since.
+        if user is None or _state(user) != (True, secret.stamp, proof.user.email):
+            return False
+        if not one_time.use(secret):
+            return False
+        one_time.end_all(user, ADDRESS)
+        new = proof.email if proof.email != user.email else None
+        update_user(user, email=new, email_verified_at=utc_now())
     return True
 
 
-class _LinkEndedError(Exception):
-    """Rolls the transaction back."""
+def end_links(user: User) -> None:
+    """End the links that were sent to a user; they would work again if an old address came back.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    one_time.end_all(user, ADDRESS, RESET)
 
 
-def _store_address(proof: Proof) -> None:
-    user = lock_user(proof.user.id)
-    if user is None or user.email != proof.user.email:
-        raise _LinkEndedError
-    new = proof.email if proof.email != user.email else None
-    update_user(user, email=new, email_verified_at=utc_now())
+def _state(user: User) -> tuple[bool, int, str]:
+    return user.is_active, user.security_stamp, user.email
 
 
 def _digest(email: str) -> str:
     return hashlib.sha256(email.encode()).hexdigest()
+
+
+models.after_change_of_email.append(end_links)
