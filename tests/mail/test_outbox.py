@@ -13,6 +13,7 @@ from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.mail import outbox as outboxes
 from wsgiauth.mail.failures import DeliveryError, MailServerError
+from wsgiauth.mail.invitations import request_invitation
 from wsgiauth.mail.kinds import COMPOSERS
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.outbox import Outbox
@@ -125,6 +126,40 @@ def test_mails_of_a_user_go_with_the_account(outbox, post, ada):
 
 
 @pytest.mark.every_database
+@pytest.mark.parametrize("name", ["", USERNAME], ids=["user", "typed"])
+def test_a_user_who_is_deleted_while_the_mail_is_composed_stops_no_other(
+    name, outbox, post, ada, settings, monkeypatch, heard
+):
+    create_user("bob", STRANGER, PASSWORD, settings=settings)
+    outbox.enqueue("reset", name=name, user=None if name else ada, data={"mount": "/auth"})
+    ask(outbox, "bob")
+    issue = one_time.issue
+
+    def issue_late(purpose, user, **options):
+        if user == ada:
+            delete_user(ada)
+        return issue(purpose, user, **options)
+
+    monkeypatch.setattr(one_time, "issue", issue_late)
+    assert outbox.deliver() is None
+    assert post.recipients == [STRANGER]
+    assert failures(heard) == []
+
+
+def test_a_user_who_is_deleted_before_the_mail_is_composed_gets_none(
+    database, settings, post, ada, clock, heard, unsent, caplog
+):
+    def compose_late(*arguments):
+        delete_user(ada)
+        return COMPOSERS["reset"](*arguments)
+
+    outbox = Outbox(with_mail(settings), post, {"reset": compose_late}, clock=clock)
+    outbox.enqueue("reset", user=ada, data={"mount": "/auth"})
+    assert outbox.deliver() is None
+    assert (post.messages, failures(heard), caplog.messages) == ([], [], [])
+
+
+@pytest.mark.every_database
 def test_a_mail_is_sent_only_if_its_transaction_is_committed(outbox, post, ada):
     with storage.current().atomic() as transaction:
         ask(outbox)
@@ -169,6 +204,33 @@ def test_a_mail_that_is_tried_again_arrives_with_a_link_of_its_own(outbox, post,
     assert outbox.deliver() is None
     (link,) = post.links
     assert one_time.find(link.partition("=")[2], "reset", now=clock())
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("error", [LATER, AWAY])
+def test_a_mail_that_is_tried_again_has_one_secret(error, outbox, post, ada, clock):
+    ask(outbox)
+    ask(outbox, EMAIL)
+    for number in (1, 2, 3):
+        post.errors += [error, error]
+        outbox.deliver()
+        assert OneTimeSecret.select().count() <= 2, number
+        clock.move(30 * 60)
+    post.errors.clear()
+    outbox.deliver()
+    assert len({*post.links}) == 2
+    assert all(one_time.find(link.partition("=")[2], "reset", now=clock()) for link in post.links)
+    assert OneTimeSecret.select().count() == 2
+
+
+def test_an_invitation_that_is_tried_again_has_one_secret(outbox, post, clock):
+    request_invitation(outbox, "finch", STRANGER, mount="/auth")
+    post.errors += [LATER, LATER]
+    for _ in range(3):
+        outbox.deliver()
+        clock.move(5 * 60)
+    assert post.recipients == [STRANGER]
+    assert OneTimeSecret.select().count() == 1
 
 
 def test_a_mail_that_is_refused_is_given_up_at_once(outbox, post, ada, heard):

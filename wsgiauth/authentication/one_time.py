@@ -143,6 +143,16 @@ def end_all(user: User, *purposes: str) -> None:
         ).execute()
 
 
+def end(digest_of_secret: str) -> None:
+    """End one secret, if it is there.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    with database.atomic():
+        OneTimeSecret.delete().where(OneTimeSecret.id == digest_of_secret).execute()
+
+
 def use(row: OneTimeSecret) -> bool:
     """Use a secret that `find` has returned; return False if it was used meanwhile.
 

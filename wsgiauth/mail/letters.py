@@ -163,6 +163,11 @@ def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:
     return f"{root}{quote(mount)}/{page}?token={secret}"
 
 
+def secret_of(letter: Letter) -> str | None:
+    """Return the secret in the link of a letter; None if it has no link."""
+    return getattr(letter, "link", "").partition("?token=")[2] or None
+
+
 def unlinked(name: str) -> str:
     """Return a username as a mail can show it, or nothing if it could be read as a link.
 

@@ -15,7 +15,7 @@ class Mail(Model):
         kind: Which mail it is.
         name: The name that was typed, if no account has been looked up for it.
         user: The user it is for, or None.
-        data: What else its text needs; JSON.
+        data: What else its text needs, and the digest of its last secret; JSON.
         due_at: When to send it, or to try again. A process that is sending it has set this to the
             time after which another process may send it.
         attempts: How often a process has begun to send it.

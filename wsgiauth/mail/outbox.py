@@ -21,8 +21,9 @@ import peewee
 from wsgiauth import events, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
+from wsgiauth.authentication import one_time
 from wsgiauth.mail.failures import DeliveryError, MailServerError
-from wsgiauth.mail.letters import Addressed, Letters
+from wsgiauth.mail.letters import Addressed, Letters, secret_of
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.transports import Kept, Transport, sending
 from wsgiauth.mail.worker import Worker
@@ -36,6 +37,9 @@ LEASE = 10 * MINUTE  # longer than a mail server can take: see `smtp.DEADLINE`
 OVERDUE = 5 * MINUTE
 LIFETIME = 24 * 60 * MINUTE  # how long a mail is worth sending
 BATCH = 20
+
+# In `Mail.data`: that of the secret of the last attempt.
+_DIGEST = "digest"
 
 logger = logging.getLogger("wsgiauth")
 
@@ -169,7 +173,7 @@ class Outbox:
         try:
             if row.expires_at <= self._now() or row.attempts > len(RETRIES) + 1:
                 raise DeliveryError("too late", is_final=True)
-            addressed = self._composers[row.kind](row, self._settings, self._now())
+            addressed = self._compose(row)
             if addressed is not None:
                 user_id = addressed.user_id
                 message = self._letters.message(addressed)
@@ -184,6 +188,28 @@ class Outbox:
             self._failed(row, user_id, error)
             return
         _delete(row)
+
+    def _compose(self, row: Mail) -> Addressed | None:
+        """Return the letter, whose secret replaces that of an earlier attempt.
+
+        Returns:
+            None if there is nothing to send, or if the user is deleted meanwhile.
+        """
+        data = json.loads(row.data)
+        earlier = data.pop(_DIGEST, None)
+        row.data = json.dumps(data)
+        try:
+            addressed = self._composers[row.kind](row, self._settings, self._now())
+        except (peewee.IntegrityError, User.DoesNotExist):
+            return None
+        secret = None if addressed is None else secret_of(addressed.letter)
+        if secret is not None:
+            with database.atomic():
+                if earlier is not None:
+                    one_time.end(earlier)
+                stored = json.dumps({**data, _DIGEST: one_time.digest(secret)})
+                Mail.update(data=stored).where(Mail.id == row.id).execute()
+        return addressed
 
     def _failed(self, row: Mail, user_id: int | None, error: BaseException) -> None:
         # Only our own errors are known to have no address in their text.
