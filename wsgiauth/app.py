@@ -5,6 +5,8 @@ from dataclasses import replace
 from http import HTTPStatus
 from wsgiref.types import StartResponse, WSGIEnvironment
 
+import peewee
+
 from wsgiauth.admin.routes import PANEL, register_permissions
 from wsgiauth.endpoints import Endpoint, Handler
 from wsgiauth.endpoints.account import Account
@@ -106,7 +108,7 @@ class AuthApp:
         """Answer one request (PEP 3333)."""
         try:
             with actors.acting(actors.OWNER):
-                response = self._respond(environ)
+                response = self._respond_to_present(environ)
         except UnauthenticatedError as error:
             response = ask_to_log_in(environ, f"{self._site.pages.mount}/login", error.error)
         except SecondFactorMissingError as error:
@@ -126,6 +128,15 @@ class AuthApp:
         if environ.get("PATH_INFO", "") in _HIDDEN:
             response = replace(response, referrer="no-referrer")
         return response(environ, start_response)
+
+    def _respond_to_present(self, environ: WSGIEnvironment) -> Response:
+        """Answer a request; if its user is deleted meanwhile, it came with an invalid token."""
+        try:
+            return self._respond(environ)
+        except peewee.IntegrityError:  # perhaps of a row that refers to the deleted user
+            if self._site.identifier.identify(environ).error != "invalid_token":
+                raise
+        raise UnauthenticatedError("invalid_token")
 
     def _respond(self, environ: WSGIEnvironment) -> Response:
         path = environ.get("PATH_INFO", "")

@@ -13,7 +13,7 @@ from webtest import TestApp
 from tests.support.keys import make_key
 from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
-from wsgiauth import AuthMiddleware, User, change_password, storage
+from wsgiauth import AuthMiddleware, User, change_password, events, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.clients import Client
@@ -207,6 +207,13 @@ def test_the_address_of_a_deleted_user_is_the_stored_one(site, ada, deliver):
 
 def test_an_address_that_is_saved_again_is_no_change(site, ada):
     update_user(ada, email=EMAIL)
+    assert not Mail.select().exists()
+
+
+def test_a_user_who_is_deleted_at_the_same_moment_gets_no_notice(site, ada):
+    delete_user(ada)
+    Mail.delete().execute()
+    events.emit("factor_guessed", user_id=ada.id)
     assert not Mail.select().exists()
 
 

@@ -6,8 +6,11 @@ A pending login is a one-time secret in a cookie of its own. Nothing treats it a
 import json
 from typing import NamedTuple
 
+import peewee
+
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import one_time
+from wsgiauth.exceptions import UnauthenticatedError
 
 LIFETIME = 10 * 60  # seconds
 
@@ -43,11 +46,14 @@ def start(user: User, *, destination: str, remember: bool, now: float) -> str:
         now: Seconds since the epoch.
 
     Raises:
-        peewee.IntegrityError: The user has been deleted.
+        UnauthenticatedError: The user has been deleted.
         peewee.DatabaseError: The database failed.
     """
     data = json.dumps({"next": destination, "remember": remember})
-    return one_time.issue(_PURPOSE, user, now=now, lifetime=LIFETIME, data=data)
+    try:
+        return one_time.issue(_PURPOSE, user, now=now, lifetime=LIFETIME, data=data)
+    except peewee.IntegrityError:  # the foreign key's: the user was deleted at the same moment
+        raise UnauthenticatedError(None) from None
 
 
 def find(secret: str, now: float) -> Pending | None:

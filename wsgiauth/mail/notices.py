@@ -178,6 +178,8 @@ class Notices:
         if user_id is None or not self._is_due(event, user_id, details):
             return
         owner = details if "email" in details else _owner(user_id)
+        if owner is None:
+            return
         is_by_other = actors.user_id_of(event.actor or "") not in (None, user_id)
         # The address of a member of the staff is not for the owner.
         address = "" if is_by_other else event.address or ""
@@ -225,8 +227,10 @@ def _kind(name: str) -> str:
     return f"notice {name}"
 
 
-def _owner(user_id: int) -> Mapping[str, str]:
-    user = User.get_by_id(user_id)
+def _owner(user_id: int) -> Mapping[str, str] | None:
+    user: User | None = User.get_or_none(User.id == user_id)
+    if user is None:  # deleted at the same moment
+        return None
     unproven = "" if user.email_verified_at else user.email
     return {"email": user.email, "username": user.username, "unproven": unproven}
 

@@ -1,0 +1,98 @@
+"""Users who are deleted during a request: its rows cannot be inserted."""
+
+import importlib
+from dataclasses import replace
+
+import peewee
+import pytest
+from webtest import TestApp
+
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.mails import Post, with_mail
+from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts import delete_user
+from wsgiauth.testing import bearer, logged_in
+
+
+@pytest.fixture
+def site(settings, unsent):
+    """Return a site with mail and second factors."""
+    made = AuthMiddleware(
+        echo, replace(with_mail(settings), FACTOR_KEY=FACTOR_KEY), send_mail=Post()
+    )
+    yield made
+    storage.discard_connection(made.database)
+
+
+@pytest.fixture
+def deleted_after(monkeypatch, ada):
+    """Return a function that deletes Ada as soon as another one has returned."""
+
+    def deleted_after(place):
+        module, _, name = place.rpartition(".")
+        original = getattr(importlib.import_module(module), name)
+
+        def and_delete(*arguments, **further):
+            returned = original(*arguments, **further)
+            delete_user(ada)
+            return returned
+
+        monkeypatch.setattr(place, and_delete)
+
+    return deleted_after
+
+
+INSERTING = pytest.mark.parametrize(
+    ("path", "fields", "place"),
+    [
+        ("/auth/email", {"email": "new@example.org"}, "wsgiauth.endpoints.forms.require_fresh"),
+        ("/auth/totp", {"name": "Phone"}, "wsgiauth.endpoints.forms.require_fresh"),
+        ("/auth/recovery-codes", {}, "wsgiauth.authentication.factors.has_factor"),
+    ],
+    ids=["email", "totp", "recovery-codes"],
+)
+
+
+@pytest.mark.every_database
+@INSERTING
+def test_a_user_who_is_deleted_during_a_request_has_an_invalid_token(
+    path, fields, place, site, ada, deleted_after, caplog
+):
+    add_app(site, ada)
+    headers = bearer(site, ada)
+    deleted_after(place)
+    refused = TestApp(site).post_json(path, fields, headers=headers, status=401)
+    assert refused.json["code"] == "invalid_token"
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
+
+
+@INSERTING
+def test_a_page_then_asks_to_log_in(path, fields, place, site, ada, deleted_after):
+    add_app(site, ada)
+    browser = logged_in(site, ada)
+    deleted_after(place)
+    answer = browser.post(path, {**fields, "next": ""}, headers=SAME_ORIGIN, status=302)
+    assert answer.headers["Location"].startswith("/auth/login")
+
+
+@pytest.mark.every_database
+def test_a_login_whose_user_is_deleted_before_the_second_step_is_refused(
+    site, ada, deleted_after, caplog
+):
+    add_app(site, ada)
+    deleted_after("wsgiauth.endpoints.login.has_factor")
+    sent = {"username": USERNAME, "password": PASSWORD}
+    answer = TestApp(site).post("/auth/login", sent, headers=SAME_ORIGIN, status=302)
+    assert answer.headers["Location"] == "/auth/login"
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
+
+
+def test_another_constraint_is_a_failure_of_the_database(site, ada, monkeypatch):
+    def fail(*_, **further):
+        raise peewee.IntegrityError("NOT NULL constraint failed")
+
+    monkeypatch.setattr("wsgiauth.authentication.totp.begin", fail)
+    client, headers = TestApp(site), bearer(site, ada)
+    refused = client.post_json("/auth/totp", {"name": "Phone"}, headers=headers, status=503)
+    assert refused.json["code"] == "unavailable"
