@@ -83,6 +83,7 @@ COMMANDS = {
     "users": ["users"],
     "users --json": ["users", "--json"],
     "import": ["import", "-"],
+    "export": ["export"],
     "import of no file": ["import", NAME],
     "sessions": ["sessions", "ada"],
     "sessions --json": ["sessions", "ada", "--json"],

@@ -15,6 +15,7 @@ import pytest
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import User, hash_password, storage, verify_password
 from wsgiauth.accounts import create_user
+from wsgiauth.accounts.rights import Permission
 from wsgiauth.accounts.transfer import BATCH, COLUMNS
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
@@ -280,6 +281,48 @@ def test_an_export_can_be_imported(run, settings):
     assert (status, output) == (0, "Created 1 user; 1 existed already.\n")
     _, again, _ = run("export", "--with-hashes")
     assert sorted(again.splitlines()) == sorted(exported.splitlines())
+
+
+FORMULAS = {
+    "=1+1": "'=1+1",
+    "'=1": "''=1",
+    "+x;=1": "'+x;'=1",
+    "x;'=1": "x;''=1",
+    "\\u{202e}": "\\u{5c}u{202e}",
+    "\uff1dx": "'\uff1dx",
+}
+
+
+@pytest.mark.every_database
+def test_an_export_has_no_formula_and_is_imported_as_the_same_data(run):
+    for number, name in enumerate(FORMULAS):
+        fields = {"username": name, "email": f"={number}@example.org", "hashed_password": HASH}
+        User.objects.create(**fields).grant("-a.b")
+    _, exported, _ = run("export", "--with-hashes")
+    rows = list(csv.DictReader(io.StringIO(exported)))
+    assert [row["username"] for row in rows] == list(FORMULAS.values())
+    assert (rows[0]["email"], rows[0]["permissions"]) == ("'=0@example.org", "'-a.b")
+    before = stored()
+    User.delete().execute()
+    assert run("import", "-", stdin=exported)[0] == 0
+    assert stored() == before
+    assert run("export", "--with-hashes")[1] == exported
+
+
+def stored():
+    columns = (User.username, User.email, User.username_key, User.hashed_password, User.created_at)
+    return [*User.select(*columns, Permission.name).join(Permission).order_by(User.id).tuples()]
+
+
+def test_a_name_that_no_terminal_should_get_is_exported_escaped_and_not_imported(run, database):
+    User.objects.create(username=USERNAME, email=EMAIL, hashed_password=HASH)
+    User.update(username="a\u202e\x9b\nforged").execute()
+    _, exported, _ = run("export")
+    assert exported.splitlines()[1].startswith(r"a\u{202e}\u{9b}\u{a}forged,")
+    User.delete().execute()
+    status, _, errors = run("import", "-", stdin=exported)
+    assert (status, errors.partition(":")[0]) == (1, "line 2")
+    assert User.objects.count() == 0
 
 
 def test_an_export_has_no_hashes_unless_asked(run, settings):

@@ -14,6 +14,7 @@ import peewee
 
 from wsgiauth import events
 from wsgiauth.accounts import names
+from wsgiauth.accounts.csv_cells import read_cell, write_cell
 from wsgiauth.accounts.listing import user_pages
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import random_hash
@@ -81,14 +82,15 @@ def parse_row(line: int, fields: Mapping[str, str], *, rounds: int) -> ImportedR
 
     Args:
         line: Where it is in its file.
-        fields: Some of `COLUMNS`. An empty string stands for the default. Without a
-            `hashed_password`, no password fits until the user chooses one by a link.
+        fields: Some of `COLUMNS`, as `write_cell` writes them. An empty string stands for the
+            default. Without a `hashed_password`, no password fits until the user chooses one by a
+            link.
         rounds: The cost of a hash that is made up, and of the hashes of the site's own users.
 
     Raises:
         ValidationError: A field breaks a rule.
     """
-    given = {name: value.strip() for name, value in fields.items()}
+    given = {name: read_cell(value.strip()) for name, value in fields.items()}
     errors = names.name_errors({name: given.get(name, "") for name in REQUIRED})
     values: dict[str, Any] = {name: given.get(name, "") for name in REQUIRED}
     permissions = [*dict.fromkeys(given.get("permissions", "").split())]
@@ -128,7 +130,7 @@ def import_rows(rows: Sequence[ImportedRow], *, planned: dict[str, int] | None =
 
 
 def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
-    """Yield a row for each user, the oldest account first, with the values of `COLUMNS`.
+    """Yield a row for each user, the oldest account first, with the cells of `COLUMNS`.
 
     Args:
         with_hashes: Whether rows have the hash of the password; otherwise that value is empty.
@@ -139,13 +141,13 @@ def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
     for page in user_pages():
         for user, permissions in page:
             yield [
-                user.username,
-                user.email,
-                user.hashed_password if with_hashes else "",
+                write_cell(user.username),
+                write_cell(user.email),
+                write_cell(user.hashed_password) if with_hashes else "",
                 *("yes" if getattr(user, flag) else "no" for flag in FLAGS),
                 utc_text(user.created_at),
                 utc_text(user.email_verified_at) if user.email_verified_at else "",
-                " ".join(permissions),
+                write_cell(" ".join(permissions)),
             ]
 
 

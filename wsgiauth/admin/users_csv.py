@@ -8,6 +8,7 @@ from itertools import chain, islice
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
+from wsgiauth.accounts.csv_cells import neutralize_formula
 from wsgiauth.accounts.index_walks import FoundUser
 from wsgiauth.accounts.user_search import all_users
 from wsgiauth.admin import PanelEndpoint, require_staff
@@ -18,8 +19,6 @@ from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success
 from wsgiauth.web.responses import Response
 
 _ROWS = 500  # of one chunk of the file
-# OWASP, "CSV Injection": what a spreadsheet takes for a formula, also in full width.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class UsersCsv(PanelEndpoint):
@@ -78,9 +77,7 @@ def _cells(user: FoundUser) -> list[str]:
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    text = "" if value is None else str(value)
-    text = text.replace(";", ";'")  # where the comma is decimal, it begins a cell, quoted or not
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return neutralize_formula("" if value is None else str(value))
 
 
 def _encode(rows: Iterable[Iterable[str]]) -> bytes:

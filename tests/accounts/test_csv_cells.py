@@ -1,0 +1,47 @@
+"""Cells of CSV files: no formulas, nothing that is not printable, and the same value again."""
+
+import csv
+import io
+import itertools
+
+import pytest
+
+from wsgiauth.accounts.csv_cells import read_cell, write_cell
+
+WRITTEN = {
+    "usual": ("Zoë", "Zoë"),
+    "formula": ("=HYPERLINK(1)", "'=HYPERLINK(1)"),
+    "full width": ("\uff20SUM(1)", "'\uff20SUM(1)"),
+    "apostrophe": ("'=1", "''=1"),
+    "apostrophe alone": ("'tis", "'tis"),
+    "semicolon": ("x;=1", "x;'=1"),
+    "semicolon and apostrophe": ("x;'=1", "x;''=1"),
+    "control": ("a\x1b[31m\x9b\t", r"a\u{1b}[31m\u{9b}\u{9}"),
+    "control first": ("\t=1", r"\u{9}=1"),
+    "bidirectional": ("a\u202eb", r"a\u{202e}b"),
+    "last plane": ("a\U0010fffd", r"a\u{10fffd}"),
+    "looks escaped": (r"a\u{202e}\u{41}", r"a\u{5c}u{202e}\u{5c}u{41}"),
+    "backslash": (r"CORP\ursula", r"CORP\ursula"),
+}
+
+
+@pytest.mark.parametrize(("text", "cell"), WRITTEN.values(), ids=WRITTEN)
+def test_a_cell_is_no_formula_and_printable(text, cell):
+    assert write_cell(text) == cell
+    assert read_cell(cell) == text
+
+
+@pytest.mark.parametrize("cell", [r"\u{41}", r"\u{110000}", r"\u{}", r"CORP\u202e", "'tis", "a'=1"])
+def test_what_another_program_wrote_is_read_as_it_is(cell):
+    assert read_cell(cell) == cell
+
+
+def test_every_value_is_read_as_it_was_written():
+    parts = ["=", "'", ";", "a", "\\", "u{", "5c", "202e", "}", "\u202e", "\n", "\ud800"]
+    values = ["".join(each) for size in range(5) for each in itertools.product(parts, repeat=size)]
+    cells = [write_cell(each) for each in values]
+    assert all(each.isprintable() and not each.startswith("=") for each in cells)
+    file = io.StringIO(newline="")
+    csv.writer(file).writerows([each] for each in cells)
+    file.seek(0)
+    assert [read_cell(cell) for (cell,) in csv.reader(file)] == values
