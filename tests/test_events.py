@@ -723,7 +723,12 @@ BY_COMMAND = [
         id="makekey, endkey",
     ),
     pytest.param(run("deactivate", "ada"), [rights("is_active off")], id="deactivate"),
-    pytest.param(run("activate", "ada"), [rights("is_active on")], id="activate"),
+    pytest.param(
+        lambda scene: [scene.command(change, "ada") for change in ("deactivate", "activate")],
+        [rights("is_active off"), rights("is_active on")],
+        id="activate",
+    ),
+    pytest.param(run("activate", "ada"), [], id="activate an active user"),
     pytest.param(run("grant", "ada", "a.a"), [rights("granted a.a")], id="grant"),
     pytest.param(
         lambda scene: [scene.command(change, "ada", "a.a") for change in ("grant", "revoke")],

@@ -9,7 +9,7 @@ from playhouse.shortcuts import model_to_dict
 
 from tests.support.logins import insert_session, valid_session_ids
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth import hash_password
+from wsgiauth import events, hash_password
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.rights import Permission
@@ -51,6 +51,15 @@ def grace(database):
     return create("Grace", "grace@example.org")
 
 
+@pytest.fixture
+def heard(database):
+    """Return the events of the database, as name and reason."""
+    received = []
+    events.subscribe(database, [lambda event: received.append((event.name, event.reason))])
+    yield received
+    events.subscribe(database, [])
+
+
 def create(username=USERNAME, email=EMAIL, hashed_password=HASH, **flags):
     return User.objects.create(
         username=username, email=email, hashed_password=hashed_password, **flags
@@ -86,6 +95,48 @@ def test_a_flag_can_be_given_to_a_new_user(database, flag):
 def test_no_other_column_can_be_given_to_a_new_user(column):
     with pytest.raises(TypeError, match=column):
         create(**{column: 1})
+
+
+@pytest.mark.promise(51)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"is_active": True}, id="active"),
+        pytest.param({"is_staff": False, "is_superuser": False}, id="flags"),
+        pytest.param({"username": USERNAME}, id="username"),
+        pytest.param({"email": EMAIL}, id="address"),
+    ],
+)
+def test_what_is_stored_already_is_no_change(ada, heard, changes):
+    ada.email_verified_at = utc_now()
+    ada.save()
+    heard.clear()
+    before = model_to_dict(read(ada))
+    stale = read(ada)
+    assert not update_user(stale, **changes)
+    save(stale, **changes)
+    assert model_to_dict(read(ada)) == before
+    assert heard == []
+
+
+@pytest.mark.promise(51)
+def test_of_several_changes_only_those_that_change_anything_are_reported(ada, heard):
+    assert update_user(ada, username="Countess", email=EMAIL, is_active=True, is_staff=True)
+    assert heard == [("names_changed", "username"), ("rights_changed", "is_staff on")]
+
+
+def test_a_flag_that_another_copy_has_changed_is_written(ada):
+    copy = read(ada)
+    save(ada, is_staff=True)
+    save(copy, is_staff=False)
+    assert not read(ada).is_staff
+
+
+def test_a_user_who_was_deleted_is_not_written(ada):
+    copy = read(ada)
+    ada.delete_instance()
+    copy.is_staff = True
+    assert not copy.save()
 
 
 def test_what_is_read_is_what_was_written(ada):

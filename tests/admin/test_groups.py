@@ -121,6 +121,18 @@ def test_permissions_are_granted_and_revoked(browser, make, editors):
     assert tim.permissions == {"reports.publish"}
 
 
+@pytest.mark.promise(51)
+@pytest.mark.parametrize(
+    ("action", "permission"), [("grant", "reports.publish"), ("revoke", "blog.edit")]
+)
+def test_what_changes_nothing_says_so_and_is_no_event(browser, editors, heard, action, permission):
+    heard.clear()
+    url = f"{GROUPS}/{editors.id}/{action}"
+    done = browser.post(url, {"permission": permission}, headers=SAME_ORIGIN, status=303)
+    assert done.follow().html.find(role="status").text == "Nothing has changed."
+    assert heard == []
+
+
 def test_a_permission_that_is_wrong_is_named(browser, editors):
     page = submit(browser.get(f"{GROUPS}/{editors.id}"), "Grant", 422, permission="edit")
     page.mustcontain("A permission has the form app.action", "Back to the group")

@@ -120,7 +120,8 @@ def test_whoever_has_no_right_need_not_confirm_first(client, make, bearer):
 
 @pytest.mark.parametrize("name", [name for name, each in ACTIONS.items() if not each.field])
 def test_a_page_asks_before_an_action(browser, make, name):
-    tim = make("Tim")
+    kinds = {"activate": "inactive", "unmake-staff": "staff"}
+    tim = make("Tim", kinds.get(name, "superuser" if name == "unmake-superuser" else "user"))
     page = browser.get(url_of(tim, name))
     page.mustcontain(ACTIONS[name].question, "Tim")
     answer = page.form.submit(headers=SAME_ORIGIN, status=303)
@@ -379,6 +380,30 @@ def test_a_flag_is_set_and_cleared(program, make, flag):
 
 
 @every_database
+@pytest.mark.promise(51)
+@pytest.mark.parametrize(
+    ("action", "kind"),
+    [
+        ("activate", "user"),
+        ("deactivate", "inactive"),
+        ("grant", "permitted"),
+        ("revoke", "user"),
+        ("leave", "user"),
+        ("make-staff", "staff"),
+        ("unmake-staff", "user"),
+        ("make-superuser", "superuser"),
+        ("unmake-superuser", "user"),
+    ],
+)
+def test_what_changes_nothing_says_so_and_is_no_event(browser, make, heard, action, kind):
+    Group.objects.create(name="Editors")
+    tim = make("Tim", kind)
+    heard.clear()
+    page = submit(browser, tim, action, FIELDS, status=303).follow()
+    assert page.html.find(role="status").text == "Nothing has changed."
+    assert heard == []
+
+
 def test_a_user_is_deleted(program, make):
     tim = make("Tim")
     answer = program(url_of(tim, "delete"), {})

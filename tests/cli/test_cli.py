@@ -164,19 +164,21 @@ def test_changepassword_ends_all_sessions(wsgiauth, person, bearer, options, key
 
 def test_deactivate_and_activate_can_be_repeated(wsgiauth, person, bearer):
     bearer(person)
-    for _ in range(2):
-        status, output, _ = wsgiauth("deactivate", EMAIL)
-        assert (status, output) == (0, "Ada can no longer log in; all sessions are ended.\n")
+    ended = "Ada can no longer log in; all sessions are ended.\n"
+    for expected in (ended, "Nothing changed: Ada cannot log in.\n"):
+        assert wsgiauth("deactivate", EMAIL) == (0, expected, "")
         assert not stored().is_active
     assert sessions.end_all(User.get_by_id(person.id)) == 0
-    for _ in range(2):
-        assert wsgiauth("activate", EMAIL) == (0, "Ada can log in.\n", "")
+    for expected in ("Ada can log in.\n", "Nothing changed: Ada can log in.\n"):
+        assert wsgiauth("activate", EMAIL) == (0, expected, "")
         assert stored().is_active
 
 
 def test_grant_and_revoke_print_what_is_held(wsgiauth, person):
     assert wsgiauth("grant", "ada", "b.b", "a.a") == (0, "Ada holds: a.a, b.b\n", "")
-    assert wsgiauth("grant", "ada", "a.a") == (0, "Ada holds: a.a, b.b\n", "")
+    unchanged = (0, "Nothing changed: Ada holds: a.a, b.b\n", "")
+    assert wsgiauth("grant", "ada", "a.a") == unchanged
+    assert wsgiauth("revoke", "ada", "c.c") == unchanged
     assert wsgiauth("revoke", "ada", "a.a", "b.b") == (0, "Ada holds: no permissions\n", "")
 
 
@@ -288,6 +290,12 @@ def test_set_changes_what_is_given(wsgiauth, person):
     changed = User.objects.get(id=person.id)
     assert (changed.username, changed.email) == ("Augusta", "a@x")
     assert (changed.is_staff, changed.is_superuser) == (True, False)
+
+
+def test_set_to_what_is_set_already_says_that_nothing_changed(wsgiauth, person):
+    status, output, _ = wsgiauth("set", "ada", "--username", "Ada", "--no-staff")
+    state = f"Ada ({EMAIL}) has staff: no, superuser: no.\n"
+    assert (status, output) == (0, f"Nothing changed: {state}")
 
 
 def test_set_that_is_refused_changes_nothing(wsgiauth, person, settings):

@@ -78,7 +78,7 @@ def update_user(
     is_active: bool | None = None,
     is_staff: bool | None = None,
     is_superuser: bool | None = None,
-) -> None:
+) -> bool:
     """Change the given fields of `user`, all or none; None leaves a field as it is.
 
     Args:
@@ -88,6 +88,9 @@ def update_user(
             None.
         is_active: False also ends all of the user's logins.
         is_staff, is_superuser: See `User`.
+
+    Returns:
+        Whether anything changed.
 
     Raises:
         ValidationError: A name breaks a rule.
@@ -105,13 +108,13 @@ def update_user(
         "is_superuser": is_superuser,
     }
 
-    def change() -> None:
+    def change() -> bool:
         for field, value in fields.items():
             if value is not None:
                 setattr(user, field, value)
-        user.save()
+        return bool(user.save())
 
-    change_locked(user, change, is_removal=is_active is False or is_superuser is False)
+    return change_locked(user, change, is_removal=is_active is False or is_superuser is False)
 
 
 def delete_user(user: User) -> None:

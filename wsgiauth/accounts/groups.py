@@ -90,6 +90,9 @@ class Group(BoundModel):
         self.name_key = names.key(self.name)
         try:
             with self._using_origin(), database.atomic():
+                stored: Any = Group.select(Group.name).where(Group.id == self.id)
+                if not is_new and stored.scalar() == self.name:
+                    return False
                 saved = super().save(force_insert)
                 if saved:  # otherwise the group has been deleted
                     self._report("created" if is_new else "renamed to")
@@ -121,8 +124,11 @@ class Group(BoundModel):
         query: peewee.ModelSelect[User] = joined.order_by(Membership.user)
         return query.bind(self.origin or storage.current())
 
-    def grant(self, *permissions: str) -> None:
+    def grant(self, *permissions: str) -> bool:
         """Grant all given permissions or none; those already granted are left unchanged.
+
+        Returns:
+            Whether anything changed.
 
         Raises:
             ValueError: A permission does not have the form `<app>.<action>`.
@@ -132,12 +138,16 @@ class Group(BoundModel):
         wanted = [names.check_permission(permission) for permission in permissions]
         with self._using_origin(), database.atomic():
             Group.get_by_id(self.id)
-            for name in wanted:
-                if insert_new(GroupPermission, group=self.id, name=name):
-                    self._report(f"granted {name} to")
+            granted = [n for n in wanted if insert_new(GroupPermission, group=self.id, name=n)]
+            for name in granted:
+                self._report(f"granted {name} to")
+        return bool(granted)
 
-    def revoke(self, *permissions: str) -> None:
+    def revoke(self, *permissions: str) -> bool:
         """Revoke all given permissions or none; those not granted are ignored.
+
+        Returns:
+            Whether anything changed.
 
         Raises:
             ValueError: A permission does not have the form `<app>.<action>`.
@@ -145,10 +155,11 @@ class Group(BoundModel):
         """
         unwanted = [names.check_permission(permission) for permission in permissions]
         with self._using_origin(), database.atomic():
-            for name in unwanted:
-                of_group = GroupPermission.delete().where(GroupPermission.group == self.id)
-                if of_group.where(GroupPermission.name == name).execute():
-                    self._report(f"revoked {name} from")
+            of_group = GroupPermission.delete().where(GroupPermission.group == self.id)
+            revoked = [n for n in unwanted if of_group.where(GroupPermission.name == n).execute()]
+            for name in revoked:
+                self._report(f"revoked {name} from")
+        return bool(revoked)
 
     def _report(self, change: str) -> None:
         events.emit("group_changed", reason=f"{change} {self.name}")

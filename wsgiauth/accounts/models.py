@@ -123,7 +123,10 @@ class User(UserRights):
         """Write the changed fields, and end the user's logins if necessary.
 
         The arguments are those of Peewee's `Model.save`. Of `only`, too, just the changed fields
-        are written.
+        are written. A name or a flag that is stored already is no change.
+
+        Returns:
+            What Peewee does: something true if anything was written.
 
         Raises:
             ValidationError: A name breaks a rule; `errors` also reports a taken name.
@@ -131,8 +134,14 @@ class User(UserRights):
             ValueError: `hashed_password` is not a bcrypt hash.
             peewee.DatabaseError: The database failed.
         """
+        if force_insert or self.id is None:
+            return self._save(force_insert, only, is_new=True)
+        with self._using_origin(), database.atomic():
+            self._leave_out_stored()
+            return self._save(force_insert, only, is_new=False)
+
+    def _save(self, force_insert: bool, only: Any, *, is_new: bool) -> int | bool:
         changed = {each.name for each in self.dirty_fields}
-        is_new = force_insert or self.id is None
         if "email" in changed and "email_verified_at" not in changed and not is_new:
             self.email_verified_at = None  # the proof was another address's
             changed.add("email_verified_at")
@@ -149,17 +158,16 @@ class User(UserRights):
         try:
             with self._using_origin(), database.atomic():
                 old = self._stored_email() if "email" in changed and not is_new else {}
-                is_readdressed = old.get("old_email", self.email) != self.email
-                is_toggled = not is_new and self._is_toggled(changed)
                 saved = super().save(force_insert, only)
                 if not is_new and {"hashed_password", "is_active"} & changed:
                     self._read_stamp()
                 if saved:  # otherwise the user has been deleted
                     self._report(changed, is_new=is_new, old=old)
-                for end in after_change_of_activity if is_toggled else ():
-                    end(self)
-                for end in after_change_of_email if is_readdressed else ():
-                    end(self)
+                if not is_new:
+                    for end in after_change_of_activity if "is_active" in changed else ():
+                        end(self)
+                    for end in after_change_of_email if "email" in changed else ():
+                        end(self)
         except peewee.IntegrityError:
             with self._using_origin():
                 written = {"username": self.username, "email": self.email}
@@ -199,8 +207,14 @@ class User(UserRights):
         email, verified_at = self._stored(User.email, User.email_verified_at) or ("", None)
         return {"old_email": email, "unproven": "" if verified_at else email}
 
-    def _is_toggled(self, changed: set[str]) -> bool:
-        return "is_active" in changed and self._stored(User.is_active) != (self.is_active,)
+    def _leave_out_stored(self) -> None:
+        """Let names and flags that are stored already count as unchanged."""
+        dirty: set[str] = vars(self)["_dirty"]
+        columns = [self._meta.fields[name] for name in (*_KEY_OF, *_FLAGS) if name in dirty]
+        stored = self._stored(*columns) if columns else None
+        for column, value in zip(columns, stored or (), strict=False):
+            if getattr(self, column.name) == value:
+                dirty.discard(column.name)
 
     def _stored(self, *columns: peewee.Field) -> tuple[Any, ...] | None:
         """Return the stored values, or None if the user has been deleted."""
@@ -211,7 +225,7 @@ class User(UserRights):
         return row
 
     def _report(self, changed: set[str], *, is_new: bool, old: dict[str, str]) -> None:
-        flags = {"is_active", "is_staff", "is_superuser"} & changed
+        flags = changed.intersection(_FLAGS)
         if is_new:
             events.emit("registration", user_id=self.id)
             flags = {flag for flag in ("is_staff", "is_superuser") if getattr(self, flag)}
@@ -232,6 +246,7 @@ Permission._meta.add_field("user", peewee.ForeignKeyField(User, on_delete="CASCA
 Membership._meta.add_field("user", peewee.ForeignKeyField(User, on_delete="CASCADE", index=False))
 User.objects = UserObjects(User)
 
+_FLAGS = ("is_active", "is_staff", "is_superuser")
 _KEY_OF = {"username": User.username_key, "email": User.email_key}
 
 refuse_names = partial(taken_names.refuse_names, User)

@@ -78,8 +78,11 @@ class UserRights(BoundModel):
         self._limit = _Limit(permissions, values["is_superuser"])
         values["is_staff"] = values["is_superuser"] = False
 
-    def grant(self, *permissions: str) -> None:
+    def grant(self, *permissions: str) -> bool:
         """Grant all given permissions or none; those already granted are left unchanged.
+
+        Returns:
+            Whether anything changed.
 
         Raises:
             ValueError: A permission does not have the form `<app>.<action>`.
@@ -90,15 +93,19 @@ class UserRights(BoundModel):
         with self._using_origin(), database.atomic():
             # MariaDB's INSERT IGNORE would also ignore that the user does not exist.
             type(self).get_by_id(self.id)
-            for name in wanted:
-                if insert_new(Permission, user=self.id, name=name):
-                    self._report_rights("granted", name)
+            granted = [name for name in wanted if insert_new(Permission, user=self.id, name=name)]
+            for name in granted:
+                self._report_rights("granted", name)
+        return bool(granted)
 
-    def revoke(self, *permissions: str) -> None:
+    def revoke(self, *permissions: str) -> bool:
         """Revoke all given permissions or none; those not granted are ignored.
 
         A permission of one of the user's groups stays: leave the group, or revoke it from the
         group.
+
+        Returns:
+            Whether anything changed.
 
         Raises:
             ValueError: A permission does not have the form `<app>.<action>`.
@@ -106,16 +113,20 @@ class UserRights(BoundModel):
         """
         unwanted = [names.check_permission(permission) for permission in permissions]
         with self._using_origin(), database.atomic():
-            for name in unwanted:
-                of_user = Permission.delete().where(Permission.user == self.id)
-                if of_user.where(Permission.name == name).execute():
-                    self._report_rights("revoked", name)
+            of_user = Permission.delete().where(Permission.user == self.id)
+            revoked = [n for n in unwanted if of_user.where(Permission.name == n).execute()]
+            for name in revoked:
+                self._report_rights("revoked", name)
+        return bool(revoked)
 
-    def join(self, group: Group | str) -> None:
+    def join(self, group: Group | str) -> bool:
         """Make the user a member of `group`; a member stays one.
 
         Args:
             group: The group, or its name in any letter case.
+
+        Returns:
+            Whether anything changed.
 
         Raises:
             Group.DoesNotExist: There is no such group.
@@ -126,15 +137,19 @@ class UserRights(BoundModel):
             joined = _require_group(group)
             if insert_new(Membership, group=joined.id, user=self.id):
                 self._report_rights("joined", joined.name)
-                return
+                return True
             Group.get_by_id(joined.id)  # it, or the user, can have been deleted meanwhile
             type(self).get_by_id(self.id)
+        return False
 
-    def leave(self, group: Group | str) -> None:
+    def leave(self, group: Group | str) -> bool:
         """Take the user out of `group`; for one who is no member, nothing changes.
 
         Args:
             group: The group, or its name in any letter case.
+
+        Returns:
+            Whether anything changed.
 
         Raises:
             Group.DoesNotExist: There is no group of this name.
@@ -143,8 +158,10 @@ class UserRights(BoundModel):
         with self._using_origin(), database.atomic():
             left = _require_group(group)
             of_group = Membership.delete().where(Membership.group == left.id)
-            if of_group.where(Membership.user == self.id).execute():
+            has_left = bool(of_group.where(Membership.user == self.id).execute())
+            if has_left:
                 self._report_rights("left", left.name)
+        return has_left
 
     def _report_rights(self, change: str, what: str) -> None:
         events.emit("rights_changed", user_id=self.id, reason=f"{change} {what}")

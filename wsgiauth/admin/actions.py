@@ -32,6 +32,8 @@ from wsgiauth.authentication.factors import are_offered
 from wsgiauth.endpoints.forms import Submission
 from wsgiauth.settings import Settings
 
+UNCHANGED = "unchanged"  # as the `done` of a query
+NOTHING_CHANGED = "Nothing has changed."
 ACCESS, RIGHTS, DANGER = "Access", "Rights", "Danger"
 
 
@@ -46,7 +48,8 @@ class Action:
         question: What will happen.
         done: What has happened, afterwards.
         right: What it needs.
-        change: Does it, in a transaction, with the user as stored.
+        change: Does it, in a transaction, with the user as stored; returns False if nothing
+            changed.
         field: What else it needs, or None.
         asks_first: Whether it has a page that asks first.
         is_removal: Whether it can take away a superuser.
@@ -255,3 +258,6 @@ _ACTIONS = (
 )
 
 ACTIONS: Mapping[str, Action] = {each.name: each for each in _ACTIONS}
+NOTICES: Mapping[str, str] = {UNCHANGED: NOTHING_CHANGED} | {
+    each.name: each.done for each in _ACTIONS
+}

@@ -49,9 +49,9 @@ KEY = Field("key", "API key", _key_in_words)
 def set_flag(flag: str, value: bool) -> Callable[[User, Submission], object]:
     """Return a change that sets a flag of the user."""
 
-    def change(user: User, submission: Submission) -> None:
+    def change(user: User, submission: Submission) -> bool:
         setattr(user, flag, value)
-        user.save()
+        return bool(user.save())
 
     return change
 
@@ -112,14 +112,14 @@ def read_permission(submission: Submission) -> str:
         raise ValidationError({PERMISSION.name: [message]}) from None
 
 
-def grant(user: User, submission: Submission) -> None:
+def grant(user: User, submission: Submission) -> bool:
     """Grant the permission that the form names."""
-    user.grant(read_permission(submission))
+    return user.grant(read_permission(submission))
 
 
-def revoke(user: User, submission: Submission) -> None:
+def revoke(user: User, submission: Submission) -> bool:
     """Revoke the permission that the form names."""
-    user.revoke(read_permission(submission))
+    return user.revoke(read_permission(submission))
 
 
 def _group(submission: Submission) -> Group:
@@ -129,14 +129,14 @@ def _group(submission: Submission) -> Group:
     return group
 
 
-def join(user: User, submission: Submission) -> None:
+def join(user: User, submission: Submission) -> bool:
     """Put the user into the group that the form names."""
-    user.join(_group(submission))
+    return user.join(_group(submission))
 
 
-def leave(user: User, submission: Submission) -> None:
+def leave(user: User, submission: Submission) -> bool:
     """Remove the user from the group that the form names."""
-    user.leave(_group(submission))
+    return user.leave(_group(submission))
 
 
 def delete(user: User, submission: Submission) -> None:

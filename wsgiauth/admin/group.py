@@ -20,6 +20,7 @@ from wsgiauth.admin import (
     panel_url,
     require_staff,
 )
+from wsgiauth.admin.actions import NOTHING_CHANGED, UNCHANGED
 from wsgiauth.admin.group_actions import GROUP_ACTIONS, GROUP_ID, group_document, require_group
 from wsgiauth.admin.known import offered_permissions
 from wsgiauth.admin.users import EXAMPLE_USER
@@ -29,6 +30,7 @@ from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
 
 _NOTICES = {name: each.done for name, each in GROUP_ACTIONS.items()}
+_NOTICES |= {UNCHANGED: NOTHING_CHANGED}
 _NOTICES |= {"create": "The group is created. It has no permissions and no members yet."}
 
 

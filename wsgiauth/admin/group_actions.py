@@ -14,7 +14,7 @@ from wsgiauth.admin import (
     frame_of,
     panel_url,
 )
-from wsgiauth.admin.actions import DANGER, RIGHTS
+from wsgiauth.admin.actions import DANGER, RIGHTS, UNCHANGED
 from wsgiauth.admin.changes import PERMISSION, Field, read_permission
 from wsgiauth.admin.groups import require_governor
 from wsgiauth.admin.user_actions import ActionPage
@@ -98,8 +98,8 @@ _ACTION_NAME: dict[str, Any] = {
 }
 
 
-class ChangeGroup(PanelForm[bool]):
-    """The outcome is whether the group still exists."""
+class ChangeGroup(PanelForm[str]):
+    """The outcome is the name of the action, or `UNCHANGED`."""
 
     fields = {
         "permission": {
@@ -120,27 +120,27 @@ class ChangeGroup(PanelForm[bool]):
         ),
     )
 
-    def act(self, submission: Submission) -> bool:
+    def act(self, submission: Submission) -> str:
         """Do the action, if the member of the staff still has the right to."""
         action = _action(submission.environ)
 
-        def change() -> None:
-            action.change(require_group(submission.environ), submission)
+        def change() -> object:
+            return action.change(require_group(submission.environ), submission)
 
-        administer_groups(submission.member.user, change)
-        return action.name != "delete"
+        result = administer_groups(submission.member.user, change)
+        return UNCHANGED if result is False else action.name
 
-    def as_json(self, submission: Submission, outcome: bool) -> Response:
+    def as_json(self, submission: Submission, outcome: str) -> Response:
         """Return the group as it is now, or that it is deleted."""
-        if not outcome:
+        if outcome == "delete":
             return json_response({"detail": GROUP_ACTIONS["delete"].done})
         return json_response(group_document(require_group(submission.environ)))
 
-    def as_page(self, submission: Submission, outcome: bool) -> Response:
+    def as_page(self, submission: Submission, outcome: str) -> Response:
         """Send the browser back to the group, or to the list."""
         environ = submission.environ
-        page = _group_url(environ) if outcome else f"{panel_url(environ)}/{GROUPS}"
-        return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={_action(environ).name}")
+        page = f"{panel_url(environ)}/{GROUPS}" if outcome == "delete" else _group_url(environ)
+        return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={outcome}")
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
         """Return the page that asks."""

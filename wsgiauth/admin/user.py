@@ -21,7 +21,7 @@ from wsgiauth.admin import (
 )
 from wsgiauth.admin.account import Account
 from wsgiauth.admin.account_schemas import ACCOUNT_SCHEMAS, EXAMPLE_ACCOUNT, USER_ID
-from wsgiauth.admin.actions import ACCESS, ACTIONS, DANGER, RIGHTS
+from wsgiauth.admin.actions import ACCESS, ACTIONS, DANGER, NOTICES, RIGHTS
 from wsgiauth.admin.changes import GROUP, PERMISSION
 from wsgiauth.admin.groups import list_groups
 from wsgiauth.admin.known import offered_permissions
@@ -110,7 +110,6 @@ class ShowUser(PanelEndpoint):
         account = Account.read(site, target, identity)
         if not prefers_html(environ):
             return json_response(account.document())
-        done = ACTIONS.get(query_field(environ, "done"))
         member = cast(User, identity.user)
         page = UserPage(
             frame=frame_of(environ, member, USERS),
@@ -122,7 +121,7 @@ class ShowUser(PanelEndpoint):
             groups_url=f"{panel_url(environ)}/{GROUPS}",
             events_url=f"{panel_url(environ)}/{EVENTS}?user={target.id}",
             users_url=f"{panel_url(environ)}/{USERS}",
-            notice="" if done is None else done.done,
+            notice=NOTICES.get(query_field(environ, "done"), ""),
         )
         return site.pages.render(page)
 

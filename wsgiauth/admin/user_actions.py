@@ -20,7 +20,7 @@ from wsgiauth.admin import (
 )
 from wsgiauth.admin.account import Account
 from wsgiauth.admin.account_schemas import USER_ID
-from wsgiauth.admin.actions import ACTIONS, Action
+from wsgiauth.admin.actions import ACTIONS, UNCHANGED, Action
 from wsgiauth.authentication.identity import Identity
 from wsgiauth.endpoints.forms import Refusal, Submission
 from wsgiauth.exceptions import (
@@ -89,8 +89,8 @@ class ActionPage(PanelPage):
     errors: list[str] = field(default_factory=list)
 
 
-class UserActions(PanelForm[bool]):
-    """The outcome is whether the user still exists."""
+class UserActions(PanelForm[str]):
+    """The outcome is the name of the action, or `UNCHANGED`."""
 
     fields = {
         "permission": {
@@ -137,11 +137,11 @@ class UserActions(PanelForm[bool]):
         ),
     )
 
-    def act(self, submission: Submission) -> bool:
+    def act(self, submission: Submission) -> str:
         """Do the action, if the member of the staff still has the right to."""
         action, target = _action(submission.environ), require_target(submission.environ)
         try:
-            administer(
+            result = administer(
                 submission.member.user,
                 target,
                 action.right,
@@ -153,20 +153,20 @@ class UserActions(PanelForm[bool]):
         except LastSuperuserError:
             detail = "This is the last active superuser. Make another user a superuser first."
             raise RequestError(HTTPStatus.CONFLICT, "last_superuser", detail) from None
-        return action.name != "delete"
+        return UNCHANGED if result is False else action.name
 
-    def as_json(self, submission: Submission, outcome: bool) -> Response:
+    def as_json(self, submission: Submission, outcome: str) -> Response:
         """Return the user as they are now, or that they are deleted."""
-        if not outcome:
+        if outcome == "delete":
             return json_response({"detail": ACTIONS["delete"].done})
         target = require_target(submission.environ)
         return json_response(Account.read(submission.site, target, submission.identity).document())
 
-    def as_page(self, submission: Submission, outcome: bool) -> Response:
+    def as_page(self, submission: Submission, outcome: str) -> Response:
         """Send the browser back to the page of the user, or to the list."""
         environ = submission.environ
-        page = _user_url(environ) if outcome else f"{panel_url(environ)}/{USERS}"
-        return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={_action(environ).name}")
+        page = f"{panel_url(environ)}/{USERS}" if outcome == "delete" else _user_url(environ)
+        return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={outcome}")
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
         """Return the page that asks."""

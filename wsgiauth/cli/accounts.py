@@ -10,7 +10,7 @@ from wsgiauth.accounts.models import refuse_names
 from wsgiauth.accounts.password_rules import MAX_BYTES, PasswordRules
 from wsgiauth.authentication.password import change_password as set_password
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
-from wsgiauth.cli.output import counted, print_line, yes_or_no
+from wsgiauth.cli.output import counted, print_change, print_line, yes_or_no
 from wsgiauth.cli.parser import AddCommand, add_password_option, add_user
 from wsgiauth.cli.prompts import ask, ask_password, confirm, require_terminal
 from wsgiauth.exceptions import TakenError
@@ -77,10 +77,10 @@ def update_user(arguments: Arguments) -> None:
         raise UsageError("nothing to change: give at least one option")
     open_database(arguments)
     user = require_user(arguments.user)
-    accounts.update_user(user, **changes)
-    print_line(
+    print_change(
+        accounts.update_user(user, **changes),
         f"{user} ({user.email}) has staff: {yes_or_no(user.is_staff)},"
-        f" superuser: {yes_or_no(user.is_superuser)}."
+        f" superuser: {yes_or_no(user.is_superuser)}.",
     )
 
 
@@ -100,16 +100,18 @@ def activate(arguments: Arguments) -> None:
     """Allow a user to log in again."""
     open_database(arguments)
     user = require_user(arguments.user)
-    accounts.update_user(user, is_active=True)
-    print_line(f"{user} can log in.")
+    print_change(accounts.update_user(user, is_active=True), f"{user} can log in.")
 
 
 def deactivate(arguments: Arguments) -> None:
     """Prevent a user from logging in, and end all of their sessions."""
     open_database(arguments)
     user = require_user(arguments.user)
-    accounts.update_user(user, is_active=False)
-    print_line(f"{user} can no longer log in; all sessions are ended.")
+    print_change(
+        accounts.update_user(user, is_active=False),
+        f"{user} cannot log in.",
+        done=f"{user} can no longer log in; all sessions are ended.",
+    )
 
 
 def _add_creation(add: AddCommand) -> None:

@@ -10,7 +10,7 @@ from wsgiauth.cli.command import (
     require_group,
     require_user,
 )
-from wsgiauth.cli.output import Table, counted, print_json_list, print_line
+from wsgiauth.cli.output import Table, counted, print_change, print_json_list, print_line
 from wsgiauth.cli.parser import AddCommand, add_user
 from wsgiauth.cli.prompts import confirm, require_terminal
 
@@ -38,15 +38,13 @@ def add_commands(add: AddCommand) -> None:
 def join(arguments: Arguments) -> None:
     """Make a user a member of a group."""
     user, group = _user_and_group(arguments)
-    user.join(group)
-    _print_groups(user)
+    _print_groups(user, is_changed=user.join(group))
 
 
 def leave(arguments: Arguments) -> None:
     """Take a user out of a group."""
     user, group = _user_and_group(arguments)
-    user.leave(group)
-    _print_groups(user)
+    _print_groups(user, is_changed=user.leave(group))
 
 
 def create_group(arguments: Arguments) -> None:
@@ -93,5 +91,5 @@ def _user_and_group(arguments: Arguments) -> tuple[User, Group]:
     return require_user(arguments.user), require_group(arguments.group)
 
 
-def _print_groups(user: User) -> None:
-    print_line(f"{user} is in: {', '.join(map(str, user.groups)) or 'no group'}")
+def _print_groups(user: User, *, is_changed: bool) -> None:
+    print_change(is_changed, f"{user} is in: {', '.join(map(str, user.groups)) or 'no group'}")

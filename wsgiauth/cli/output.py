@@ -46,6 +46,17 @@ def print_line(text: str) -> None:
     print(printable(text))
 
 
+def print_change(is_changed: bool, state: str, *, done: str = "") -> None:
+    """Print what a command has done, or that nothing changed.
+
+    Args:
+        is_changed: Whether it changed anything.
+        state: What is true now.
+        done: What it has done; the same as `state` if not given.
+    """
+    print_line((done or state) if is_changed else f"Nothing changed: {state}")
+
+
 def print_error(text: str) -> None:
     """Print one line to standard error."""
     print(printable(text), file=sys.stderr)

@@ -14,7 +14,7 @@ from wsgiauth.cli.command import (
     require_group,
     require_user,
 )
-from wsgiauth.cli.output import Table, print_json_list, print_line, yes_or_no
+from wsgiauth.cli.output import Table, print_change, print_json_list, print_line, yes_or_no
 from wsgiauth.cli.parser import AddCommand, permission
 
 _COLUMNS = ("permission", "asked for", "users", "groups")
@@ -37,15 +37,13 @@ def add_commands(add: AddCommand) -> None:
 def grant(arguments: Arguments) -> None:
     """Grant permissions to a user or a group."""
     holder, permissions = _holder_and_permissions(arguments)
-    holder.grant(*permissions)
-    _print_permissions(holder)
+    _print_permissions(holder, is_changed=holder.grant(*permissions))
 
 
 def revoke(arguments: Arguments) -> None:
     """Revoke permissions from a user or a group."""
     holder, permissions = _holder_and_permissions(arguments)
-    holder.revoke(*permissions)
-    _print_permissions(holder)
+    _print_permissions(holder, is_changed=holder.revoke(*permissions))
     if isinstance(holder, User):
         for group in holder.groups:
             for kept in sorted(group.permissions.intersection(permissions)):
@@ -110,5 +108,6 @@ def _holder_and_permissions(arguments: Arguments) -> tuple[User | Group, list[st
     return require_user(name), permissions
 
 
-def _print_permissions(holder: User | Group) -> None:
-    print_line(f"{holder} holds: {', '.join(sorted(holder.permissions)) or 'no permissions'}")
+def _print_permissions(holder: User | Group, *, is_changed: bool) -> None:
+    held = ", ".join(sorted(holder.permissions)) or "no permissions"
+    print_change(is_changed, f"{holder} holds: {held}")
