@@ -7,7 +7,7 @@ from setuptools import find_packages, setup
 
 HERE = Path(__file__).parent
 VERSION = re.search(
-    r'__version__ = "([^"]+)"', (HERE / "wsgiauth/__init__.py").read_text(encoding="utf-8")
+    r'__version__ = "([^"]+)"', (HERE / "wsgiauth/version.py").read_text(encoding="utf-8")
 )[1]
 
 FACTORS = {"totp": ["segno>=1.6"], "passkeys": ["fido2>=2"]}  # QR codes; Web Authentication
@@ -91,8 +91,9 @@ setup(
     description="Accounts for any WSGI application, added with one line",
     long_description=index_page((HERE / "README.md").read_text(encoding="utf-8")),
     long_description_content_type="text/markdown",
-    license_expression="MIT",
-    license_files=["LICENSE"],
+    author="The wsgiauth authors",
+    license_expression="MIT AND BSD-3-Clause",  # the latter for some of the common passwords
+    license_files=["LICENSE", "wsgiauth/data/licenses.txt"],
     keywords="wsgi authentication jwt bcrypt login middleware",
     classifiers=[
         "Development Status :: 4 - Beta",
@@ -115,7 +116,7 @@ setup(
     package_data={
         "wsgiauth": [
             "py.typed",
-            "data/*.txt",
+            "data/common_passwords.txt",
             "storage/migrations/*.py",
             "templates/*",
             "templates/admin/*",

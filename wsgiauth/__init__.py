@@ -1,7 +1,5 @@
 """Accounts for any WSGI application: `application = AuthMiddleware(app)`."""
 
-__version__ = "0.1.0"
-
 from wsgiauth.accounts import create_user, find_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
@@ -12,6 +10,7 @@ from wsgiauth.guards import login_required, permission_required
 from wsgiauth.logins import log_in, log_out
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.settings import Settings
+from wsgiauth.version import __version__ as __version__
 
 __all__ = [
     "AuthMiddleware",

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from wsgiauth import __version__
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.cli import (
@@ -40,6 +39,7 @@ from wsgiauth.exceptions import (
     ValidationError,
 )
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
+from wsgiauth.version import __version__
 
 _REFUSALS = (
     CommandError,

@@ -8,11 +8,11 @@ from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 import wsgiauth.web.openapi
-from wsgiauth import __version__
 from wsgiauth.authentication.identity import SECURE_PREFIX
 from wsgiauth.endpoints import Endpoint
 from wsgiauth.endpoints.forms import Form
 from wsgiauth.site import Site
+from wsgiauth.version import __version__
 from wsgiauth.web.openapi import ANYONE, failure_components, operation, success
 from wsgiauth.web.request import QUERY
 from wsgiauth.web.responses import Response, json_response
