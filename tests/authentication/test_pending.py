@@ -1,15 +1,56 @@
 """Logins that wait for their second factor."""
 
 import time
+from base64 import urlsafe_b64encode
 
 import pytest
 
 from wsgiauth.authentication import pending
+from wsgiauth.authentication.one_time import OneTimeSecret
+
+
+def start(user, destination="", *, remember=False):
+    """Return the cookie of a pending login."""
+    return pending.start(user, destination=destination, remember=remember, now=time.time())
 
 
 @pytest.mark.promise(54)
 def test_a_pending_login_does_not_print_its_secret(ada):
-    secret = pending.start(ada, destination="", remember=False, now=time.time())
-    found = pending.find(secret, time.time())
+    cookie = start(ada)
+    found = pending.find(cookie, time.time())
     assert repr(found) == f"<Pending login of <User {ada.id} 'Ada'>>"
-    assert secret not in f"{found} {found!r}"
+    assert found.secret not in f"{found} {found!r}"
+
+
+@pytest.mark.parametrize("destination", ["", "/", '/a;b,c?d=%22e"&f=' + "~" * 2000])
+@pytest.mark.parametrize("remember", [True, False])
+def test_the_cookie_and_the_row_keep_where_the_login_leads_and_whether_it_lasts(
+    ada, destination, remember
+):
+    cookie = start(ada, destination, remember=remember)
+    found = pending.find(cookie, time.time())
+    assert (found.destination, found.remember) == (destination, remember)
+    assert set(cookie).isdisjoint(' ",;\\')
+    assert len(cookie) < 3000  # browsers drop a cookie of more than 4,096 characters
+
+
+@pytest.mark.promise(54)
+def test_the_row_does_not_have_where_the_login_leads(ada):
+    start(ada, "/auth/verify?token=canary")
+    assert "canary" not in str(OneTimeSecret.get().__data__)
+
+
+@pytest.mark.promise(18)
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *(urlsafe_b64encode(each).decode() for each in (b"//evil.example", b"/a\r\nb", b"/\xff")),
+        "=",
+        "a",
+        "\xe9",
+    ],
+)
+def test_a_cookie_that_was_changed_leads_to_no_other_site(ada, changed):
+    secret = start(ada, "/reports").rpartition(".")[2]
+    assert pending.find(f"{changed}.{secret}", time.time()).destination == ""
+    assert pending.find(secret, time.time()).destination == ""

@@ -157,12 +157,12 @@ class Identifier:
         """Return the header that deletes the cookie from the browser."""
         return self._set_cookie(environ, "", 0)
 
-    def pending_cookie(self, environ: WSGIEnvironment, secret: str) -> tuple[str, str]:
-        """Return the header that stores the secret of a pending login; an empty one deletes it."""
-        return self._set_cookie(environ, secret, pending.LIFETIME if secret else 0, _PENDING)
+    def pending_cookie(self, environ: WSGIEnvironment, value: str) -> tuple[str, str]:
+        """Return the header that stores the cookie of a pending login; an empty one deletes it."""
+        return self._set_cookie(environ, value, pending.LIFETIME if value else 0, _PENDING)
 
-    def pending_secret(self, environ: WSGIEnvironment) -> str:
-        """Return the secret of a pending login, or nothing; see `identify` for other sites."""
+    def sent_pending_cookie(self, environ: WSGIEnvironment) -> str:
+        """Return the cookie of a pending login, or nothing; see `identify` for other sites."""
         cookie: str = environ.get("HTTP_COOKIE", "")
         return self._own_cookie(environ, cookie, self.cookie_name(environ) + _PENDING) or ""
 

@@ -1,9 +1,13 @@
 """Pending logins: the password was right, and the second factor is missing.
 
 A pending login is a one-time secret in a cookie of its own. Nothing treats it as a user.
+
+The cookie also has the path where the login leads. The row does not have it, because the path can
+be a link of a mail, whose secret must not be in the database.
 """
 
 import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import NamedTuple
 
 import peewee
@@ -11,6 +15,7 @@ import peewee
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import one_time
 from wsgiauth.exceptions import UnauthenticatedError
+from wsgiauth.web.urls import safe_next
 
 LIFETIME = 10 * 60  # seconds
 
@@ -21,7 +26,7 @@ class Pending(NamedTuple):
     """A login that waits for its second factor.
 
     Attributes:
-        secret: What the cookie has.
+        secret: The one-time secret in the cookie.
         user: The user, with the stamp at the time of the password.
         destination: Where the browser goes afterwards; a safe path, or empty.
         remember: Whether the login outlives the browser window.
@@ -37,7 +42,7 @@ class Pending(NamedTuple):
 
 
 def start(user: User, *, destination: str, remember: bool, now: float) -> str:
-    """Return the secret of a new pending login.
+    """Return the cookie of a new pending login.
 
     Args:
         user: As read before the password was verified.
@@ -49,25 +54,27 @@ def start(user: User, *, destination: str, remember: bool, now: float) -> str:
         UnauthenticatedError: The user has been deleted.
         peewee.DatabaseError: The database failed.
     """
-    data = json.dumps({"next": destination, "remember": remember})
+    data = json.dumps({"remember": remember})
     try:
-        return one_time.issue(_PURPOSE, user, now=now, lifetime=LIFETIME, data=data)
+        secret = one_time.issue(_PURPOSE, user, now=now, lifetime=LIFETIME, data=data)
     except peewee.IntegrityError:  # the foreign key's: the user was deleted at the same moment
         raise UnauthenticatedError(None) from None
+    # Base64, because a path can have characters that a cookie cannot.
+    return f"{urlsafe_b64encode(destination.encode()).decode()}.{secret}"
 
 
-def find(secret: str, now: float) -> Pending | None:
-    """Return the pending login of a secret, or None if there is none any more.
+def find(cookie: str, now: float) -> Pending | None:
+    """Return the pending login of a cookie, or None if there is none any more.
 
     Raises:
         peewee.DatabaseError: The database failed.
     """
+    encoded, _, secret = cookie.rpartition(".")
     row = one_time.find(secret, _PURPOSE, now=now)
     user = None if row is None else User.get_or_none(User.id == row.user_id)
     if row is None or user is None or user.security_stamp != row.stamp:
         return None  # or the user changed after the first SELECT
-    data = json.loads(row.data)
-    return Pending(secret, user, data["next"], data["remember"])
+    return Pending(secret, user, _decode(encoded), json.loads(row.data)["remember"])
 
 
 def finish(pending: Pending, now: float) -> bool:
@@ -77,3 +84,14 @@ def finish(pending: Pending, now: float) -> bool:
         peewee.DatabaseError: The database failed.
     """
     return one_time.redeem(pending.secret, _PURPOSE, now=now) is not None
+
+
+def _decode(encoded: str) -> str:
+    """Return the destination in a cookie, or nothing if the client has changed it to no safe path.
+
+    Whoever can set the cookie can also choose the `next` of the login.
+    """
+    try:
+        return safe_next(urlsafe_b64decode(encoded).decode(), "")
+    except ValueError:
+        return ""

@@ -173,8 +173,8 @@ def _prove(submission: Submission, waiting: Pending) -> str:
 
 
 def _require_pending(environ: WSGIEnvironment, site: Site) -> Pending:
-    secret = site.identifier.pending_secret(environ)
-    found = pending.find(secret, site.tokens.now()) if secret else None
+    cookie = site.identifier.sent_pending_cookie(environ)
+    found = pending.find(cookie, site.tokens.now()) if cookie else None
     if found is None:
         raise UnauthenticatedError(None)
     return found

@@ -172,10 +172,10 @@ def _refusal(code: str, detail: str) -> RequestError:
 
 def _pending_cookie(submission: Submission, proof: PasswordProof) -> Header:
     site = submission.site
-    secret = pending.start(
+    cookie = pending.start(
         proof.user,
         destination=submission.destination,
         remember=REMEMBER in submission.flags,
         now=site.tokens.now(),
     )
-    return site.identifier.pending_cookie(submission.environ, secret)
+    return site.identifier.pending_cookie(submission.environ, cookie)
