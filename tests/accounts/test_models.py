@@ -10,7 +10,7 @@ from playhouse.shortcuts import model_to_dict
 from tests.support.logins import insert_session, valid_session_ids
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import events, hash_password
-from wsgiauth.accounts import update_user
+from wsgiauth.accounts import find_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.rights import Permission
 from wsgiauth.authentication import sessions
@@ -275,6 +275,24 @@ def test_a_username_is_taken_in_all_its_spellings(database, taken, wanted):
         create(username=wanted, email="other@example.org")
     assert list(refused.value.errors) == ["username"]
     assert User.objects.count() == 1
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    ("taken", "wanted"),
+    [
+        ("ada@bücher.example", "ada@xn--bcher-kva.example"),
+        ("ada@xn--bcher-kva.example", "Ada@Bücher.example"),
+    ],
+)
+def test_an_international_domain_is_taken_in_both_spellings(database, taken, wanted):
+    create(email=taken)
+    with pytest.raises(TakenError) as refused:
+        create(username="Grace", email=wanted)
+    assert list(refused.value.errors) == ["email"]
+    assert find_user(wanted) == User.get()
+    assert User.get().email == taken
 
 
 @pytest.mark.promise(10)

@@ -32,6 +32,12 @@ def address(length):
         pytest.param("\u1fb7", "\u1fbc\u0342", id="combining iota before an accent"),
         pytest.param("\u0390", "\u03aa\u0301", id="two accents, of which capitals compose one"),
         pytest.param("ada\uff20example.org", "Ada@Example.ORG", id="fullwidth at sign"),
+        pytest.param("ada@bücher.example", "ada@xn--bcher-kva.example", id="IDN"),
+        pytest.param("ada@BÜCHER.example", "Ada@XN--BCHER-KVA.Example", id="IDN in capitals"),
+        pytest.param("用户@例子.广告", "用户@xn--fsqu00a.xn--4rr70v", id="IDN of two labels"),
+        pytest.param("用户@例子.广告", "用户@例子.xn--4rr70v", id="IDN, one label in ASCII"),
+        pytest.param("ada@straße.de", "ada@xn--strae-oqa.de", id="IDN with a sharp s"),
+        pytest.param("ada@Bücher.example", "ada@xn--Bcher-kva.example", id="IDN, half folded"),
     ],
 )
 def test_names_that_differ_in_case_or_compatibility_form_have_one_key(one, other):
@@ -103,6 +109,46 @@ def test_names_that_only_look_alike_have_two_keys(one, other):
 )
 def test_the_key_of_a_key_is_itself(name):
     assert names.key(names.key(name)) == names.key(name)
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    "label",
+    [
+        pytest.param("xn--", id="empty"),
+        pytest.param("xn--99999999", id="beyond Unicode"),
+        pytest.param("xn--a-!", id="no digit"),
+        pytest.param("xn--ü", id="beyond ASCII"),
+        pytest.param("xn--example-", id="ASCII"),
+        pytest.param(f"xn--{'a' * 60}", id="longer than a label"),
+        *(
+            pytest.param(f"xn--{decoded.encode('punycode', 'surrogatepass').decode()}", id=what)
+            for what, decoded in {
+                "fullwidth at sign": "ada\uff20ö",
+                "fullwidth dot": "ö\uff0eorg",
+                "ideographic full stop": "ö\u3002org",
+                "fullwidth bracket": "ö\uff1e",
+                "control": "ö\x85",
+                "zero width space": "ö\u200b",
+                "no-break space": "ö\xa0",
+                "blank": "ö\u3164",
+                "unassigned": "ö\u0378",
+                "surrogate": "ö\ud800",
+                "encoded twice": "xn--bcher-kvaö",
+                "encoded twice in fullwidth": "\uff58n--bcher-kva",
+            }.items()
+        ),
+    ],
+)
+def test_a_label_that_is_no_international_domain_stays_as_it_is(label):
+    email = f"ada@mail.{label}.example"
+    assert names.key(email) == names.key(names.key(email)) == email
+
+
+@pytest.mark.promise(10)
+def test_what_is_no_email_address_is_not_decoded():
+    assert names.key("xn--bcher-kva.example") == "xn--bcher-kva.example"
+    assert names.key("xn--bcher-kva@example.org") == "xn--bcher-kva@example.org"
 
 
 @pytest.mark.parametrize("name", ["Ada", "ada.lovelace+1", "艾达", "O'Neill", "a", "Zoë", "👩"])

@@ -158,6 +158,26 @@ def test_logins_of_the_first_schema_stay_valid_and_keep_their_end(unmigrated, se
     assert {each.expires_at - NOW for each in Session.select()} == rows.keys()
 
 
+@pytest.mark.every_database
+def test_domains_in_ascii_get_the_key_of_their_other_spelling(unmigrated):
+    runner = Runner(unmigrated, str(schema.MIGRATIONS), table_name="wsgiauth_migration")
+    runner.up("0010_passkeys")
+    emails = {
+        "ada@xn--bcher-kva.example": "ada@bücher.example",
+        "grace@xn--bcher-kva.example": "grace@xn--bcher-kva.example",  # another has the other one
+        "grace@bücher.example": "grace@bücher.example",
+        "joan@xn--99999999.example": "joan@xn--99999999.example",
+        "joan@xn--b-bga.xn--9ca.org": "joan@bé.é.org",
+        "xn--bcher-kva@example.org": "xn--bcher-kva@example.org",
+    }
+    insert_users(len(emails))
+    for user, email in zip(User.select(User.id).order_by(User.id), emails, strict=True):
+        User.update(email_key=email).where(User.id == user.id).execute()
+    schema.migrate(unmigrated)
+    keys = [each.email_key for each in User.select().order_by(User.id)]
+    assert keys == list(emails.values())
+
+
 # Trouble
 
 

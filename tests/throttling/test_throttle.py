@@ -261,6 +261,12 @@ def test_one_name_in_all_its_forms_has_one_count(throttle, name):
     assert wait_for(throttle, "ada") == wait_for(throttle, name) == 1
 
 
+def test_both_spellings_of_an_international_domain_have_one_count(throttle):
+    for name in ("ada@bücher.example", "ada@XN--bcher-kva.example", "Ada@Bücher.example"):
+        throttle.mail(name, (HOME,)).begin()
+    assert refusal(throttle.mail, "ada@xn--bcher-kva.example", (HOME,)) is not None
+
+
 def test_a_username_and_an_e_mail_are_counted_apart_so_that_neither_tells_of_the_other(
     throttle, ada
 ):

@@ -14,13 +14,15 @@ GROUP_MAX_LENGTH = 150  # characters
 PERMISSION_MAX_LENGTH = 100  # characters
 KEY_NAME_MAX_LENGTH = 100  # characters
 
+_ACE_PREFIX = "xn--"  # of a label in ASCII: RFC 5890 section 2.3.2.1
+_LABEL_MAX_LENGTH = 63  # characters in ASCII: RFC 1035 section 2.3.4
+
 LEADING_DASH = "A username cannot begin with -."  # a command line would read it as an option
 
 _PERMISSION = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 # One address only, without characters that have a meaning in a mail header or a domain name.
-_EMAIL = re.compile(
-    r"""[^@,;:<>()\[\]"\\]+@[^@,;:<>()\[\]"\\.\u3002]+(\.[^@,;:<>()\[\]"\\.\u3002]+)*"""
-)
+_LABEL = r"""[^@,;:<>()\[\]"\\.\u3002]+"""  # of the domain
+_EMAIL = re.compile(rf"""[^@,;:<>()\[\]"\\]+@{_LABEL}(\.{_LABEL})*""")
 
 # Invisible or unstable: controls, format characters, surrogates, private use, unassigned code
 # points (whose normal form a later Unicode may still change) and every kind of space.
@@ -38,8 +40,17 @@ def key(name: str) -> str:
     """Return the form in which names are compared.
 
     Two names with the same key are equal. This is the compatibility caseless match of the Unicode
-    Standard, section 3.13, definition D146. Look-alike letters of different scripts differ.
+    Standard, section 3.13, definition D146. Look-alike letters of different scripts differ. After
+    an `@`, both spellings of an international domain are equal (RFC 5890 section 2.3.2.1).
     """
+    folded = _fold(name)
+    local, at, domain = folded.rpartition("@")
+    if not at or _ACE_PREFIX not in domain:
+        return folded
+    return local + at + ".".join(map(_decode_label, domain.split(".")))
+
+
+def _fold(name: str) -> str:
     # Decompose first: casefold() turns a Greek iota subscript into a letter, and no later step
     # would put this letter and the accents next to it into canonical order.
     folded = unicodedata.normalize("NFD", name).casefold()
@@ -122,6 +133,32 @@ def check_permission(permission: str) -> str:
     return permission
 
 
+def _decode_label(label: str) -> str:
+    """Return a label of a domain in Unicode if it is `xn--` and what a name could have.
+
+    Otherwise it stays as it is, so that what has no form in Unicode can still be a name.
+    """
+    # Decoding takes quadratic time, but no domain name has a longer label.
+    if not label.startswith(_ACE_PREFIX) or len(label) > _LABEL_MAX_LENGTH:
+        return label
+    try:
+        decoded = label.removeprefix(_ACE_PREFIX).encode("ascii").decode("punycode")
+    except UnicodeError:
+        return label
+    folded = _fold(decoded)
+    # What is decoded to ASCII, or must be decoded twice, is no international label.
+    if decoded.isascii() or folded.startswith(_ACE_PREFIX):
+        return label
+    return label if _is_invisible(folded) or not re.fullmatch(_LABEL, folded) else folded
+
+
+def _is_invisible(form: str) -> bool:
+    """Return whether there is a space, or a character that is invisible or unstable."""
+    return _BLANK.search(form) is not None or not _REFUSED_CATEGORIES.isdisjoint(
+        map(unicodedata.category, form)
+    )
+
+
 def _spaced_problem(name: str, kind: str, max_length: int) -> str | None:
     if not isinstance(name, str):
         return f"Enter {kind}."
@@ -145,9 +182,7 @@ def _problem(
     for form in (name, key(name)):
         if len(form) > max_length:
             return f"{kind.capitalize()} must have at most {max_length} characters."
-        if _BLANK.search(form) or not _REFUSED_CATEGORIES.isdisjoint(
-            map(unicodedata.category, form)
-        ):
+        if _is_invisible(form):
             return f"{kind.capitalize()} cannot contain {refused}."
     return None
 
