@@ -8,7 +8,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.admin.actions import ACTIONS
 from wsgiauth.admin.trail_rows import TITLES
-from wsgiauth.events import CHANGES
+from wsgiauth.events import CHANGES, actors
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.mail.resets import request_reset
 
@@ -69,13 +69,13 @@ def test_a_user_who_was_deleted_has_only_a_number(browser, make):
     tim = make("Tim")
     forget()
     tim.delete_instance()
-    assert rows(browser.get(EVENTS)) == [("Account deleted", f"user {tim.id}, deleted", "code")]
+    assert rows(browser.get(EVENTS)) == [("Account deleted", f"user {tim.id}, deleted", "application code")]
 
 
 def test_an_event_without_a_user_has_none(browser):
     forget()
     Group.objects.create(name="Editors")
-    assert rows(browser.get(EVENTS)) == [("Group changed created Editors", "\N{EN DASH}", "code")]
+    assert rows(browser.get(EVENTS)) == [("Group changed created Editors", "\N{EN DASH}", "application code")]
 
 
 @pytest.mark.every_database
@@ -153,6 +153,35 @@ def test_the_page_of_a_user_has_the_newest_events(browser, make):
     page = browser.get(f"/auth/admin/users/{tim.id}")
     assert [row[0] for row in rows(page)] == [f"Rights changed {n}" for n in range(11, 1, -1)]
     assert len(rows(page.click("All events of this user"))) == 13
+
+
+@pytest.mark.promise(51)
+def test_a_user_named_code_can_be_told_from_the_code(browser, program, make):
+    code, tim = make("code"), make("Tim")
+    forget()
+    with actors.acting(actors.user(code.id)):
+        tim.grant("a.b")
+    tim.revoke("a.b")
+    page = browser.get(EVENTS)
+    assert [row[2] for row in rows(page)] == ["application code", "code"]
+    assert page.click("code").request.path == f"/auth/admin/users/{code.id}"
+    for actor in ("code", "application code"):
+        (event,) = program(f"{EVENTS}?actor={actor}").json["events"]
+        assert event["actor"] == "code"
+    (event,) = program(f"{EVENTS}?actor={code.id}").json["events"]
+    assert event["actor"] == f"user {code.id}"
+
+
+@pytest.mark.promise(51)
+def test_an_api_key_is_named_beside_its_user(browser, program, make):
+    tim = make("Tim")
+    forget()
+    with actors.acting(f"user {tim.id} key 4fD8sKq2ZxLw"):
+        tim.grant("a.b")
+    page = browser.get(EVENTS)
+    assert rows(page) == [("Rights changed granted a.b", "Tim", "Tim (API key 4fD8sKq2ZxLw)")]
+    for actor, count in ((tim.id, 1), (f"user {tim.id} key 4fD8sKq2ZxLw", 1), ("user 7 key x", 0)):
+        assert len(program(f"{EVENTS}?actor={actor}").json["events"]) == count
 
 
 @pytest.mark.promise(58)

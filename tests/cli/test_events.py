@@ -65,6 +65,13 @@ def test_of_a_deleted_user_the_number_is_printed_and_can_be_given(run, ada):
     assert output.splitlines()[-2].split()[2:5] == ["user", str(ada.id), "command"]
 
 
+def test_an_api_key_is_printed_beside_its_user(run, ada):
+    actor = {"actor": f"user {ada.id}", "system_user": "key 4fD8sKq2ZxLw"}
+    RecordedEvent.create(time=NOW, name="rights_changed", user_id=ada.id, reason="tea", **actor)
+    for argv in (["ada"], ["--actor", f"user {ada.id} key 4fD8sKq2ZxLw"]):
+        assert f"user {ada.id} (Ada) key 4fD8sKq2ZxLw" in run(*argv)[1].splitlines()[-1]
+
+
 def test_an_event_of_all_users_is_printed_without_a_user(run, database):
     RecordedEvent.create(time=NOW, name="logout", actor="code", reason="all sessions of all users")
     _, output, _ = run()

@@ -13,12 +13,14 @@ from tests.support.mails import Post, with_mail
 from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, accounts, events, log_in, storage
 from wsgiauth.app import ROUTES
+from wsgiauth.authentication.key_format import id_of
 from wsgiauth.cli import main
 from wsgiauth.endpoints import Endpoint, require_login
 from wsgiauth.events import actors
-from wsgiauth.events.trail import page
+from wsgiauth.events.trail import Filters, page
 from wsgiauth.guards import permission_required
 from wsgiauth.mail.resets import reset_link
+from wsgiauth.testing import api_key
 from wsgiauth.web.responses import json_response
 
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
@@ -251,10 +253,52 @@ def test_a_systems_user_of_any_name_can_be_stored(ada):
 
 @pytest.mark.parametrize(
     ("actor", "user_id"),
-    [("user 7", 7), ("code", None), ("command line", None), ("command line user 7", None)],
+    [
+        ("user 7", 7),
+        ("user 7 key 4fD8sKq2ZxLw", 7),
+        ("code", None),
+        ("command line", None),
+        ("command line user 7", None),
+    ],
 )
 def test_only_a_user_has_an_id(actor, user_id):
     assert actors.user_id_of(actor) == user_id
+
+
+@pytest.mark.parametrize(
+    ("actor", "key_id"),
+    [
+        ("user 7 key 4fD8sKq2ZxLw", "4fD8sKq2ZxLw"),
+        ("user 7", ""),
+        ("command line user 7 key 4fD8sKq2ZxLw", ""),
+    ],
+)
+def test_only_a_user_has_a_key(actor, key_id):
+    assert actors.key_of(actor) == key_id
+
+
+@pytest.mark.every_database
+def test_a_key_with_which_a_view_makes_a_change_is_named(client, view, ada, grace):
+    ada.grant("reports.read")
+    headers = api_key(client.app, ada, ["reports.read"])
+    key_id = id_of(headers["Authorization"].removeprefix("Bearer "))
+    view[0] = grant_to(grace)
+    client.get("/", headers=headers)
+    done = ("rights_changed", grace.id, f"user {ada.id} key {key_id}")
+    assert newest() == done
+    for actor in (f"user {ada.id}", f"user {ada.id} key {key_id}"):
+        ((_, event),) = page(Filters(actor=actor, name="rights_changed"))
+        assert event.actor == done[2]
+    assert page(Filters(actor=f"user {ada.id} key {key_id[::-1]}")) == []
+
+
+@pytest.mark.parametrize("name", ["code", "command line", "user 7"])
+def test_a_systems_user_of_any_name_is_a_command(ada, monkeypatch, name):
+    monkeypatch.setattr(getpass, "getuser", lambda: name)
+    with actors.acting(actors.command_line()):
+        ada.grant("a.b")
+    assert newest()[2] == f"command line {name}"
+    assert page(Filters(actor="code", name="rights_changed")) == []
 
 
 def test_a_refused_attempt_of_a_stranger_has_no_actor_and_one_of_a_user_has(

@@ -97,7 +97,11 @@ class Events(PanelEndpoint):
                 }
                 for name, description in (
                     ("user", "The number or a name of the account."),
-                    ("actor", "Who did it: the same of a user, `command line` or `code`."),
+                    (
+                        "actor",
+                        "Who did it: the same of a user, `command line` or `code`, which is never a"
+                        " user: give one of that name by number. `user 7 key 4fD8…` is an API key.",
+                    ),
                     ("name", "The name of the event."),
                     ("since", "At this date or time (ISO 8601, UTC) or later."),
                     ("until", "Before this date or time."),
@@ -133,7 +137,7 @@ class Events(PanelEndpoint):
                 "user_id": {"type": ["integer", "null"], "description": "The account."},
                 "actor": {
                     "type": ["string", "null"],
-                    "description": "`user 7`, `command line ada` or `code`.",
+                    "description": "`user 7`, `user 7 key 4fD8…`, `command line ada` or `code`.",
                 },
                 "address": {"type": ["string", "null"]},
                 "reason": {"type": ["string", "null"]},
@@ -181,8 +185,10 @@ def _filters(fields: dict[str, str]) -> Filters:
     if errors:
         raise ValidationError(errors)
     actor = fields["actor"]
-    if actor and actor != actors.CODE and not actor.startswith(actors.COMMAND_LINE):
-        actor = actors.user(_user_id(actor.removeprefix("user ")))
+    if actor == "application code":  # as the page shows it
+        actor = actors.CODE
+    elif actor and not actors.is_actor(actor):
+        actor = actors.user(_user_id(actor))
     return Filters(
         user_id=_user_id(fields["user"]) if fields["user"] else None,
         actor=_printable(actor) or None,

@@ -38,10 +38,12 @@ class Person(NamedTuple):
     Attributes:
         id: The number of the user.
         username: Nothing if the user has been deleted.
+        key: The id of the API key by which they did something, or nothing.
     """
 
     id: int
     username: str
+    key: str = ""
 
 
 class TrailRow(NamedTuple):
@@ -68,7 +70,7 @@ EXAMPLE_ROW = TrailRow(
     time=datetime(2026, 11, 2, 9, 5, tzinfo=UTC),
     title="Rights changed",
     user=Person(7, "grace"),
-    actor=Person(1, "ada"),
+    actor=Person(1, "ada", "4fD8sKq2ZxLw"),
     address="192.0.2.1",
     reason="granted reports.publish",
 )
@@ -88,7 +90,7 @@ def trail_rows(entries: list[Entry]) -> list[TrailRow]:
             time=event.time,
             title=TITLES.get(event.name, event.name),
             user=_person(event.user_id, names),
-            actor=_person(actor_id, names) or event.actor,
+            actor=_person(actor_id, names, actors.key_of(event.actor or "")) or event.actor,
             address=event.address or "",
             reason=event.reason or "",
         )
@@ -104,5 +106,5 @@ def _names(user_ids: Iterable[int | None]) -> dict[int, str]:
     return dict(rows.tuples())
 
 
-def _person(user_id: int | None, names: dict[int, str]) -> Person | None:
-    return None if user_id is None else Person(user_id, names.get(user_id, ""))
+def _person(user_id: int | None, names: dict[int, str], key: str = "") -> Person | None:
+    return None if user_id is None else Person(user_id, names.get(user_id, ""), key)

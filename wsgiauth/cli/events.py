@@ -86,9 +86,7 @@ def _user_id(text: str) -> int:
 
 
 def _actor(text: str) -> str:
-    if text == actors.CODE or f"{text} ".startswith(f"{actors.COMMAND_LINE} "):
-        return text
-    return actors.user(_user_id(text))
+    return text if actors.is_actor(text) else actors.user(_user_id(text))
 
 
 def _moment(text: str) -> datetime:
@@ -125,12 +123,13 @@ def _usernames(page: list[Entry]) -> dict[int, str]:
 
 
 def _row(event: Event, names: dict[int, str]) -> list[str]:
-    actor_id = actors.user_id_of(event.actor or "")
+    actor = event.actor or ""
+    actor_id, key = actors.user_id_of(actor), actors.key_of(actor)
     return [
         utc_text(event.time),
         event.name,
         _with_name(event.user_id, names),
-        str(event.actor) if actor_id is None else _with_name(actor_id, names),
+        _with_name(actor_id, names) + (f" key {key}" if key else "") or str(event.actor),
         event.address or "",
         event.reason or "",
     ]

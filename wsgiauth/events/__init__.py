@@ -63,8 +63,8 @@ class Event(NamedTuple):
         address: The client's address, from REMOTE_ADDR; None outside a request, and while a
             response is streamed after its request.
         reason: The cause or the detail; None if the name is enough.
-        actor: Who did it: `user 7`, `command line ada` (the system's user) or `code`; None for a
-            refused attempt of an anonymous client.
+        actor: Who did it: `user 7`, `user 7 key 4fD8…` (by an API key), `command line ada` (the
+            system's user) or `code`; None for a refused attempt of an anonymous client.
     """
 
     name: str

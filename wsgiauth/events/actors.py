@@ -1,4 +1,6 @@
-"""Who makes a change: `user 7`, `command line ada` (the system's user) or `code`.
+"""Who makes a change: `user 7`, `user 7 key 4fD8…`, `command line ada` or `code`.
+
+An API key acts for its user; after `command line` is the user of the operating system.
 
 On the way of a request: `app` begins with `OWNER`, because the client of a login or of a link acts
 for the account of the event, and the endpoints that identify their caller name them. In the views
@@ -6,6 +8,7 @@ of the wrapped application, the caller is `wsgiauth.user` of the environ.
 """
 
 import getpass
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,6 +21,9 @@ from wsgiauth.storage import context
 CODE = "code"
 COMMAND_LINE = "command line"
 OWNER = ""  # the user of the event
+
+_USER = re.compile("user ([0-9]+)(?: key ([0-9A-Za-z]+))?")
+_WITH_DETAIL = re.compile(f"({COMMAND_LINE}|user [0-9]+) (.*)", re.DOTALL)
 
 _actor: ContextVar[str | None] = ContextVar("wsgiauth.actor", default=None)
 
@@ -44,15 +50,29 @@ def user(user_id: int) -> str:
 
 def user_id_of(actor: str) -> int | None:
     """Return the id of the user that an actor is, or None if it is none."""
-    kind, _, number = actor.partition(" ")
-    return int(number) if kind == "user" else None
+    match = _USER.fullmatch(actor)
+    return None if match is None else int(match[1])
+
+
+def is_actor(text: str) -> bool:
+    """Return whether a string is an actor as it is stored, and not the name of a user."""
+    return (
+        text == CODE
+        or f"{text} ".startswith(f"{COMMAND_LINE} ")
+        or _USER.fullmatch(text) is not None
+    )
+
+
+def key_of(actor: str) -> str:
+    """Return the id of the API key by which a user acted, or nothing."""
+    match = _USER.fullmatch(actor)
+    return "" if match is None else match[2] or ""
 
 
 def split(actor: str | None) -> tuple[str | None, str | None]:
-    """Return an actor without the system's user, and the system's user or None."""
-    if actor is None or not actor.startswith(f"{COMMAND_LINE} "):
-        return actor, None
-    return COMMAND_LINE, actor.removeprefix(f"{COMMAND_LINE} ")
+    """Return an actor without the system's user or the key, and the one or the other, or None."""
+    match = None if actor is None else _WITH_DETAIL.fullmatch(actor)
+    return (actor, None) if match is None else (match[1], match[2])
 
 
 def command_line() -> str:
@@ -78,7 +98,10 @@ def current(database: peewee.Database | None, owner_id: int | None) -> str | Non
     if actor is not None:
         return actor
     environ = context.current_request()[1]
-    caller: Any = None if environ is None else environ.get("wsgiauth.user")
+    if environ is None:
+        return CODE
+    caller: Any = environ.get("wsgiauth.user")
     if caller is None or getattr(caller, "origin", None) is not database:
         return CODE
-    return user(caller.id)
+    key_id = environ.get("wsgiauth.key")
+    return user(caller.id) if key_id is None else f"{user(caller.id)} key {key_id}"

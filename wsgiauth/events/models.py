@@ -16,7 +16,8 @@ class RecordedEvent(Model):
         name: Which event it is: one of `events.CHANGES`.
         user_id: The account, or None for an event of all accounts.
         actor: Who did it: `user 7`, `command line` or `code`.
-        system_user: The user of the operating system who ran the command line.
+        system_user: The user of the operating system who ran the command line, or as `key 4fD8…`
+            the API key by which the user acted.
         address: The client's address, or None.
         reason: The cause or the detail, or None.
     """

@@ -48,7 +48,8 @@ class Filters:
 
     Attributes:
         user_id: Of this account.
-        actor: By this actor, as in `Event.actor`; `command line` is every user of the system.
+        actor: By this actor, as in `Event.actor`; `command line` is every user of the system, and
+            `user 7` includes the keys of the user.
         name: Of this name.
         since: At this time or later.
         until: Before this time.
