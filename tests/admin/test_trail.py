@@ -69,13 +69,17 @@ def test_a_user_who_was_deleted_has_only_a_number(browser, make):
     tim = make("Tim")
     forget()
     tim.delete_instance()
-    assert rows(browser.get(EVENTS)) == [("Account deleted", f"user {tim.id}, deleted", "application code")]
+    assert rows(browser.get(EVENTS)) == [
+        ("Account deleted", f"user {tim.id}, deleted", "application code")
+    ]
 
 
 def test_an_event_without_a_user_has_none(browser):
     forget()
     Group.objects.create(name="Editors")
-    assert rows(browser.get(EVENTS)) == [("Group changed created Editors", "\N{EN DASH}", "application code")]
+    assert rows(browser.get(EVENTS)) == [
+        ("Group changed created Editors", "\N{EN DASH}", "application code")
+    ]
 
 
 @pytest.mark.every_database

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from wsgiauth.accounts.locking import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import passkeys, recovery_codes, totp
+from wsgiauth.authentication.handles import is_handle
 from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.totp import Totp
@@ -126,6 +127,8 @@ def remove(user: User, handle: str | None = None) -> int:
     Raises:
         peewee.DatabaseError: The database failed.
     """
+    if handle is not None and not is_handle(handle):
+        return 0
     with database.atomic():
         lock_user(user.id)
         removed = totp.remove(user, handle) + passkeys.remove(user, handle)

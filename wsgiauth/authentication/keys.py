@@ -17,6 +17,7 @@ from wsgiauth import events
 from wsgiauth.accounts import models, names
 from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication.handles import is_handle
 from wsgiauth.authentication.key_format import ID_LENGTH, NewKey, id_of, make_key
 from wsgiauth.authentication.lifetimes import DAY, HOUR
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
@@ -204,6 +205,8 @@ def end(user: User, key_id: str) -> bool:
     Raises:
         peewee.DatabaseError: The database failed.
     """
+    if not is_handle(key_id):
+        return False
     with database.atomic():
         ended = Key.delete().where(Key.id == key_id, Key.user == user.id).execute()
         if ended:
