@@ -284,6 +284,87 @@ def test_a_folder_that_every_user_can_write_to_is_a_risk(database, mode):
     assert risk.startswith(f"{folder} can be written to by every user")
 
 
+# Links
+
+
+@pytest.fixture
+def link(tmp_path):
+    """Return a symbolic link, and the file to which it leads, which does not exist."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    file = elsewhere / "other.db"
+    link = tmp_path / "accounts.db"
+    link.symlink_to(file)
+    return link, file
+
+
+@SQLITE
+@pytest.mark.promise(26)
+def test_a_link_does_not_decide_where_the_file_is_created(scheme, link):
+    path, file = link
+    message = f"names a symbolic link to a file that does not exist: {path}; name the file itself"
+    with pytest.raises(ConfigurationError, match=message):
+        storage.open_database(f"{scheme}:///{path}")
+    with pytest.raises(ConfigurationError, match=message):
+        databases.missing_file(f"{scheme}:///{path}")
+    assert not file.exists()
+
+
+@pytest.mark.promise(26)
+def test_a_link_of_another_user_is_not_followed(link):
+    path, file = link
+    if os.geteuid():
+        pytest.skip("only root can give a link to another user")
+    os.lchown(path, 12345, -1)
+    file.touch()
+    with pytest.raises(ConfigurationError, match=r"that another user \(number 12345\) made"):
+        storage.open_database(f"sqlite:///{path}")
+    assert file.stat().st_size == 0
+    os.chown(path.parent, 12345, -1)  # the owner of a folder decides what is in it
+    assert databases.missing_file(f"sqlite:///{path}") is None
+
+
+def test_a_link_to_a_file_is_followed_and_its_folder_is_looked_at(link, open_database):
+    path, file = link
+    file.touch(mode=0o600)
+    opened = open_database(f"sqlite:///{path}")
+    assert file.stat().st_size > 0
+    assert databases.file_risks(opened) == []
+    file.parent.chmod(0o777)
+    (risk,) = databases.file_risks(opened)
+    assert risk.startswith(f"{file.parent} can be written to by every user")
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("is_link", [False, True], ids=["file", "link"])
+def test_what_appears_while_the_file_is_created_is_not_followed(link, monkeypatch, is_link):
+    def appear(*arguments):
+        path.symlink_to(file) if is_link else path.write_bytes(b"")
+        return create(*arguments)
+
+    path, file = link
+    path.unlink()
+    create = os.open
+    monkeypatch.setattr(os, "open", appear)
+    if is_link:
+        with pytest.raises(ConfigurationError, match="does not exist"):
+            storage.open_database(f"sqlite:///{path}")
+    else:
+        storage.open_database(f"sqlite:///{path}")
+        assert path.stat().st_size > 0
+    assert not file.exists()
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
+def test_sqlite_follows_no_link_to_the_files_beside_the_database(link, suffix):
+    path, file = link
+    path.rename(f"{path}{suffix}")
+    with pytest.raises(ConfigurationError, match="unable to open database file"):
+        storage.open_database(f"sqlite:///{path}")
+    assert not file.exists()
+
+
 # Connections
 
 

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,13 @@ def missing_file(url: str) -> Path | None:
     """Return the file that `make_database` would create, or None.
 
     Raises:
-        ConfigurationError: The URL is invalid.
+        ConfigurationError: The URL is invalid, or names a link that `make_database` refuses.
     """
     driver, parameters = _driver_and_parameters(url)
     if not issubclass(driver, peewee.SqliteDatabase) or parameters["database"] == ":memory:":
         return None
     path = Path(parameters["database"]).absolute()
+    _refuse_unsafe_link(path)
     return None if path.exists() else path
 
 
@@ -65,7 +67,7 @@ def file_risks(database: peewee.Database) -> list[str]:
     if not isinstance(database, peewee.SqliteDatabase) or not Path(database.database).is_file():
         return []
     file = Path(database.database)
-    status, folder = file.stat(), file.parent
+    status = file.stat()
     mode = stat.S_IMODE(status.st_mode)
     risks = []
     if hasattr(os, "geteuid") and status.st_uid != os.geteuid():  # Windows has none
@@ -75,11 +77,12 @@ def file_risks(database: peewee.Database) -> list[str]:
         )
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         risks.append(f"{file} can be opened by other users (mode {mode:04o}): run chmod 600.")
-    if folder.stat().st_mode & stat.S_IWOTH:
-        risks.append(
-            f"{folder} can be written to by every user, who can replace the database or put"
-            " other files beside it: run chmod o-w, or use another folder."
-        )
+    risks += [
+        f"{folder} can be written to by every user, who can replace the database or put"
+        " other files beside it: run chmod o-w, or use another folder."
+        for folder in dict.fromkeys((file.parent.resolve(), file.resolve().parent))  # of a link
+        if folder.stat().st_mode & stat.S_IWOTH
+    ]
     return risks
 
 
@@ -162,11 +165,32 @@ def _make_private_file(path: Path) -> None:
             f"DATABASE_URL names a file in a folder that does not exist: {path.parent}"
         )
     try:
+        _refuse_unsafe_link(path)
         # Opening and closing an existing file would drop all locks that this process holds on it.
         if not path.exists():
-            # SQLite gives its -wal and -shm files the same mode.
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+            # SQLite gives its -wal and -shm files the same mode, and follows no link to them.
+            # O_EXCL follows none either; another process may have created the file meanwhile.
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
         raise ConfigurationError(
             f"DATABASE_URL names a file that cannot be written: {error.strerror}: {path}"
         ) from None
+
+
+def _refuse_unsafe_link(path: Path) -> None:
+    """Refuse a symbolic link with which another user could choose the file.
+
+    A link to a file that exists is followed if this user, root or the owner of the link's folder
+    made the link. A link to a file that does not exist is never followed.
+    """
+    if not path.is_symlink():
+        return
+    owner = path.lstat().st_uid  # always 0 on Windows, which has no geteuid
+    is_trusted = owner in (0, path.parent.stat().st_uid) or owner == os.geteuid()
+    if not (path.exists() and is_trusted):
+        made = f"that another user (number {owner}) made"
+        problem = made if path.exists() else "to a file that does not exist"
+        raise ConfigurationError(
+            f"DATABASE_URL names a symbolic link {problem}: {path}; name the file itself."
+        )
