@@ -43,6 +43,25 @@ def log_in(database, settings, tokens):
     return new_pair
 
 
+SITES = [
+    {},
+    {"JWT_ISSUER": "shop"},
+    {"JWT_AUDIENCE": "shop"},
+    {"JWT_AUDIENCE": "forum"},
+    {"JWT_ISSUER": "shop", "JWT_AUDIENCE": "forum"},
+    {"JWT_ISSUER": "forum", "JWT_AUDIENCE": "shop"},
+]
+
+
+@pytest.mark.promise(45)
+@pytest.mark.parametrize("other", SITES, ids=str)
+@pytest.mark.parametrize("site", SITES, ids=str)
+def test_a_refresh_token_is_for_one_issuer_and_audience(site, other):
+    token = RefreshTokens(Settings(SECRET_KEY=SECRET_KEY, **site)).issue("x", 1)
+    found = RefreshTokens(Settings(SECRET_KEY=SECRET_KEY, **other)).verify(token)
+    assert found == (("x", 1) if site == other else None)
+
+
 def refresh_at_once(pairs, url):
     """Send each refresh token when every process does; return the answers and the events."""
     heard = []

@@ -6,6 +6,7 @@ rotation, and what a token that is used twice means: it was copied.
 """
 
 import hmac
+import json
 import re
 from base64 import urlsafe_b64encode
 
@@ -29,15 +30,19 @@ class RefreshTokens:
     """Issues and verifies refresh tokens.
 
     Args:
-        settings: `SECRET_KEY` signs, and `SECRET_KEY_FALLBACKS` verify, too.
+        settings: `SECRET_KEY` signs, and `SECRET_KEY_FALLBACKS` verify, too. With another
+            `JWT_ISSUER` or `JWT_AUDIENCE`, the keys are others.
 
     Raises:
         ConfigurationError: SECRET_KEY is missing.
     """
 
     def __init__(self, settings: Settings) -> None:
+        purpose, site = "wsgiauth refresh tokens", (settings.JWT_ISSUER, settings.JWT_AUDIENCE)
+        if any(site):
+            purpose += f" {json.dumps(site)}"
         self._keys = [
-            hmac.digest(key.encode(), b"wsgiauth refresh tokens", "sha256")
+            hmac.digest(key.encode(), purpose.encode(), "sha256")
             for _, key in settings.secret_keys()
         ]
 

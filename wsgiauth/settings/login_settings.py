@@ -48,8 +48,14 @@ class LoginSettings:
     AUDIT_DAYS: int = whole_number(
         90, 0, 36_500, "how long the audit trail keeps a change, in days; `0`: for ever"
     )
-    JWT_ISSUER: str | None = string(None, "the `iss` claim, added to tokens and required in them")
-    JWT_AUDIENCE: str | None = string(None, "the `aud` claim, added to tokens and required in them")
+    JWT_ISSUER: str | None = string(
+        None,
+        "the `iss` claim, added to tokens and required in them; another value ends refresh tokens",
+    )
+    JWT_AUDIENCE: str | None = string(
+        None,
+        "the `aud` claim, added to tokens and required in them; another value ends refresh tokens",
+    )
     DATABASE_URL: str = string(
         "sqlite:///wsgiauth.db",
         "where the accounts are",
