@@ -6,10 +6,13 @@ import pytest
 
 from tests.support.sites import BROWSER, PASSWORD
 from wsgiauth import hash_password
-from wsgiauth.accounts import create_user
+from wsgiauth.accounts import create_user, update_user
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.storage.columns import utc_now
+from wsgiauth.testing import api_key
 
 pytestmark = pytest.mark.every_database
 
@@ -47,12 +50,30 @@ def test_the_profile_of_the_caller_is_answered(client, ada, bearer):
         "id": ada.id,
         "username": "Ada",
         "email": "ada@example.org",
+        "email_verified": False,
         "is_active": True,
         "is_staff": False,
         "is_superuser": False,
         "created_at": ada.created_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "permissions": ["reports.archive", "reports.publish"],
+        "groups": [],
     }
+
+
+def test_the_profile_says_whether_the_address_is_verified_and_names_the_groups(client, ada, bearer):
+    update_user(ada, email_verified_at=utc_now())
+    for name in ("Writers", "editors"):
+        ada.join(Group.objects.create(name=name))
+    profile = client.get("/auth/me", headers=bearer(ada)).json
+    assert (profile["email_verified"], profile["groups"]) == (True, ["editors", "Writers"])
+
+
+def test_the_profile_of_a_key_has_no_groups(client, ada):
+    ada.grant("reports.publish")
+    ada.join(Group.objects.create(name="Editors"))
+    headers = api_key(client.app, ada, ["reports.publish"])
+    profile = client.get("/auth/me", headers=headers).json
+    assert (profile["permissions"], profile["groups"]) == (["reports.publish"], [])
 
 
 def test_a_stranger_is_challenged(client):

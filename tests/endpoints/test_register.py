@@ -64,11 +64,13 @@ def test_a_program_gets_the_new_profile_and_where_it_is(client):
         "id": User.get().id,
         "username": USERNAME,
         "email": EMAIL,
+        "email_verified": False,
         "is_active": True,
         "is_staff": False,
         "is_superuser": False,
         "created_at": created_at,
         "permissions": [],
+        "groups": [],
     }
 
 

@@ -4,23 +4,31 @@ from wsgiauth.accounts.models import User
 from wsgiauth.storage.columns import utc_text
 
 
-def profile(user: User, permissions: list[str] | None = None) -> dict[str, object]:
+def profile(user: User) -> dict[str, object]:
     """Return what a user can know about themselves, ready for JSON.
-
-    Args:
-        user: The user.
-        permissions: The user's permissions, sorted, if they have been read already.
 
     Raises:
         peewee.DatabaseError: The database failed.
+    """
+    groups = [group.name for group in user.groups]
+    return {**summary(user, sorted(user.permissions)), "groups": groups}
+
+
+def summary(user: User, permissions: list[str]) -> dict[str, object]:
+    """Return a profile without groups, ready for JSON, from what has been read already.
+
+    Args:
+        user: The user.
+        permissions: The user's permissions, sorted.
     """
     return {
         "id": user.id,
         "username": user.username,
         "email": user.email,
+        "email_verified": user.email_verified_at is not None,
         "is_active": user.is_active,
         "is_staff": user.is_staff,
         "is_superuser": user.is_superuser,
         "created_at": utc_text(user.created_at),
-        "permissions": sorted(user.permissions) if permissions is None else permissions,
+        "permissions": permissions,
     }

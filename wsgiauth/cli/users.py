@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from wsgiauth.accounts.listing import user_pages
-from wsgiauth.accounts.profile import profile
+from wsgiauth.accounts.profile import summary
 from wsgiauth.cli.command import Arguments, open_database, require_group
 from wsgiauth.cli.output import Table, print_json_list, yes_or_no
 from wsgiauth.cli.parser import AddCommand, positive
@@ -33,7 +33,7 @@ def list_users(arguments: Arguments) -> None:
     open_database(arguments)
     group = require_group(arguments.group) if arguments.group else None
     pages = (
-        [profile(user, permissions) for user, permissions in page]
+        [summary(user, permissions) for user, permissions in page]
         for page in user_pages(arguments.prefix, limit=arguments.limit, group=group)
     )
     if arguments.json:
