@@ -115,6 +115,12 @@ def test_of_eight_processes_that_migrate_each_migration_is_applied_by_one(
     assert sorted(chain.from_iterable(applied)) == migrations
 
 
+def save(user, **changes):
+    for name, value in changes.items():
+        setattr(user, name, value)
+    user.save()
+
+
 def remove_superusers(url):
     """Demote, deactivate and delete superusers, in any order, as long as that is permitted."""
     storage.open_database(url)
@@ -122,6 +128,9 @@ def remove_superusers(url):
         lambda user: update_user(user, is_superuser=False),
         lambda user: update_user(user, is_active=False),
         delete_user,
+        lambda user: save(user, is_superuser=False),
+        lambda user: save(user, is_active=False),
+        lambda user: user.delete_instance(),
     )
     superusers = list(User.objects.filter(is_superuser=True))
     random.shuffle(superusers)

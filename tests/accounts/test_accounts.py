@@ -16,6 +16,7 @@ from wsgiauth.accounts import (
 )
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.models import Session
+from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError, TakenError, ValidationError
 
 pytestmark = pytest.mark.every_database
@@ -199,6 +200,9 @@ REMOVALS = pytest.mark.parametrize(
         pytest.param(lambda user: update_user(user, is_superuser=False), id="demoted"),
         pytest.param(lambda user: update_user(user, is_active=False), id="deactivated"),
         pytest.param(delete_user, id="deleted"),
+        pytest.param(lambda user: save(user, is_superuser=False), id="saved as no superuser"),
+        pytest.param(lambda user: save(user, is_active=False), id="saved as inactive"),
+        pytest.param(lambda user: user.delete_instance(), id="deleted as an instance"),
     ],
 )
 
@@ -219,6 +223,13 @@ def test_a_change_with_a_name_that_is_taken_changes_nothing(ada, grace):
     assert (read(ada).username, read(ada).is_staff) == (USERNAME, False)
 
 
+def save(user, **changes):
+    for name, value in changes.items():
+        setattr(user, name, value)
+    return user.save()
+
+
+@pytest.mark.promise(49)
 @REMOVALS
 def test_the_last_active_superuser_stays(root, ada, remove):
     former = User.objects.get(id=ada.id)
@@ -269,6 +280,35 @@ def test_a_deleted_user_takes_sessions_along(ada, grace):
     insert_session(ada, "hers")
     delete_user(ada)
     assert (Session.select().count(), list(User.objects.all())) == (0, [grace])
+
+
+@REMOVALS
+def test_a_refused_removal_leaves_no_event(root, remove):
+    before = RecordedEvent.select().count()
+    with pytest.raises(LastSuperuserError):
+        remove(root)
+    assert RecordedEvent.select().count() == before
+
+
+def test_a_flag_that_is_set_before_another_change_is_checked_as_well(root):
+    root.is_superuser = False
+    with pytest.raises(LastSuperuserError):
+        update_user(root, username="Admin")
+    assert (read(root).username, read(root).is_superuser) == ("Root", True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda user: user.delete_instance(),
+        lambda user: save(user, is_active=False),
+        lambda user: save(user, is_staff=True),
+    ],
+    ids=["deleted", "deactivated", "changed"],
+)
+def test_a_change_of_the_object_of_a_deleted_user_changes_nothing(ada, change):
+    delete_user(read(ada))
+    assert not change(ada)
 
 
 @pytest.mark.parametrize("change", [delete_user, lambda user: update_user(user, is_staff=True)])

@@ -1,7 +1,7 @@
 """Create, change, find and delete accounts: what HTTP and the command line call.
 
 Application code can also use `User.objects`. It applies the rules for names, but it receives only
-the hash of a password, and it does not protect the last superuser.
+the hash of a password.
 """
 
 from datetime import datetime

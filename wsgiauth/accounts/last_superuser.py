@@ -1,21 +1,58 @@
 """Change a user while one active superuser remains."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TypeVar
 
-from wsgiauth.accounts.models import User
+import peewee
+
+from wsgiauth import storage
 from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.storage import context, database
 
+if TYPE_CHECKING:
+    from wsgiauth.accounts.models import User
+
 _Result = TypeVar("_Result")
+
+# The user without whom a superuser remains until the transaction of this context ends: what was
+# locked for that need not be looked for again, in an order that could cause a deadlock.
+_dispensable: ContextVar[tuple[peewee.Database, int] | None] = ContextVar(
+    "wsgiauth.dispensable", default=None
+)
+
+
+def remove_locked(user: "User", remove: Callable[[], int]) -> int:
+    """Call `remove`, which can take away a superuser, as `change_locked` does.
+
+    In a `change_locked` of the same user, which has made sure that another one remains, only call
+    it.
+
+    Args:
+        user: The user who changes, in the current database.
+        remove: Called without arguments; returns how many rows it has changed.
+
+    Returns:
+        What `remove` returns; 0 if the user has been deleted.
+
+    Raises:
+        LastSuperuserError: No other active superuser would remain.
+        peewee.DatabaseError: The database failed.
+    """
+    if _dispensable.get() == (storage.current(), user.id):
+        return remove()
+    try:
+        return change_locked(user, remove, is_removal=True)
+    except type(user).DoesNotExist:
+        return 0
 
 
 def change_locked(
-    user: User,
+    user: "User",
     change: Callable[[], _Result],
     *,
     is_removal: bool,
-    actor: User | None = None,
+    actor: "User | None" = None,
     check: Callable[[], None] = lambda: None,
 ) -> _Result:
     """Call `change` in a transaction that locks the user's row and keeps one active superuser.
@@ -37,33 +74,44 @@ def change_locked(
         User.DoesNotExist: The user has been deleted.
         peewee.DatabaseError: The database failed.
     """
+    users = type(user)
     involved = {user.id} if actor is None else {user.id, actor.id}
     seen, witness = set(involved), set[int]()
     with context.using(user.origin):
         while True:
             with database.atomic():
-                locked = _lock(involved | witness)
+                locked = _lock(users, involved | witness)
                 if user.id not in locked:
-                    raise User.DoesNotExist
+                    raise users.DoesNotExist
                 check()
                 is_superuser = locked.pop(user.id)
-                if not is_removal or not is_superuser or any(locked.values()):
+                if not is_removal:
                     return change()
+                if not is_superuser or any(locked.values()):
+                    return _call_without(user, change)
             # Query outside the transaction: MariaDB aborts a transaction that waits for a row
             # which has changed since its first read. Each witness is tried once, so the loop ends.
-            others = User.select(User.id).where(
-                User.is_superuser, User.is_active, User.id.not_in(seen)
+            others = users.select(users.id).where(
+                users.is_superuser, users.is_active, users.id.not_in(seen)
             )
-            witness = {each.id for each in others.order_by(User.id).limit(1)}
+            witness = {each.id for each in others.order_by(users.id).limit(1)}
             if not witness:
                 raise LastSuperuserError(user.username)
             seen |= witness
 
 
-def _lock(user_ids: set[int]) -> dict[int, bool]:
+def _call_without(user: "User", change: Callable[[], _Result]) -> _Result:
+    token = _dispensable.set((storage.current(), user.id))
+    try:
+        return change()
+    finally:
+        _dispensable.reset(token)
+
+
+def _lock(users: "type[User]", user_ids: set[int]) -> dict[int, bool]:
     """Lock users in id order, to prevent deadlocks; return which are active superusers."""
-    rows = User.select(User.id, User.is_active, User.is_superuser).where(User.id.in_(user_ids))
-    rows = rows.order_by(User.id)
+    rows = users.select(users.id, users.is_active, users.is_superuser)
+    rows = rows.where(users.id.in_(user_ids)).order_by(users.id)
     if database.for_update:
         rows = rows.for_update()
     return {row.id: row.is_active and row.is_superuser for row in rows}

@@ -14,6 +14,7 @@ import peewee
 from wsgiauth import events
 from wsgiauth.accounts import names, taken_names
 from wsgiauth.accounts.groups import Membership
+from wsgiauth.accounts.last_superuser import remove_locked
 from wsgiauth.accounts.objects import UserObjects
 from wsgiauth.accounts.rights import Permission, UserRights
 from wsgiauth.storage import database
@@ -33,7 +34,8 @@ class User(UserRights):
     """A person's account.
 
     Saving applies the rules for names, and ends the user's logins if the change requires it.
-    Peewee's bulk `User.update(...)` does only the latter, and `User.insert(...)` neither.
+    Neither saving nor deleting an object removes the last active superuser. Of Peewee's bulk
+    queries, `User.update(...)` ends logins; they do nothing else of this.
 
     Attributes:
         username: Unique without regard to letter case or compatibility forms; shown as typed.
@@ -131,14 +133,27 @@ class User(UserRights):
         Raises:
             ValidationError: A name breaks a rule; `errors` also reports a taken name.
             TakenError: Another user has the name; no rule is broken.
+            LastSuperuserError: The last active superuser would be demoted or deactivated.
             ValueError: `hashed_password` is not a bcrypt hash.
             peewee.DatabaseError: The database failed.
         """
         if force_insert or self.id is None:
             return self._save(force_insert, only, is_new=True)
-        with self._using_origin(), database.atomic():
+        with self._using_origin():
+            write = partial(self._save_changed, only)
+            return remove_locked(self, write) if self._is_removal(only) else write()
+
+    def _is_removal(self, only: Any) -> bool:
+        """Return whether saving can take away a superuser."""
+        flags = {"is_active", "is_superuser"} & {each.name for each in self.dirty_fields}
+        if only is not None:
+            flags &= {getattr(each, "name", each) for each in only}
+        return not all(getattr(self, flag) for flag in flags)
+
+    def _save_changed(self, only: Any) -> int | bool:
+        with database.atomic():
             self._leave_out_stored()
-            return self._save(force_insert, only, is_new=False)
+            return self._save(False, only, is_new=False)
 
     def _save(self, force_insert: bool, only: Any, *, is_new: bool) -> int | bool:
         changed = {each.name for each in self.dirty_fields}
@@ -176,13 +191,25 @@ class User(UserRights):
         return saved
 
     def delete_instance(self, *args: Any, **kwargs: Any) -> int:
-        """Delete the user with all logins, permissions and memberships."""
-        with self._using_origin(), database.atomic():
+        """Delete the user with all logins, permissions and memberships.
+
+        Returns:
+            1, or 0 if the user has been deleted already.
+
+        Raises:
+            LastSuperuserError: The user is the last active superuser.
+            peewee.DatabaseError: The database failed.
+        """
+        with self._using_origin():
+            return remove_locked(self, partial(self._delete, *args, **kwargs))
+
+    def _delete(self, *args: Any, **kwargs: Any) -> int:
+        """Delete the user, whose row is locked."""
+        with database.atomic():
             old = self._stored_email()
             deleted: int = super().delete_instance(*args, **kwargs)
-            if deleted:
-                details = {**old, "email": old["old_email"], "username": self.username}
-                events.emit("user_deleted", user_id=self.id, details=details)
+            details = {**old, "email": old["old_email"], "username": self.username}
+            events.emit("user_deleted", user_id=self.id, details=details)
         return deleted
 
     def _check_names(self, changed: set[str]) -> None:
