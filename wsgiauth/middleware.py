@@ -140,6 +140,8 @@ class AuthMiddleware:
         """Answer one request, or pass it on (PEP 3333)."""
         if "wsgiauth.site" in environ:
             refuse_nested(environ, self.site)
+        if self.site.outbox is not None:
+            self.site.outbox.start()
         environ["wsgiauth.root"] = environ.get("SCRIPT_NAME", "")
         environ["wsgiauth.site"] = self.site
         path = environ.get("PATH_INFO", "")

@@ -18,7 +18,7 @@ from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.clients import Client
 from wsgiauth.cli import main
-from wsgiauth.events import Event, record
+from wsgiauth.events import record
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.notices import SAMPLES, Notices
 from wsgiauth.testing import logged_in
@@ -526,33 +526,6 @@ def test_the_thread_is_woken_when_the_change_is_committed(site, settings, ada, m
         change_password(ada, NEW_PASSWORD, settings=settings)
         assert woken == []
     assert woken == [1]
-
-
-@pytest.mark.every_database
-def test_after_a_login_a_process_sends_what_a_command_left(settings, database):
-    sent = threading.Event()
-    site = AuthMiddleware(echo, with_mail(settings), send_mail=lambda _: sent.set())
-    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-    Notices(site.site.settings)(
-        Event("password_changed", datetime.now(UTC), ada.id, None, None), {}
-    )
-    log_in(TestApp(site))
-    assert sent.wait(60)
-    site.site.outbox.stop()
-    storage.discard_connection(site.database)
-
-
-def test_a_login_starts_no_thread_while_a_test_reads_the_mails(settings, database, monkeypatch):
-    started = []
-    monkeypatch.setattr("wsgiauth.mail.worker.Worker.start", lambda *_: started.append(1))
-    site = AuthMiddleware(echo, with_mail(settings), send_mail=Post())
-    create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-    log_in(TestApp(site))
-    assert started == [1]
-    site.site.outbox.keep_messages()
-    log_in(TestApp(site))
-    assert started == [1]
-    storage.discard_connection(site.database)
 
 
 def test_a_site_that_is_no_longer_used_leaves_its_mails_to_others(settings, database):

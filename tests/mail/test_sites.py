@@ -1,9 +1,11 @@
 """Mail as a site and the command line use it: the settings decide, and mistakes end the start."""
 
+import threading
 import time
 from dataclasses import replace
 
 import pytest
+from webtest import TestApp
 
 from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
@@ -55,6 +57,52 @@ def test_a_site_whose_application_sends_has_one(settings, database):
         made = with_mail(settings, **{"MAIL_URL": None, **changes})
         assert AuthMiddleware(echo, made, send_mail=Post()).site.outbox is not None
         storage.discard_connection(storage.current())
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("path", ["/", "/auth/me"])
+def test_the_first_request_of_a_process_sends_what_another_one_left(path, settings, waiting):
+    waiting()
+    sent = threading.Event()
+    site = AuthMiddleware(echo, with_mail(settings), send_mail=lambda _: sent.set())
+    TestApp(site).get(path, status="*")
+    assert sent.wait(60)
+    site.site.outbox.stop()
+    storage.discard_connection(site.database)
+
+
+def test_the_start_of_a_site_starts_no_thread(settings, waiting):
+    # A server can fork afterwards.
+    waiting()
+    before = set(threading.enumerate())
+    site = AuthMiddleware(echo, with_mail(settings), send_mail=Post())
+    assert set(threading.enumerate()) <= before
+    storage.discard_connection(site.database)
+
+
+def test_a_request_starts_no_thread_while_a_test_reads_the_mails(settings, waiting):
+    post = Post()
+    site = AuthMiddleware(echo, with_mail(settings), send_mail=post)
+    site.site.outbox.keep_messages()
+    before = set(threading.enumerate())
+    TestApp(site).get("/")
+    assert set(threading.enumerate()) <= before
+    storage.discard_connection(site.database)
+
+
+def test_a_thread_that_cannot_start_is_not_tried_by_each_request(settings, waiting, monkeypatch):
+    tries = []
+
+    def refuse(thread):
+        tries.append(thread)
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    site = AuthMiddleware(echo, with_mail(settings), send_mail=Post())
+    for _ in range(3):
+        TestApp(site).get("/")
+    assert len(tries) == 1
+    storage.discard_connection(site.database)
 
 
 def test_a_site_whose_application_sends_needs_the_other_settings(settings, database):

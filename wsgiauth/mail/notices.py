@@ -163,8 +163,6 @@ class Notices:
     def __call__(self, event: Event, details: Mapping[str, str]) -> None:
         """Insert the mails about an event, if it is worth one.
 
-        A login also starts the thread of the outbox, for the notices that commands leave.
-
         Args:
             event: What happened.
             details: See `events.emit`.
@@ -172,9 +170,7 @@ class Notices:
         Raises:
             peewee.DatabaseError: The database failed.
         """
-        user_id, outbox = event.user_id, self._outbox()
-        if event.name == "login" and outbox is not None:
-            outbox.start()
+        user_id = event.user_id
         if user_id is None or not self._is_due(event, user_id, details):
             return
         owner = details if "email" in details else _owner(user_id)

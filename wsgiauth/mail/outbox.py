@@ -124,9 +124,13 @@ class Outbox:
         return None if next_due is None else max(next_due - self._now(), 0)
 
     def start(self) -> None:
-        """Start the thread, which also sends what other processes left, such as commands."""
-        if not isinstance(self._transport, Kept):
-            self._worker.start(storage.current())
+        """Start the thread, for what other processes left; once in a process.
+
+        A request calls this, and not the start of the site: a server can fork after that, and no
+        thread may be at work then.
+        """
+        if not self._worker.has_begun:
+            self._wake(storage.current())
 
     def stop(self) -> None:
         """End the thread; the next mail starts another one."""

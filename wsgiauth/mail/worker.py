@@ -60,6 +60,9 @@ class Worker:
 
     Args:
         work: A method that returns the seconds until the next call, or None.
+
+    Attributes:
+        has_begun: Whether this process has started the thread, or tried to.
     """
 
     _thread: _Sender | None
@@ -83,16 +86,6 @@ class Worker:
             else:
                 self._start(database)
 
-    def start(self, database: peewee.Database) -> None:
-        """Start the thread if there is none.
-
-        Args:
-            database: The database of the thread.
-        """
-        with self._lock:
-            if self._thread is None or not self._thread.is_alive():
-                self._start(database)
-
     def stop(self) -> None:
         """End the thread, and wait for the mail that it is sending."""
         thread = self._end()
@@ -103,8 +96,10 @@ class Worker:
         """Begin without a thread: a forked process has none, and its locks may be held."""
         self._lock = threading.Lock()
         self._thread = None
+        self.has_begun = False
 
     def _start(self, database: peewee.Database) -> None:
+        self.has_begun = True
         thread = _Sender(self._work, database)
         try:
             thread.start()
