@@ -1,6 +1,7 @@
 """The outbox: what is due is sent once, failures are tried again, and nothing secret is logged."""
 
 import logging
+from datetime import UTC, datetime
 
 import peewee
 import pytest
@@ -11,11 +12,14 @@ from wsgiauth import events, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.events import Event
 from wsgiauth.mail import outbox as outboxes
+from wsgiauth.mail.addresses import request_proof
 from wsgiauth.mail.failures import DeliveryError, MailServerError
 from wsgiauth.mail.invitations import request_invitation
 from wsgiauth.mail.kinds import COMPOSERS
 from wsgiauth.mail.models import Mail
+from wsgiauth.mail.notices import Notices
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.resets import request_reset
 
@@ -174,6 +178,27 @@ def test_many_mails_are_sent(outbox, post, ada):
         ask(outbox)
     outbox.deliver()
     assert len(post.messages) == 2 * outboxes.BATCH + 1
+
+
+@pytest.mark.every_database
+def test_mails_for_which_a_person_waits_are_sent_first(outbox, post, ada, clock, settings):
+    changed = Event("password_changed", datetime.now(UTC), ada.id, None, None)
+    for _ in range(outboxes.BATCH):
+        Notices(with_mail(settings), outbox)(changed, {})
+    clock.move(1)
+    request_invitation(outbox, "finch", STRANGER, mount="/auth")
+    clock.move(1)
+    request_proof(outbox, ada, "ada@example.net", mount="/auth")
+    clock.move(1)
+    ask(outbox)
+    outbox.deliver()
+    assert post.recipients[:4] == [EMAIL, "ada@example.net", STRANGER, EMAIL]
+    assert "reset?token=" in post.links[0]
+    assert len(post.messages) == outboxes.BATCH + 3
+
+
+def test_what_is_urgent_is_a_kind_of_mail():
+    assert set(outboxes.URGENT) < set(COMPOSERS)
 
 
 # Failures

@@ -38,6 +38,9 @@ OVERDUE = 5 * MINUTE
 LIFETIME = 24 * 60 * MINUTE  # how long a mail is worth sending
 BATCH = 20
 
+# Kinds of mails for which a person waits; they are sent in this order, before all others.
+URGENT = ("reset", "address", "invitation")
+
 # In `Mail.data`: that of the secret of the last attempt.
 _DIGEST = "digest"
 
@@ -153,7 +156,10 @@ class Outbox:
     def _due(self) -> list[Mail]:
         """Return some mails that are due; to claim one changes when it is due."""
         due = Mail.select().where(Mail.due_at <= int(self._now()))
-        return list(due.order_by(Mail.due_at).limit(BATCH))
+        rank = peewee.Case(
+            Mail.kind, [(kind, number) for number, kind in enumerate(URGENT)], len(URGENT)
+        )
+        return list(due.order_by(rank, Mail.due_at).limit(BATCH))
 
     def _claim(self, row: Mail) -> bool:
         """Compare and set; return whether this process is to send the mail."""
