@@ -113,6 +113,18 @@ def test_a_replay_ends_the_login_after_half_a_minute(client, pair, heard, clock,
 
 
 @pytest.mark.promise(44)
+@pytest.mark.parametrize(("behind", "stands"), [(60, True), (61, False), (30 * 60, False)])
+def test_a_host_whose_clock_is_ahead_does_not_prolong_the_half_minute(
+    client, pair, heard, clock, behind, stands
+):
+    clock.now += HOUR - 60
+    refreshed(client, pair)
+    clock.now -= behind
+    refreshed(client, pair, status=200 if stands else 401)
+    assert heard.count("refresh_reused") == (not stands)
+
+
+@pytest.mark.promise(44)
 def test_a_replay_within_half_a_minute_does_not_prolong_it(client, pair, clock):
     refreshed(client, pair)
     clock.now += 30

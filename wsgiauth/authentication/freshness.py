@@ -13,14 +13,12 @@ from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.issuing import Login, issue
-from wsgiauth.authentication.lifetimes import MINUTE
+from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.authentication.methods import PASSWORD, has_second_factor
 from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
-
-CLOCK_SKEW = 60  # seconds by which the clocks of two hosts can differ
 
 _PROOF = Statement(
     lambda: Session.select(Session.authenticated_at, Session.methods, Session.user).where(

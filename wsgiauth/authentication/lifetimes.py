@@ -7,6 +7,7 @@ from wsgiauth.settings import Settings
 MINUTE = 60  # seconds
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+CLOCK_SKEW = 60  # seconds by which the clocks of two hosts can differ
 
 
 class Lifetime(NamedTuple):

@@ -13,6 +13,7 @@ from base64 import urlsafe_b64encode
 from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.issuing import Login, issue
+from wsgiauth.authentication.lifetimes import CLOCK_SKEW
 from wsgiauth.authentication.models import IS_VALID, Session
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.settings import Settings
@@ -89,7 +90,9 @@ def refresh(session_id: str, generation: int, tokens: Tokens) -> Login | None:
     row = _find(session_id, now)  # another request may have replaced the token in between
     if row is None:
         return None
-    if row.generation == generation + 1 and now <= row.refreshed_at + GRACE:
+    # The host that replaced it can have a clock that is ahead, which must not prolong the grace.
+    is_recent = -CLOCK_SKEW <= now - row.refreshed_at <= GRACE
+    if row.generation == generation + 1 and is_recent:
         return _issue(row, tokens)
     if row.generation > generation:
         _end_reused(row)

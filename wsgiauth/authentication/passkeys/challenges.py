@@ -12,12 +12,11 @@ import secrets
 from typing import NamedTuple
 
 from wsgiauth.authentication import one_time
-from wsgiauth.authentication.lifetimes import MINUTE
+from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.settings import Settings
 
 LIFETIME = 10 * MINUTE  # seconds
 
-_CLOCK_SKEW = 60  # seconds by which the clocks of two hosts can differ
 _PURPOSE = "used challenge"
 _CODE, _EXPIRY, _RANDOM = 32, 8, 32  # bytes
 _LENGTH = _CODE + _EXPIRY + _RANDOM
@@ -113,7 +112,7 @@ def use(challenge: Challenge) -> bool:
         peewee.DatabaseError: The database failed.
     """
     # A host whose clock is slow must find the row as long as it accepts the challenge.
-    ends_at = challenge.expires_at + _CLOCK_SKEW
+    ends_at = challenge.expires_at + CLOCK_SKEW
     return one_time.record(challenge.value.hex(), _PURPOSE, expires_at=ends_at)
 
 
