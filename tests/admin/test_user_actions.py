@@ -17,7 +17,7 @@ from wsgiauth.accounts.administration import MANAGE_USERS, Right
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.admin.actions import ACTIONS
-from wsgiauth.authentication import keys, recovery_codes
+from wsgiauth.authentication import keys, recovery_codes, sessions
 from wsgiauth.authentication.keys import Key
 from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.one_time import OneTimeSecret
@@ -227,16 +227,31 @@ def test_the_second_factors_of_a_user_are_removed(program, site, make, boss, pos
     answer = program(url_of(tim, "remove-factors"), {})
     assert answer.json["second_factors"] == {"factors": [], "recovery_codes_left": 0}
     assert [each.user_id for each in Totp.select()] == [tom.id]
-    (event,) = RecordedEvent.select()
-    assert (event.name, event.user_id, event.actor, event.reason) == (
-        "factor_removed",
-        tim.id,
-        f"user {boss.id}",
-        "otp",
-    )
+    written = RecordedEvent.select().order_by(RecordedEvent.id)
+    assert [(each.name, each.user_id, each.actor, each.reason) for each in written] == [
+        ("factor_removed", tim.id, f"user {boss.id}", "otp"),
+        ("logout", tim.id, f"user {boss.id}", "all sessions"),
+    ]
     site.site.outbox.deliver()
     assert post.recipients == ["Tim@example.org"]
     assert "Second factor removed" in post.messages[0]["Subject"]
+
+
+@every_database
+@pytest.mark.promise(5)
+def test_a_session_that_the_lost_factor_proved_ends_with_it(program, site, make):
+    tim, tom = make("Tim"), make("Tom")
+    add_app(site, tim)
+    started = [sessions.start(each, site.site.tokens, methods="pwd otp") for each in (tim, tom)]
+    of_tim, of_tom = (("Bearer", each.token) for each in started)
+    program(url_of(tim, "remove-factors"), {})
+    client = TestApp(site)
+    client.authorization = of_tim
+    assert client.get("/auth/me", status=401).json["code"] == "invalid_token"
+    client.authorization = of_tom
+    client.get("/auth/me")
+    in_progress = sessions.start(tim, site.site.tokens, methods="pwd otp")  # has read Tim before
+    assert in_progress is None
 
 
 def test_a_login_then_asks_for_no_code(client, program, site, settings):

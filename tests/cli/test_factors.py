@@ -3,12 +3,14 @@
 from tests.support.authenticators import PASSKEYS
 from tests.support.factors import FACTOR_KEY
 from tests.support.sites import SECRET_KEY, echo
-from wsgiauth import AuthMiddleware
+from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.accounts import update_user
-from wsgiauth.authentication import factors, recovery_codes, totp
+from wsgiauth.authentication import factors, recovery_codes, sessions, totp
+from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events.models import RecordedEvent
 
 NOW = 2_000_000_000
+SETTINGS = Settings(SECRET_KEY=SECRET_KEY)
 
 
 def add_app(user):
@@ -21,10 +23,12 @@ def test_removefactor_removes_all_apps_and_recovery_codes(wsgiauth, person):
     add_app(person)
     add_app(person)
     recovery_codes.replace(person)
-    output = "Removed 2 second factors of Ada and the recovery codes.\n"
+    login = sessions.start(person, Tokens(SETTINGS), methods="pwd otp")
+    output = "Removed 2 second factors of Ada and the recovery codes; all sessions are ended.\n"
     assert wsgiauth("removefactor", "ada") == (0, output, "")
     assert not factors.list_factors(person)
     assert recovery_codes.count(person) == 0
+    assert sessions.find(login.token, Tokens(SETTINGS)) is None
     (event,) = RecordedEvent.select().where(RecordedEvent.name == "factor_removed")
     assert (event.user_id, event.actor) == (person.id, "command line")
 
@@ -47,7 +51,9 @@ def test_check_and_a_start_warn_if_second_factors_are_not_asked_for(
 
 
 def test_removefactor_refuses_a_user_without_a_factor(wsgiauth, person):
+    login = sessions.start(person, Tokens(SETTINGS))
     assert wsgiauth("removefactor", "ada") == (1, "", "wsgiauth: Ada has no second factor\n")
+    assert sessions.find(login.token, Tokens(SETTINGS)) is not None
 
 
 def test_check_warns_if_a_second_factor_is_demanded_and_no_superuser_has_one(

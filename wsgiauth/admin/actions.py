@@ -138,9 +138,10 @@ _ACTIONS = (
         name="remove-factors",
         section="",  # below the second factors
         button="Remove the second factors",
-        question="The second factors and the recovery codes of the user are removed. Then the"
-        " password alone is enough to log in. Make sure that the user asked for it.",
-        done="The second factors have been removed.",
+        question="The second factors and the recovery codes of the user are removed, and all of"
+        " their sessions end. Then the password alone is enough to log in. Make sure that the user"
+        " asked for it.",
+        done="The second factors have been removed, and all sessions have ended.",
         right=Right.MANAGE,
         change=remove_factors,
         asks_first=True,

@@ -85,8 +85,8 @@ def end_key(user: User, submission: Submission) -> None:
 
 
 def remove_factors(user: User, submission: Submission) -> None:
-    """Remove the second factors of the user, and the recovery codes."""
-    factors.remove(user)
+    """Remove the second factors of the user and the recovery codes, and end all sessions."""
+    factors.remove_all(user)
 
 
 def send_link(user: User, submission: Submission) -> None:

@@ -5,6 +5,7 @@ Each type of factor has a module of its own; this one alone knows all types.
 
 from typing import NamedTuple
 
+from wsgiauth import events
 from wsgiauth.accounts.locking import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import passkeys, recovery_codes, totp
@@ -134,4 +135,22 @@ def remove(user: User, handle: str | None = None) -> int:
         removed = totp.remove(user, handle) + passkeys.remove(user, handle)
         if removed and not list_factors(user):
             recovery_codes.remove_all(user)
+    return removed
+
+
+def remove_all(user: User) -> int:
+    """Remove all factors of a user who has lost them, and end all sessions; return how many.
+
+    Whoever has the lost device can be logged in on it. Logins in progress end, too, and so do links
+    that were mailed. For operators and the staff; nothing ends if the user has no factor.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    with database.atomic():
+        removed = remove(user)
+        if removed:
+            stamp = User.security_stamp + 1
+            User.update(security_stamp=stamp).where(User.id == user.id).execute()
+            events.emit("logout", user_id=user.id, reason="all sessions")
     return removed

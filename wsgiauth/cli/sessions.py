@@ -26,7 +26,9 @@ def add_commands(add: AddCommand) -> None:
     added = add("sessions", list_sessions, "list a user's active sessions, the newest first")
     add_user(added)
     added.add_argument("--json", action="store_true", help="print JSON, for programs")
-    added = add("removefactor", remove_factor, "remove the second factors of a user")
+    added = add(
+        "removefactor", remove_factor, "remove all second factors of a user, and end their sessions"
+    )
     add_user(added)
     added = add("logout", log_out, "end sessions of a user, or of all users")
     whose = added.add_mutually_exclusive_group(required=True)
@@ -38,13 +40,16 @@ def add_commands(add: AddCommand) -> None:
 
 
 def remove_factor(arguments: Arguments) -> None:
-    """Remove the second factors of a user, who has lost them."""
+    """Remove the second factors of a user, who has lost them, and end all of their sessions."""
     open_database(arguments)
     user = require_user(arguments.user)
-    removed = factors.remove(user)
+    removed = factors.remove_all(user)
     if not removed:
         raise CommandError(f"{user} has no second factor")
-    print_line(f"Removed {counted(removed, 'second factor')} of {user} and the recovery codes.")
+    print_line(
+        f"Removed {counted(removed, 'second factor')} of {user} and the recovery codes;"
+        " all sessions are ended."
+    )
 
 
 def list_sessions(arguments: Arguments) -> None:
