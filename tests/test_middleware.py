@@ -28,7 +28,7 @@ from tests.support.sites import (
     serving,
 )
 from wsgiauth import AuthMiddleware, Settings, User, login_required, permission_required, storage
-from wsgiauth.accounts import create_user
+from wsgiauth.accounts import create_user, known_permissions
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.web.urls import with_next
 
@@ -397,6 +397,24 @@ def test_where_it_is_not_mounted_it_does_not_answer(client):
 def test_a_challenge_that_is_neither_true_nor_false_is_refused(settings, challenge):
     with pytest.raises(ConfigurationError, match="challenge must be True or False"):
         AuthMiddleware(echo, settings, challenge=challenge)
+
+
+@pytest.mark.parametrize(
+    "permissions",
+    ["pastes.read", b"pastes.read", None, 7, ["pastes.read", "write"], [None], ["pastes.read "]],
+    ids=repr,
+)
+def test_permissions_that_are_no_list_of_permissions_are_refused(settings, permissions):
+    with pytest.raises(ConfigurationError, match=r"^permissions"):
+        AuthMiddleware(echo, settings, permissions=permissions)
+    assert "pastes.read" not in known_permissions.asked_for()
+
+
+def test_declared_permissions_are_known_once_the_site_is_made(settings):
+    declared = {"declared.read", "declared.write"}
+    assert not declared & known_permissions.asked_for()
+    AuthMiddleware(echo, settings, permissions=iter(declared))
+    assert declared <= known_permissions.asked_for()
 
 
 @pytest.mark.parametrize(

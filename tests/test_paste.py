@@ -6,6 +6,7 @@ from webtest import TestApp
 
 from tests.support.sites import BROWSER, SECRET_KEY, echo
 from wsgiauth import login_required
+from wsgiauth.accounts import known_permissions
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.paste import filter_app_factory
 
@@ -71,6 +72,12 @@ def test_the_section_says_what_is_public(database_url, options, statuses):
     client = TestApp(filter_app_factory(echo, {}, **options))
     paths = ("/", "/pub/open", "/priv")
     assert [client.get(path, status="*").status_int for path in paths] == statuses
+
+
+def test_the_section_declares_permissions(database_url):
+    options = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": database_url}
+    filter_app_factory(echo, {}, **options, permissions="section.read\n  section.write")
+    assert {"section.read", "section.write"} <= known_permissions.asked_for()
 
 
 def test_a_wrong_path_in_the_section_is_named():

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
 
+from wsgiauth.accounts import names
 from wsgiauth.events import Subscriber
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
@@ -26,6 +27,24 @@ def check_arguments(app: object, mount: object, challenge: object, send_mail: ob
         raise ConfigurationError("challenge must be True or False.")
     if not (send_mail is None or callable(send_mail)):
         raise ConfigurationError("send_mail must be a callable.")
+
+
+def list_permissions(permissions: object) -> list[str]:
+    """Return the permissions that the application declares.
+
+    Raises:
+        ConfigurationError: The argument is no list of permissions; the message names the wrong one.
+    """
+    if isinstance(permissions, str | bytes) or not isinstance(permissions, Iterable):
+        raise ConfigurationError('permissions must be a list, such as ("reports.publish",).')
+    declared = list(permissions)
+    for each in declared:
+        if not (isinstance(each, str) and names.is_permission(each)):
+            raise ConfigurationError(
+                f'permissions: each must have the form "<app>.<action>", such as'
+                f' "reports.publish", not {each!r}.'
+            )
+    return declared
 
 
 def read_settings(settings: Settings | Mapping[str, Any] | None) -> Settings:

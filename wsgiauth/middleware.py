@@ -14,8 +14,14 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 import peewee
 
 from wsgiauth import storage
+from wsgiauth.accounts import known_permissions
 from wsgiauth.app import AuthApp
-from wsgiauth.arguments import check_arguments, list_subscribers, read_settings
+from wsgiauth.arguments import (
+    check_arguments,
+    list_permissions,
+    list_subscribers,
+    read_settings,
+)
 from wsgiauth.authentication.identity import set_caller
 from wsgiauth.authentication.unasked_factors import unasked_factors
 from wsgiauth.challenges import ChallengingApp
@@ -83,6 +89,8 @@ class AuthMiddleware:
         public: The paths of `app` that need no login, while all others do. None leaves that to
             `app`.
         require: The permission, `<app>.<action>`, that all paths of `app` need but the public ones.
+        permissions: Those that `app` asks for by `User.has_permission`, so that the staff panel,
+            its invitations and `permissions --app` list them, like those that guards ask for.
         on_event: Called with each `events.Event` of this site's accounts, in the thread in which
             it happens. An exception in it is logged and has no other effect. It should be fast,
             because a login waits for it.
@@ -109,10 +117,12 @@ class AuthMiddleware:
         challenge: bool = False,
         public: Iterable[str] | None = None,
         require: str | None = None,
+        permissions: Iterable[str] = (),
         on_event: Subscriber | Iterable[Subscriber] = (),
         send_mail: Transport | None = None,
     ) -> None:
         check_arguments(app, mount, challenge, send_mail)
+        declared = list_permissions(permissions)
         self._app = _restricted(app, f"{mount}/login", challenge, public, require)
         inner = unwrapped(app)
         if isinstance(inner, AuthMiddleware) and inner.site.pages.mount == mount:
@@ -132,6 +142,8 @@ class AuthMiddleware:
         if self.site.outbox is not None:
             record(self.database, [Notices(settings, self.site.outbox, mount=mount)])
         retention.keep(self.database, settings.AUDIT_DAYS)
+        for permission in declared:
+            known_permissions.register(permission)
         for risk in settings.risks() + file_risks(self.database) + unasked:
             logger.warning("%s", risk)
 

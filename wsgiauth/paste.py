@@ -23,7 +23,8 @@ def filter_app_factory(
         app: The application behind the filter.
         global_config: The ini file's `[DEFAULT]` section; not used.
         settings: `Settings` by their names, `mount`, `challenge` (`on` or `off`), `public` (paths
-            with white space between them) and `require`.
+            with white space between them), `require`, and `permissions` (also with white space
+            between them).
 
     Raises:
         ConfigurationError: See `AuthMiddleware`. Also raised for an unknown option.
@@ -34,6 +35,7 @@ def filter_app_factory(
         raise wrong_setting("challenge", "on or off")
     public = settings.pop("public", None)
     require = settings.pop("require", None)
+    permissions = settings.pop("permissions", "").split()
     unknown = settings.keys() - {each.name for each in fields(Settings)}
     if unknown:
         raise ConfigurationError(f"{', '.join(sorted(unknown))}: there is no such setting.")
@@ -44,4 +46,5 @@ def filter_app_factory(
         challenge=challenge,
         public=None if public is None else public.split(),
         require=require,
+        permissions=permissions,
     )

@@ -176,6 +176,13 @@ def test_only_what_one_can_do_is_offered(site, make, browser_of, client, bearer,
         page.mustcontain("You can view this user")
 
 
+def test_permissions_that_the_application_declares_are_offered(browser, site, make):
+    AuthMiddleware(echo, site.site.settings, permissions=["pastes.read"], send_mail=print)
+    tim = make("Tim")
+    for url in (f"/auth/admin/users/{tim.id}", "/auth/admin/invite"):
+        browser.get(url).mustcontain('value="pastes.read"')
+
+
 def test_of_an_inactive_user_activation_is_offered(program, make):
     answer = program(f"/auth/admin/users/{make('Tim', 'inactive').id}")
     assert answer.json["actions"][:2] == ["activate", "end-login"]

@@ -25,6 +25,12 @@ from wsgiauth import AuthMiddleware
 
 site = AuthMiddleware(application)
 """
+DECLARED = """
+from guarded import application
+from wsgiauth import AuthMiddleware
+
+site = AuthMiddleware(application, permissions=["pages.read"])
+"""
 
 
 @pytest.fixture
@@ -196,6 +202,7 @@ def test_permissions_lists_those_that_are_granted(wsgiauth, person, editors):
         ("guarded:application", "on", ["pages.edit"]),
         ("wrapped:site", "on", ["pages.edit", "wsgiauth.manage_users"]),
         ("wrapped:site", "off", ["pages.edit"]),
+        ("declared:site", "off", ["pages.edit", "pages.read"]),
     ],
 )
 def test_permissions_lists_those_that_guards_and_the_panel_ask_for(
@@ -204,6 +211,7 @@ def test_permissions_lists_those_that_guards_and_the_panel_ask_for(
     person.grant("a.a")
     (tmp_path / "guarded.py").write_text(GUARDED)
     (tmp_path / "wrapped.py").write_text(WRAPPED)
+    (tmp_path / "declared.py").write_text(DECLARED)
     script = "from wsgiauth.cli import main; main()"  # as the script `wsgiauth`, without the folder
     argv = [sys.executable, "-P", "-c", script, "permissions", "--app", app]
     environ = {

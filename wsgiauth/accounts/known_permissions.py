@@ -1,6 +1,7 @@
-"""The permissions of a site: those that its guards ask for, and those that are granted.
+"""The permissions of a site: those that it asks for, and those that are granted.
 
 A guard registers its permission when it decorates a view, and the staff panel does when it is made.
+`AuthMiddleware(permissions=…)` registers those that the application's own code asks for.
 So a process knows the permissions of the views that it has imported.
 """
 
@@ -19,7 +20,7 @@ class KnownPermission(NamedTuple):
 
     Attributes:
         name: `<app>.<action>`.
-        is_asked_for: Whether a guard or the panel in this process asks for it.
+        is_asked_for: Whether a guard, the panel or the application in this process asks for it.
         users: The number of users with a grant of their own; members of groups do not count.
         groups: The names of the groups to which it is granted.
     """
@@ -31,12 +32,12 @@ class KnownPermission(NamedTuple):
 
 
 def register(permission: str) -> None:
-    """Note that a guard or the panel in this process asks for `permission`."""
+    """Note that something in this process asks for `permission`."""
     _asked_for.add(permission)
 
 
 def asked_for() -> frozenset[str]:
-    """Return the permissions for which the guards and the panel in this process ask."""
+    """Return the permissions that were registered in this process."""
     return frozenset(_asked_for)
 
 

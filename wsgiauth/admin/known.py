@@ -9,7 +9,7 @@ _MOST = 500  # permissions of groups
 
 
 def offered_permissions() -> tuple[str, ...]:
-    """Return the permissions that guards and the panel ask for, and that groups have, by name.
+    """Return the permissions that the site asks for, and that groups have, by name.
 
     Those that are only granted to single users are left out: with a million users, it would take
     too long to find them.

@@ -29,7 +29,7 @@ def add_commands(add: AddCommand) -> None:
         "--app",
         metavar="MODULE",
         help="import this module of the application, such as wsgi:application, and list also the"
-        " permissions for which its guards ask",
+        " permissions that it asks for",
     )
     added.add_argument("--json", action="store_true", help="print JSON, for programs")
 
@@ -51,7 +51,7 @@ def revoke(arguments: Arguments) -> None:
 
 
 def list_permissions(arguments: Arguments) -> None:
-    """Print the permissions that are granted, and those for which guards ask."""
+    """Print the permissions that are granted, and those that the application asks for."""
     if arguments.app:
         import_application(arguments.app)
     open_database(arguments)  # after the import, which can open another one

@@ -38,7 +38,8 @@ class Me(Endpoint):
             tag="accounts",
             summary="The caller's own profile",
             description="Read from the database on every request. With an API key, the permissions"
-            " are those of the key that its owner has, the flags are false, and there are no groups.",
+            " are those of the key that its owner has; the flags are false, and there are no"
+            " groups.",
             security=LOGGED_IN_OR_KEY,
             answers={200: success("The profile.", "Profile")},
             failures=["Unauthenticated", "Unavailable"],
