@@ -13,6 +13,7 @@ from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.transports import Transport
 from wsgiauth.settings import Settings
 from wsgiauth.throttling.hash_slots import HashSlots
+from wsgiauth.throttling.mail_limits import MailLimits
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Clients
 from wsgiauth.web.pages import Pages
@@ -31,6 +32,7 @@ class Site:
         pages: Renders HTML.
         clients: Finds the networks of a request's client.
         throttle: Decides which attempts must wait.
+        mail_limits: Decides which requests for a mail are refused.
         hash_slots: Hands out the slots in which passwords are hashed.
         outbox: Sends mails; None without MAIL_URL.
         relying_party: Registers and accepts passkeys; None without PASSKEYS.
@@ -44,6 +46,7 @@ class Site:
     pages: Pages
     clients: Clients
     throttle: Throttle
+    mail_limits: MailLimits
     hash_slots: HashSlots
     outbox: Outbox | None
     relying_party: RelyingParty | None
@@ -79,6 +82,7 @@ class Site:
             ),
             Clients(),
             Throttle(settings),
+            MailLimits(settings),
             HashSlots(settings),
             make_outbox(settings, send_mail),
             make_relying_party(settings),

@@ -25,6 +25,7 @@ from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError
+from wsgiauth.mail.models import Mail
 
 every_database = pytest.mark.every_database
 
@@ -336,6 +337,31 @@ def test_a_reset_link_goes_to_the_stored_address(program, site, make, post, hear
     assert [(each.name, each.user_id, each.reason) for each in heard] == [
         ("link_sent", tim.id, "reset")
     ]
+
+
+@every_database
+def test_the_staff_sends_a_user_three_links_in_an_hour(program, browser_of, client, make):
+    tim, tom, other = make("Tim"), make("Tom"), browser_of(make("Eve", "superuser"))
+    for _ in range(2):
+        program(url_of(tim, "reset-link"), {})
+    other.post(url_of(tim, "reset-link"), {"permission": ""}, headers=SAME_ORIGIN, status=303)
+    refused = other.post(
+        url_of(tim, "reset-link"), {"permission": ""}, headers=SAME_ORIGIN, status=429
+    )
+    assert "The staff has sent this user as many mails as it can in an hour." in refused
+    refused = program(url_of(tim, "reset-link"), {}, status=429)
+    assert 0 < int(refused.headers["Retry-After"]) <= 3600
+    assert Mail.select().count() == 3
+    program(url_of(tom, "reset-link"), {})
+    client.post_json("/auth/forgot", {"username": "Tim"}, status=202)
+
+
+def test_a_link_that_an_inactive_user_does_not_get_is_not_counted(program, make):
+    tim = make("Tim", "inactive")
+    for _ in range(4):
+        program(url_of(tim, "reset-link"), {}, status=409)
+    program(url_of(tim, "activate"), {})
+    program(url_of(tim, "reset-link"), {})
 
 
 def test_an_inactive_user_gets_no_link(program, site, make, post):

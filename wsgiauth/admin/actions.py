@@ -15,6 +15,7 @@ from wsgiauth.admin.changes import (
     LOGIN,
     PERMISSION,
     Field,
+    count_link,
     delete,
     end_key,
     end_login,
@@ -50,6 +51,7 @@ class Action:
         right: What it needs.
         change: Does it, in a transaction, with the user as stored; returns False if nothing
             changed.
+        count: Counts it if it is limited, before the transaction, and raises what refuses it.
         field: What else it needs, or None.
         asks_first: Whether it has a page that asks first.
         is_removal: Whether it can take away a superuser.
@@ -64,6 +66,7 @@ class Action:
     done: str
     right: Right
     change: Callable[[User, Submission], object]
+    count: Callable[[User, Submission], None] = lambda user, submission: None
     field: Field | None = None
     asks_first: bool = False
     is_removal: bool = False
@@ -155,6 +158,7 @@ _ACTIONS = (
         done="A mail with a link to choose a new password is on its way to the user.",
         right=Right.SUPPORT,
         change=send_link,
+        count=count_link,
         exists=lambda settings: settings.MAIL_URL is not None,
         applies=has_flag("is_active", True),
     ),

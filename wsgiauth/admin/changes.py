@@ -89,6 +89,12 @@ def remove_factors(user: User, submission: Submission) -> None:
     factors.remove_all(user)
 
 
+def count_link(user: User, submission: Submission) -> None:
+    """Count a link that the user will get."""
+    if user.is_active:
+        submission.site.mail_limits.count_by_staff(user, submission.networks)
+
+
 def send_link(user: User, submission: Submission) -> None:
     """Send the user a link to choose a new password."""
     if not user.is_active:

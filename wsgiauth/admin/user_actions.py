@@ -140,6 +140,7 @@ class UserActions(PanelForm[str]):
     def act(self, submission: Submission) -> str:
         """Do the action, if the member of the staff still has the right to."""
         action, target = _action(submission.environ), require_target(submission.environ)
+        action.count(target, submission)
         try:
             result = administer(
                 submission.member.user,

@@ -115,7 +115,7 @@ class Email(MemberForm[None]):
         problem = _problem(user, email)
         if problem is not None:
             raise ValidationError({"email": [problem]})
-        site.throttle.mail(email, submission.networks, user=user).begin()
+        site.mail_limits.count(email, submission.networks, user=user)
         request_proof(cast(Outbox, site.outbox), user, email, mount=site.pages.mount)
 
     def as_json(self, submission: Submission, outcome: None) -> Response:

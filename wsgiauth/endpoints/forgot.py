@@ -79,7 +79,7 @@ class Forgot(Form[None]):
         site, name = submission.site, submission.fields["username"]
         if not name:
             raise ValidationError({"username": ["Enter your username or e-mail address."]})
-        site.throttle.mail(name, submission.networks).begin()
+        site.mail_limits.count(name, submission.networks)
         request_reset(cast(Outbox, site.outbox), name, mount=site.pages.mount)
 
     def as_json(self, submission: Submission, outcome: None) -> Response:

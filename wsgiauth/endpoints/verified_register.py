@@ -93,7 +93,7 @@ class VerifiedRegister(Form[None]):
         errors = names.name_errors(fields)
         if errors:
             raise ValidationError(errors)
-        site.throttle.mail(fields["email"], submission.networks).begin()
+        site.mail_limits.count(fields["email"], submission.networks)
         outbox = cast(Outbox, site.outbox)
         request_invitation(outbox, fields["username"], fields["email"], mount=site.pages.mount)
 

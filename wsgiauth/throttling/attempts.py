@@ -255,7 +255,7 @@ def _refuse(counter: Counter, seconds: int) -> NoReturn:
     raise RetryLaterError(
         HTTPStatus.TOO_MANY_REQUESTS,
         "throttled",
-        f"There were too many attempts. Try again in {_spoken(seconds)}.",
+        f"{counter.limit.refusal} Try again in {_spoken(seconds)}.",
         seconds=seconds,
     )
 

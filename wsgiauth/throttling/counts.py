@@ -48,13 +48,21 @@ class Limit:
             wait.
         window: Seconds from the first attempt until the count starts again. `Counter.remember`
             replaces this time.
+        refusal: What clients that must wait are told, for people.
     """
 
     reason: str
     free: int
     waits: tuple[int, ...]
     window: int
+    refusal: str = "There were too many attempts."
 
+
+Networks = tuple[str, ...]  # from `clients.Clients.networks`, the narrowest first
+
+# The limits of an IPv6 /48 are this many times those of a /64, because one subscriber can hold all
+# of its /64 networks.
+SITE_SHARE = 10
 
 # The largest tolerated difference between clocks of hosts. A wait that ends later was written by a
 # host whose clock is wrong, and is ignored.
@@ -192,6 +200,30 @@ class Mark(NamedTuple):
     def delete(self) -> None:
         """Forget it."""
         AttemptCount.delete().where(AttemptCount.id == self.id).execute()
+
+
+class Counters:
+    """Makes the counters of a site.
+
+    Args:
+        key: SECRET_KEY, which keys the digests that identify the rows.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def one(self, limit: Limit, *what: str) -> Counter:
+        """Return the counter of what a limit is about, such as a name."""
+        return Counter(row_id(self._key, "throttle", limit.reason, *what), limit)
+
+    def of_networks(self, limit: Limit, networks: Networks) -> list[Counter]:
+        """Return one counter for each of the client's networks."""
+        site_limit = replace(limit, free=SITE_SHARE * limit.free)
+        narrowest, *wider = networks
+        return [
+            self.one(limit, narrowest),
+            *(self.one(site_limit, network) for network in wider),
+        ]
 
 
 def row_id(key: bytes, *what: str) -> str:

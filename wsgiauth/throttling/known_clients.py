@@ -11,20 +11,20 @@ from collections.abc import Callable
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.throttling.attempts import KNOWN_FOR
-from wsgiauth.throttling.counts import Counter, Limit, row_id
+from wsgiauth.throttling.counts import Counter, Counters, Limit
 
 
 class KnownClients:
     """The clients that accounts know.
 
     Args:
-        key: Keys the digests that identify the rows.
+        counters: The counters of the site.
         limit: Of failures under one name by one client.
         now: Returns the time in seconds since the epoch.
     """
 
-    def __init__(self, key: bytes, limit: Limit, now: Callable[[], float]) -> None:
-        self._key = key
+    def __init__(self, counters: Counters, limit: Limit, now: Callable[[], float]) -> None:
+        self._counters = counters
         self._limit = limit
         self._now = now
 
@@ -38,7 +38,8 @@ class KnownClients:
         Raises:
             peewee.DatabaseError: The database failed.
         """
-        failures, now = self._counter(name_key, network), int(self._now())
+        failures = self._counters.one(self._limit, name_key, network)
+        now = int(self._now())
         if not failures.exists(now):
             return None
         column = User.email_key if "@" in name_key else User.username_key
@@ -52,12 +53,9 @@ class KnownClients:
             peewee.DatabaseError: The database failed.
         """
         keys = [names.key(name) for name in (user.username, user.email)]
-        under_names = [self._counter(each, network) for each in keys]
+        under_names = [self._counters.one(self._limit, each, network) for each in keys]
         for counter in (self._account(user.id, network), *under_names):
             counter.remember(int(self._now()), KNOWN_FOR)
 
     def _account(self, user_id: int | None, network: str) -> Counter:
-        return self._counter("user", str(user_id), network)
-
-    def _counter(self, *what: str) -> Counter:
-        return Counter(row_id(self._key, "throttle", self._limit.reason, *what), self._limit)
+        return self._counters.one(self._limit, "user", str(user_id), network)

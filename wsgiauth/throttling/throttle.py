@@ -32,9 +32,9 @@ than 15 minutes, would only harm the owner at a new address.
 
 **Codes of a second factor** have the same two counts, for the user instead of the name. Codes at
 /auth/confirm count for the session, so that a thief of its cookie cannot keep the owner from
-logging in. All sessions of a user together have SITE_SHARE times the free failures of one, and then
-wait at the same pace, so any number of cookies is worth about 150 guesses a day, beside the 100 of
-those who know the password.
+logging in. All sessions of a user together have SESSIONS_SHARE times the free failures of one, and
+then wait at the same pace, so any number of cookies is worth about 150 guesses a day, beside the
+100 of those who know the password.
 
 **Successful logins** cost a hash too. People do not log in once a second for a minute, and programs
 keep their token, so a client that logs in so often is slowed down. Only a client with the password
@@ -64,7 +64,7 @@ from wsgiauth.throttling.attempts import (
     PasskeyLogin,
     StrangersLogin,
 )
-from wsgiauth.throttling.counts import Counter, Limit, row_id
+from wsgiauth.throttling.counts import Counter, Counters, Limit, Networks
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.throttling.known_clients import KnownClients
 
@@ -77,11 +77,8 @@ DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 15 * MINUTE)
 
 CODE_FAILURES = 5  # wrong codes of a second factor before a wait
 
-Networks = tuple[str, ...]  # from `clients.Clients.networks`, the narrowest first
-
-# The limits of an IPv6 /48 are this many times those of a /64, because one subscriber can hold all
-# of its /64 networks; and those of all sessions of a user are as many times those of one.
-SITE_SHARE = 10
+# The free failures of all sessions of a user are this many times those of one, for codes.
+SESSIONS_SHARE = 10
 
 
 class Throttle:
@@ -95,9 +92,9 @@ class Throttle:
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
         per_address = settings.LOGIN_FAILURES_PER_ADDRESS
         self._now = clock
-        self._key = settings.require_secret_key().encode()
+        self._counters = Counters(settings.require_secret_key().encode())
         self._account = Limit("account", settings.LOGIN_FAILURES_PER_ACCOUNT, DOUBLING, DAY)
-        self._known_clients = KnownClients(self._key, self._account, clock)
+        self._known_clients = KnownClients(self._counters, self._account, clock)
         self._address = Limit("address", per_address, DOUBLING, HOUR)
         # Only counted, without a wait: see the module's docstring.
         self._known_names = Limit("known names", per_address, (0,), HOUR)
@@ -109,11 +106,7 @@ class Throttle:
             "registrations", settings.REGISTRATIONS_PER_ADDRESS, (HOUR,), HOUR
         )
         self._codes = Limit("second factor", CODE_FAILURES, DOUBLING, DAY)
-        self._codes_of_sessions = replace(self._codes, free=SITE_SHARE * CODE_FAILURES)
-        self._mails = Limit("mails", settings.MAILS_PER_ACCOUNT, (HOUR,), HOUR)
-        self._mails_of_address = Limit(
-            "mails of an address", settings.MAILS_PER_ADDRESS, (HOUR,), HOUR
-        )
+        self._codes_of_sessions = replace(self._codes, free=SESSIONS_SHARE * CODE_FAILURES)
 
     def login(self, name: str, networks: Networks) -> StrangersLogin | KnownLogin:
         """Return an attempt to log in that need not wait and is not counted yet.
@@ -133,8 +126,8 @@ class Throttle:
         if known is not None:
             attempt = self._login_of_known(account, known, networks)
         else:
-            shared = self._counter(self._account, account)
-            addresses = self._counters(self._address, networks)
+            shared = self._counters.one(self._account, account)
+            addresses = self._counters.of_networks(self._address, networks)
             attempt = StrangersLogin(Claim(networks, shared.id), shared, addresses, self._now)
         attempt.require_turn()
         return attempt
@@ -159,9 +152,9 @@ class Throttle:
         if known is not None:
             attempt = self._login_of_known(account, known, networks)
         else:
-            own = self._counter(self._account, account, "session", session_id)
-            shared = self._counter(self._account, account)
-            addresses = self._counters(self._address, networks)
+            own = self._counters.one(self._account, account, "session", session_id)
+            shared = self._counters.one(self._account, account)
+            addresses = self._counters.of_networks(self._address, networks)
             attempt = Confirmation(Claim(networks, shared.id), own, shared, addresses, self._now)
         attempt.require_turn()
         return attempt
@@ -185,13 +178,13 @@ class Throttle:
             peewee.DatabaseError: The database failed.
         """
         user_id = str(user.id)
-        own = known = self._counter(self._codes, user_id, networks[0])
+        own = known = self._counters.one(self._codes, user_id, networks[0])
         further = []
         if not known.exists(int(self._now())):
-            own = self._counter(self._codes, user_id)
+            own = self._counters.one(self._codes, user_id)
             if session_id is not None:
-                own = self._counter(self._codes, user_id, "session", session_id)
-                further = [self._counter(self._codes_of_sessions, user_id, "sessions")]
+                own = self._counters.one(self._codes, user_id, "session", session_id)
+                further = [self._counters.one(self._codes_of_sessions, user_id, "sessions")]
         attempt = CodeAttempt(Claim(networks), own, further, known, self._now)
         attempt.require_turn()
         return attempt
@@ -206,7 +199,8 @@ class Throttle:
             RetryLaterError: 429.
             peewee.DatabaseError: The database failed.
         """
-        attempt = PasskeyLogin(Claim(networks), self._counters(self._passkeys, networks), self._now)
+        counters = self._counters.of_networks(self._passkeys, networks)
+        attempt = PasskeyLogin(Claim(networks), counters, self._now)
         attempt.require_turn()
         return attempt
 
@@ -217,7 +211,7 @@ class Throttle:
             user: Whose passkey it is.
             networks: The networks of the client.
         """
-        logins = self._counter(self._logins, names.key(user.username))
+        logins = self._counters.one(self._logins, names.key(user.username))
         return Attempt(Claim(networks), [logins], self._now)
 
     def registration(self, networks: Networks) -> Attempt:
@@ -230,36 +224,7 @@ class Throttle:
             RetryLaterError: 429.
             peewee.DatabaseError: The database failed.
         """
-        counters = self._counters(self._registrations, networks)
-        attempt = Attempt(Claim(networks), counters, self._now)
-        attempt.require_turn()
-        return attempt
-
-    def mail(self, name: str, networks: Networks, *, user: User | None = None) -> Attempt:
-        """Return an attempt to ask for a mail that need not wait and is not counted yet.
-
-        What is counted is the name that was sent, so that nothing depends on whether it has an
-        account. Each name has three counts, so that none of these keeps another one waiting:
-        strangers, users who are logged in, and the user whose address it is.
-
-        Args:
-            name: The username or e-mail address that the client sent.
-            networks: The networks of the client.
-            user: The user who is logged in and asks. Mails that they ask for are also counted under
-                all names together, because a name can be the address of anyone.
-
-        Raises:
-            RetryLaterError: 429.
-            peewee.DatabaseError: The database failed.
-        """
-        counters = self._counters(self._mails_of_address, networks)
-        key = names.key(name[: names.EMAIL_MAX_LENGTH])
-        if user is None:
-            counters.insert(0, self._counter(self._mails, key))
-        else:
-            asker = "its user" if key == names.key(user.email) else "other users"
-            counters.insert(0, self._counter(self._mails, key, asker))
-            counters.insert(0, self._counter(self._mails, "user", str(user.id)))
+        counters = self._counters.of_networks(self._registrations, networks)
         attempt = Attempt(Claim(networks), counters, self._now)
         attempt.require_turn()
         return attempt
@@ -279,21 +244,9 @@ class Throttle:
             report_failure(error)
 
     def _login_of_known(self, account: str, known: Counter, networks: Networks) -> KnownLogin:
-        known_names = self._counter(self._known_names, networks[0])
+        known_names = self._counters.one(self._known_names, networks[0])
         if known_names.is_used_up(int(self._now())):
             known = known.with_one_free()
-        logins = self._counter(self._logins, account)
+        logins = self._counters.one(self._logins, account)
         claim = Claim(networks, logins.id, is_known=True)
         return KnownLogin(claim, known, known_names, logins, self._now)
-
-    def _counters(self, limit: Limit, networks: Networks) -> list[Counter]:
-        """Return one counter for each of the client's networks."""
-        site_limit = replace(limit, free=SITE_SHARE * limit.free)
-        narrowest, *wider = networks
-        return [
-            self._counter(limit, narrowest),
-            *(self._counter(site_limit, network) for network in wider),
-        ]
-
-    def _counter(self, limit: Limit, *what: str) -> Counter:
-        return Counter(row_id(self._key, "throttle", limit.reason, *what), limit)
