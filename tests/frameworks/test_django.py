@@ -112,20 +112,62 @@ def test_whoever_has_a_password_of_djangos_is_not_taken_over_by_the_same_name(vi
     register(visitor, "George")
     bearer = visitor.bearer("George")
     assert visitor.get("/user", headers=bearer).json == {"user": None}
-    row.set_unusable_password()  # as migration does, once the row is theirs
+    row.set_unusable_password()  # which says nothing of whose the row is
+    row.save()
+    assert visitor.get("/user", headers=bearer).json == {"user": None}
+    row.password = f"!wsgiauth {User.objects.get(username='George').id}"  # as migration does
     row.save()
     assert visitor.get("/user", headers=bearer).json["user"] == "George"
 
 
-def test_a_name_that_the_database_takes_for_the_same_is_not_the_same(site):
-    from django.contrib.auth.models import User as DjangoUser
-    from django.core.exceptions import PermissionDenied
-    from django.http import HttpRequest
+def rename(name, new_name):
+    account = User.objects.get(username=name)
+    account.username = new_name
+    account.save()
 
-    request = HttpRequest()
-    request.META["wsgiauth.user"] = User(username="rené")
-    with pytest.raises(PermissionDenied):
-        site.Backend().configure_user(request, DjangoUser(username="rene"), created=False)
+
+def test_a_row_stays_with_its_account_when_names_change_hands(visitor):
+    register(visitor, "Emmy")
+    register(visitor, "Mallory")
+    headers = {name: visitor.bearer(name) for name in ("Emmy", "Mallory")}
+    rows = {}
+    for name in headers:
+        visitor.get("/user", headers=headers[name])
+        rows[name] = people(name).get().pk
+    rename("Emmy", "Countess")
+    rename("Mallory", "Emmy")
+    assert visitor.get("/user", headers=headers["Mallory"]).json["user"] == "Emmy"
+    assert people("Emmy").get().pk == rows["Mallory"]
+    assert visitor.get("/user", headers=headers["Emmy"]).json["user"] == "Countess"
+    assert people("Countess").get().pk == rows["Emmy"]
+
+
+def test_the_name_of_a_deleted_account_brings_no_row_with_it(visitor):
+    register(visitor, "Lise")
+    visitor.get("/user", headers=visitor.bearer("Lise"))
+    row = people("Lise").get()
+    User.objects.get(username="Lise").delete_instance()
+    register(visitor, "Lise")
+    visitor.get("/user", headers=visitor.bearer("Lise"))
+    assert people("Lise").get().pk != row.pk
+    row.refresh_from_db()
+    assert row.username.startswith("@")
+
+
+def test_two_first_requests_at_the_same_moment_make_one_row(visitor, site, monkeypatch):
+    from django.contrib.auth.models import User as DjangoUser
+
+    register(visitor, "Sophie")
+    account, save = User.objects.get(username="Sophie"), DjangoUser.save
+
+    def save_second(row, **options):
+        monkeypatch.setattr(DjangoUser, "save", save)
+        DjangoUser.objects.create(username="Sophie", password=f"!wsgiauth {account.id}")
+        save(row, **options)
+
+    monkeypatch.setattr(DjangoUser, "save", save_second)
+    assert visitor.get("/user", headers=visitor.bearer("Sophie")).json["user"] == "Sophie"
+    assert people("Sophie").count() == 1
 
 
 def test_djangos_session_alone_logs_nobody_in(visitor):
@@ -219,6 +261,8 @@ def test_another_login_of_djangos_starts_ours(visitor, site, request):
     paths.urlpatterns = [path("sign-on", single_sign_on), *site.urlpatterns]
     backends = [*site.settings.AUTHENTICATION_BACKENDS, BACKEND]
     with override_settings(ROOT_URLCONF=paths, AUTHENTICATION_BACKENDS=backends):
+        visitor.get("/", headers=visitor.bearer("Annabella"))
+        visitor.reset()
         assert visitor.get("/sign-on?name=Stranger").text == "-"
         assert visitor.get("/sign-on?name=Annabella").text == "Annabella"
         assert visitor.get("/auth/me").json["username"] == "Annabella"
