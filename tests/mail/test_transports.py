@@ -574,6 +574,25 @@ def test_names_of_other_scripts_and_long_lines_arrive(send):
     assert max(map(len, received.envelopes[0].content.splitlines())) < 999
 
 
+LINK = f"https://example.org/auth/reset?token={'x' * 80}=="
+
+
+@pytest.mark.parametrize("text", [LINK, f"{LINK}\n{'x' * 998}"])
+def test_a_link_in_an_ascii_text_is_sent_in_one_piece(text, send):
+    with mail_server() as (port, received):
+        send(f"smtp://127.0.0.1:{port}", text=text)
+    assert f"\r\n{LINK}\r\n".encode() in received.envelopes[0].content
+    assert received.messages[0]["Content-Transfer-Encoding"] == "7bit"
+
+
+@pytest.mark.parametrize("text", ["愛" * 200, "x" * 999])
+def test_a_text_that_is_no_ascii_or_has_long_lines_is_quoted(text, send):
+    with mail_server() as (port, received):
+        send(f"smtp://127.0.0.1:{port}", text=f"{LINK}\n{text}")
+    assert received.messages[0].get_content() == f"{LINK}\n{text}\n"
+    assert b"https://example.org/auth/reset" in received.envelopes[0].content
+
+
 @pytest.mark.parametrize(
     ("address", "recipient"),
     [
