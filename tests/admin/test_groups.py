@@ -175,15 +175,18 @@ def test_what_is_not_there_is_not_found(program, editors, path):
 
 @pytest.mark.promise(49)
 @pytest.mark.parametrize("kind", ["staff", "manager"])
-def test_whoever_is_no_superuser_only_views(client, make, browser_of, bearer, editors, kind):
+def test_whoever_is_no_superuser_only_views(client, make, browser_of, bearer, editors, kind, heard):
     ann = make("Ann", kind)
     headers, browser = bearer(ann), browser_of(ann)
     browser.get(GROUPS).mustcontain("You can view the groups.", no=["<form"])
     browser.get(f"{GROUPS}/{editors.id}").mustcontain("You can view the group.", no=["<form"])
     fields = {"name": "Writers", "permission": "reports.read"}
+    heard.clear()
     for path in ("", *(f"/{editors.id}/{action}" for action in ("grant", "revoke", "delete"))):
         refused = client.post_json(GROUPS + path, fields, headers=headers, status=403)
         assert refused.json["code"] == "forbidden"
+    event = ("refused", ann.id, "lacks the right to change a group")
+    assert [(each.name, each.user_id, each.reason) for each in heard] == [event] * 4
     assert [(each.name, each.permissions) for each in Group.select()] == [
         ("Editors", {"reports.publish"})
     ]

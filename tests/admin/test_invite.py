@@ -92,11 +92,15 @@ def test_the_form_of_a_manager_gives_no_rights(make, browser_of):
     assert {name for name in form.fields if name} == {"email", "username"}
 
 
-def test_whoever_has_no_right_sees_no_link_and_need_not_confirm(make, browser_of):
-    browser = browser_of(make("Ann", "staff"))
+def test_whoever_has_no_right_sees_no_link_and_need_not_confirm(make, browser_of, heard):
+    ann = make("Ann", "staff")
+    browser = browser_of(ann)
     browser.get("/auth/admin/users").mustcontain(no="Invite a person")
     make_stale()
+    heard.clear()
     browser.get(URL, status=403).mustcontain(MANAGE_USERS)
+    event = ("refused", ann.id, "lacks the right to invite")
+    assert [(each.name, each.user_id, each.reason) for each in heard] == [event]
 
 
 @pytest.mark.promise(46)

@@ -113,10 +113,16 @@ def test_a_browser_confirms_and_comes_back(browser, make):
     assert answer.headers["Location"].startswith("/auth/confirm?resend=1&next=")
 
 
-def test_whoever_has_no_right_need_not_confirm_first(client, make, bearer):
-    headers = bearer(make("Ann", "staff"))
+def test_whoever_has_no_right_need_not_confirm_first(client, make, bearer, heard):
+    ann, tim = make("Ann", "staff"), make("Tim")
+    headers = bearer(ann)
     make_stale()
-    client.get(url_of(make("Tim"), "delete"), headers=headers, status=403)
+    heard.clear()
+    client.get(url_of(tim, "delete"), headers=headers, status=403)
+    client.post_json(url_of(tim, "delete"), {}, headers=headers, status=403)
+    event = ("refused", ann.id, "lacks the right to change an account", f"user {ann.id}")
+    seen = [(each.name, each.user_id, each.reason, each.actor) for each in heard]
+    assert seen == [event, event]
 
 
 @pytest.mark.parametrize("name", [name for name, each in ACTIONS.items() if not each.field])

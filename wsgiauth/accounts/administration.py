@@ -17,6 +17,12 @@ from wsgiauth.storage import database
 
 MANAGE_USERS = "wsgiauth.manage_users"
 
+# Rights, in events.
+TO_CHANGE_AN_ACCOUNT = "to change an account"
+TO_CHANGE_A_GROUP = "to change a group"
+TO_INVITE = "to invite"
+
+ONLY_SUPERUSERS = "Only superusers can change groups."
 _DELETED = "Your account has been deleted."
 
 _Result = TypeVar("_Result")
@@ -119,8 +125,7 @@ def administer(
         target = Party.read(user.id)
         reason = _refusal_now(right, actor, target)
         if reason is not None:
-            events.emit("refused", user_id=actor.id, reason="lacks the right to change an account")
-            raise ForbiddenError(reason)
+            raise refused(actor, TO_CHANGE_AN_ACCOUNT, reason)
 
     def change_present() -> _Result:
         return change(target.user)
@@ -145,8 +150,7 @@ def administer_groups(actor: User, change: Callable[[], _Result]) -> _Result:
     with database.atomic():
         present = lock_user(actor.id)
         if present is None or not can_govern(present):
-            events.emit("refused", user_id=actor.id, reason="lacks the right to change a group")
-            raise ForbiddenError("Only superusers can change groups.")
+            raise refused(actor, TO_CHANGE_A_GROUP, ONLY_SUPERUSERS)
         return change()
 
 
@@ -188,8 +192,7 @@ def administer_invitation(
     with database.atomic():
         reason = invitation_refusal_now(actor.id, gives_rights=gives_rights)
         if reason is not None:
-            events.emit("refused", user_id=actor.id, reason="lacks the right to invite")
-            raise ForbiddenError(reason)
+            raise refused(actor, TO_INVITE, reason)
         return change()
 
 
@@ -209,6 +212,18 @@ def invitation_refusal_now(actor_id: int, *, gives_rights: bool) -> str | None:
     if present is None:
         return _DELETED
     return invitation_refusal(Party(present, present.permissions), gives_rights=gives_rights)
+
+
+def refused(actor: User, right: str, detail: str) -> ForbiddenError:
+    """Report that a user lacks a right, and return the exception that says so.
+
+    Args:
+        actor: The user.
+        right: What they wanted, such as `TO_INVITE`.
+        detail: Why, for people.
+    """
+    events.emit("refused", user_id=actor.id, reason=f"lacks the right {right}")
+    return ForbiddenError(detail)
 
 
 def can_govern(user: User) -> bool:

@@ -8,7 +8,13 @@ from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
-from wsgiauth.accounts.administration import administer_groups, can_govern
+from wsgiauth.accounts.administration import (
+    ONLY_SUPERUSERS,
+    TO_CHANGE_A_GROUP,
+    administer_groups,
+    can_govern,
+    refused,
+)
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
@@ -23,7 +29,7 @@ from wsgiauth.admin import (
 )
 from wsgiauth.authentication.identity import Identity
 from wsgiauth.endpoints.forms import Refusal, Submission
-from wsgiauth.exceptions import ForbiddenError, InsufficientAuthenticationError
+from wsgiauth.exceptions import InsufficientAuthenticationError
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (
     LOGGED_IN,
@@ -39,7 +45,6 @@ from wsgiauth.web.request import prefers_html, query_field, query_fields
 from wsgiauth.web.responses import Response, json_response, redirect
 
 PAGE = 50  # groups
-ONLY_SUPERUSERS = "Only superusers can change groups."
 AFTER = "after"
 
 _NOTICES = {"delete": "The group has been deleted."}
@@ -228,8 +233,9 @@ def require_governor(environ: WSGIEnvironment, site: Site) -> Identity:
         peewee.DatabaseError: The database failed.
     """
     identity = require_staff(environ, site)
-    if not can_govern(cast(User, identity.user)):
-        raise ForbiddenError(ONLY_SUPERUSERS)
+    member = cast(User, identity.user)
+    if not can_govern(member):
+        raise refused(member, TO_CHANGE_A_GROUP, ONLY_SUPERUSERS)
     if not site.freshness.is_fresh(identity.session_id):
         raise InsufficientAuthenticationError(site.freshness.max_age)
     return identity

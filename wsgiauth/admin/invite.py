@@ -8,10 +8,12 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.administration import (
+    TO_INVITE,
     Party,
     administer_invitation,
     can_govern,
     invitation_refusal,
+    refused,
 )
 from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
@@ -27,7 +29,7 @@ from wsgiauth.admin import (
 from wsgiauth.admin.known import offered_permissions
 from wsgiauth.authentication.identity import Identity
 from wsgiauth.endpoints.forms import Refusal, Submission
-from wsgiauth.exceptions import ForbiddenError, InsufficientAuthenticationError, ValidationError
+from wsgiauth.exceptions import InsufficientAuthenticationError, ValidationError
 from wsgiauth.mail.invitations import HOURS, Invitation, invite
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -181,9 +183,10 @@ class Invite(PanelForm[None]):
     def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
         """Refuse whoever does not have the right before asking for a proof of who they are."""
         identity = require_staff(environ, site)
-        reason = _refusal_reason(cast(User, identity.user))
+        member = cast(User, identity.user)
+        reason = _refusal_reason(member)
         if reason is not None:
-            raise ForbiddenError(reason)
+            raise refused(member, TO_INVITE, reason)
         if not site.freshness.is_fresh(identity.session_id):
             raise InsufficientAuthenticationError(site.freshness.max_age)
         return identity

@@ -5,7 +5,13 @@ from http import HTTPStatus
 from typing import Any, cast
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.administration import Party, administer, refusal_reason
+from wsgiauth.accounts.administration import (
+    TO_CHANGE_AN_ACCOUNT,
+    Party,
+    administer,
+    refusal_reason,
+    refused,
+)
 from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
     EXAMPLE_FRAME,
@@ -24,7 +30,6 @@ from wsgiauth.admin.actions import ACTIONS, UNCHANGED, Action
 from wsgiauth.authentication.identity import Identity
 from wsgiauth.endpoints.forms import Refusal, Submission
 from wsgiauth.exceptions import (
-    ForbiddenError,
     InsufficientAuthenticationError,
     LastSuperuserError,
     NotFoundError,
@@ -201,7 +206,7 @@ class UserActions(PanelForm[str]):
             action.right, Party(actor, actor.permissions), Party(target, target.permissions)
         )
         if reason is not None:
-            raise ForbiddenError(reason)
+            raise refused(actor, TO_CHANGE_AN_ACCOUNT, reason)
         if not site.freshness.is_fresh(identity.session_id):
             raise InsufficientAuthenticationError(site.freshness.max_age)
         return identity
