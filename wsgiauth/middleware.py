@@ -15,6 +15,7 @@ import peewee
 
 from wsgiauth import storage
 from wsgiauth.accounts import known_permissions
+from wsgiauth.accounts.groups import Group
 from wsgiauth.app import AuthApp
 from wsgiauth.arguments import (
     check_arguments,
@@ -181,6 +182,7 @@ class AuthMiddleware:
         username: str = "",
         is_staff: bool = False,
         permissions: Iterable[str] = (),
+        groups: Iterable[Group | str] = (),
     ) -> str | None:
         """Invite a person, by mail, to create an account, also where registration is closed.
 
@@ -192,6 +194,8 @@ class AuthMiddleware:
             username: The user's name; without it, the person chooses one.
             is_staff: See `User`.
             permissions: Those that the user gets.
+            groups: Those that the user joins, or their names; one that is deleted or renamed before
+                the account is created is left out.
 
         Returns:
             The link, for you to hand over, if the site sends no mail; otherwise None.
@@ -200,11 +204,16 @@ class AuthMiddleware:
             ValidationError: A name breaks a rule; `errors` also reports a taken name.
             TakenError: The address has an account, or another user has the username.
             ValueError: A permission does not have the form `<app>.<action>`.
+            Group.DoesNotExist: There is no group of a name.
             ConfigurationError: There is no mail, and no PUBLIC_URL for a link.
             peewee.DatabaseError: The database failed.
         """
         invitation = Invitation(
-            email=email, username=username, is_staff=is_staff, permissions=tuple(permissions)
+            email=email,
+            username=username,
+            is_staff=is_staff,
+            permissions=tuple(permissions),
+            groups=tuple(map(str, groups)),
         )
         site = self.site
         with storage.context.using(self.database):

@@ -11,6 +11,7 @@ from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, echo
 from wsgiauth import AuthMiddleware
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.administration import MANAGE_USERS
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import register
 from wsgiauth.accounts.models import User
 from wsgiauth.events.models import RecordedEvent
@@ -18,7 +19,7 @@ from wsgiauth.mail.models import Mail
 
 URL = "/auth/admin/invite"
 GRACE = {"email": "grace@example.net"}
-RIGHTS = [{"is_staff": True}, {"permissions": ["reports.read"]}]
+RIGHTS = [{"is_staff": True}, {"permissions": ["reports.read"]}, {"groups": ["editors"]}]
 
 
 @pytest.fixture
@@ -62,6 +63,7 @@ def test_a_person_is_invited_with_rights(client, program, boss, link, post):
 @pytest.mark.parametrize("actor", ["staff", "manager", "superuser"])
 def test_the_rights_are_those_of_the_table(client, make, bearer, actor, rights):
     headers = bearer(make("Ann", actor))
+    Group.objects.create(name="Editors")
     RecordedEvent.delete().execute()
     answer = client.post_json(URL, {**GRACE, **rights}, headers=headers, status="*")
     if actor == "superuser" or (actor == "manager" and not rights):
@@ -85,6 +87,40 @@ def test_a_browser_fills_in_the_form_from_the_list_of_users(browser, link, clien
     client.get(link(), headers=BROWSER).mustcontain("Grace")
     accept(client, link())
     assert User.objects.get(username="Grace").permissions == {"reports.publish"}
+
+
+def test_a_browser_chooses_the_groups_that_the_user_joins(browser, link, client):
+    for name in ("Editors", "Writers"):
+        Group.objects.create(name=name)
+    page = browser.get(URL)
+    page.form["email"] = "grace@example.net"
+    page.form.fields["groups"][0].checked = True
+    page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert accept(client, link()).json["groups"] == ["Editors"]
+
+
+def test_a_group_that_there_is_not_is_named(browser, program):
+    refused = program(URL, {**GRACE, "groups": ["x"]}, status=422).json
+    assert refused["errors"] == {"groups": ["There is no group of this name."]}
+    Group.objects.create(name="Editors")
+    fields = {**GRACE, "groups": ["x", "Editors"]}
+    page = browser.post(URL, fields, headers=SAME_ORIGIN, status=422)
+    page.mustcontain("There is no group of this name.")
+    assert page.form.fields["groups"][0].checked
+
+
+@pytest.mark.promise(49)
+def test_a_group_is_not_joined_if_the_right_to_give_it_is_lost_meanwhile(
+    client, program, make, boss, link
+):
+    make("Root", "superuser")
+    Group.objects.create(name="Editors")
+    program(URL, {**GRACE, "groups": ["editors"]}, status=202)
+    address = link()
+    boss.is_superuser = False
+    boss.save()
+    boss.grant(MANAGE_USERS)
+    accept(client, address, status=410)
 
 
 def test_the_form_of_a_manager_gives_no_rights(make, browser_of):

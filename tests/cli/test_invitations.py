@@ -8,9 +8,11 @@ from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo, free_port
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.cli import main
+from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError
 from wsgiauth.mail.invitations import INVITATION
 from wsgiauth.mail.models import Mail
@@ -64,6 +66,43 @@ def test_a_mail_is_sent_whose_link_creates_the_account(invite, client, tmp_path)
     assert (created["is_staff"], created["is_superuser"]) == (True, False)
     assert created["permissions"] == ["reports.publish", "reports.x"]
     client.get("/auth/register", status=404)
+
+
+@pytest.mark.every_database
+def test_the_user_joins_the_groups_of_the_invitation(invite, client, monkeypatch):
+    for name in ("Blog editors", "Writers"):
+        Group.objects.create(name=name)
+    monkeypatch.delenv("MAIL_URL")
+    _, link, _ = invite(EMAIL, "--username", USERNAME, "--join", "blog EDITORS", "Writers")
+    assert accept(client, link)["groups"] == ["Blog editors", "Writers"]
+    reasons = [each.reason for each in RecordedEvent.select().order_by(RecordedEvent.id)]
+    assert "invitation, group Blog editors, group Writers, printed" in reasons
+    assert reasons[-2:] == ["joined Blog editors", "joined Writers"]
+
+
+def test_a_group_that_is_gone_when_the_account_is_created_is_left_out(settings):
+    heard = []
+    without_mail = with_mail(settings, MAIL_URL=None, MAIL_FROM=None)
+    site = AuthMiddleware(echo, without_mail, on_event=heard.append)
+    editors = Group.objects.create(name="Editors")
+    Group.objects.create(name="Writers")
+    link = site.invite(EMAIL, username=USERNAME, groups=[editors, "writers"])
+    editors.delete_instance()
+    heard.clear()
+    assert accept(TestApp(site), link)["groups"] == ["Writers"]
+    (refused,) = (event for event in heard if event.name == "refused")
+    user = User.objects.get(username=USERNAME)
+    reason = "invited to the group Editors, now gone"
+    assert (refused.user_id, refused.reason) == (user.id, reason)
+    storage.discard_connection(site.database)
+
+
+def test_an_unknown_group_is_refused(invite, client):
+    reason = "wsgiauth: there is no group 'editors'; `groups` lists them\n"
+    assert invite(EMAIL, "--join", "editors") == (1, "", reason)
+    with pytest.raises(Group.DoesNotExist):
+        client.app.invite(EMAIL, groups=["editors"])
+    assert OneTimeSecret.select().count() == 0
 
 
 def test_without_mail_the_link_is_printed(invite, client, monkeypatch):

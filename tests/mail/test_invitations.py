@@ -145,6 +145,7 @@ def test_the_outbox_has_no_secret_and_no_account(ask):
         "username": USERNAME,
         "is_staff": False,
         "permissions": [],
+        "groups": [],
         "is_requested": False,
         "actor": "code",
         "is_of_staff": False,

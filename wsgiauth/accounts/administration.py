@@ -159,7 +159,8 @@ def invitation_refusal(actor: Party, *, gives_rights: bool) -> str | None:
 
     Args:
         actor: Who invites.
-        gives_rights: Whether the account is to be one of the staff, or gets permissions.
+        gives_rights: Whether the account is to be one of the staff, gets permissions, or joins
+            groups.
     """
     if not (actor.user.is_active and actor.user.is_staff):
         return "Only members of the staff can invite people."
@@ -168,7 +169,7 @@ def invitation_refusal(actor: Party, *, gives_rights: bool) -> str | None:
     if MANAGE_USERS not in actor.permissions:
         return f"To invite people needs the permission {MANAGE_USERS}."
     if gives_rights:
-        return "Only superusers can invite members of the staff, or give permissions."
+        return "Only superusers can invite members of the staff, or give permissions or groups."
     return None
 
 

@@ -134,7 +134,7 @@ class UserRights(BoundModel):
             peewee.DatabaseError: The database failed.
         """
         with self._using_origin(), database.atomic():
-            joined = _require_group(group)
+            joined = require_group(group)
             if insert_new(Membership, group=joined.id, user=self.id):
                 self._report_rights("joined", joined.name)
                 return True
@@ -156,7 +156,7 @@ class UserRights(BoundModel):
             peewee.DatabaseError: The database failed.
         """
         with self._using_origin(), database.atomic():
-            left = _require_group(group)
+            left = require_group(group)
             of_group = Membership.delete().where(Membership.group == left.id)
             has_left = bool(of_group.where(Membership.user == self.id).execute())
             if has_left:
@@ -179,7 +179,13 @@ class Permission(Model):
         primary_key = peewee.CompositeKey("user", "name")
 
 
-def _require_group(group: Group | str) -> Group:
+def require_group(group: Group | str) -> Group:
+    """Return a group, or that of a name in any letter case.
+
+    Raises:
+        Group.DoesNotExist: There is no group of this name.
+        peewee.DatabaseError: The database failed.
+    """
     if isinstance(group, Group):
         return group
     found = Group.objects.find(group)

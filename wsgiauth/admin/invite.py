@@ -15,6 +15,7 @@ from wsgiauth.accounts.administration import (
     invitation_refusal,
     refused,
 )
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
     EXAMPLE_FRAME,
@@ -26,6 +27,7 @@ from wsgiauth.admin import (
     panel_url,
     require_staff,
 )
+from wsgiauth.admin.groups import list_groups
 from wsgiauth.admin.known import offered_permissions
 from wsgiauth.authentication.identity import Identity
 from wsgiauth.endpoints.forms import Refusal, Submission
@@ -62,6 +64,8 @@ class InvitePage(PanelPage):
         gives_rights: Whether the member of the staff can give rights, too.
         offered: The permissions to choose from.
         chosen: Those that were chosen.
+        groups: The names of the groups to choose from.
+        joined: Those that were chosen.
         email, username: As they were sent before.
         is_staff: Whether the user is to be a member of the staff.
         message: Why the form was refused.
@@ -77,6 +81,8 @@ class InvitePage(PanelPage):
     gives_rights: bool
     offered: tuple[str, ...] = ()
     chosen: frozenset[str] = frozenset()
+    groups: tuple[str, ...] = ()
+    joined: frozenset[str] = frozenset()
     email: str = ""
     username: str = ""
     is_staff: bool = False
@@ -106,6 +112,13 @@ class Invite(PanelForm[None]):
             "items": {"type": "string", "maxLength": names.PERMISSION_MAX_LENGTH},
             "default": [],
         },
+        "groups": {
+            "type": "array",
+            "description": "The names of the groups that the user joins, in any letter case. Only"
+            " by superusers.",
+            "items": {"type": "string", "maxLength": names.GROUP_MAX_LENGTH},
+            "default": [],
+        },
     }
     samples = (
         InvitePage(
@@ -115,10 +128,13 @@ class Invite(PanelForm[None]):
             gives_rights=True,
             offered=("reports.archive", "reports.publish"),
             chosen=frozenset({"reports.publish"}),
+            groups=("Editors", "Writers"),
+            joined=frozenset({"Editors"}),
             email="grace",
             username="grace",
             is_staff=True,
-            message="Only superusers can invite members of the staff, or give permissions.",
+            message="Only superusers can invite members of the staff, or give permissions or"
+            " groups.",
             errors={"email": ["Enter an e-mail address such as ada@example.org."]},
         ),
     )
@@ -134,11 +150,15 @@ class Invite(PanelForm[None]):
         if not all(map(names.is_permission, permissions)):
             message = "A permission has the form app.action, such as reports.publish."
             raise ValidationError({"permissions": [message]})
+        groups = [Group.objects.find(name.strip()) for name in submission.lists["groups"]]
+        if None in groups:
+            raise ValidationError({"groups": ["There is no group of this name."]})
         invitation = Invitation(
             email=submission.fields["email"].strip(),
             username=submission.fields["username"].strip(),
             is_staff="is_staff" in submission.flags,
             permissions=tuple(sorted(set(permissions))),
+            groups=tuple(sorted({str(group) for group in groups})),
             is_of_staff=True,
         )
         administer_invitation(
@@ -173,6 +193,8 @@ class Invite(PanelForm[None]):
             gives_rights=gives_rights,
             offered=offered_permissions() if gives_rights else (),
             chosen=frozenset(submission.lists["permissions"]),
+            groups=tuple(each.name for each in list_groups()) if gives_rights else (),
+            joined=frozenset(submission.lists["groups"]),
             email=submission.fields["email"],
             username=submission.fields["username"],
             is_staff="is_staff" in submission.flags,

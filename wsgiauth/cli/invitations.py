@@ -3,7 +3,7 @@
 import time
 
 from wsgiauth import events, storage
-from wsgiauth.cli.command import Arguments, CommandError, open_database
+from wsgiauth.cli.command import Arguments, CommandError, open_database, require_group
 from wsgiauth.cli.output import print_line
 from wsgiauth.cli.parser import AddCommand, add_mount, permission
 from wsgiauth.mail.invitations import HOURS, INVITATION, Invitation, invite
@@ -27,6 +27,14 @@ def add_commands(add: AddCommand) -> None:
         default=[],
         help="what the user gets, such as reports.publish",
     )
+    added.add_argument(
+        "--join",
+        metavar="GROUP",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="the groups that the user joins",
+    )
     add_mount(added)
 
 
@@ -39,6 +47,7 @@ def send_invitation(arguments: Arguments) -> None:
         username=arguments.username or "",
         is_staff=arguments.staff,
         permissions=tuple(arguments.grant),
+        groups=tuple(require_group(name).name for name in arguments.join),
     )
     link = invite(invitation, outbox, settings, mount=arguments.mount, now=time.time())
     if outbox is None:

@@ -11,8 +11,10 @@ from dataclasses import asdict, dataclass, field, replace
 from wsgiauth import events, storage
 from wsgiauth.accounts import find_user, names, update_user
 from wsgiauth.accounts.administration import invitation_refusal_now
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User, refuse_names
 from wsgiauth.accounts.new_account import NewAccount
+from wsgiauth.accounts.rights import require_group
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.events import actors
@@ -38,6 +40,7 @@ class Invitation:
         username: The user's name; empty if the user is to choose one.
         is_staff: See `User`.
         permissions: Those that the user gets.
+        groups: The names of those that the user joins, if they still exist then.
         is_requested: Whether someone typed the address at /auth/register. Otherwise an operator
             invites.
         actor: Who invites, and so gives the rights; see `events.actors`.
@@ -49,14 +52,15 @@ class Invitation:
     username: str = ""
     is_staff: bool = False
     permissions: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     is_requested: bool = False
     actor: str = actors.OWNER
     is_of_staff: bool = False
 
     @property
     def gives_rights(self) -> bool:
-        """Whether the user is to be a member of the staff, or gets permissions."""
-        return self.is_staff or bool(self.permissions)
+        """Whether the user is to be a member of the staff, gets permissions, or joins groups."""
+        return self.is_staff or bool(self.permissions or self.groups)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +127,7 @@ def invite(
         ValidationError: A name breaks a rule; `errors` also reports a taken name.
         TakenError: The address has an account, or another user has the username.
         ValueError: A permission is malformed.
+        Group.DoesNotExist: There is no group of a name.
         ConfigurationError: There is no mail, and no PUBLIC_URL for a link.
         peewee.DatabaseError: The database failed.
     """
@@ -135,9 +140,10 @@ def invite(
         written["username"] = invitation.username
     for permission in invitation.permissions:
         names.check_permission(permission)
+    groups = tuple(require_group(name).name for name in invitation.groups)
     refuse_names(written, names.name_errors(written))
     actor = actors.current(storage.current(), None) or actors.OWNER
-    invitation = replace(invitation, actor=actor)
+    invitation = replace(invitation, groups=groups, actor=actor)
     with database.atomic():
         _report(invitation, is_printed=outbox is None)
         if outbox is None:
@@ -171,7 +177,8 @@ def compose(mail: Mail, settings: Settings, now: float) -> Addressed | None:
 def read_invitation(secret: OneTimeSecret) -> Invitation:
     """Return the invitation that a secret was made for."""
     data = json.loads(secret.data.partition(" ")[2])
-    return Invitation(**{**data, "permissions": tuple(data["permissions"])})
+    lists = {name: tuple(data.get(name, ())) for name in ("permissions", "groups")}
+    return Invitation(**{**data, **lists})
 
 
 def accept(invitation: Invitation, secret: OneTimeSecret, account: NewAccount) -> User | None:
@@ -204,10 +211,19 @@ def accept(invitation: Invitation, secret: OneTimeSecret, account: NewAccount) -
             if invitation.is_staff:
                 update_user(user, is_staff=True)
             user.grant(*invitation.permissions)
+            for name in invitation.groups:
+                _join(user, name)
     # After the commit, because two links of one address could otherwise wait for each other. If
     # the process is killed before, the account itself makes the links useless.
     _end_invitations(invitation.email)
     return user
+
+
+def _join(user: User, name: str) -> None:
+    try:
+        user.join(name)
+    except Group.DoesNotExist:  # deleted or renamed since the invitation
+        events.emit("refused", user_id=user.id, reason=f"invited to the group {name}, now gone")
 
 
 def _is_still_allowed(invitation: Invitation) -> bool:
@@ -218,7 +234,8 @@ def _is_still_allowed(invitation: Invitation) -> bool:
 def _report(invitation: Invitation, *, is_printed: bool) -> None:
     """Write who invites with which rights; the account is reported when its owner creates it."""
     rights = ["is_staff"] if invitation.is_staff else []
-    words = [INVITATION, *rights, *invitation.permissions, *(["printed"] if is_printed else [])]
+    rights += [*invitation.permissions, *(f"group {name}" for name in invitation.groups)]
+    words = [INVITATION, *rights, *(["printed"] if is_printed else [])]
     events.emit("link_sent", reason=", ".join(words))
 
 
