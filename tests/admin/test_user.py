@@ -110,6 +110,8 @@ def test_the_page_lists_api_keys_without_their_secrets(site, browser, make):
     page = browser.get(url)
     assert "last used" in section_of(page, "keys")
     page.mustcontain(no=[made.text, made.text[-20:], made.row.digest])
+    Key.update(permissions="").execute()
+    assert "Nightly export no permissions Id" in section_of(browser.get(url), "keys")
 
 
 @pytest.mark.promise(54)

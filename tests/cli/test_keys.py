@@ -28,6 +28,12 @@ def test_makekey_prints_the_key_alone(made):
     assert made.expires_at - made.created_at == 7 * 86400
 
 
+def test_a_key_needs_no_permission(wsgiauth, person):
+    assert wsgiauth("makekey", "ada", "--name", "export")[0] == 0
+    assert Key.get().permissions == ""
+    assert Key.get().id in wsgiauth("keys", "ada")[1]
+
+
 @pytest.mark.promise(51)
 def test_the_operator_is_the_actor(made):
     event = RecordedEvent.get(RecordedEvent.name == "key_created")

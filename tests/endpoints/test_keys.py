@@ -111,11 +111,12 @@ def test_a_key_ends_after_90_days_by_default(client, login):
 
 
 @pytest.mark.parametrize("permissions", [{}, {"permissions": []}], ids=["missing", "empty"])
-def test_a_key_needs_a_permission(client, login, permissions):
+def test_a_key_needs_no_permission(client, login, permissions):
     fields = {"name": "export"} | permissions
-    refused = client.post_json("/auth/keys", fields, headers=login, status=422)
-    assert refused.json["errors"] == {"permissions": ["Choose at least one permission."]}
-    assert not Key.select().exists()
+    made = client.post_json("/auth/keys", fields, headers=login, status=201).json
+    assert made["permissions"] == []
+    headers = {"Authorization": f"Bearer {made['key']}"}
+    assert client.get("/", headers=headers).json["user"] == USERNAME
 
 
 def test_a_program_ends_a_key(client, login, make_key):
@@ -207,7 +208,9 @@ def test_the_form_offers_the_users_permissions_and_a_superuser_those_asked_for(b
     page = browser.get("/auth/keys", headers=BROWSER)
     assert [each["value"] for each in page.html.find_all(type="checkbox")] == ["a.read", "a.write"]
     ada.revoke("a.read", "a.write")
-    browser.get("/auth/keys", headers=BROWSER).mustcontain("You cannot make a key", no="<form")
+    page = browser.get("/auth/keys", headers=BROWSER)
+    assert page.html.find("fieldset") is None
+    submit(page, name="export").mustcontain("Copy the new key now.", ">none</dd>")
     update_user(ada, is_superuser=True)
     browser.get("/auth/keys", headers=BROWSER).mustcontain('value="test.asked"')
 
@@ -301,6 +304,18 @@ def test_a_guard_admits_a_key_with_its_permission_alone(client_of, make_key):
         assert answer.headers.get("WWW-Authenticate") == (
             INSUFFICIENT_SCOPE if status == 403 else None
         )
+
+
+@pytest.mark.promise(57)
+def test_a_key_without_permissions_passes_login_required_alone(client_of, make_key, ada):
+    update_user(ada, is_superuser=True)
+    headers = make_key(permissions=[])
+    client_of(login_required(echo)).get("/", headers=headers, status=200)
+    for guard in (permission_required("a.read"), login_required(fresh=True)):
+        assert client_of(guard(echo)).get("/", headers=headers, status="*").status_int in (401, 403)
+    client_of(echo).get("/auth/keys", headers=headers, status=403)
+    shown = client_of(echo).get("/auth/me", headers=headers).json
+    assert (shown["permissions"], shown["is_superuser"]) == ([], False)
 
 
 @pytest.mark.promise(46)

@@ -72,6 +72,7 @@ def test_an_api_key_has_the_permissions_that_are_asked_for(site):
     grace = make_user(site, "grace", permissions=["a.read", "a.write"])
     shown = TestApp(site).get("/auth/me", headers=api_key(site, grace, ["a.read"])).json
     assert (shown["username"], shown["permissions"]) == ("grace", ["a.read"])
+    assert TestApp(site).get("/auth/me", headers=api_key(site, grace)).json["permissions"] == []
     with pytest.raises(ValueError, match="permissions of its owner"):
         api_key(site, grace, ["b.other"])
 

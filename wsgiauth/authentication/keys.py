@@ -149,7 +149,8 @@ def create(
     Args:
         user: Its owner, as read before their credentials were verified.
         name: What the owner calls it.
-        permissions: What it can be used for; at least one, and each is one of the owner's.
+        permissions: What it can be used for; each is one of the owner's. Without any, the key
+            identifies its owner, which is enough for `login_required` alone.
         days: After how many days it ends.
         now: Seconds since the epoch.
 
@@ -241,9 +242,7 @@ def _check(name: str, permissions: list[str], days: int) -> None:
     name_problem = names.key_name_problem(name)
     if name_problem is not None:
         errors["name"] = [name_problem]
-    if not permissions:
-        errors["permissions"] = ["Choose at least one permission."]
-    elif len(permissions) > MAX_PERMISSIONS:
+    if len(permissions) > MAX_PERMISSIONS:
         errors["permissions"] = [f"A key can have at most {MAX_PERMISSIONS} permissions."]
     elif not all(map(names.is_permission, permissions)):
         errors["permissions"] = ["A permission has the form <app>.<action>."]

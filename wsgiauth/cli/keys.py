@@ -28,8 +28,9 @@ def add_commands(add: AddCommand) -> None:
         nargs="+",
         action="extend",
         type=permission,
-        required=True,
-        help="what it can be used for, such as reports.publish; the user must have it",
+        default=[],
+        help="what it can be used for, such as reports.publish; the user must have it; without"
+        " any, the key is enough only where a login is",
     )
     added.add_argument(
         "--days",

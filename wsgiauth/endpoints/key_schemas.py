@@ -27,7 +27,8 @@ KEY_FIELDS: Mapping[str, dict[str, Any]] = {
     },
     "permissions": {
         "type": "array",
-        "description": "What it can be used for: at least one of yours. Needed unless a key ends.",
+        "description": "What it can be used for: some of yours. Without any, it passes only checks"
+        " that the client is logged in.",
         "items": {"type": "string", "maxLength": names.PERMISSION_MAX_LENGTH},
         "maxItems": MAX_PERMISSIONS,
         "default": [],

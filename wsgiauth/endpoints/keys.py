@@ -78,7 +78,9 @@ class KeysPage(Page):
 class Keys(MemberForm[MadeKey | None]):
     """The outcome is the new key, or None if one has ended."""
 
-    account_link = AccountLink("API keys", "Let programs use some of your permissions.")
+    account_link = AccountLink(
+        "API keys", "Let programs act for you, with no more than the permissions that you choose."
+    )
     fields = KEY_FIELDS
     samples = (
         KeysPage(

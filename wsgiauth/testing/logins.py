@@ -46,13 +46,15 @@ def bearer(
     return {"Authorization": f"Bearer {login.token}"}
 
 
-def api_key(application: AuthMiddleware, user: User, permissions: Iterable[str]) -> dict[str, str]:
+def api_key(
+    application: AuthMiddleware, user: User, permissions: Iterable[str] = ()
+) -> dict[str, str]:
     """Make an API key and return an Authorization header for any client.
 
     Args:
         application: The middleware.
         user: The owner.
-        permissions: The permissions of the key, at least one; the owner must have them.
+        permissions: The permissions of the key; the owner must have them.
 
     Raises:
         TypeError: `application` is not an `AuthMiddleware`, or `user` is not a `User`.
