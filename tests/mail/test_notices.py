@@ -125,14 +125,20 @@ RECIPIENTS = {name: [EMAIL] for name in CHANGES} | {"names_changed": sorted([EMA
 @pytest.mark.every_database
 @pytest.mark.promise(34)
 @pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("is_verified", [True, False], ids=["verified", "not verified"])
 def test_a_change_is_told_to_the_addresses_that_were_stored(
-    site, ada, settings, deliver, post, name
+    site, ada, settings, deliver, post, name, is_verified
 ):
+    if is_verified:
+        update_user(ada, email_verified_at=datetime.now(UTC))
     CHANGES[name](ada, settings)
     assert deliver() == RECIPIENTS[name]
     assert {each["Subject"] for each in post.messages} == {SUBJECTS[name]}
     for message in post.messages:
-        assert f"account {USERNAME}" in message.get_content()
+        # An address that is not verified can be a stranger's, whom the user tells something.
+        names_user = is_verified and message["To"] == EMAIL
+        assert (f"account {USERNAME}" in message.get_content()) is names_user
+        assert (USERNAME in message.get_content()) is names_user
         assert time_of(message).endswith(" UTC")
         assert "From: " not in message.get_content()  # code has no address
 
@@ -186,6 +192,14 @@ def test_a_thief_who_changes_the_address_next_stops_no_notice(site, ada, setting
     deliver()
     to_owner = {each["Subject"] for each in post.messages if each["To"] == EMAIL}
     assert to_owner == {SUBJECTS["password_changed"], SUBJECTS["names_changed"]}
+
+
+@pytest.mark.promise(34)
+def test_a_new_address_that_is_verified_is_told_the_name(site, ada, deliver, post):
+    update_user(ada, email=NEW_EMAIL, email_verified_at=datetime.now(UTC))
+    deliver()
+    named = {each["To"]: USERNAME in each.get_content() for each in post.messages}
+    assert named == {EMAIL: False, NEW_EMAIL: True}
 
 
 @pytest.mark.every_database
@@ -297,6 +311,7 @@ def test_the_outbox_has_no_secret(client, ada, changes):
 )
 def test_a_name_that_looks_like_a_link_is_not_shown(site, settings, deliver, post, username):
     user = create_user(username, EMAIL, PASSWORD, settings=settings)
+    update_user(user, email_verified_at=datetime.now(UTC))
     for change in CHANGES.values():
         change(user, settings)
     deliver()

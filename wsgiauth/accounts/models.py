@@ -260,6 +260,7 @@ class User(UserRights):
             events.emit("password_changed", user_id=self.id)
         for name in () if is_new else sorted({"username", "email"} & changed):
             emails = {**old, "email": self.email, "username": self.username}
+            emails["new_unproven"] = "" if self.email_verified_at else self.email
             details = emails if name == "email" else None
             events.emit("names_changed", user_id=self.id, reason=name, details=details)
         if not is_new and changed & {"email", "email_verified_at"} == {"email_verified_at"}:

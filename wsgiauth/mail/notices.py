@@ -32,7 +32,8 @@ class Notice(Letter):
     """What happened to an account.
 
     Attributes:
-        username: The user's name; nothing if it could be read as a link.
+        username: The user's name; nothing if the address is not proven, or if the name could be
+            read as a link.
         time: When it happened, in UTC.
         address: The client's address; nothing if it was the staff, a command or the site's code.
         browser: For a login: the browser and its system in words.
@@ -176,22 +177,24 @@ class Notices:
         owner = details if "email" in details else _owner(user_id)
         if owner is None:
             return
+        unproven = (owner["unproven"], details.get("new_unproven"))
         is_by_other = actors.user_id_of(event.actor or "") not in (None, user_id)
         # The address of a member of the staff is not for the owner.
         address = "" if is_by_other else event.address or ""
         is_request = context.current_request()[1] is not None
         data = {
             "user_id": user_id,
-            "username": unlinked(owner["username"]),
             "time": f"{event.time:%Y-%m-%d %H:%M} UTC",
             "address": address.partition("%")[0] if network_of(address) else "",
             "browser": user_agent_in_words(details.get("agent", "")),
             "mount": self._mount,
         }
         for email in dict.fromkeys((details.get("old_email", owner["email"]), owner["email"])):
-            is_limited = is_request and email == owner["unproven"]
+            # A stranger can choose the name, and register with the address of someone else.
+            username = "" if email in unproven else unlinked(owner["username"])
+            is_limited = is_request and email in unproven
             if not is_limited or self._limits.admits_to(event.name, email):
-                self._enqueue(_kind(event.name), {**data, "email": email})
+                self._enqueue(_kind(event.name), {**data, "username": username, "email": email})
 
     def _is_due(self, event: Event, user_id: int, details: Mapping[str, str]) -> bool:
         if event.name == "names_changed":

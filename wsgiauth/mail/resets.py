@@ -23,7 +23,8 @@ class ResetLetter(Letter):
     """The mail with the link to choose a new password.
 
     Attributes:
-        username: The user's name; nothing if it could be read as a link.
+        username: The user's name; nothing if the address is not proven, or if the name could be
+            read as a link.
         link: The link.
         minutes: How long it can be used.
     """
@@ -102,7 +103,8 @@ def compose(mail: Mail, settings: Settings, now: float) -> Addressed | None:
     if user is None or not user.is_active:
         return None
     link = reset_link(user, settings, mount=json.loads(mail.data)["mount"], now=now)
-    username = unlinked(user.username)
+    # A stranger can choose the name, and register with the address of someone else.
+    username = unlinked(user.username) if user.email_verified_at else ""
     letter = ResetLetter(username=username, link=link, minutes=settings.LINK_MINUTES)
     return Addressed(letter, user.email, user.id)
 
