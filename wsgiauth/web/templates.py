@@ -9,6 +9,7 @@ import jinja2
 from jinja2.bccache import Bucket
 
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.web import translations
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 _SUFFIXES = (".html", ".txt")
@@ -53,8 +54,7 @@ class Templates:
             auto_reload=False,
             bytecode_cache=_compiled,
         )
-        # Catalogues are yet to come.
-        self._environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
+        translations.install(self._environment)
 
     def render(self, name: str, **values: object) -> str:
         """Return what the template `name` makes of values."""
