@@ -1,15 +1,18 @@
 """log_in and log_out: a view of the application's own starts and ends our login."""
 
 import re
+from dataclasses import replace
+from functools import partial
 
 import pytest
 from webtest import TestApp
 
-from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
-from wsgiauth import AuthMiddleware, User, log_in, log_out, storage
+from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, User, authenticate, current_user, log_in, log_out, storage
 from wsgiauth.authentication.models import Session
-from wsgiauth.exceptions import MiddlewareMissingError
+from wsgiauth.exceptions import MiddlewareMissingError, RetryLaterError
 from wsgiauth.testing import make_settings, make_user
+from wsgiauth.throttling.hash_slots import Claim, HashSlots
 
 pytestmark = pytest.mark.every_database
 
@@ -66,6 +69,79 @@ def kept(client):
 
 def caller(site, headers):
     return TestApp(site).get("/", headers=headers).json["user"]
+
+
+# Checking a password
+
+
+def checking(found, name=USERNAME, password=PASSWORD):
+    """Return a view that appends what `authenticate` returns."""
+    return lambda environ: found.append(authenticate(environ, name, password))
+
+
+@pytest.mark.parametrize("name", [USERNAME, EMAIL.upper()], ids=["username", "address"])
+def test_a_view_finds_the_user_of_a_password_who_can_then_log_in(post, client, ada, name):
+    found = []
+    assert post(checking(found, name)).json["user"] is None
+    assert found == [ada]
+    post(lambda environ: log_in(environ, authenticate(environ, name, PASSWORD)))
+    assert client.get("/").json["user"] == USERNAME
+
+
+@pytest.mark.parametrize(
+    ("name", "password"),
+    [("Grace", PASSWORD), (USERNAME, "wrong"), ("", PASSWORD), (USERNAME, "")],
+    ids=["no such user", "wrong password", "no name", "no password"],
+)
+def test_every_failure_is_none(post, ada, name, password):
+    found = []
+    post(checking(found, name, password))
+    assert found == [None]
+
+
+def test_an_inactive_user_is_none(post, ada):
+    deactivate(ada)
+    found = []
+    post(checking(found))
+    assert found == [None]
+
+
+@pytest.mark.promise(12)
+def test_guesses_at_a_view_and_at_the_login_page_are_counted_together(
+    stopped_throttle, post, client, ada, settings
+):
+    for _ in range(settings.LOGIN_FAILURES_PER_ACCOUNT):
+        post(checking([], password="wrong"))
+    client.post_json("/auth/login", {"username": USERNAME, "password": PASSWORD}, status=429)
+    with pytest.raises(RetryLaterError) as refused:
+        post(checking([]))
+    assert refused.value.status == 429
+    assert int(dict(refused.value.headers)["Retry-After"]) > 0
+
+
+@pytest.mark.sqlite_alone
+@pytest.mark.promise(14)
+def test_without_a_free_slot_the_client_must_come_back(host, settings, monkeypatch, ada):
+    monkeypatch.setattr("wsgiauth.site.HashSlots", partial(HashSlots, longest_wait=0))
+    site = AuthMiddleware(host, replace(settings, HASHING_THREADS=1))
+    host.view = checking([])
+    with (
+        site.site.hash_slots.slot(Claim(("192.0.2.9",))),
+        pytest.raises(RetryLaterError) as refused,
+    ):
+        TestApp(site).post("/")
+    assert refused.value.status == 503
+
+
+# Who is calling
+
+
+def test_a_view_asks_who_is_calling(post, ada):
+    found = []
+    post(lambda environ: found.append(current_user(environ)))
+    post(lambda environ: log_in(environ, ada))
+    post(lambda environ: found.append(current_user(environ)))
+    assert found == [None, ada]
 
 
 # Logging in
@@ -222,8 +298,17 @@ def test_a_user_of_another_application_is_refused(post, ada):
 
 @pytest.mark.sqlite_alone
 @pytest.mark.parametrize(
-    "function", [log_out, lambda environ: log_in(environ, User())], ids=["log_out", "log_in"]
+    "function",
+    [
+        log_out,
+        lambda environ: log_in(environ, User()),
+        lambda environ: authenticate(environ, USERNAME, PASSWORD),
+        current_user,
+    ],
+    ids=["log_out", "log_in", "authenticate", "current_user"],
 )
 def test_without_the_middleware_an_error_says_so(function):
-    with pytest.raises(MiddlewareMissingError, match=r"^log_(in|out) was called"):
+    with pytest.raises(
+        MiddlewareMissingError, match=r"^(log_in|log_out|authenticate|current_user) was"
+    ):
         function({"REQUEST_METHOD": "POST"})

@@ -24,7 +24,8 @@ from webob import Request
 from webob.dec import wsgify
 
 from wsgiauth import AuthMiddleware, Group, Session, Settings, User
-from wsgiauth import log_in, log_out, login_required, permission_required
+from wsgiauth import authenticate, change_password, current_user, delete_user, end_sessions
+from wsgiauth import log_in, log_out, login_required, permission_required, update_user
 from wsgiauth.events import Event
 from wsgiauth.testing import bearer, logged_in, mailbox, make_group, make_settings, make_user
 from wsgiauth.testing import add_authenticator, recovery_codes
@@ -114,6 +115,12 @@ User.objects.filter(User.id > 7)
 reveal_type(bearer(site, ada))
 reveal_type(log_in({}, ada, methods="pwd otp", remember=True))
 reveal_type(log_out({}))
+reveal_type(authenticate({}, "ada", "four unrelated words"))
+reveal_type(current_user({}))
+reveal_type(end_sessions(ada))
+reveal_type(change_password(ada, "four unrelated words", settings=settings, end_keys=False))
+update_user(ada, is_staff=True)
+delete_user(ada)
 reveal_type(make_settings(REGISTRATION=False))
 reveal_type(mailbox(site).links)
 reveal_type(mailbox(site))
@@ -135,6 +142,10 @@ REVEALED += [
     "dict[str, str]",
     "list[tuple[str, str]] | None",
     "list[tuple[str, str]]",
+    "User | None",
+    "User | None",
+    "int",
+    "int",
     "Settings",
     "list[str]",
     "Mails",
@@ -185,6 +196,11 @@ log_in({}, "ada")
 log_in({}, ada, "pwd")
 log_out()
 log_out(ada)
+authenticate("ada", "four unrelated words")
+current_user()
+end_sessions("ada")
+update_user(ada, is_staff="yes")
+delete_user("ada")
 make_user(site, 5)
 make_user(site, permissions=5)
 make_user(site, "ada", "four unrelated words")

@@ -1,13 +1,14 @@
 """Accounts for any WSGI application: `application = AuthMiddleware(app)`."""
 
-from wsgiauth.accounts import create_user, find_user
+from wsgiauth.accounts import create_user, delete_user, find_user, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password, verify_password
 from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.password import change_password
+from wsgiauth.authentication.sessions import end_sessions
 from wsgiauth.guards import login_required, permission_required
-from wsgiauth.logins import log_in, log_out
+from wsgiauth.logins import authenticate, current_user, log_in, log_out
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.settings import Settings
 from wsgiauth.version import __version__ as __version__
@@ -18,13 +19,18 @@ __all__ = [
     "Session",
     "Settings",
     "User",
+    "authenticate",
     "change_password",
     "create_user",
+    "current_user",
+    "delete_user",
+    "end_sessions",
     "find_user",
     "hash_password",
     "log_in",
     "log_out",
     "login_required",
     "permission_required",
+    "update_user",
     "verify_password",
 ]

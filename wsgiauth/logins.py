@@ -1,7 +1,7 @@
 """The login of a browser, for endpoints and for the application's own views.
 
-`log_in` and `log_out` are public: a view that starts or ends the application's own login calls
-them, so that wsgiauth's login starts and ends with it.
+`authenticate`, `current_user`, `log_in` and `log_out` are public: a view that starts or ends the
+application's own login calls them, so that wsgiauth's login starts and ends with it.
 """
 
 import re
@@ -16,6 +16,7 @@ from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import MAX_LENGTH, PASSWORD
 from wsgiauth.events import actors
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, MiddlewareMissingError
+from wsgiauth.password_checks import check_password
 from wsgiauth.site import Site
 from wsgiauth.web.responses import Header
 
@@ -26,6 +27,52 @@ _METHODS = re.compile(rf"(?=.{{1,{MAX_LENGTH}}}$)[a-z0-9]+( [a-z0-9]+)*")
 _NO_STORE = ("Cache-Control", "no-store")
 
 
+def authenticate(environ: WSGIEnvironment, username: str, password: str) -> User | None:
+    """Return the active user with this name and password, or None; throttled as /auth/login is.
+
+    The attempt is counted for the name and the client, and the hash waits for a slot. It begins no
+    login: `log_in` does, and is the caller's next step. Not defended: the second factor of a user
+    who has one is not asked for, and `log_in` without a method that proves it begins a login by the
+    password alone. Where SECOND_FACTOR demands one, that login is anonymous until it is proven;
+    elsewhere, only guards with `second_factor` or `fresh` ask for it. Nor are the forms of other
+    sites refused.
+
+    Args:
+        environ: The request, as `AuthMiddleware` passed it to the application.
+        username: The username or e-mail address, as typed.
+        password: As typed.
+
+    Returns:
+        The user, or None for every failure, without saying which.
+
+    Raises:
+        RetryLaterError: The attempt must wait, or no slot is free. `status` (429 or 503), `headers`
+            (with Retry-After) and `detail` are for the response.
+        MiddlewareMissingError: There is no `AuthMiddleware` around the application.
+        peewee.DatabaseError: The database failed.
+    """
+    site = _site_of(environ, "authenticate")
+    if not (username and password):
+        return None
+    networks = site.clients.networks(environ)
+    site.hash_slots.require_patience(networks)
+    return check_password(site, networks, username, password)
+
+
+def current_user(environ: WSGIEnvironment) -> User | None:
+    """Return the user who sent this request, or None if the client is anonymous.
+
+    Args:
+        environ: The request, as `AuthMiddleware` passed it to the application.
+
+    Raises:
+        MiddlewareMissingError: There is no `AuthMiddleware` around the application.
+    """
+    _site_of(environ, "current_user")
+    user: User | None = environ["wsgiauth.user"]
+    return user
+
+
 def log_in(
     environ: WSGIEnvironment, user: User, *, methods: str = PASSWORD, remember: bool = False
 ) -> list[Header] | None:
@@ -34,8 +81,8 @@ def log_in(
     For a view that has made sure who the user is. It changes the keys of `environ` that name the
     caller. Where SECOND_FACTOR demands a second factor and `methods` have none, the user stays
     anonymous, and a guard sends the browser to set one up, or to enter a code. Not defended: unlike
-    /auth/login, it neither limits guesses nor refuses the forms of other sites; the view has to do
-    so.
+    /auth/login, it neither limits guesses, as `authenticate` does, nor refuses the forms of other
+    sites; the view has to do so.
 
     Args:
         environ: The request, as `AuthMiddleware` passed it to the application.

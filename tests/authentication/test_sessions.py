@@ -5,9 +5,9 @@ import re
 import peewee
 import pytest
 
-from tests.support.logins import insert_session
+from tests.support.logins import insert_session, valid_session_ids
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth import change_password
+from wsgiauth import change_password, end_sessions
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
@@ -284,6 +284,25 @@ def test_to_end_all_others_spares_a_login_that_began_after_a_new_password(ada, t
     login = sessions.start(User.get_by_id(ada.id), tokens)
     assert sessions.end_all(stale, except_id="another") == 0
     assert sessions.find(login.token, tokens) is not None
+
+
+def test_code_ends_all_sessions_of_a_user_also_with_an_outdated_object(
+    ada, grace, tokens, settings
+):
+    stale = User.get_by_id(ada.id)
+    change_password(ada, "another unrelated phrase", settings=settings)
+    sessions.start(ada, tokens)
+    sessions.start(ada, tokens)
+    other = sessions.start(grace, tokens)
+    assert end_sessions(stale) == 2
+    assert end_sessions(stale) == 0
+    assert valid_session_ids() == {other.session_id}
+
+
+def test_a_deleted_user_has_no_sessions_to_end(ada):
+    stale = User.get_by_id(ada.id)
+    ada.delete_instance()
+    assert end_sessions(stale) == 0
 
 
 @pytest.mark.promise(30)

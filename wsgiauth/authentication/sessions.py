@@ -19,7 +19,7 @@ from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.models import IS_VALID, Session
 from wsgiauth.authentication.sliding import is_due, slide
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.storage import Statement, database
+from wsgiauth.storage import Statement, context, database
 from wsgiauth.storage.columns import utc_now
 from wsgiauth.storage.purge import purge_expired, purge_some
 
@@ -211,6 +211,23 @@ def end_all(user: User, *, except_id: str | None = None) -> int:
         if ended:
             events.emit("logout", user_id=user.id, reason=which)
     return ended
+
+
+def end_sessions(user: User) -> int:
+    """End all sessions of `user`, who then has to log in again everywhere; API keys stay.
+
+    Args:
+        user: The user; may be outdated.
+
+    Returns:
+        How many there were.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    with context.using(user.origin):
+        stored: User | None = User.get_or_none(User.id == user.id)
+        return 0 if stored is None else end_all(stored)
 
 
 def end_everyone() -> int:

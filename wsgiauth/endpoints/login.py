@@ -31,7 +31,6 @@ from wsgiauth.endpoints.passkey_page import (
     SAMPLE_OPTIONS,
     PasskeyPage,
 )
-from wsgiauth.endpoints.proof import check_password
 from wsgiauth.endpoints.second_factor import (
     CODE,
     PasswordProof,
@@ -40,6 +39,7 @@ from wsgiauth.endpoints.second_factor import (
     second_factor_required,
 )
 from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.password_checks import check_password
 from wsgiauth.site import Site
 from wsgiauth.web.failures import SWITCH
 from wsgiauth.web.openapi import NEXT, PAGE, PERHAPS_LOGGED_IN, form_operation, operation, success
@@ -143,7 +143,7 @@ class Login(Form[issuing.Login | PasswordProof]):
             return log_in_with_passkey(submission, submission.fields[CREDENTIAL])
         name, password = submission.fields["username"], submission.fields["password"]
         _require_both(name, password)
-        user = check_password(submission, name, password)
+        user = check_password(submission.site, submission.networks, name, password)
         methods, code = PASSWORD, submission.fields[CODE]
         if user is not None and has_factor(user, submission.site.settings):
             if not code:
