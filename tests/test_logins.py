@@ -147,9 +147,15 @@ def test_a_view_asks_who_is_calling(post, ada):
 # Logging in
 
 
+def test_a_view_that_got_a_bearer_token_logs_in_by_the_cookie(post, client, ada, bearer):
+    at_once = post(lambda environ: log_in(environ, ada), headers=bearer(ada)).json
+    assert (at_once["user"], at_once["auth_type"]) == (USERNAME, "Cookie")
+
+
 def test_a_view_logs_a_browser_in(post, client, ada):
     at_once = post(lambda environ: log_in(environ, ada)).json
     assert (at_once["user"], at_once["remote_user"], at_once["error"]) == (USERNAME, USERNAME, None)
+    assert at_once["auth_type"] == "Cookie"
     assert client.get("/").json == at_once
     assert at_once["session"] == Session.get().id
 

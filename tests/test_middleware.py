@@ -29,6 +29,7 @@ from tests.support.sites import (
 )
 from wsgiauth import AuthMiddleware, Settings, User, login_required, permission_required, storage
 from wsgiauth.accounts import create_user, known_permissions
+from wsgiauth.authentication import sessions
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.web.urls import with_next
 
@@ -119,6 +120,21 @@ def test_of_a_user_the_app_is_told_who_and_by_which_login(told, tokens, ada, bea
     assert environ["wsgiauth.error"] is None
     assert webob.Request(environ).user is environ["wsgiauth.user"]
     assert (environ["REMOTE_USER"], environ["AUTH_TYPE"]) == (USERNAME, "Bearer")
+
+
+@pytest.mark.parametrize(
+    ("credentials", "auth_type"),
+    [
+        ({"Cookie": "wsgiauth={}"}, "Cookie"),
+        ({"Cookie": "wsgiauth={}", "Authorization": "Basic eA=="}, "Cookie"),
+        ({"Authorization": "bearer {}", "Cookie": "wsgiauth=x"}, "Bearer"),
+    ],
+    ids=["cookie", "cookie beside another scheme", "token beside a cookie"],
+)
+def test_of_a_user_the_app_is_told_what_identified_them(told, tokens, ada, credentials, auth_type):
+    token = sessions.start(ada, tokens).token
+    environ = told(headers={name: value.format(token) for name, value in credentials.items()})
+    assert (environ["REMOTE_USER"], environ["AUTH_TYPE"]) == (USERNAME, auth_type)
 
 
 def test_of_a_bad_token_the_app_is_told_the_error(told):

@@ -11,7 +11,7 @@ from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import demand, lifetimes, sessions
 from wsgiauth.authentication.clients import Client
-from wsgiauth.authentication.identity import set_caller
+from wsgiauth.authentication.identity import COOKIE, set_caller
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import MAX_LENGTH, PASSWORD
 from wsgiauth.events import actors
@@ -111,7 +111,7 @@ def log_in(
         return None
     _end_login(environ, site)
     if demand.is_met(user, methods, site.settings):
-        set_caller(environ, user, login.session_id)
+        set_caller(environ, user, login.session_id, auth_type=COOKIE)
     else:
         set_caller(environ, error=INSUFFICIENT_AUTHENTICATION)
     return [login_cookie(environ, site, login), _NO_STORE]

@@ -66,8 +66,8 @@ class AuthMiddleware:
       rejected; `insufficient_user_authentication` (RFC 9470 section 3) if SECOND_FACTOR demands a
       second factor of the user, and the login was proven without; otherwise None.
     - `wsgiauth.root`, `wsgiauth.site`: for the guards.
-    - `REMOTE_USER` and `AUTH_TYPE`: the username and `Bearer`; absent for anonymous clients and
-      for API keys.
+    - `REMOTE_USER` and `AUTH_TYPE` (RFC 3875): the username, and what identified it: `Bearer`, a
+      token in the Authorization header, or `Cookie`; absent for anonymous clients and API keys.
     - `webob.adhoc_attrs`, `bottle.request.ext.user`: make `request.user` the same user in WebOb
       and Bottle.
 

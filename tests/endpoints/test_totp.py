@@ -113,6 +113,29 @@ def test_without_segno_there_is_the_key(browser, monkeypatch):
     assert page.html.find(class_="key") is not None
 
 
+class TestIssuer:
+    @pytest.fixture
+    def site(self, settings, changed):
+        made = AuthMiddleware(echo, replace(settings, FACTOR_KEY=FACTOR_KEY, **changed))
+        yield made
+        storage.discard_connection(made.database)
+
+    @pytest.mark.parametrize(
+        ("changed", "issuer"),
+        [
+            ({}, "wsgiauth"),
+            ({"PUBLIC_URL": "https://example.org"}, "example.org"),
+            ({"PUBLIC_URL": "https://example.org/"}, "example.org"),
+            ({"PUBLIC_URL": "https://example.org/app/"}, "example.org%2Fapp"),
+            ({"PUBLIC_URL": "https://example.org/", "SITE_NAME": "Library"}, "Library"),
+        ],
+    )
+    def test_the_issuer_names_the_site(self, program, issuer):
+        uri = program(TOTP, {"name": "Phone"}, 201).json["uri"]
+        assert uri.startswith(f"otpauth://totp/{issuer}:Ada?secret=")
+        assert uri.endswith(f"&issuer={issuer}")
+
+
 @pytest.mark.promise(58)
 def test_the_name_of_an_app_is_escaped(browser):
     browser.post(TOTP, {"name": "<b>&"}, headers=SAME_ORIGIN)

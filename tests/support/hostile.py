@@ -252,10 +252,9 @@ def knows_nobody_else(request, answer):
     """Assert that only a valid credential identifies, and that REMOTE_USER says so or is absent."""
     if answer.kind == JSON and b'"remote_user"' in answer.body:
         seen = json.loads(answer.body)
-        somebody = (USERNAME, USERNAME, "Bearer")
-        nobody = (None, None, None)
+        ada = [(USERNAME, USERNAME, each) for each in ("Bearer", "Cookie")]
         found = (seen["user"], seen["remote_user"], seen["auth_type"])
-        assert found == nobody or (found == somebody and request.has_credential())
+        assert found == (None, None, None) or (found in ada and request.has_credential())
     assert MEMBERS.encode() not in answer.body or request.has_credential()
     assert b'"is_superuser"' not in answer.body or answer.status == 201 or request.has_credential()
 

@@ -60,6 +60,8 @@ class Identity(NamedTuple):
         return self.incomplete
 
 
+COOKIE = "Cookie"  # as AUTH_TYPE; no registered scheme of HTTP (RFC 3875 section 4.1.1)
+
 ANONYMOUS = Identity()
 _REJECTED = Identity(error="invalid_token")
 
@@ -198,8 +200,16 @@ def set_caller(
     session_id: str | None = None,
     error: str | None = None,
     key_id: str | None = None,
+    *,
+    auth_type: str | None = None,
 ) -> None:
-    """Set the keys of `environ` that name the caller; see `middleware.AuthMiddleware`."""
+    """Set the keys of `environ` that name the caller; see `middleware.AuthMiddleware`.
+
+    Args:
+        environ: The request.
+        user, session_id, error, key_id: See `Identity`.
+        auth_type: What identified the user; None: the credential that `identify` has read.
+    """
     environ["wsgiauth.user"] = environ["bottle.request.ext.user"] = user
     environ["wsgiauth.session"] = session_id
     environ["wsgiauth.key"] = key_id
@@ -214,12 +224,18 @@ def set_caller(
         # PEP 3333: strings in the environ are bytes decoded as Latin-1.
         name = user.username
         environ["REMOTE_USER"] = name if name.isascii() else name.encode().decode("latin-1")
-        environ["AUTH_TYPE"] = "Bearer"
+        environ["AUTH_TYPE"] = auth_type or _auth_type(environ)
         return
     if "REMOTE_USER" in environ:
         del environ["REMOTE_USER"]
     if "AUTH_TYPE" in environ:
         del environ["AUTH_TYPE"]
+
+
+def _auth_type(environ: WSGIEnvironment) -> str:
+    authorization = environ.get("HTTP_AUTHORIZATION")
+    is_bearer = authorization is not None and bearer_token(authorization) is not None
+    return "Bearer" if is_bearer else COOKIE
 
 
 def bearer_token(authorization: str) -> str | None:

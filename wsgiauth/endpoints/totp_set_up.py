@@ -39,7 +39,8 @@ EXAMPLE = SetUp("Phone", _SAMPLE_KEY, _SAMPLE_URI, qr_code(_SAMPLE_URI))
 def set_up_of(submission: Submission, device: Totp) -> SetUp:
     """Return what an app of the user who sent a form needs."""
     settings = submission.site.settings
-    issuer = settings.SITE_NAME or (settings.PUBLIC_URL or "").partition("://")[2] or REALM
+    address = (settings.PUBLIC_URL or "").partition("://")[2].rstrip("/")
+    issuer = settings.SITE_NAME or address or REALM
     key = totp.derive_key(settings.FACTOR_KEY or "", device.salt)
     uri = totp.setup_uri(key, submission.member.user.username, issuer)
     text = totp.base32(key)
