@@ -1,5 +1,6 @@
 """Checks the arguments of `AuthMiddleware`, which come from an application's source."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
@@ -54,11 +55,11 @@ def read_settings(settings: Settings | Mapping[str, Any] | None) -> Settings:
         ConfigurationError: A setting is invalid, or the argument is of another type.
     """
     if settings is None:
-        return Settings.from_environ()
+        return Settings.for_server(os.environ)
     if isinstance(settings, Settings):
         return settings
     if isinstance(settings, Mapping):
-        return Settings.from_mapping(settings)
+        return Settings.for_server(settings)
     raise ConfigurationError("settings must be a Settings object, a mapping or None.")
 
 

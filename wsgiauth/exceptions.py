@@ -18,7 +18,15 @@ class WsgiAuthError(Exception):
 
 
 class ConfigurationError(WsgiAuthError, ValueError):
-    """A setting is missing or invalid; the message names it and states the requirement."""
+    """A setting is missing or invalid; the message names it and states the requirement.
+
+    Attributes:
+        problems: The mistakes, a sentence each; the message has them on lines of their own.
+    """
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
 
 
 class MiddlewareMissingError(WsgiAuthError, RuntimeError):

@@ -24,7 +24,7 @@ from tests.support.keys import make_key
 from tests.support.settings import LONG_KEY
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import Settings, User, __version__, storage, verify_password
-from wsgiauth.accounts import create_user
+from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.listing import PAGE
 from wsgiauth.authentication import lifetimes, one_time, sessions
 from wsgiauth.authentication.clients import Client
@@ -509,8 +509,6 @@ def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
             "warning: JWT_EXPIRY_MINUTES is 500000",
             "warning: BCRYPT_ROUNDS is 4",
             f"warning: {database.database} can be opened by other users (mode 0644)",
-            "note: COOKIE_SECURE is auto",
-            "note: Limits count clients by their address",
             "note: There is no superuser",
         ),
         strict=True,
@@ -551,10 +549,63 @@ def test_check_names_a_variable_that_is_nearly_a_setting(wsgiauth, monkeypatch, 
     assert wsgiauth("check", "--strict")[0] == 1
 
 
-def test_check_lists_the_limits_that_count_addresses(wsgiauth, monkeypatch):
+@pytest.mark.parametrize(
+    ("addresses", "is_noted"),
+    [
+        pytest.param([], False, id="no client"),
+        pytest.param([None], False, id="a command"),
+        pytest.param(["127.0.0.1", "::1", None], True, id="this machine alone"),
+        pytest.param(["127.0.0.1", "192.0.2.7"], False, id="also others"),
+    ],
+)
+def test_check_notes_that_all_clients_have_the_address_of_a_proxy(
+    wsgiauth, monkeypatch, addresses, is_noted
+):
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    for address in addresses:
+        RecordedEvent.create(time=1, name="login", actor="user 7", address=address)
     *others, last = PER_ADDRESS
-    assert f"cannot, set {', '.join(others)} and {last} to 0.\n" in wsgiauth("check")[1]
+    sentence = f"cannot, set {', '.join(others)} and {last} to 0.\n"
+    assert (sentence in wsgiauth("check")[1]) is is_noted
+    for name in PER_ADDRESS:
+        monkeypatch.setenv(name, "0")
+    assert "note: All recent clients" not in wsgiauth("check")[1]
+
+
+@pytest.mark.parametrize(
+    ("url", "secure", "is_noted"),
+    [
+        ("https://example.org", "auto", True),
+        ("https://example.org", "on", False),
+        ("http://localhost:8080", "auto", False),
+    ],
+)
+def test_check_notes_a_cookie_that_need_not_be_secure(wsgiauth, monkeypatch, url, secure, is_noted):
+    values = {"SECRET_KEY": SECRET_KEY, "PUBLIC_URL": url, "COOKIE_SECURE": secure}
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    assert ("note: COOKIE_SECURE is auto" in wsgiauth("check")[1]) is is_noted
+
+
+def test_check_has_no_note_on_a_site_that_is_right(wsgiauth, monkeypatch, person):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    update_user(person, is_superuser=True)
+    assert "note:" not in wsgiauth("check")[1]
+
+
+@pytest.mark.promise(29)
+def test_check_names_all_mistakes_and_a_name_that_is_nearly_a_setting(wsgiauth, monkeypatch):
+    monkeypatch.setenv("SECRETKEY", SECRET_KEY)
+    monkeypatch.setenv("PASSWORD_MIN_LENGTH", "seven")
+    monkeypatch.setenv("VERIFICATION", "on")
+    status, output, errors = wsgiauth("check")
+    mistyped = "SECRETKEY is not a setting and is ignored; the similar SECRET_KEY is not set."
+    assert (status, output) == (1, f"warning: {mistyped}\n")
+    assert [line.partition(" must be ")[0] for line in errors.splitlines()] == [
+        "wsgiauth: SECRET_KEY",
+        "wsgiauth: PASSWORD_MIN_LENGTH",
+        "wsgiauth: MAIL_URL",
+    ]
 
 
 def test_check_says_nothing_of_other_variables(wsgiauth, monkeypatch):

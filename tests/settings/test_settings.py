@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.settings import LONG_KEY, refused
 from tests.support.sites import SECRET_KEY
-from wsgiauth import Settings
+from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.exceptions import ConfigurationError, WsgiAuthError
 
 pytestmark = pytest.mark.promise(29)
@@ -52,6 +52,55 @@ def test_a_process_hashes_on_every_processor_that_it_can_use():
 )
 def test_a_value_in_range_is_kept(name, value):
     assert getattr(Settings(**{name: value}), name) == value
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        pytest.param(
+            {"BCRYPT_ROUNDS": 3, "REGISTRATION": "on", "COOKIE_NAME": ""},
+            ["COOKIE_NAME", "REGISTRATION", "BCRYPT_ROUNDS"],
+            id="values",
+        ),
+        pytest.param(
+            {"VERIFICATION": True, "PASSKEYS": True, "SECRET_KEY": "x"},
+            ["MAIL_URL", "PUBLIC_URL", "SECRET_KEY"],
+            id="settings that do not fit",
+        ),
+        pytest.param(
+            {"MAIL_URL": "tea", "VERIFICATION": True},
+            ["MAIL_URL", "MAIL_FROM", "PUBLIC_URL"],
+            id="a wrong value counts as set",
+        ),
+        pytest.param(
+            {"SECOND_FACTOR": "all", "FACTOR_KEY": 7, "JWT_ALGORITHM": "none"},
+            ["JWT_ALGORITHM", "FACTOR_KEY"],
+            id="each setting once",
+        ),
+    ],
+)
+def test_all_mistakes_are_named_on_a_line_each(values, named):
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(**values)
+    lines = str(caught.value).splitlines()
+    assert sorted(line.partition(" must be ")[0] for line in lines) == sorted(named)
+    assert list(caught.value.problems) == lines
+
+
+@pytest.mark.parametrize("key", [{}, {"SECRET_KEY": ""}], ids=["unset", "empty"])
+def test_a_server_names_a_missing_key_with_the_other_mistakes(key):
+    with pytest.raises(ConfigurationError) as caught:
+        AuthMiddleware(print, {"BCRYPT_ROUNDS": "tea", **key})
+    assert [each.partition(" must ")[0] for each in caught.value.problems] == [
+        "SECRET_KEY",
+        "BCRYPT_ROUNDS",
+    ]
+
+
+def test_a_server_with_a_key_names_the_other_mistakes():
+    with pytest.raises(ConfigurationError, match=r"^BCRYPT_ROUNDS must .*") as caught:
+        AuthMiddleware(print, {"SECRET_KEY": SECRET_KEY, "BCRYPT_ROUNDS": "tea"})
+    assert len(caught.value.problems) == 1
 
 
 def test_a_folder_may_be_given_as_a_path(tmp_path):

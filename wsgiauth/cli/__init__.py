@@ -43,7 +43,6 @@ from wsgiauth.version import __version__
 
 _REFUSALS = (
     CommandError,
-    ConfigurationError,
     LastSuperuserError,
     NoTerminalError,
     TooManyKeysError,
@@ -85,6 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except UsageError as error:
         arguments.parser.error(str(error))
+    except ConfigurationError as error:
+        return max(map(_print_refusal, error.problems))
     except _REFUSALS as error:
         return _print_refusal(str(error))
     except User.DoesNotExist:

@@ -15,6 +15,7 @@ from wsgiauth.authentication.unasked_factors import unasked_factors
 from wsgiauth.cli.command import Arguments, CommandError, environment
 from wsgiauth.cli.output import counted, print_line
 from wsgiauth.cli.parser import AddCommand
+from wsgiauth.events import trail
 from wsgiauth.mail import outbox
 from wsgiauth.settings import PER_ADDRESS, Settings
 from wsgiauth.site import Site
@@ -22,6 +23,8 @@ from wsgiauth.step_up import set_up_path
 from wsgiauth.storage import schema
 from wsgiauth.storage.databases import file_risks, missing_file
 
+_EVENTS = 100  # of the audit trail, whose addresses are compared
+_LOOPBACK = frozenset({"127.0.0.1", "::1"})
 SIMILARITY = 0.9  # of 1: in a name of twelve letters, one that is added, missing or different
 # Variables of other programs that are equally similar to a setting.
 OTHER_VARIABLES = frozenset({"COOKIE_SECRET"})
@@ -36,25 +39,20 @@ def add_commands(add: AddCommand) -> None:
 def check(arguments: Arguments) -> None:
     """Report what a server start would refuse, and what is risky; change nothing."""
     environ = environment(arguments)
-    settings = Settings.from_mapping(environ)
-    AuthApp(Site.from_settings(settings, "/auth"))
-    risks = settings.risks()
-    risks += [
+    mistyped = [
         f"{variable} is not a setting and is ignored; the similar {setting} is not set."
         for variable, setting in _mistyped_settings(environ)
     ]
+    for risk in mistyped:  # at once, because they can be the cause of what is refused below
+        print_line(f"warning: {risk}")
+    settings = Settings.for_server(environ)
+    AuthApp(Site.from_settings(settings, "/auth"))
+    risks = settings.risks()
     notes = []
-    if settings.COOKIE_SECURE == "auto":
+    if settings.COOKIE_SECURE == "auto" and (settings.PUBLIC_URL or "").startswith("https:"):
         notes.append(
-            "COOKIE_SECURE is auto: the cookie is Secure if wsgi.url_scheme is https. Behind a"
-            " proxy that serves https, configure the server to trust it, or set COOKIE_SECURE to"
-            " on."
-        )
-    if any(getattr(settings, name) for name in PER_ADDRESS):
-        notes.append(
-            "Limits count clients by their address. Behind a proxy, configure the server to trust"
-            " it (waitress: --trusted-proxy and --trusted-proxy-headers=x-forwarded-for). If you"
-            f" cannot, set {', '.join(PER_ADDRESS[:-1])} and {PER_ADDRESS[-1]} to 0."
+            "COOKIE_SECURE is auto, and PUBLIC_URL begins with https: the cookie is Secure only if"
+            " the server knows of https, which a proxy can hide. Set COOKIE_SECURE to on."
         )
     if settings.SECRET_KEY_FALLBACKS:
         hours = math.ceil(lifetimes.longest(settings) / lifetimes.HOUR)
@@ -69,7 +67,7 @@ def check(arguments: Arguments) -> None:
         print_line(f"warning: {risk}")
     for note in notes:
         print_line(f"note: {note}")
-    if risks and arguments.strict:
+    if (mistyped or risks) and arguments.strict:
         raise CommandError("there are warnings")
     print_line("The settings are valid and the database is ready.")
 
@@ -95,9 +93,23 @@ def _check_database(settings: Settings) -> tuple[list[str], list[str]]:
         notes.append("There is no superuser: `python -m wsgiauth createsuperuser` creates one.")
     risks = file_risks(opened) + _overdue_mails(pending)
     if not pending:
+        notes += _hidden_addresses(settings)
         risks += unasked_factors(settings)
         risks += _unusable_passkeys(settings) + _missing_factors(settings)
     return risks, notes
+
+
+def _hidden_addresses(settings: Settings) -> list[str]:
+    addresses = {entry.event.address for entry in trail.page(size=_EVENTS)} - {None}
+    is_limited = any(getattr(settings, name) for name in PER_ADDRESS)
+    if not is_limited or not addresses or not addresses <= _LOOPBACK:
+        return []
+    return [
+        "All recent clients had the address of this machine, and limits count clients by their"
+        " address. Behind a proxy, configure the server to trust it (waitress: --trusted-proxy and"
+        " --trusted-proxy-headers=x-forwarded-for). If you cannot, set"
+        f" {', '.join(PER_ADDRESS[:-1])} and {PER_ADDRESS[-1]} to 0."
+    ]
 
 
 def _unusable_passkeys(settings: Settings) -> list[str]:
