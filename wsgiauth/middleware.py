@@ -16,6 +16,7 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.rights import require_group
 from wsgiauth.app import AuthApp
 from wsgiauth.arguments import (
     check_arguments,
@@ -203,20 +204,21 @@ class AuthMiddleware:
         Raises:
             ValidationError: A name breaks a rule; `errors` also reports a taken name.
             TakenError: The address has an account, or another user has the username.
-            ValueError: A permission does not have the form `<app>.<action>`.
+            ValueError: A permission does not have the form `<app>.<action>`; or a group is of
+                another application.
             Group.DoesNotExist: There is no group of a name.
             ConfigurationError: There is no mail, and no PUBLIC_URL for a link.
             peewee.DatabaseError: The database failed.
         """
-        invitation = Invitation(
-            email=email,
-            username=username,
-            is_staff=is_staff,
-            permissions=tuple(permissions),
-            groups=tuple(map(str, groups)),
-        )
         site = self.site
         with storage.context.using(self.database):
+            invitation = Invitation(
+                email=email,
+                username=username,
+                is_staff=is_staff,
+                permissions=tuple(permissions),
+                groups=tuple(require_group(group).name for group in groups),
+            )
             return invite(
                 invitation,
                 site.outbox,

@@ -10,13 +10,14 @@ import peewee
 import pytest
 
 from tests.conftest import insert_users
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth import Group, User, events, hash_password, storage
+from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
+from wsgiauth import AuthMiddleware, Group, User, events, hash_password, storage
 from wsgiauth.accounts.groups import GroupPermission, Membership
 from wsgiauth.accounts.listing import list_groups, user_pages
 from wsgiauth.accounts.profile import profile
 from wsgiauth.accounts.rights import Permission
 from wsgiauth.exceptions import TakenError, ValidationError
+from wsgiauth.testing import make_group, make_settings
 
 pytestmark = pytest.mark.every_database
 
@@ -282,6 +283,20 @@ def test_a_group_that_was_deleted_cannot_be_joined(ada, editors, heard):
     with pytest.raises(Group.DoesNotExist):
         ada.join(gone)
     assert (Membership.select().count(), heard) == (0, [])
+
+
+@pytest.mark.sqlite_alone
+@pytest.mark.parametrize("change", [User.join, User.leave], ids=["join", "leave"])
+def test_a_group_of_another_application_is_refused(ada, editors, change, heard):
+    other = AuthMiddleware(echo, make_settings())
+    strangers = make_group(other, "Strangers")
+    assert strangers.id == editors.id
+    ada.join(editors)
+    heard.clear()
+    with pytest.raises(ValueError, match="<Group 1 'Strangers'> is a group of another application"):
+        change(ada, strangers)
+    assert (list(ada.groups), heard) == ([editors], [])
+    storage.discard_connection(other.database)
 
 
 def test_a_user_who_was_deleted_cannot_join(ada, editors, heard):

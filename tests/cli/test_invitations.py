@@ -16,6 +16,7 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError
 from wsgiauth.mail.invitations import INVITATION
 from wsgiauth.mail.models import Mail
+from wsgiauth.testing import make_group, make_settings
 
 ROOT = MAIL["PUBLIC_URL"]
 
@@ -103,6 +104,13 @@ def test_an_unknown_group_is_refused(invite, client):
     with pytest.raises(Group.DoesNotExist):
         client.app.invite(EMAIL, groups=["editors"])
     assert OneTimeSecret.select().count() == 0
+
+
+def test_a_group_of_another_application_is_refused(site):
+    other = AuthMiddleware(echo, make_settings())
+    with pytest.raises(ValueError, match="a group of another application"):
+        site.invite(EMAIL, groups=[make_group(other, "Strangers")])
+    storage.discard_connection(other.database)
 
 
 def test_without_mail_the_link_is_printed(invite, client, monkeypatch):

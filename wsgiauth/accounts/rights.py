@@ -129,6 +129,7 @@ class UserRights(BoundModel):
             Whether anything changed.
 
         Raises:
+            ValueError: `group` is of another application.
             Group.DoesNotExist: There is no such group.
             User.DoesNotExist: The user is not in the database.
             peewee.DatabaseError: The database failed.
@@ -152,6 +153,7 @@ class UserRights(BoundModel):
             Whether anything changed.
 
         Raises:
+            ValueError: `group` is of another application.
             Group.DoesNotExist: There is no group of this name.
             peewee.DatabaseError: The database failed.
         """
@@ -183,10 +185,13 @@ def require_group(group: Group | str) -> Group:
     """Return a group, or that of a name in any letter case.
 
     Raises:
+        ValueError: It is a group of another application, where another group may have its id.
         Group.DoesNotExist: There is no group of this name.
         peewee.DatabaseError: The database failed.
     """
     if isinstance(group, Group):
+        if group.origin not in (None, storage.current()):
+            raise ValueError(f"{group!r} is a group of another application.")
         return group
     found = Group.objects.find(group)
     if found is None:
