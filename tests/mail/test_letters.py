@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.mails import with_mail
 from wsgiauth import Settings
+from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.mail.kinds import SAMPLES
 from wsgiauth.mail.letters import Addressed, Letters
 from wsgiauth.mail.resets import ResetLetter
@@ -65,10 +66,12 @@ def test_a_host_replaces_a_mail(folder, write):
 
 @pytest.mark.parametrize("username", ["<b>&amp;\"'", "{{ 7 * 7 }}", "{% raise %}"])
 def test_a_value_is_shown_as_it_is_and_never_executed(username, folder, write):
-    (folder / "reset.txt").write_text("{{ letter.username }}\n\n{{ letter.username }}\n")
+    (folder / "reset.txt").write_text(
+        "{{ letter.username }}\n\n{{ letter.username }} {{ letter.link }}\n"
+    )
     message = write(reset(username))
     assert message["Subject"] == username
-    assert message.get_content() == f"{username}\n"
+    assert message.get_content() == f"{username} {LINK}\n"
     assert message.get_content_type() == "text/plain"
 
 
@@ -77,3 +80,50 @@ def test_a_mail_leaves_the_random_numbers_of_the_application_alone(write):
     first, second = write(reset()), write(reset())
     assert random.getstate() == before
     assert first["Message-ID"] != second["Message-ID"]
+
+
+# Mistakes of a host
+
+
+WRONG_LINKS = {
+    "none": "Choose a new password.",
+    "that of the example": "https://example.org/auth/reset?token=example",
+    "that of the test": LINK,
+    "broken": "{{ letter.link|wordwrap(20) }}",
+    "in the subject": "{# #}",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_LINKS.values(), ids=WRONG_LINKS)
+def test_a_mail_that_does_not_show_its_link_is_refused(text, folder, write):
+    (folder / "reset.txt").write_text(f"Hello {{{{ letter.link }}}}\n\nHello\n{text}\n")
+    with pytest.raises(ConfigurationError, match=r"^TEMPLATES: mail/reset.txt: .* letter.link as"):
+        write(reset())
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("\ufeffHello\n\n", r"line 1 has a byte-order mark: save the file as UTF-8 without it"),
+        ("Hel\0lo\n\n", r"line 1 has the control character U\+0000"),
+        ("Hel{{ '\\r' }}lo\n\n", r"line 1 has the control character U\+000D"),
+        ("Hel\x85lo\n\n", r"line 1 has the control character U\+0085"),
+        ("Hel\u2028lo\n\n", r"the first line must be the subject"),
+        ("Hello\n\nHello\n\x07", r"line 4 has the control character U\+0007"),
+    ],
+)
+def test_a_character_that_no_mail_shows_is_refused(text, problem, folder, write):
+    (folder / "reset.txt").write_text(f"{text}{{{{ letter.link }}}}\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=rf"^TEMPLATES: mail/reset.txt: {problem}"):
+        write(reset())
+
+
+def test_a_tab_in_a_mail_is_kept(folder, write):
+    (folder / "reset.txt").write_text("Hello\n\n\t{{ letter.link }}\n")
+    assert write(reset()).get_content() == f"\t{LINK}\n"
+
+
+def test_a_percent_sign_in_a_text_is_refused_with_its_place(folder, write):
+    (folder / "reset.txt").write_text("Hello\n\n{{ _('100% of it') }} {{ letter.link }}\n")
+    with pytest.raises(ConfigurationError, match=r"mail/reset.txt, line 3: the text '100% of it'"):
+        write(reset())

@@ -9,6 +9,7 @@ from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from typing import ClassVar, Literal, NamedTuple
+from unicodedata import category
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -132,13 +133,11 @@ class Letters:
         Raises:
             ConfigurationError: The template is wrong; the message names the file.
         """
-        text = self._templates.check(letter.template, letter=letter, site=self._site)
-        subject, empty, body = text.partition("\n\n")
-        if not (subject.strip() and empty and body.strip()) or "\n" in subject:
-            raise ConfigurationError(
-                f"TEMPLATES: {letter.template}: the first line must be the subject, the second"
-                " empty, and the others the text"
-            )
+        marked, link = _marked(letter)
+        text = self._templates.check(letter.template, letter=marked, site=self._site)
+        problem = _problem(text, link)
+        if problem is not None:
+            raise ConfigurationError(f"TEMPLATES: {letter.template}: {problem}")
         self._check_headers(letter)
 
     def _check_headers(self, letter: Letter) -> None:
@@ -167,7 +166,7 @@ def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:
 
 def secret_of(letter: Letter) -> str | None:
     """Return the secret in the link of a letter; None if it has no link."""
-    return getattr(letter, "link", "").partition("?token=")[2] or None
+    return _link(letter).partition("?token=")[2] or None
 
 
 def unlinked(name: str) -> str:
@@ -177,6 +176,45 @@ def unlinked(name: str) -> str:
     and anyone chooses a name. Compatibility forms count, such as the full-width solidus.
     """
     return "" if _LINK_CHARACTERS & set(key(name)) else name
+
+
+def _link(letter: Letter) -> str:
+    """Return the link with a secret of a letter; nothing if it has none."""
+    link: str = getattr(letter, "link", "")
+    return link
+
+
+def _marked(letter: Letter) -> tuple[Letter, str]:
+    """Return an example with a link that its template cannot know, and the link, if it has one."""
+    link = _link(letter)
+    if not link:
+        return letter, ""
+    link = f"{link}-shown"
+    return replace(letter, **{"link": link}), link
+
+
+def _problem(text: str, link: str) -> str | None:
+    """Return what is wrong with the text of an example, which is to show a link."""
+    problem = _control_character(text)
+    if problem is not None:
+        return problem
+    subject, empty, body = text.partition("\n\n")
+    if not (subject.strip() and empty and body.strip()) or len(subject.splitlines()) > 1:
+        return "the first line must be the subject, the second empty, and the others the text"
+    if link not in body:
+        return "the text must show letter.link as it is"
+    return None
+
+
+def _control_character(text: str) -> str | None:
+    """Return what is wrong with the first character that mail software does not show."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for each in line:
+            if each == "\ufeff":
+                return f"line {number} has a byte-order mark: save the file as UTF-8 without it"
+            if category(each) == "Cc" and each != "\t":
+                return f"line {number} has the control character U+{ord(each):04X}"
+    return None
 
 
 def _encoding(body: str) -> Literal["7bit", "quoted-printable"]:
