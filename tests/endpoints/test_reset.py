@@ -2,11 +2,15 @@
 
 import dataclasses
 import time
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 import bcrypt
 import pytest
 from webtest import TestApp
 
+from tests.support.authenticators import Authenticator, add_passkey
+from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import (
     BROWSER,
@@ -19,11 +23,14 @@ from tests.support.sites import (
 )
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
-from wsgiauth.authentication import one_time
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import factors, one_time, recovery_codes, totp
 from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.authentication.passkeys import list_passkeys
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.mail.resets import find_holder, reset_link, reset_password
+from wsgiauth.mail.models import Mail
+from wsgiauth.mail.resets import find_holder, printed_link, reset_link, reset_password
 from wsgiauth.testing import logged_in
 
 NEW_PASSWORD = "other unrelated birds"
@@ -35,7 +42,8 @@ def site(settings):
     made = AuthMiddleware(echo, with_mail(settings), send_mail=Post())
     yield made
     made.site.outbox.stop()
-    storage.discard_connection(storage.current())
+    for each in (made.database, storage.current()):  # a command opens another one
+        storage.discard_connection(each)
 
 
 @pytest.fixture
@@ -82,6 +90,105 @@ def test_a_browser_sets_a_new_password_and_is_sent_to_the_login(client, link):
     login = client.get(done.location, headers=BROWSER)
     assert login.html.select_one("[role=status]").text.startswith("Your password has been changed")
     assert can_log_in(client, NEW_PASSWORD)
+
+
+# The first proof of the address
+
+
+@pytest.fixture
+def factors_site(settings, post, unsent):
+    made = AuthMiddleware(
+        echo, with_mail(settings, FACTOR_KEY=FACTOR_KEY, PASSKEYS=True), send_mail=post
+    )
+    yield made
+    storage.discard_connection(made.database)
+
+
+@pytest.fixture
+def post():
+    return Post()
+
+
+@pytest.fixture
+def with_factors(factors_site, ada):
+    """Return Ada, who has an app, a passkey and recovery codes."""
+    add_app(factors_site, ada)
+    browser = Authenticator()
+    browser.origin, browser.host = ROOT, urlsplit(ROOT).hostname
+    add_passkey(factors_site, ada, authenticator=browser)
+    recovery_codes.replace(ada)
+    Mail.delete().execute()
+    return ada
+
+
+def factors_of(user):
+    """Return how many apps, passkeys and recovery codes a user has."""
+    return len(totp.devices(user)), len(list_passkeys(user)), recovery_codes.count(user)
+
+
+def is_verified(user):
+    return User.get_by_id(user.id).email_verified_at is not None
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(36)
+def test_the_first_proof_of_the_address_removes_what_a_stranger_may_have_set_up(
+    factors_site, with_factors, post
+):
+    client = TestApp(factors_site)
+    link = reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
+    RecordedEvent.delete().execute()
+    send(client, link.partition("=")[2], status=200)
+    assert factors_of(with_factors) == (0, 0, 0)
+    assert is_verified(with_factors)
+    rows = RecordedEvent.select(RecordedEvent.name, RecordedEvent.reason, RecordedEvent.actor)
+    actor = f"user {with_factors.id}"
+    assert list(rows.order_by(RecordedEvent.id).tuples()) == [
+        ("names_changed", "email verified", actor),
+        ("factor_removed", "otp", actor),
+        ("factor_removed", "passkey", actor),
+        ("password_changed", None, actor),
+    ]
+    factors_site.site.outbox.deliver()
+    subjects = sorted(message["Subject"] for message in post.messages)
+    removed = "Second factor removed at example.org"
+    assert subjects == [removed, removed, "Your password for example.org was changed"]
+    assert {USERNAME in message.get_content() for message in post.messages} == {True}
+    assert can_log_in(client, NEW_PASSWORD)
+
+
+@pytest.mark.promise(36)
+def test_recovery_codes_without_a_factor_are_removed_as_well(factors_site, with_factors):
+    factors.remove(with_factors)
+    recovery_codes.replace(with_factors)
+    link = reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
+    send(TestApp(factors_site), link.partition("=")[2], status=200)
+    assert factors_of(with_factors) == (0, 0, 0)
+
+
+@pytest.mark.promise(36)
+@pytest.mark.parametrize("is_mailed", [True, False], ids=["proven", "an operator's link"])
+def test_the_factors_of_an_owner_who_reads_the_mails_stay(factors_site, with_factors, is_mailed):
+    client, settings = TestApp(factors_site), factors_site.site.settings
+    if is_mailed:
+        update_user(with_factors, email_verified_at=datetime.now(UTC))
+    make = reset_link if is_mailed else printed_link
+    link = make(with_factors, settings, mount="/auth", now=time.time())
+    send(client, link.partition("=")[2], status=200)
+    assert factors_of(with_factors) == (1, 1, 10)
+    assert is_verified(with_factors) is is_mailed
+    assert not can_log_in(client, NEW_PASSWORD)  # without a code
+
+
+@pytest.mark.promise(33)
+@pytest.mark.promise(36)
+def test_a_link_that_is_opened_or_refused_removes_no_factor(factors_site, with_factors):
+    client = TestApp(factors_site)
+    link = reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
+    client.get(link.removeprefix(ROOT), headers=BROWSER, status=200)
+    send(client, link.partition("=")[2], "short", status=422)
+    assert factors_of(with_factors) == (1, 1, 10)
+    assert not is_verified(with_factors)
 
 
 @pytest.mark.promise(31)

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from wsgiauth import events
 from wsgiauth.accounts import find_user, hash_new_password, names
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import one_time
+from wsgiauth.authentication import factors, one_time, recovery_codes
+from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.password import replace_password
 from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, link_url, unlinked
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.outbox import MINUTE, Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
+from wsgiauth.storage.columns import utc_now
 
 RESET = "reset"  # the kind of the mail, the purpose of its secret, and the page of its link
 
@@ -78,17 +80,27 @@ def printed_link(user: User, settings: Settings, *, mount: str, now: float) -> s
     """Return a new link for an operator to hand over, and report it; see `reset_link`."""
     with database.atomic():
         events.emit("link_sent", user_id=user.id, reason=f"{RESET}, printed")
-        return reset_link(user, settings, mount=mount, now=now)
+        return reset_link(user, settings, mount=mount, now=now, is_mailed=False)
 
 
-def reset_link(user: User, settings: Settings, *, mount: str, now: float) -> str:
+def reset_link(
+    user: User, settings: Settings, *, mount: str, now: float, is_mailed: bool = True
+) -> str:
     """Return a new link with which `user` can choose a new password.
+
+    Args:
+        user: The user.
+        settings: The source of `LINK_MINUTES` and `PUBLIC_URL`.
+        mount: The path of /auth on the site.
+        now: Seconds since the epoch.
+        is_mailed: Whether only the stored address gets it, so that its use proves the address.
 
     Raises:
         peewee.DatabaseError: The database failed.
     """
     lifetime = settings.LINK_MINUTES * MINUTE
-    data = _digest(user.email)  # the link ends with a change of the address
+    # The link ends with a change of the address.
+    data = json.dumps({"present": _digest(user.email), "is_mailed": is_mailed})
     secret = one_time.issue(RESET, user, now=now, lifetime=lifetime, data=data)
     return link_url(settings, mount, RESET, secret)
 
@@ -119,13 +131,16 @@ def find_holder(secret: str, *, now: float) -> User | None:
     if row is None:
         return None
     user: User | None = User.get_or_none(User.id == row.user_id)
-    return user if user is not None and row.data == _digest(user.email) else None
+    return user if user is not None and _is_for(row, user) else None
 
 
 def reset_password(
     user: User, secret: str, password: str, *, settings: Settings, now: float
 ) -> bool:
     """Set a new password, which ends all of the user's logins and API keys, and use the secret.
+
+    The link of a mail also proves the address. Before its first proof, a stranger may have created
+    the account, so the second factors and passkeys from that time are removed.
 
     Args:
         user: The user, as `find_holder` returned it.
@@ -146,10 +161,26 @@ def reset_password(
 
     def is_redeemed(stored: User) -> bool:
         row = one_time.redeem(secret, RESET, now=now)
-        return row is not None and row.data == _digest(stored.email)
+        if row is None or not _is_for(row, stored):
+            return False
+        if stored.email_verified_at is None and json.loads(row.data)["is_mailed"]:
+            _prove_address(stored)
+        return True
 
     replaced = replace_password(user, hashed_password, end_keys=True, is_permitted=is_redeemed)
     return replaced is not None
+
+
+def _prove_address(user: User) -> None:
+    user.email_verified_at = utc_now()
+    user.save()  # before the factors are removed, so that the notices go to a proven address
+    factors.remove(user)
+    recovery_codes.remove_all(user)
+
+
+def _is_for(row: OneTimeSecret, user: User) -> bool:
+    present: str = json.loads(row.data)["present"]
+    return present == _digest(user.email)
 
 
 def _digest(email: str) -> str:
