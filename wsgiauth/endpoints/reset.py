@@ -136,9 +136,9 @@ class Reset(Form[None]):
             fields=fields,
             tag="accounts",
             summary="Choose a new password by the link of a mail",
-            description="All logins of the user end; the client is not logged in. The link of a mail"
-            " verifies the address; if that was never verified before, the second factors of the"
-            " user are removed. After a 422, the link can still be used.",
+            description="All logins of the user end; the client is not logged in. The link of a"
+            " mail verifies the address; if that was never verified before, the second factors of"
+            " the user are removed. After a 422, the link can still be used.",
             answers={200: success("The password is changed.", "Detail")},
             failures=["LinkExpired", "Invalid", "UnavailableOrBusy"],
         ),
