@@ -12,6 +12,7 @@ import pytest
 from playhouse import db_url
 from webtest import TestApp
 
+from tests.support.leftovers import drop_leftovers, end_with_tests
 from tests.support.processes import eight_processes
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, storage
@@ -24,6 +25,8 @@ from wsgiauth.storage.schema import migrate
 from wsgiauth.throttling.throttle import Throttle
 
 pytest_plugins = "pytester"
+
+end_with_tests()  # also workers, and the server that forks for the tests, which import this
 
 # Where the tests may create and drop a database of their own.
 SERVERS = {
@@ -90,6 +93,12 @@ def require(*packages):
         skip_or_fail(f"{', '.join(missing)} is not installed")
 
 
+def require_program(name):
+    """Skip or fail unless this program is on PATH."""
+    if shutil.which(name) is None:
+        skip_or_fail(f"{name} is not installed")
+
+
 @pytest.fixture(scope="session")
 def server_urls():
     """Return the URL of a fresh database on a server, by the server's kind."""
@@ -107,6 +116,7 @@ def server_urls():
 
 def _create_database(server):
     try:
+        drop_leftovers(server)
         _execute(server, f"CREATE DATABASE {NAME}")
     except (peewee.OperationalError, peewee.ImproperlyConfigured) as error:
         skip_or_fail(f"no database server at {server}: {error}")

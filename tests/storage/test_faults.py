@@ -29,6 +29,7 @@ from playhouse import db_url
 from webtest import TestApp
 
 from tests.conftest import SERVERS, empty_tables, skip_or_fail
+from tests.support.leftovers import ending_with_parent
 from tests.support.processes import THREADS as CLIENTS
 from tests.support.processes import Client, started
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, free_port
@@ -188,7 +189,9 @@ class PrivateServer:
                 *("--innodb-buffer-pool-size=8M", "--skip-name-resolve"),
             ]
         with Path(self.folder, "log").open("ab") as log:
-            self.process = subprocess.Popen(command, user=self.user, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                ending_with_parent(command), user=self.user, stdout=log, stderr=log
+            )
         while not self._answers():
             assert self.process.poll() is None, Path(self.folder, "log").read_text()
             time.sleep(0.05)

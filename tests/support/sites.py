@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 import waitress
 from waitress import wasyncore
 
+from tests.support.leftovers import ending_with_parent
+
 # New processes without the state of this one, which import what tests need once for all.
 FORKSERVER = multiprocessing.get_context("forkserver")
 FORKSERVER.set_forkserver_preload(["tests.conftest"])
@@ -126,7 +128,7 @@ def running(command, **options):
 @contextmanager
 def started(command, port, **options):
     """Run a server that listens on a port, from when it does until the end of the body."""
-    server = subprocess.Popen(command, **options)
+    server = subprocess.Popen(ending_with_parent(command), **options)
     try:
         wait_for(server, port)
         yield
