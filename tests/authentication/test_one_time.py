@@ -44,6 +44,12 @@ def test_a_secret_is_found_any_number_of_times_and_redeemed_once(ada):
 
 
 @pytest.mark.promise(35)
+def test_a_secret_and_its_user_are_read_at_one_moment(ada, queries):
+    secret = issue(ada)
+    assert len(queries(lambda: find(secret).user.security_stamp)) == 1
+
+
+@pytest.mark.promise(35)
 def test_using_a_secret_ends_the_others_of_its_user_and_purpose(ada, settings):
     grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
     first, second, other, hers = issue(ada), issue(ada), issue(ada, "email"), issue(grace)

@@ -54,3 +54,10 @@ def test_a_cookie_that_was_changed_leads_to_no_other_site(ada, changed):
     secret = start(ada, "/reports").rpartition(".")[2]
     assert pending.find(f"{changed}.{secret}", time.time()).destination == ""
     assert pending.find(secret, time.time()).destination == ""
+
+
+@pytest.mark.promise(5)
+def test_no_change_of_the_user_comes_between_the_pending_login_and_its_user(ada, queries):
+    cookie = start(ada)
+    (sent,) = queries(lambda: pending.find(cookie, time.time()).user.security_stamp)
+    assert sent.startswith("SELECT")

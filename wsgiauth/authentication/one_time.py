@@ -78,7 +78,7 @@ def issue(purpose: str, user: User | None, *, now: float, lifetime: int, data: s
 
 
 def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
-    """Return a secret that can be used, without using it.
+    """Return a secret that can be used, with its user as of the same moment, without using it.
 
     Args:
         secret: As a client sent it.
@@ -91,7 +91,7 @@ def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
     if not secret or len(secret) > MAX_LENGTH:
         return None
     row: OneTimeSecret | None = (
-        OneTimeSecret.select()
+        OneTimeSecret.select(OneTimeSecret, User)
         .join(User, peewee.JOIN.LEFT_OUTER)
         .where(
             OneTimeSecret.id == digest(secret),

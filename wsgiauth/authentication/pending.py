@@ -71,10 +71,9 @@ def find(cookie: str, now: float) -> Pending | None:
     """
     encoded, _, secret = cookie.rpartition(".")
     row = one_time.find(secret, _PURPOSE, now=now)
-    user = None if row is None else User.get_or_none(User.id == row.user_id)
-    if row is None or user is None or user.security_stamp != row.stamp:
-        return None  # or the user changed after the first SELECT
-    return Pending(secret, user, _decode(encoded), json.loads(row.data)["remember"])
+    if row is None or row.user is None:
+        return None
+    return Pending(secret, row.user, _decode(encoded), json.loads(row.data)["remember"])
 
 
 def finish(pending: Pending, now: float) -> bool:

@@ -122,11 +122,10 @@ def address_link(user: User, email: str, settings: Settings, *, mount: str, now:
 def read_proof(secret: OneTimeSecret) -> Proof | None:
     """Return what a secret proves; None if its user has another address meanwhile.
 
-    Raises:
-        peewee.DatabaseError: The database failed.
+    Args:
+        secret: As `one_time.find` returned it.
     """
-    data = json.loads(secret.data)
-    user: User | None = User.get_or_none(User.id == secret.user_id)
+    data, user = json.loads(secret.data), secret.user
     if user is None or data["present"] != _digest(user.email):
         return None
     return Proof(user, data["email"])

@@ -128,10 +128,9 @@ def find_holder(secret: str, *, now: float) -> User | None:
         peewee.DatabaseError: The database failed.
     """
     row = one_time.find(secret, RESET, now=now)
-    if row is None:
+    if row is None or row.user is None or not _is_for(row, row.user):
         return None
-    user: User | None = User.get_or_none(User.id == row.user_id)
-    return user if user is not None and _is_for(row, user) else None
+    return row.user
 
 
 def reset_password(
