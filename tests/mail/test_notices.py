@@ -373,6 +373,20 @@ def test_a_stranger_whose_address_was_typed_gets_five_notices_in_a_day(client, a
 
 
 @pytest.mark.every_database
+@pytest.mark.promise(34)
+def test_so_they_get_of_what_a_streamed_response_changes(site, client, ada, settings, deliver):
+    def change(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        for each in range(7):
+            change_password(ada, f"{NEW_PASSWORD} {each}", settings=settings)
+            yield b"changed"
+
+    site._app = change
+    client.get("/")
+    assert deliver() == [EMAIL] * 5
+
+
+@pytest.mark.every_database
 def test_the_owner_of_a_verified_address_gets_every_notice(client, ada, deliver):
     update_user(ada, email_verified_at=datetime.now(UTC))
     change_again_and_again(client, 7)

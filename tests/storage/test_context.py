@@ -164,7 +164,7 @@ def test_a_streamed_answer_of_a_view_that_asked_another_site_keeps_its_own_datab
 
     one = make_site(ask_and_stream, "ada")
     other.get("/")
-    assert one.get("/", extra_environ=FROM_ONE).text == "1 None"
+    assert one.get("/", extra_environ=FROM_ONE).text == "1 192.0.2.1"
 
 
 def test_a_site_that_fails_leaves_its_database_but_not_its_client(make_site):

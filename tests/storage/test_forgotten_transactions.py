@@ -151,19 +151,6 @@ def test_a_transaction_around_a_streamed_request_goes_on(site, warnings):
     assert is_ada_staff()
 
 
-@pytest.mark.promise(21)
-@pytest.mark.parametrize("site", [""], ids=["kept"], indirect=True)
-def test_a_stream_that_forgets_nothing_is_the_applications_own(site):
-    def view(database, environ):
-        with database.atomic():
-            make_ada_staff()
-        return answer
-
-    answer = iter([b"written"])
-    site.view = view
-    assert site.middleware({}, lambda *_: None) is answer
-
-
 def test_a_request_within_a_request_leaves_the_outer_transaction_alone(site, warnings):
     def view(database, environ):
         with database.atomic():
@@ -217,11 +204,27 @@ def test_what_a_streamed_answer_began_ends_with_the_next_request(site, begin):
         User.objects.count()
         yield b"streamed"
 
-    site.ask(lambda *arguments: view(*arguments))
+    site.view = view
+    chunks = iter(site.middleware({}, lambda *_: None))
+    assert next(chunks) == b"streamed"
     site.elsewhere(lambda: sessions.end_all(site.ada) if not is_sqlite(site) else None)
     seen = site.ask()
     assert not site.database.has_open_transaction()
     assert seen == ("Ada" if is_sqlite(site) else "nobody")
+    chunks.close()
+
+
+@pytest.mark.every_database
+def test_what_a_streamed_answer_began_ends_when_it_is_closed(site, warnings):
+    def view(database, environ):
+        database.begin()
+        make_ada_staff()
+        yield b"streamed"
+
+    assert site.ask(view) == "streamed"
+    assert not site.database.has_open_transaction()
+    assert warnings() == [WARNING]
+    assert not site.elsewhere(is_ada_staff)
 
 
 def is_sqlite(site):

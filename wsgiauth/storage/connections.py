@@ -62,11 +62,12 @@ class AccountDatabase(peewee.Database):
             return
         key = self, threading.get_ident()
         if key not in uses:
+            uses[key] = False  # a pool that closes its connection comes here again
             self._roll_back_streamed()
             uses[key] = self.has_open_transaction()
 
     def _roll_back_streamed(self) -> None:
-        """Roll back a transaction that a response began, by SQL, while it was streamed.
+        """Roll back a transaction that a response began, by SQL, and that is still streamed.
 
         Peewee does not know of such a transaction. It does know of one that surrounds a request,
         when a program calls the application itself.

@@ -1,8 +1,8 @@
 """The request and the database of the current context (thread, greenlet).
 
 There are two context variables, because they end at different times. `_request` holds the request
-that is being served, until the application returns. `_default_database` holds the database of all
-other code: scripts, tests, and a response that is streamed after the application has returned.
+that is being served, until the application returns and while its response is streamed.
+`_default_database` holds the database of all other code, such as scripts and tests.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,10 @@ DatabaseUses = dict[tuple[Any, int], bool]
 
 # The site's database, the request's environ, and its uses of databases. `using` replaces the
 # database, also outside requests.
-_Request = tuple[peewee.Database | None, WSGIEnvironment | None, DatabaseUses | None]
+ServedRequest = tuple[peewee.Database, WSGIEnvironment, DatabaseUses]
+_Request = (
+    ServedRequest | tuple[peewee.Database | None, WSGIEnvironment | None, DatabaseUses | None]
+)
 
 _request: ContextVar[_Request] = ContextVar("wsgiauth.request", default=(None, None, None))
 _default_database: ContextVar[peewee.Database | None] = ContextVar(

@@ -1,10 +1,11 @@
-"""The account database during a request, and while its response is streamed.
+"""The account database and the context of a request, also while its response is streamed.
 
 On the way of a request, this module comes first: it surrounds `AuthMiddleware.__call__`. Afterwards
 no transaction of the request is open, and a pool has its connection back.
 """
 
 import functools
+import io
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeVar
@@ -16,13 +17,16 @@ from wsgiauth.storage import release_connection
 from wsgiauth.storage.connections import AccountDatabase, roll_back_forgotten
 from wsgiauth.storage.context import (
     DatabaseUses,
+    ServedRequest,
     default_database,
     enter_request,
     leave_request,
     use,
 )
 
-_SEQUENCES = (list, tuple)  # `list | tuple` would be built on each request
+# Response bodies that run no code of the application; a union would be built on each request.
+# uWSGI's file wrapper returns the file itself, and must get it back.
+_PASSIVE = (list, tuple, io.IOBase)
 
 _Result = TypeVar("_Result")
 
@@ -52,19 +56,11 @@ class RequestScope:
 
         return query_and_release
 
-    def end_uses(
-        self, app_iter: Iterable[bytes], environ: WSGIEnvironment, uses: DatabaseUses
-    ) -> Iterable[bytes]:
-        """Roll back what the request left open, for a streamed response when it is closed."""
-        left_open = _left_open(uses) if uses else []
-        if (left_open or self.is_pooled) and _is_streamed(app_iter, environ):
-            own = self.database, threading.get_ident()
-            ongoing = {own: self.database.has_open_transaction(), **uses}
-            app_iter = _StreamedResponse(app_iter, self.database, ongoing)
-        elif left_open:
-            _roll_back(left_open)
+    def end_uses(self, uses: DatabaseUses) -> None:
+        """Roll back what the request left open, and return its connection to the pool."""
+        for each in _left_open(uses):
+            roll_back_forgotten(each)
         release_connection(self.database)
-        return app_iter
 
 
 class _HasScope(Protocol):
@@ -79,8 +75,8 @@ _Method = Callable[[_Site, WSGIEnvironment, StartResponse], Iterable[bytes]]
 def in_request_scope(respond: _Method[_Site]) -> _Method[_Site]:
     """Run a WSGI method in the `scope` of its object.
 
-    While the method runs, the database and the request are those of the context. Afterwards, what
-    it left open is closed.
+    While the method runs, and while its response is streamed, the database and the request are
+    those of the context. Afterwards, what they left open is closed.
     """
 
     @functools.wraps(respond)
@@ -90,59 +86,75 @@ def in_request_scope(respond: _Method[_Site]) -> _Method[_Site]:
         scope = site.scope
         uses: DatabaseUses = {}
         app_iter: Iterable[bytes] = ()
-        token = enter_request((scope.database, environ, uses))
+        request = scope.database, environ, uses
+        token = enter_request(request)
         try:
             app_iter = respond(site, environ, start_response)
         finally:
             leave_request(token)
             if default_database() is not scope.database:
-                use(scope.database)  # for a response that is still being streamed
-            if uses or scope.is_pooled:
-                app_iter = scope.end_uses(app_iter, environ, uses)
+                use(scope.database)  # for code after the request, such as a test
+            if _is_streamed(app_iter, environ):
+                app_iter = _StreamedResponse(app_iter, scope, request)
+                release_connection(scope.database)
+            elif uses or scope.is_pooled:
+                scope.end_uses(uses)
         return app_iter
 
     return serve
 
 
 class _StreamedResponse:
-    """A streamed response body; when the server closes it, its transactions end.
+    """A streamed response body, whose code runs in the request; at its end, transactions end.
+
+    The request is entered for each chunk and left after it, because the server's thread can do
+    other work in between, and another thread can ask for the next chunk.
 
     Args:
         app_iter: The application's response body.
-        database: The account database, whose connection goes back to its pool, if it has one.
-        uses: The databases whose open transactions are rolled back.
+        scope: Ends the uses of databases.
+        request: The request.
     """
 
     def __init__(
-        self, app_iter: Iterable[bytes], database: AccountDatabase, uses: DatabaseUses
+        self, app_iter: Iterable[bytes], scope: RequestScope, request: ServedRequest
     ) -> None:
         self._app_iter = app_iter
-        self._database = database
-        self._uses = uses
+        self._scope = scope
+        self._request = request
+        self._chunks: Iterator[bytes]
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(self._app_iter)
+        token = enter_request(self._request)
+        try:
+            self._chunks = iter(self._app_iter)
+        finally:
+            leave_request(token)
+        return self
+
+    def __next__(self) -> bytes:
+        token = enter_request(self._request)
+        try:
+            return next(self._chunks)
+        finally:
+            leave_request(token)
 
     def close(self) -> None:
         """Close the application's response body, then release its connection (PEP 3333)."""
+        token = enter_request(self._request)
         try:
             if hasattr(self._app_iter, "close"):
                 self._app_iter.close()
         finally:
-            _roll_back(_left_open(self._uses))
-            release_connection(self._database)
+            leave_request(token)
+            self._scope.end_uses(self._request[2])
 
 
 def _is_streamed(app_iter: Iterable[bytes], environ: WSGIEnvironment) -> bool:
     """Return whether application code can run while the server sends the response."""
-    if isinstance(app_iter, _SEQUENCES):
+    if isinstance(app_iter, _PASSIVE):
         return False
     return type(app_iter) is not environ.get("wsgi.file_wrapper")
-
-
-def _roll_back(left_open: list[Any]) -> None:
-    for each in left_open:
-        roll_back_forgotten(each)
 
 
 def _left_open(uses: DatabaseUses) -> list[Any]:
