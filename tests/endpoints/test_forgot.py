@@ -77,6 +77,16 @@ def test_a_known_name_gets_a_mail(client, site, people, post):
     assert TestApp(site).get(post.links[0].removeprefix("https://example.org"), headers=BROWSER)
 
 
+@pytest.mark.parametrize("name", [f"{EMAIL} ", f"\t{USERNAME}\n"], ids=ascii)
+def test_spaces_around_a_name_do_not_count(client, site, people, post, unsent, name):
+    ask(client, name, 202)
+    site.site.outbox.deliver()
+    assert post.recipients == [EMAIL]
+    for _ in range(LIMIT - 1):
+        ask(client, name.strip(), 202)
+    ask(client, name, 429)
+
+
 @pytest.mark.every_database
 @pytest.mark.promise(32)
 def test_every_name_has_the_same_answers_and_the_same_statements(client, people, queries, unsent):

@@ -35,6 +35,7 @@ WRONG = {
 INCOMPLETE = {
     "no name": ({"password": PASSWORD}, ["username"]),
     "an empty name": ({"username": "", "password": PASSWORD}, ["username"]),
+    "a space for a name": ({"username": " ", "password": PASSWORD}, ["username"]),
     "no password": ({"username": USERNAME}, ["password"]),
     "an empty password": ({"username": USERNAME, "password": ""}, ["password"]),
     "nothing": ({}, ["username", "password"]),
@@ -97,6 +98,15 @@ def test_a_program_gets_a_token_and_no_cookie(client, ada):
 def test_the_username_or_the_e_mail_in_any_letter_case_logs_in(client, ada, write):
     for name in (USERNAME, EMAIL):
         client.post_json("/auth/login", {**CREDENTIALS, "username": write(name)}, status=200)
+
+
+@pytest.mark.sqlite_alone
+@pytest.mark.parametrize("name", [f"{USERNAME} ", f" {USERNAME}", f"\t{EMAIL}\u3000\n"], ids=ascii)
+def test_spaces_around_a_name_do_not_count(client, ada, name):
+    client.post_json("/auth/login", {**CREDENTIALS, "username": name}, status=200)
+    fields = {**CREDENTIALS, "username": name}
+    client.post("/auth/login", fields, headers=SAME_ORIGIN, status=303)
+    client.post_json("/auth/login", {"username": name, "password": f"{PASSWORD} "}, status=401)
 
 
 def test_a_refused_program_is_challenged(client, ada):
@@ -439,6 +449,15 @@ def test_a_throttled_form_is_shown_again_with_the_reason(strict, ada):
     )
     assert refused.form.action == "/auth/login"
     assert (refused.form["username"].value, refused.form["next"].value) == (USERNAME, "/reports")
+
+
+@pytest.mark.sqlite_alone
+@pytest.mark.promise(12)
+def test_guesses_at_a_name_with_spaces_around_it_are_guesses_at_the_name(strict, ada):
+    for spaces in range(5):
+        fields = {"username": f"{USERNAME}{spaces * ' '}", "password": "wrong"}
+        strict.post("/login", fields, headers=SCRIPT, status=401)
+    strict.post("/login", {**CREDENTIALS, "username": f" {USERNAME}"}, headers=SCRIPT, status=429)
 
 
 @pytest.mark.promise(12)

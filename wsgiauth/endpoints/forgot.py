@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import cast
 
+from wsgiauth.endpoints.account_name import ACCOUNT_NAME, ACCOUNT_NAME_FIELD, account_name
 from wsgiauth.endpoints.forms import Form, Refusal, Submission
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.mail.outbox import Outbox
@@ -52,14 +53,7 @@ class ForgotSentPage(Page):
 class Forgot(Form[None]):
     """The outcome, and the work before it, do not depend on whether there is an account."""
 
-    fields = {
-        "username": {
-            "type": "string",
-            "description": "The username or the e-mail address, in any letter case.",
-            "minLength": 1,
-            "examples": ["ada"],
-        },
-    }
+    fields = {ACCOUNT_NAME: ACCOUNT_NAME_FIELD}
     samples = (
         ForgotPage(
             forgot_url="/auth/forgot",
@@ -76,7 +70,7 @@ class Forgot(Form[None]):
 
     def act(self, submission: Submission) -> None:
         """Insert a row, whatever the name is."""
-        site, name = submission.site, submission.fields["username"]
+        site, name = submission.site, account_name(submission)
         if not name:
             raise ValidationError({"username": ["Enter your username or e-mail address."]})
         site.mail_limits.count(name, submission.networks)
@@ -101,7 +95,7 @@ class Forgot(Form[None]):
         return ForgotPage(
             forgot_url=f"{mount}/forgot",
             login_url=f"{mount}/login",
-            username=submission.fields["username"],
+            username=submission.fields[ACCOUNT_NAME],
             message=refusal.text,
         )
 

@@ -13,6 +13,7 @@ from wsgiauth.authentication.clients import Client
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.endpoints.account_name import ACCOUNT_NAME, ACCOUNT_NAME_FIELD, account_name
 from wsgiauth.endpoints.forms import Form, Refusal, Submission
 from wsgiauth.endpoints.handover import (
     LOGGED_IN_SAMPLE,
@@ -89,12 +90,7 @@ class Login(Form[issuing.Login | PasswordProof]):
     """The outcome is the new login, or the proof to which a second factor is missing."""
 
     _FIELDS: ClassVar[Mapping[str, dict[str, Any]]] = {  # of programs
-        "username": {
-            "type": "string",
-            "description": "The username or the e-mail address, in any letter case.",
-            "minLength": 1,
-            "examples": ["ada"],
-        },
+        ACCOUNT_NAME: ACCOUNT_NAME_FIELD,
         "password": {
             "type": "string",
             "format": "password",
@@ -141,7 +137,7 @@ class Login(Form[issuing.Login | PasswordProof]):
         """Return a new login, unless it needs a second factor first."""
         if submission.fields[CREDENTIAL] and not submission.is_program:
             return log_in_with_passkey(submission, submission.fields[CREDENTIAL])
-        name, password = submission.fields["username"], submission.fields["password"]
+        name, password = account_name(submission), submission.fields["password"]
         _require_both(name, password)
         user = check_password(submission.site, submission.networks, name, password)
         methods, code = PASSWORD, submission.fields[CODE]
@@ -186,7 +182,7 @@ class Login(Form[issuing.Login | PasswordProof]):
             register_url=register_url if submission.site.settings.REGISTRATION else None,
             forgot_url=f"{mount}/forgot" if submission.site.outbox is not None else None,
             next=destination,
-            username=submission.fields["username"],
+            username=submission.fields[ACCOUNT_NAME],
             passkey_options=login_options(submission.site),
             remember_days=submission.site.settings.REMEMBER_DAYS,
             remember=REMEMBER in submission.flags,

@@ -1,0 +1,23 @@
+"""The field for the name of an account, in forms that find the account by it."""
+
+from typing import Any
+
+from wsgiauth.endpoints.forms import Submission
+
+ACCOUNT_NAME = "username"
+
+ACCOUNT_NAME_FIELD: dict[str, Any] = {
+    "type": "string",
+    "description": "The username or the e-mail address, in any letter case. Spaces at its ends do"
+    " not count.",
+    "minLength": 1,
+    "examples": ["ada"],
+}
+
+
+def account_name(submission: Submission) -> str:
+    """Return the name that was typed, without spaces at its ends, which keyboards of phones add.
+
+    Counts of attempts get the name from here as well: a name with spaces is no other name.
+    """
+    return submission.fields[ACCOUNT_NAME].strip()
