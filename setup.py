@@ -143,7 +143,6 @@ setup(
             "basedpyright==1.40.2",  # what it calls a type changes between versions
             "mypy>=1.15",
             "ruff",
-            "types-peewee",
             "types-WebOb",
             "types-PyMySQL",
         ],
