@@ -70,20 +70,20 @@ def taken_port():
 
 
 @pytest.mark.parametrize(
-    ("number", "status", "errors"),
+    ("number", "status"),
     [
-        pytest.param(signal.SIGTERM, 0, "", id="terminated"),
-        pytest.param(signal.SIGINT, 130, "\n", id="interrupted"),
+        pytest.param(signal.SIGTERM, 0, id="terminated"),
+        pytest.param(signal.SIGINT, 130, id="interrupted"),
     ],
 )
-def test_it_serves_from_when_it_says_so_until_a_signal(folder, number, status, errors):
+def test_it_serves_from_when_it_says_so_until_a_signal(folder, number, status):
     with process("--listen", "127.0.0.1:0", "--database", "sqlite:///chosen.db") as served:
         address, host, _ = address_of(served)
         assert host == "127.0.0.1"
         assert urlopen(address).read() == b"Hello"
         served.send_signal(number)
         assert served.wait() == status
-        assert served.stderr.read() == errors
+        assert "Traceback" not in served.stderr.read()
     assert {each.name for each in folder.glob("*.db")} == {"chosen.db"}
 
 
