@@ -12,7 +12,7 @@ from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, Group, login_required, permission_required, storage
-from wsgiauth.accounts import known_permissions, update_user
+from wsgiauth.accounts import create_user, known_permissions, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.rights import Permission
 from wsgiauth.authentication import sessions
@@ -519,7 +519,8 @@ def test_a_permission_counts_from_and_until_the_next_request(client, stage, ada,
 
 
 @pytest.mark.promise(5)
-def test_a_superuser_enters_until_demoted(client, stage, ada, bearer):
+def test_a_superuser_enters_until_demoted(client, stage, settings, ada, bearer):
+    create_user("boss", "boss@example.org", PASSWORD, settings=settings, is_superuser=True)
     stage.view = permission_required("reports.publish")(echo)
     headers = bearer(ada)
     ada.is_superuser = True

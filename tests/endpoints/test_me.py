@@ -121,7 +121,8 @@ def test_the_logins_of_others_go_on(client, ada, bearer, settings):
 
 
 @pytest.mark.promise(5)
-def test_a_demotion_shows_on_the_next_request(client, ada, bearer):
+def test_a_demotion_shows_on_the_next_request(client, settings, ada, bearer):
+    create_user("boss", "boss@example.org", PASSWORD, settings=settings, is_superuser=True)
     ada.is_staff = ada.is_superuser = True
     ada.save()
     ada.grant("reports.publish")

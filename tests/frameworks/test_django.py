@@ -82,6 +82,8 @@ def test_the_email_is_a_name_to_log_in_with_and_no_user_of_its_own(visitor):
 
 
 def test_rights_are_those_of_the_account_on_every_request(visitor):
+    register(visitor, "Boss")
+    User.update(is_superuser=True).where(User.username == "Boss").execute()
     visitor.log_in("/account")
     ada = User.objects.get(username=USERNAME)
     for rights in ([True, False], [True, True], [False, False]):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
-# The user without whom a superuser remains until the transaction of this context ends: what was
+# The user who is not the last superuser until the transaction of this context ends: what was
 # locked for that need not be looked for again, in an order that could cause a deadlock.
 _dispensable: ContextVar[tuple[peewee.Database, int] | None] = ContextVar(
     "wsgiauth.dispensable", default=None

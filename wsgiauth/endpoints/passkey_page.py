@@ -12,7 +12,10 @@ CREDENTIAL_FIELD: dict[str, Any] = {
     " `navigator.credentials`, as JSON (`AuthenticationResponseJSON`).",
     "default": "",
 }
-SAMPLE_OPTIONS = '{"challenge": "", "allowCredentials": [], "userVerification": "required"}'
+SAMPLE_OPTIONS = (
+    '{"challenge": "", "allowCredentials": [], "userVerification": "required",'
+    ' "origin": "https://example.org"}'
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,7 +76,10 @@ class PasskeysPage(PasskeyPage):
     notice: str = ""
 
 
-_EXAMPLE_OPTIONS = '{"challenge": "", "user": {"id": ""}, "excludeCredentials": []}'
+_EXAMPLE_OPTIONS = (
+    '{"challenge": "", "user": {"id": ""}, "excludeCredentials": [],'
+    ' "origin": "https://example.org"}'
+)
 
 
 class Outcome(NamedTuple):
