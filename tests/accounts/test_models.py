@@ -11,9 +11,10 @@ from tests.support.logins import insert_session, valid_session_ids
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import events, hash_password
 from wsgiauth.accounts import find_user, update_user
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.rights import Permission
-from wsgiauth.authentication import sessions
+from wsgiauth.authentication import passkeys, sessions, totp
 from wsgiauth.authentication.models import Session
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.storage.columns import utc_now
@@ -58,6 +59,31 @@ def heard(database):
     events.subscribe(database, [lambda event: received.append((event.name, event.reason))])
     yield received
     events.subscribe(database, [])
+
+
+@pytest.mark.sqlite_alone
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [
+        pytest.param(
+            User,
+            "created_at email email_verified_at grant groups has_permission hashed_password id"
+            " is_active is_limited is_staff is_superuser join last_login_at leave objects"
+            " permissions revoke sessions username DoesNotExist"
+            " email_key username_key security_stamp origin",
+            id="User",
+        ),
+        pytest.param(
+            Group,
+            "grant id members name objects permissions revoke DoesNotExist name_key origin",
+            id="Group",
+        ),
+    ],
+)
+def test_no_other_table_adds_a_public_attribute(model, names):
+    assert totp.Totp.user.rel_model is passkeys.Passkey.user.rel_model is User
+    own = set(dir(model)) - set(dir(peewee.Model))
+    assert {name for name in own if not name.startswith("_")} == set(names.split())
 
 
 def create(username=USERNAME, email=EMAIL, hashed_password=HASH, **flags):

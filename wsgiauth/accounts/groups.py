@@ -50,6 +50,7 @@ class Group(BoundModel):
 
     Attributes:
         name: Unique without regard to letter case or compatibility forms; shown as typed.
+        name_key, origin: Internal, as those of `User`.
     """
 
     objects: ClassVar[GroupObjects]
@@ -169,7 +170,7 @@ class GroupPermission(Model):
     """A permission, `<app>.<action>`, that is granted to the members of a group."""
 
     group_id: int
-    group = peewee.ForeignKeyField(Group, on_delete="CASCADE", index=False)
+    group = peewee.ForeignKeyField(Group, backref="+", on_delete="CASCADE", index=False)
     name = peewee.CharField(max_length=names.PERMISSION_MAX_LENGTH)
 
     class Meta:
@@ -181,7 +182,7 @@ class Membership(Model):
     """A user in a group."""
 
     group_id: int
-    group = peewee.ForeignKeyField(Group, on_delete="CASCADE", index=False)
+    group = peewee.ForeignKeyField(Group, backref="+", on_delete="CASCADE", index=False)
     user_id: int
     user: Any  # `models` adds this foreign key, because it defines `User`
 

@@ -37,13 +37,13 @@ class User(UserRights):
     Neither saving nor deleting an object removes the last active superuser. Of Peewee's bulk
     queries, `User.update(...)` ends logins; they do nothing else of this.
 
+    Internal attributes can change in any version. They have no underscore because queries name
+    them.
+
     Attributes:
         username: Unique without regard to letter case or compatibility forms; shown as typed.
         email: Unique in the same way; shown as typed.
         hashed_password: A bcrypt hash. A new one ends all of the user's logins.
-        security_stamp: The number of times that all of the user's logins were ended at once. Each
-            login stores the stamp of its start, and is valid only while the two are equal. Only
-            the database increments it; saving an object does not set it.
         is_active: Whether the user can log in. False ends all of the user's logins and API keys;
             requests of an inactive user are anonymous.
         is_staff: Whether the user can use the application's administration pages.
@@ -54,6 +54,11 @@ class User(UserRights):
         last_login_at: When the user last logged in (UTC), or None. Logins within an hour after it
             do not change it.
         sessions: A query for the user's valid logins, the newest first.
+        username_key, email_key: Internal: the names as they are compared; saving sets them.
+        security_stamp: Internal: the number of times that all of the user's logins were ended at
+            once. Each login stores the stamp of its start, and is valid only while the two are
+            equal. Only the database increments it; saving an object does not set it.
+        origin: Internal: the database that the object was read from.
     """
 
     objects: ClassVar["UserObjects[User]"]
@@ -270,8 +275,10 @@ class User(UserRights):
             self._report_rights(flag, "on" if getattr(self, flag) else "off")
 
 
-Permission._meta.add_field("user", peewee.ForeignKeyField(User, on_delete="CASCADE"))
-Membership._meta.add_field("user", peewee.ForeignKeyField(User, on_delete="CASCADE", index=False))
+Permission._meta.add_field("user", peewee.ForeignKeyField(User, backref="+", on_delete="CASCADE"))
+Membership._meta.add_field(
+    "user", peewee.ForeignKeyField(User, backref="+", on_delete="CASCADE", index=False)
+)
 User.objects = UserObjects(User)
 
 _FLAGS = ("is_active", "is_staff", "is_superuser")

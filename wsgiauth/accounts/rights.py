@@ -72,12 +72,6 @@ class UserRights(BoundModel):
         """Whether an API key identified this user, who then has only permissions of the key."""
         return self._limit is not None
 
-    def limit(self, permissions: frozenset[str]) -> None:
-        """Limit this object, not the stored user, to some permissions; it loses its flags."""
-        values = vars(self)["__data__"]  # not the attributes, which `save` would write
-        self._limit = _Limit(permissions, values["is_superuser"])
-        values["is_staff"] = values["is_superuser"] = False
-
     def grant(self, *permissions: str) -> bool:
         """Grant all given permissions or none; those already granted are left unchanged.
 
@@ -179,6 +173,13 @@ class Permission(Model):
     class Meta:
         table_name = "wsgiauth_permission"
         primary_key = peewee.CompositeKey("user", "name")
+
+
+def limit(user: UserRights, permissions: frozenset[str]) -> None:
+    """Limit an object, not the stored user, to some permissions; it loses its flags."""
+    values = vars(user)["__data__"]  # not the attributes, which `save` would write
+    user._limit = _Limit(permissions, values["is_superuser"])
+    values["is_staff"] = values["is_superuser"] = False
 
 
 def require_group(group: Group | str) -> Group:

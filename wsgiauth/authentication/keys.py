@@ -17,6 +17,7 @@ from wsgiauth import events
 from wsgiauth.accounts import models, names
 from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.rights import limit
 from wsgiauth.authentication.handles import is_handle
 from wsgiauth.authentication.key_format import ID_LENGTH, NewKey, id_of, make_key
 from wsgiauth.authentication.lifetimes import DAY, HOUR
@@ -53,7 +54,9 @@ class Key(Model):
 
     id: "peewee.CharField[str]" = peewee.CharField(max_length=ID_LENGTH, primary_key=True)
     user_id: int
-    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(User, on_delete="CASCADE")
+    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(
+        User, backref="+", on_delete="CASCADE"
+    )
     name: "peewee.CharField[str]" = peewee.CharField(max_length=names.KEY_NAME_MAX_LENGTH)
     digest: "peewee.CharField[str]" = peewee.CharField(max_length=64)
     permissions: "peewee.TextField[str]" = peewee.TextField()
@@ -123,7 +126,7 @@ def find(text: str, now: int) -> tuple[User, str] | None:
     if last_used_at is None or last_used_at <= now - _LAST_USE_PRECISION:
         _write_use(key_id, now)
     user = from_row((*caller, None))
-    user.limit(_permissions_in(permissions))
+    limit(user, _permissions_in(permissions))
     return user, key_id
 
 

@@ -36,7 +36,9 @@ class Session(Model):
 
     id: "peewee.CharField[str]" = peewee.CharField(max_length=43, primary_key=True)
     user_id: int
-    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(User, on_delete="CASCADE")
+    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(
+        User, backref="+", on_delete="CASCADE"
+    )
     stamp: "peewee.IntegerField[int]" = peewee.IntegerField()
     created_at: "peewee.DateTimeField[datetime]" = UTCDateTimeField(default=utc_now)
     expires_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)

@@ -33,7 +33,7 @@ class OneTimeSecret(Model):
     purpose: "peewee.CharField[str]" = peewee.CharField(max_length=32)
     user_id: int | None
     user: "peewee.ForeignKeyField[User | None]" = peewee.ForeignKeyField(
-        User, null=True, on_delete="CASCADE"
+        User, null=True, backref="+", on_delete="CASCADE"
     )
     stamp: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
     data: "peewee.TextField[str]" = peewee.TextField(default="")

@@ -44,7 +44,9 @@ class Totp(Model):
 
     id: "peewee.CharField[str]" = peewee.CharField(max_length=32, primary_key=True)
     user_id: int
-    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(User, on_delete="CASCADE")
+    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(
+        User, backref="+", on_delete="CASCADE"
+    )
     name: "peewee.CharField[str]" = peewee.CharField(max_length=NAME_MAX_LENGTH)
     salt: "peewee.CharField[str]" = peewee.CharField(max_length=64)
     counter: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)

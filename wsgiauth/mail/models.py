@@ -27,7 +27,7 @@ class Mail(Model):
     name: "peewee.CharField[str]" = peewee.CharField(max_length=EMAIL_MAX_LENGTH, default="")
     user_id: int | None
     user: "peewee.ForeignKeyField[User | None]" = peewee.ForeignKeyField(
-        User, null=True, on_delete="CASCADE"
+        User, null=True, backref="+", on_delete="CASCADE"
     )
     data: "peewee.TextField[str]" = peewee.TextField()
     due_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)

@@ -46,7 +46,9 @@ class Passkey(Model):
 
     id: "peewee.CharField[str]" = peewee.CharField(max_length=64, primary_key=True)
     user_id: int
-    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(User, on_delete="CASCADE")
+    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(
+        User, backref="+", on_delete="CASCADE"
+    )
     name: "peewee.CharField[str]" = peewee.CharField(max_length=NAME_MAX_LENGTH)
     credential_id: "peewee.TextField[str]" = peewee.TextField()
     public_key: "peewee.TextField[str]" = peewee.TextField()
