@@ -613,6 +613,44 @@ def test_a_401_to_a_user_is_left_to_the_application(site, stage, ada, bearer, vi
     )
 
 
+# A 403 to an anonymous client, on request.
+
+
+def forbidden(environ, start_response):
+    start_response("403 Forbidden", [PLAIN, COOKIE])
+    return [BODY]
+
+
+def a_late_403(environ, start_response):
+    yield from forbidden(environ, start_response)
+
+
+@pytest.fixture
+def strict_site(settings, application):
+    middleware = AuthMiddleware(application, settings, challenge="anonymous")
+    yield middleware
+    storage.discard_connection(storage.current())
+
+
+@pytest.mark.parametrize("view", [forbidden, a_late_403, a_list], ids=["403", "late 403", "401"])
+@pytest.mark.parametrize(
+    ("headers", "status"), [(BROWSER, 302), ({}, 401)], ids=["a browser", "a program"]
+)
+def test_a_403_to_an_anonymous_client_becomes_the_challenge_too(
+    strict_site, stage, view, headers, status
+):
+    stage.view = view
+    answer = TestApp(strict_site).get(ADDRESS, headers=headers, status=status)
+    assert BODY not in answer.body
+
+
+@pytest.mark.promise(21)
+def test_a_403_to_a_user_is_left_to_the_application(strict_site, stage, ada, bearer):
+    stage.view = forbidden
+    answer = TestApp(strict_site).get(ADDRESS, headers={**BROWSER, **bearer(ada)}, status=403)
+    assert answer.body == BODY
+
+
 def a_500_after_all(environ, start_response):
     start_response(*UNAUTHORIZED)
     start_response(*FAILED, failure())

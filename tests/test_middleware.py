@@ -418,7 +418,7 @@ def test_where_it_is_not_mounted_it_does_not_answer(client):
 
 @pytest.mark.parametrize("challenge", ["off", "on", None, 1])
 def test_a_challenge_that_is_neither_true_nor_false_is_refused(settings, challenge):
-    with pytest.raises(ConfigurationError, match="challenge must be True or False"):
+    with pytest.raises(ConfigurationError, match="challenge must be True, False or"):
         AuthMiddleware(echo, settings, challenge=challenge)
 
 

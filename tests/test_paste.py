@@ -32,7 +32,7 @@ def test_an_option_that_is_none_is_refused_by_name(option):
 
 
 CHALLENGE = [
-    *(pytest.param(word, 302, id=word) for word in ("on", "true", " Yes ", "1")),
+    *(pytest.param(word, 302, id=word) for word in ("on", "true", " Yes ", "1", "anonymous")),
     *(pytest.param(word, 401, id=word) for word in ("off", "False", "no", "0")),
     pytest.param(None, 401, id="left out"),
 ]
@@ -51,7 +51,7 @@ def test_the_section_says_whether_a_401_becomes_the_challenge(database_url, word
 def test_a_challenge_that_is_neither_on_nor_off_is_refused_by_name(tmp_path, word):
     database = tmp_path / "accounts.db"
     options = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": f"sqlite:///{database}"}
-    with pytest.raises(ConfigurationError, match=r"^challenge must be on or off\.$"):
+    with pytest.raises(ConfigurationError, match=r"^challenge must be on, off or anonymous\.$"):
         filter_app_factory(echo, {}, **options, challenge=word)
     assert not database.exists()
 

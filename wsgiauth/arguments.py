@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
 
 from wsgiauth.accounts import names
+from wsgiauth.challenges import ANONYMOUS
 from wsgiauth.events import Subscriber
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
@@ -24,8 +25,8 @@ def check_arguments(app: object, mount: object, challenge: object, send_mail: ob
         raise ConfigurationError("app must be a WSGI application; this one is not callable.")
     if not is_mount(mount):
         raise ConfigurationError('mount must be a path such as "/auth".')
-    if not isinstance(challenge, bool):  # the string "off" is true
-        raise ConfigurationError("challenge must be True or False.")
+    if not isinstance(challenge, bool) and challenge != ANONYMOUS:  # the string "off" is true
+        raise ConfigurationError(f'challenge must be True, False or "{ANONYMOUS}".')
     if not (send_mail is None or callable(send_mail)):
         raise ConfigurationError("send_mail must be a callable.")
 

@@ -1,15 +1,18 @@
-"""`AuthMiddleware(challenge=True)`: replaces the application's own 401 by a guard's response.
+"""`AuthMiddleware(challenge=…)`: replaces the application's own refusal by a guard's response.
 
 On the way of a request, it stands between `middleware` and the application.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from wsgiauth.step_up import ask_to_identify
 from wsgiauth.web.responses import Header
+
+ANONYMOUS: Literal["anonymous"] = "anonymous"
+Challenge = bool | Literal["anonymous"]
 
 _Write = Callable[[bytes], object]
 
@@ -19,31 +22,33 @@ _PARAMETER = re.compile(r"\s*[\w-]+\s*=.*")
 
 
 class ChallengingApp:
-    """Replaces the 401 that an application gives an anonymous client.
+    """Replaces the 401, and if asked the 403, that an application gives an anonymous client.
 
     A browser is redirected to the login page, and back after the login. Every other client gets the
     401 of `login_required`, with RFC 6750's challenge. The application's Set-Cookie, Vary and CORS
     headers are kept; its body is closed unread.
 
-    These responses are not changed: every other status; a 401 to a logged-in user, because logging
-    in again would not help; a 401 with another scheme (`WWW-Authenticate: Basic`), because the
-    application has its own authentication; and a 401 after the body has begun.
+    These responses are not changed: every other status; a refusal of a logged-in user, because
+    logging in again would not help; a refusal with another scheme (`WWW-Authenticate: Basic`),
+    because the application has its own authentication; and a refusal after the body has begun.
 
     Args:
         app: The application.
         login_url: The path of the login page, without the SCRIPT_NAME of `AuthMiddleware`.
+        challenge: What to replace: a 401, or with `ANONYMOUS` also a 403.
     """
 
-    def __init__(self, app: WSGIApplication, login_url: str) -> None:
+    def __init__(self, app: WSGIApplication, login_url: str, challenge: Challenge) -> None:
         self._app = app
         self._login_url = login_url
+        self._statuses = ("401", "403") if challenge == ANONYMOUS else ("401",)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Pass one request on (PEP 3333)."""
         if environ["wsgiauth.user"] is not None:
             return self._app(environ, start_response)
         asked = environ.copy()  # the application can change its environ
-        start = _Start(start_response)
+        start = _Start(start_response, self._statuses)
         app_iter = self._app(environ, start)
         if start.is_held:
             _close(app_iter)
@@ -58,10 +63,11 @@ class ChallengingApp:
 
 
 class _Start:
-    """The `start_response` for the application; it holds a 401 back."""
+    """The `start_response` for the application; it holds a refusal back."""
 
-    def __init__(self, start_response: StartResponse) -> None:
+    def __init__(self, start_response: StartResponse, statuses: tuple[str, ...]) -> None:
         self._start_response = start_response
+        self._statuses = statuses
         self._kept: list[Header] = []
         self._exc_info: Any = None
         self.has_begun = False
@@ -70,7 +76,8 @@ class _Start:
 
     def __call__(self, status: str, headers: list[Header], exc_info: Any = None) -> _Write:
         self.has_begun = True
-        self.is_held = not self.is_final and status.startswith("401") and _is_ours(headers)
+        is_refusal = status.startswith(self._statuses)
+        self.is_held = is_refusal and not self.is_final and _is_ours(headers)
         if not self.is_held:
             return self._forward(status, headers, exc_info)
         self._kept = [each for each in headers if _KEPT.fullmatch(each[0].lower())]
@@ -78,7 +85,7 @@ class _Start:
         return len  # a `write` that discards its data
 
     def instead(self, status: str, headers: list[Header], exc_info: Any = None) -> _Write:
-        """Start the challenge in place of the 401 that was held back."""
+        """Start the challenge in place of the refusal that was held back."""
         return self._forward(status, [*headers, *self._kept], self._exc_info)
 
     def _forward(self, status: str, headers: list[Header], exc_info: Any) -> _Write:

@@ -26,7 +26,7 @@ from wsgiauth.arguments import (
 )
 from wsgiauth.authentication.identity import set_caller
 from wsgiauth.authentication.unasked_factors import unasked_factors
-from wsgiauth.challenges import ChallengingApp
+from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, retention, subscribe
 from wsgiauth.gate import GatedApp
 from wsgiauth.mail.invitations import Invitation, invite
@@ -87,7 +87,8 @@ class AuthMiddleware:
         settings: `Settings`, a mapping of the same names, or None for the process environment.
         mount: The path below which wsgiauth answers.
         challenge: Whether to replace a 401 of `app` by the challenge or, for a browser, by a
-            redirect to the login page: see `challenges.ChallengingApp`.
+            redirect to the login page; with "anonymous", also a 403 to an anonymous client. See
+            `challenges.ChallengingApp`.
         public: The paths of `app` that need no login, while all others do. None leaves that to
             `app`.
         require: The permission, `<app>.<action>`, that all paths of `app` need but the public ones.
@@ -116,7 +117,7 @@ class AuthMiddleware:
         settings: Settings | Mapping[str, Any] | None = None,
         *,
         mount: str = "/auth",
-        challenge: bool = False,
+        challenge: Challenge = False,
         public: Iterable[str] | None = None,
         require: str | None = None,
         permissions: Iterable[str] = (),
@@ -250,13 +251,13 @@ def _open_database(settings: Settings) -> tuple[AccountDatabase, list[str]]:
 def _restricted(
     app: WSGIApplication,
     login_url: str,
-    challenge: bool,
+    challenge: Challenge,
     public: Iterable[str] | None,
     require: str | None,
 ) -> WSGIApplication:
     """Return the application behind what the arguments ask for."""
     if challenge:
-        app = ChallengingApp(app, login_url)
+        app = ChallengingApp(app, login_url, challenge)
     if public is None and require is None:
         return app
     return GatedApp(app, login_url, () if public is None else public, require)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from wsgiref.types import WSGIApplication
 
+from wsgiauth.challenges import ANONYMOUS
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.settings import Settings
@@ -22,17 +23,18 @@ def filter_app_factory(
     Args:
         app: The application behind the filter.
         global_config: The ini file's `[DEFAULT]` section; not used.
-        settings: `Settings` by their names, `mount`, `challenge` (`on` or `off`), `public` (paths
-            with white space between them), `require`, and `permissions` (also with white space
-            between them).
+        settings: `Settings` by their names, `mount`, `challenge` (`on`, `off` or `anonymous`),
+            `public` (paths with white space between them), `require`, and `permissions` (also with
+            white space between them).
 
     Raises:
         ConfigurationError: See `AuthMiddleware`. Also raised for an unknown option.
     """
     mount = settings.pop("mount", "/auth")
-    challenge = parse_bool(settings.pop("challenge", "off"))
-    if not isinstance(challenge, bool):
-        raise wrong_setting("challenge", "on or off")
+    chosen = settings.pop("challenge", "off")
+    challenge = chosen if chosen == ANONYMOUS else parse_bool(chosen)
+    if challenge != ANONYMOUS and not isinstance(challenge, bool):
+        raise wrong_setting("challenge", f"on, off or {ANONYMOUS}")
     public = settings.pop("public", None)
     require = settings.pop("require", None)
     permissions = settings.pop("permissions", "").split()
