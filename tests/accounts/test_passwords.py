@@ -2,8 +2,10 @@
 
 import bcrypt
 import pytest
+from webtest import TestApp
 
 from tests.support.sites import PASSWORD
+from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts.passwords import (
     DEFAULT_ROUNDS,
     hash_password,
@@ -38,6 +40,25 @@ def test_the_same_password_is_hashed_with_another_salt_each_time():
 def test_the_cost_is_12_where_nothing_else_is_said():
     assert DEFAULT_ROUNDS == 12
     assert hash_password(PASSWORD).startswith("$2b$12$")
+
+
+@pytest.mark.promise(8)
+def test_outside_a_request_the_cost_is_the_one_of_the_environment(monkeypatch):
+    monkeypatch.setenv("BCRYPT_ROUNDS", "5")
+    assert hash_password(PASSWORD).startswith("$2b$05$")
+
+
+@pytest.mark.promise(8)
+def test_in_a_view_the_cost_is_the_one_of_the_site(settings, monkeypatch):
+    monkeypatch.setenv("BCRYPT_ROUNDS", "5")  # which is not of this site
+
+    def view(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        yield hash_password(PASSWORD).encode()
+
+    site = AuthMiddleware(view, settings)
+    assert TestApp(site).get("/").text.startswith("$2b$04$")
+    storage.discard_connection(site.database)
 
 
 @pytest.mark.promise(8)

@@ -5,10 +5,13 @@ Sources: OWASP Password Storage and Authentication Cheat Sheets.
 
 import secrets
 import string
+from typing import Any
 
 import bcrypt
 
 from wsgiauth.accounts.password_rules import MAX_BYTES, representation_problem
+from wsgiauth.settings import Settings
+from wsgiauth.storage import context
 from wsgiauth.storage.columns import BCRYPT_HASH
 
 DEFAULT_ROUNDS = 12
@@ -20,7 +23,7 @@ _ALPHABET = "./" + string.ascii_letters + string.digits  # bcrypt's base 64
 _DUMMY_SALT_AND_DIGEST = "Habn84NOMbJTHnvKyPs8teBdZtUj8DmEjU8y5okYMVrT8f2IEN5Sa"
 
 
-def hash_password(password: str, *, rounds: int = DEFAULT_ROUNDS) -> str:
+def hash_password(password: str, *, rounds: int | None = None) -> str:
     """Return the bcrypt hash of `password`, for `User.hashed_password`.
 
     Refuses only passwords that bcrypt cannot represent. `password_rules` checks the length and
@@ -28,17 +31,28 @@ def hash_password(password: str, *, rounds: int = DEFAULT_ROUNDS) -> str:
 
     Args:
         password: As typed; encoded as UTF-8 and otherwise unchanged.
-        rounds: bcrypt's cost, 4 to 31: the hash takes 2**rounds steps. Pass your BCRYPT_ROUNDS if
-            you have changed it.
+        rounds: bcrypt's cost, 4 to 31: the hash takes 2**rounds steps. Without it, BCRYPT_ROUNDS of
+            the site that serves the present request; outside a request, that of the process
+            environment.
 
     Raises:
         ValueError: The password is longer than 72 bytes in UTF-8, where bcrypt stops reading, or
             contains NUL or an unpaired surrogate; or `rounds` is out of range.
+        ConfigurationError: The environment has an invalid setting, and is needed.
     """
     problem = representation_problem(password)
     if problem is not None:
         raise ValueError(problem)
+    if rounds is None:
+        rounds = _rounds_of_site()
     return bcrypt.hashpw(password.encode(), bcrypt.gensalt(rounds)).decode()
+
+
+def _rounds_of_site() -> int:
+    environ = context.current_request()[1]
+    site: Any = None if environ is None else environ.get("wsgiauth.site")
+    settings: Settings = Settings.from_environ() if site is None else site.settings
+    return settings.BCRYPT_ROUNDS
 
 
 def random_hash(*, rounds: int = DEFAULT_ROUNDS) -> str:
