@@ -424,13 +424,21 @@ def test_a_challenge_that_is_neither_true_nor_false_is_refused(settings, challen
 
 @pytest.mark.parametrize(
     "permissions",
-    ["pastes.read", b"pastes.read", None, 7, ["pastes.read", "write"], [None], ["pastes.read "]],
+    [
+        "refused.read",
+        b"refused.read",
+        None,
+        7,
+        ["refused.read", "write"],
+        [None],
+        ["refused.read "],
+    ],
     ids=repr,
 )
 def test_permissions_that_are_no_list_of_permissions_are_refused(settings, permissions):
     with pytest.raises(ConfigurationError, match=r"^permissions"):
         AuthMiddleware(echo, settings, permissions=permissions)
-    assert "pastes.read" not in known_permissions.asked_for()
+    assert "refused.read" not in known_permissions.asked_for()
 
 
 def test_declared_permissions_are_known_once_the_site_is_made(settings):

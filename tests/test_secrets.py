@@ -353,7 +353,7 @@ def send_garbage_for_cookies(client):
 
 
 def give_a_name_without_a_chance(client):
-    for name in (PASSWORD, f"{PASSWORD}@", PASSWORD * 99, "canary\n"):
+    for name in (PASSWORD, f"{PASSWORD}@", PASSWORD * 99, "canary\nbird"):
         client.post_json("/auth/login", {"username": name, "password": PASSWORD}, status=401)
 
 
