@@ -1,7 +1,7 @@
-"""The texts of templates: `_("...")`, `gettext` and `{% trans %}`; catalogues are yet to come.
+"""The messages of templates: `_("...")`, `gettext` and `{% trans %}`; catalogues are yet to come.
 
-Jinja's own functions take each text for HTML, also one that has a value in it, as in
-`_("Hello " ~ page.username)`. Here it is HTML only if the template writes it out.
+Jinja's own functions take each message for HTML, also one with a value in it, as in
+`_("Hello " ~ page.username)`. Here only a literal of the template is HTML.
 """
 
 import re
@@ -17,7 +17,7 @@ _BARE = re.compile(r"(?<!%)(?:%%)*%(?![%(])")  # as in "100% sure", where Python
 
 
 class LiteralGenerator(CodeGenerator):
-    """Marks the texts that a template writes out."""
+    """Marks the messages that are literals of the template."""
 
     def visit_Call(  # noqa: N802 - Jinja's name
         self, node: nodes.Call, frame: Frame, forward_caller: bool = False
@@ -64,7 +64,7 @@ def _npgettext(
 
 
 def _filled(context: EvalContext, text: str, values: dict[str, Any]) -> str:
-    """Return a text with its values; what the template does not write out is a value, too."""
+    """Fill in the values; a string that is no literal of the template is escaped as a value."""
     is_literal = isinstance(text, Markup)
     text = escape(text) if context.autoescape else str(text)
     if not (is_literal or values):
