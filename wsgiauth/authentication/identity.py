@@ -234,7 +234,10 @@ def set_caller(
 
 def _auth_type(environ: WSGIEnvironment) -> str:
     authorization = environ.get("HTTP_AUTHORIZATION")
-    is_bearer = authorization is not None and bearer_token(authorization) is not None
+    if authorization is None:
+        return COOKIE
+    # Without a cookie, it was the token: parsing it again would take time on each request.
+    is_bearer = "HTTP_COOKIE" not in environ or bearer_token(authorization) is not None
     return "Bearer" if is_bearer else COOKIE
 
 
