@@ -130,6 +130,17 @@ def is_verified(user):
     return User.get_by_id(user.id).email_verified_at is not None
 
 
+@pytest.mark.parametrize(("is_proven", "is_said"), [(False, True), (True, False)])
+def test_the_page_says_whether_factors_will_be_removed(
+    factors_site, with_factors, is_proven, is_said
+):
+    if is_proven:
+        update_user(with_factors, email_verified_at=datetime.now(UTC))
+    link = reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
+    page = TestApp(factors_site).get(urlsplit(link)._replace(scheme="", netloc="").geturl())
+    assert ("removes the passkeys" in page) is is_said
+
+
 @pytest.mark.every_database
 @pytest.mark.promise(36)
 def test_the_first_proof_of_the_address_removes_what_a_stranger_may_have_set_up(

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication.factors import are_offered
 from wsgiauth.endpoints.forms import Form, Refusal, Submission
 from wsgiauth.endpoints.links import TOKEN, TOKEN_FIELD, TOKEN_PARAMETER, link_expired
 from wsgiauth.exceptions import RequestError
@@ -33,6 +34,7 @@ class ResetPage(Page):
         token: The secret of the link.
         username: The user's name.
         password_min_length: In characters.
+        removes_factors: Whether the new password also removes the second factors.
         message: Why the whole form was refused.
         errors: Why fields were refused, by field.
     """
@@ -43,6 +45,7 @@ class ResetPage(Page):
     token: str = field(repr=False)
     username: str
     password_min_length: int
+    removes_factors: bool = False
     message: str = ""
     errors: Mapping[str, list[str]] = field(default_factory=dict)
 
@@ -63,6 +66,7 @@ class Reset(Form[None]):
             token="example",  # noqa: S106 - an example
             username="ada",
             password_min_length=8,
+            removes_factors=True,
             message="The site is busy.",
             errors={"password": ["The password must have at least 8 characters."]},
         ),
@@ -111,11 +115,13 @@ class Reset(Form[None]):
             RequestError: 410.
             peewee.DatabaseError: The database failed.
         """
+        user, settings = _require_holder(submission), submission.site.settings
         return ResetPage(
             reset_url=f"{mount_url(submission.environ)}/reset",
             token=submission.fields[TOKEN],
-            username=_require_holder(submission).username,
-            password_min_length=submission.site.settings.PASSWORD_MIN_LENGTH,
+            username=user.username,
+            password_min_length=settings.PASSWORD_MIN_LENGTH,
+            removes_factors=are_offered(settings) and user.email_verified_at is None,
             message=refusal.message,
             errors=refusal.errors,
         )
@@ -136,9 +142,9 @@ class Reset(Form[None]):
             fields=fields,
             tag="accounts",
             summary="Choose a new password by the link of a mail",
-            description="All logins of the user end; the client is not logged in. The link of a"
-            " mail verifies the address; if that was never verified before, the second factors of"
-            " the user are removed. After a 422, the link can still be used.",
+            description="All logins and API keys of the user end; the client is not logged in."
+            " The link of a mail verifies the address; if that was never verified before, the"
+            " second factors of the user are removed. After a 422, the link can still be used.",
             answers={200: success("The password is changed.", "Detail")},
             failures=["LinkExpired", "Invalid", "UnavailableOrBusy"],
         ),
