@@ -118,6 +118,11 @@ def test_changes_at_the_import_are_those_of_the_application(folder):
             id="module",
         ),
         pytest.param(
+            "hello.py:app",
+            "there is no module 'hello.py'; name the module 'hello', without .py",
+            id="file",
+        ),
+        pytest.param(
             "hello:app",
             "'hello' has no 'app'; name its WSGI application, as in hello:application",
             id="name",

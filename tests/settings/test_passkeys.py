@@ -23,7 +23,7 @@ def test_passkeys_need_the_name_of_the_site(url):
         ("http://127.0.0.1:8080", f"{NAME} PASSKEYS is on."),
         ("http://[::1]", f"{NAME} PASSKEYS is on."),
         ("https://192.0.2.1.", f"{NAME} PASSKEYS is on."),
-        ("http://example.org", "PUBLIC_URL must be an https URL without a query, such as"),
+        ("http://example.org", "PUBLIC_URL must be an https URL in lower case, without a query"),
     ],
 )
 def test_a_site_that_browsers_make_no_passkeys_for_is_refused(url, message):

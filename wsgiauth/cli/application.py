@@ -23,10 +23,10 @@ def import_application(path: str) -> object:
         raise
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and _is_within(module_name, error.name):
-            raise CommandError(
-                f"there is no module {module_name!r}; run this command in the folder of the"
-                " application"
-            ) from None
+            advice = "run this command in the folder of the application"
+            if module_name.endswith(".py"):
+                advice = f"name the module {module_name.removesuffix('.py')!r}, without .py"
+            raise CommandError(f"there is no module {module_name!r}; {advice}") from None
         reason = f"{type(error).__name__}: {error}"
         raise CommandError(f"{module_name!r} cannot be imported: {reason}") from error
     finally:

@@ -47,7 +47,7 @@ def add_commands(add: AddCommand) -> None:
         "--json", action="store_true", help="print one JSON object a line, for programs"
     )
     added.add_argument(
-        "--follow", action="store_true", help="print further events as they happen, until Ctrl-C"
+        "--follow", action="store_true", help="print further events as they happen, until Ctrl+C"
     )
 
 

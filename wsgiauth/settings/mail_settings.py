@@ -28,8 +28,8 @@ class MailSettings:
     PUBLIC_URL: str | None = string(
         None,
         "where the site is, for the links in mails",
-        expected="an https URL without a query, such as https://example.org; http is only for"
-        " localhost",
+        expected="an https URL in lower case, without a query and without the port 443 or 80, such"
+        " as https://example.org; http is only for localhost",
         is_valid=is_public_url,
     )
     LINK_MINUTES: int = whole_number(60, 5, 1_440, "how long the link in a mail can be used")
