@@ -71,6 +71,26 @@ def test_a_value_with_a_percent_sign_is_shown(text, render):
     assert render("{{ _(value) }}", value=text, autoescape=False) == text
 
 
+@pytest.mark.promise(20)
+@pytest.mark.parametrize("autoescape", [True, False])
+@pytest.mark.parametrize(
+    "source",
+    [
+        '{{ _("Hi " ~ value, n=1) }}',
+        '{{ _("Hi " ~ value) }}',
+        '{{ _("Hi "|safe ~ value) }}',
+        '{{ _("Hi "|safe ~ value, n=1) }}',
+        '{{ _(_("Hi %(value)s", value=value), n=1) }}',
+        '{% set t = _ %}{{ t("Hi " ~ value, n=1) }}',
+        '{{ ngettext("Hi " ~ value, "", 1) }}',
+        '{{ npgettext("greeting", "", "Hi " ~ value, 2, n=1) }}',
+    ],
+)
+@pytest.mark.parametrize("value", ["%(n)300s", "%(num)300s", "%x", "%%"])
+def test_a_value_in_a_text_is_no_format(source, value, autoescape, render):
+    assert render(source, value=value, autoescape=autoescape) == f"Hi {value}"
+
+
 @pytest.mark.parametrize("autoescape", [True, False])
 def test_two_percent_signs_are_one(autoescape, render):
     assert render("{{ _('100%% sure') }}", autoescape=autoescape) == "100% sure"

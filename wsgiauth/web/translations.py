@@ -1,7 +1,8 @@
 """The messages of templates: `_("...")`, `gettext` and `{% trans %}`; catalogues are yet to come.
 
 Jinja's own functions take each message for HTML, also one with a value in it, as in
-`_("Hello " ~ page.username)`. Here only a literal of the template is HTML.
+`_("Hello " ~ page.username)`. Here only a literal of the template is HTML, and only in a literal
+are values filled in: in another message, `%` is a character like any other.
 """
 
 import re
@@ -14,6 +15,12 @@ from jinja2.nodes import EvalContext
 from markupsafe import Markup, escape
 
 _BARE = re.compile(r"(?<!%)(?:%%)*%(?![%(])")  # as in "100% sure", where Python reads "% s"
+
+
+class _Literal(str):
+    """A message that is a literal of the template."""
+
+    __slots__ = ()
 
 
 class LiteralGenerator(CodeGenerator):
@@ -32,12 +39,14 @@ def install(environment: jinja2.Environment) -> None:
     """Let an environment that has the extension `i18n` use the functions of this module."""
     environment.code_generator_class = LiteralGenerator
     environment.newstyle_gettext = True  # type: ignore[attr-defined]
+    environment.extend(literal_message=_Literal)
     environment.globals.update(_FUNCTIONS)
 
 
 def _marked(argument: nodes.Expr) -> nodes.Expr:
     if isinstance(argument, nodes.Const) and isinstance(argument.value, str):
-        return nodes.MarkSafe(argument, lineno=argument.lineno)
+        mark = nodes.EnvironmentAttribute("literal_message")
+        return nodes.Call(mark, [argument], [], None, None, lineno=argument.lineno)
     return argument
 
 
@@ -64,11 +73,10 @@ def _npgettext(
 
 
 def _filled(context: EvalContext, text: str, values: dict[str, Any]) -> str:
-    """Fill in the values; a string that is no literal of the template is escaped as a value."""
-    is_literal = isinstance(text, Markup)
-    text = escape(text) if context.autoescape else str(text)
-    if not (is_literal or values):
-        return text
+    """Fill in the values; a string that is no literal of the template is itself a value."""
+    if not isinstance(text, _Literal):
+        return escape(text) if context.autoescape else str(text)
+    text = Markup(text) if context.autoescape else str(text)  # noqa: S704 - the template's HTML
     try:
         if _BARE.search(text):
             raise ValueError
