@@ -168,6 +168,8 @@ def test_domains_in_ascii_get_the_key_of_their_other_spelling(unmigrated):
         "grace@bücher.example": "grace@bücher.example",
         "joan@xn--99999999.example": "joan@xn--99999999.example",
         "joan@xn--b-bga.xn--9ca.org": "joan@bé.é.org",
+        "joan@xn--bo-hia.de": "joan@xn--bo-hia.de",  # not boss.de
+        "joan@xn---tda.org": "joan@xn---tda.org",  # not ü.org, which is xn--tda.org
         "xn--bcher-kva@example.org": "xn--bcher-kva@example.org",
     }
     insert_users(len(emails))

@@ -41,7 +41,8 @@ def key(name: str) -> str:
 
     Two names with the same key are equal. This is the compatibility caseless match of the Unicode
     Standard, section 3.13, definition D146. Look-alike letters of different scripts differ. After
-    an `@`, both spellings of an international domain are equal (RFC 5890 section 2.3.2.1).
+    an `@`, both spellings of an international domain are equal (RFC 5890 section 2.3.2.1), if the
+    one in Unicode is its own key: `xn--bo-hia.de` is boß.de, whose key is that of another domain.
     """
     folded = _fold(name)
     local, at, domain = folded.rpartition("@")
@@ -134,22 +135,26 @@ def check_permission(permission: str) -> str:
 
 
 def _decode_label(label: str) -> str:
-    """Return a label of a domain in Unicode if it is `xn--` and what a name could have.
+    """Return a label of a domain in Unicode if it is `xn--` and what a key could have.
 
-    Otherwise it stays as it is, so that what has no form in Unicode can still be a name.
+    Otherwise it stays as it is: it can still be a name, and never gets the key of another domain.
     """
     # Decoding takes quadratic time, but no domain name has a longer label.
     if not label.startswith(_ACE_PREFIX) or len(label) > _LABEL_MAX_LENGTH:
         return label
     try:
-        decoded = label.removeprefix(_ACE_PREFIX).encode("ascii").decode("punycode")
+        encoded = label.removeprefix(_ACE_PREFIX).encode("ascii")
+        decoded = encoded.decode("punycode")
+        is_reversible = decoded.encode("punycode") == encoded
     except UnicodeError:
         return label
-    folded = _fold(decoded)
-    # What is decoded to ASCII, or must be decoded twice, is no international label.
-    if decoded.isascii() or folded.startswith(_ACE_PREFIX):
+    # Folding would make another domain of it: ß is valid beside ss (RFC 5892 section 2.6).
+    if not is_reversible or _fold(decoded) != decoded:
         return label
-    return label if _is_invisible(folded) or not re.fullmatch(_LABEL, folded) else folded
+    # What is decoded to ASCII, or must be decoded twice, is no international label.
+    if decoded.isascii() or decoded.startswith(_ACE_PREFIX):
+        return label
+    return label if _is_invisible(decoded) or not re.fullmatch(_LABEL, decoded) else decoded
 
 
 def _is_invisible(form: str) -> bool:

@@ -44,14 +44,18 @@ def _decode(label):
     if not label.startswith("xn--") or len(label) > 63:
         return label
     try:
-        decoded = label.removeprefix("xn--").encode("ascii").decode("punycode")
+        encoded = label.removeprefix("xn--").encode("ascii")
+        decoded = encoded.decode("punycode")
+        is_reversible = decoded.encode("punycode") == encoded
     except UnicodeError:
         return label
     folded = unicodedata.normalize("NFD", decoded).casefold()
     folded = unicodedata.normalize("NFKD", folded).casefold()
     folded = unicodedata.normalize("NFKC", folded)
-    if decoded.isascii() or folded.startswith("xn--") or not LABEL.fullmatch(folded):
+    if not is_reversible or folded != decoded:
         return label
-    categories = map(unicodedata.category, folded)
-    is_refused = BLANK.search(folded) or not REFUSED_CATEGORIES.isdisjoint(categories)
-    return label if is_refused else folded
+    if decoded.isascii() or decoded.startswith("xn--") or not LABEL.fullmatch(decoded):
+        return label
+    categories = map(unicodedata.category, decoded)
+    is_refused = BLANK.search(decoded) or not REFUSED_CATEGORIES.isdisjoint(categories)
+    return label if is_refused else decoded
