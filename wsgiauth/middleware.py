@@ -29,7 +29,7 @@ from wsgiauth.authentication.unasked_factors import unasked_factors
 from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, retention, subscribe
 from wsgiauth.gate import GatedApp
-from wsgiauth.mail.invitations import Invitation, invite
+from wsgiauth.mail.invitations import Invitation, InvitedGroup, invite
 from wsgiauth.mail.notices import Notices
 from wsgiauth.mail.transports import Transport
 from wsgiauth.nesting import nested_error, refuse_nested, unwrapped
@@ -196,8 +196,8 @@ class AuthMiddleware:
             username: The user's name; without it, the person chooses one.
             is_staff: See `User`.
             permissions: Those that the user gets.
-            groups: Those that the user joins, or their names; one that is deleted or renamed before
-                the account is created is left out.
+            groups: Those that the user joins, or their names; one that is deleted before the
+                account is created is left out.
 
         Returns:
             The link, for you to hand over, if the site sends no mail; otherwise None.
@@ -218,7 +218,7 @@ class AuthMiddleware:
                 username=username,
                 is_staff=is_staff,
                 permissions=tuple(permissions),
-                groups=tuple(require_group(group).name for group in groups),
+                groups=tuple(InvitedGroup.of(require_group(group)) for group in groups),
             )
             return invite(
                 invitation,

@@ -98,6 +98,17 @@ def test_a_group_that_is_gone_when_the_account_is_created_is_left_out(settings):
     storage.discard_connection(site.database)
 
 
+@pytest.mark.every_database
+def test_another_group_that_gets_the_name_meanwhile_is_not_joined(client):
+    invited = Group.objects.create(name="Writers")
+    link = client.app.invite(EMAIL, username=USERNAME, groups=["writers"])
+    invited.name = "Authors"
+    invited.save()
+    Group.objects.create(name="Writers").grant("reports.publish")
+    created = accept(client, link)
+    assert (created["groups"], created["permissions"]) == (["Authors"], [])
+
+
 def test_an_unknown_group_is_refused(invite, client):
     reason = "wsgiauth: there is no group 'editors'; `groups` lists them\n"
     assert invite(EMAIL, "--join", "editors") == (1, "", reason)

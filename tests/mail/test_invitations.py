@@ -2,12 +2,14 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
 from tests.support.mails import Clock, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth.accounts import create_user, update_user
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.exceptions import TakenError, ValidationError
@@ -15,6 +17,7 @@ from wsgiauth.mail.invitations import (
     HOURS,
     INVITATION,
     Invitation,
+    InvitedGroup,
     compose,
     invite,
     request_invitation,
@@ -138,14 +141,24 @@ def test_a_requested_one_gets_a_new_password_if_it_is_active(is_active, outbox, 
     assert OneTimeSecret.select().where(OneTimeSecret.purpose == INVITATION).count() == 0
 
 
+def test_a_group_that_is_deleted_is_not_invited_to(ask):
+    editors = Group.objects.create(name="Editors")
+    groups = (InvitedGroup.of(editors),)
+    editors.delete_instance()
+    with pytest.raises(Group.DoesNotExist):
+        ask(Invitation(email=EMAIL, groups=groups))
+    assert Mail.select().count() == 0
+
+
 def test_the_outbox_has_no_secret_and_no_account(ask):
-    ask(INVITED)
+    editors = Group.objects.create(name="Editors")
+    ask(replace(INVITED, groups=(InvitedGroup.of(editors),)))
     assert json.loads(Mail.get().data) == {
         "email": EMAIL,
         "username": USERNAME,
         "is_staff": False,
         "permissions": [],
-        "groups": [],
+        "groups": [[editors.id, "Editors"]],
         "is_requested": False,
         "actor": "code",
         "is_of_staff": False,

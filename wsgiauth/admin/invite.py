@@ -32,7 +32,7 @@ from wsgiauth.admin.known import offered_permissions
 from wsgiauth.authentication.identity import Identity
 from wsgiauth.endpoints.forms import Refusal, Submission
 from wsgiauth.exceptions import InsufficientAuthenticationError, ValidationError
-from wsgiauth.mail.invitations import HOURS, Invitation, invite
+from wsgiauth.mail.invitations import HOURS, Invitation, InvitedGroup, invite
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (
@@ -150,15 +150,13 @@ class Invite(PanelForm[None]):
         if not all(map(names.is_permission, permissions)):
             message = "A permission has the form app.action, such as reports.publish."
             raise ValidationError({"permissions": [message]})
-        groups = [Group.objects.find(name.strip()) for name in submission.lists["groups"]]
-        if None in groups:
-            raise ValidationError({"groups": ["There is no group of this name."]})
+        groups = {InvitedGroup.of(_group(name)) for name in submission.lists["groups"]}
         invitation = Invitation(
             email=submission.fields["email"].strip(),
             username=submission.fields["username"].strip(),
             is_staff="is_staff" in submission.flags,
             permissions=tuple(sorted(set(permissions))),
-            groups=tuple(sorted({str(group) for group in groups})),
+            groups=tuple(sorted(groups, key=lambda each: each.name)),
             is_of_staff=True,
         )
         administer_invitation(
@@ -253,6 +251,13 @@ def invite_url(environ: WSGIEnvironment, site: Site, member: User) -> str:
     if site.outbox is None or _refusal_reason(member) is not None:
         return ""
     return f"{panel_url(environ)}/{INVITED}"
+
+
+def _group(name: str) -> Group:
+    found = Group.objects.find(name.strip())
+    if found is None:
+        raise ValidationError({"groups": ["There is no group of this name."]})
+    return found
 
 
 def _refusal_reason(member: User) -> str | None:

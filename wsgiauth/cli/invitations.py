@@ -6,7 +6,7 @@ from wsgiauth import events, storage
 from wsgiauth.cli.command import Arguments, CommandError, open_database, require_group
 from wsgiauth.cli.output import print_line
 from wsgiauth.cli.parser import AddCommand, add_mount, permission
-from wsgiauth.mail.invitations import HOURS, INVITATION, Invitation, invite
+from wsgiauth.mail.invitations import HOURS, INVITATION, Invitation, InvitedGroup, invite
 from wsgiauth.mail.kinds import make_outbox
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.outbox import Outbox
@@ -47,7 +47,7 @@ def send_invitation(arguments: Arguments) -> None:
         username=arguments.username or "",
         is_staff=arguments.staff,
         permissions=tuple(arguments.grant),
-        groups=tuple(require_group(name).name for name in arguments.join),
+        groups=tuple(InvitedGroup.of(require_group(name)) for name in arguments.join),
     )
     link = invite(invitation, outbox, settings, mount=arguments.mount, now=time.time())
     if outbox is None:

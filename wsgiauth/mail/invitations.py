@@ -7,6 +7,7 @@ There is no account, and no password is asked for, before the link has been used
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field, replace
+from typing import NamedTuple
 
 from wsgiauth import events, storage
 from wsgiauth.accounts import find_user, names, update_user
@@ -14,7 +15,6 @@ from wsgiauth.accounts.administration import invitation_refusal_now
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User, refuse_names
 from wsgiauth.accounts.new_account import NewAccount
-from wsgiauth.accounts.rights import require_group
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.events import actors
@@ -31,6 +31,23 @@ INVITATION = "invitation"  # the kind of the mail, and the purpose of its secret
 HOURS = 72  # how long the link of an operator's invitation can be used
 
 
+class InvitedGroup(NamedTuple):
+    """A group that a user is to join.
+
+    Attributes:
+        id: Its number. Another group can get its name before the invitation is accepted.
+        name: Its name when it was invited to, for events.
+    """
+
+    id: int
+    name: str
+
+    @classmethod
+    def of(cls, group: Group) -> "InvitedGroup":
+        """Return that of a stored group."""
+        return cls(group.id, group.name)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Invitation:
     """An account that its owner is to create.
@@ -40,7 +57,7 @@ class Invitation:
         username: The user's name; empty if the user is to choose one.
         is_staff: See `User`.
         permissions: Those that the user gets.
-        groups: The names of those that the user joins, if they still exist then.
+        groups: Those that the user joins, if they still exist then.
         is_requested: Whether someone typed the address at /auth/register. Otherwise an operator
             invites.
         actor: Who invites, and so gives the rights; see `events.actors`.
@@ -52,7 +69,7 @@ class Invitation:
     username: str = ""
     is_staff: bool = False
     permissions: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
+    groups: tuple[InvitedGroup, ...] = ()
     is_requested: bool = False
     actor: str = actors.OWNER
     is_of_staff: bool = False
@@ -127,7 +144,7 @@ def invite(
         ValidationError: A name breaks a rule; `errors` also reports a taken name.
         TakenError: The address has an account, or another user has the username.
         ValueError: A permission is malformed.
-        Group.DoesNotExist: There is no group of a name.
+        Group.DoesNotExist: A group was deleted.
         ConfigurationError: There is no mail, and no PUBLIC_URL for a link.
         peewee.DatabaseError: The database failed.
     """
@@ -140,7 +157,7 @@ def invite(
         written["username"] = invitation.username
     for permission in invitation.permissions:
         names.check_permission(permission)
-    groups = tuple(require_group(name).name for name in invitation.groups)
+    groups = tuple(InvitedGroup.of(Group.get_by_id(each.id)) for each in invitation.groups)
     refuse_names(written, names.name_errors(written))
     actor = actors.current(storage.current(), None) or actors.OWNER
     invitation = replace(invitation, groups=groups, actor=actor)
@@ -177,8 +194,8 @@ def compose(mail: Mail, settings: Settings, now: float) -> Addressed | None:
 def read_invitation(secret: OneTimeSecret) -> Invitation:
     """Return the invitation that a secret was made for."""
     data = json.loads(secret.data.partition(" ")[2])
-    lists = {name: tuple(data.get(name, ())) for name in ("permissions", "groups")}
-    return Invitation(**{**data, **lists})
+    groups = tuple(InvitedGroup(*each) for each in data.pop("groups", ()))
+    return Invitation(**{**data, "permissions": tuple(data["permissions"]), "groups": groups})
 
 
 def accept(invitation: Invitation, secret: OneTimeSecret, account: NewAccount) -> User | None:
@@ -211,19 +228,20 @@ def accept(invitation: Invitation, secret: OneTimeSecret, account: NewAccount) -
             if invitation.is_staff:
                 update_user(user, is_staff=True)
             user.grant(*invitation.permissions)
-            for name in invitation.groups:
-                _join(user, name)
+            for group in invitation.groups:
+                _join(user, group)
     # After the commit, because two links of one address could otherwise wait for each other. If
     # the process is killed before, the account itself makes the links useless.
     _end_invitations(invitation.email)
     return user
 
 
-def _join(user: User, name: str) -> None:
+def _join(user: User, group: InvitedGroup) -> None:
     try:
-        user.join(name)
-    except Group.DoesNotExist:  # deleted or renamed since the invitation
-        events.emit("refused", user_id=user.id, reason=f"invited to the group {name}, now gone")
+        user.join(Group.get_by_id(group.id))
+    except Group.DoesNotExist:  # deleted since the invitation
+        reason = f"invited to the group {group.name}, now gone"
+        events.emit("refused", user_id=user.id, reason=reason)
 
 
 def _is_still_allowed(invitation: Invitation) -> bool:
@@ -234,7 +252,7 @@ def _is_still_allowed(invitation: Invitation) -> bool:
 def _report(invitation: Invitation, *, is_printed: bool) -> None:
     """Write who invites with which rights; the account is reported when its owner creates it."""
     rights = ["is_staff"] if invitation.is_staff else []
-    rights += [*invitation.permissions, *(f"group {name}" for name in invitation.groups)]
+    rights += [*invitation.permissions, *(f"group {each.name}" for each in invitation.groups)]
     words = [INVITATION, *rights, *(["printed"] if is_printed else [])]
     events.emit("link_sent", reason=", ".join(words))
 
