@@ -370,6 +370,49 @@ def guess_passwords(client):
         client.post_json("/auth/login", body, extra_environ=at("192.0.2.9"), status="4*")
 
 
+def guess_and_confirm(client, ada, session, addresses):
+    """Guess the password in a session, which a right code renews when no guess is left."""
+    guesses = 0
+    for number, address in enumerate(addresses):
+        wrong = {"current_password": "wrong", "new_password": PASSWORD}
+        for _ in range(6):
+            answer = client.post_json(
+                "/auth/password",
+                wrong,
+                headers=session,
+                extra_environ={"REMOTE_ADDR": address},
+                status="*",
+            )
+            guesses += answer.status_int == 401
+        code = recovery_codes.replace(ada)[number % 10]
+        answer = client.post_json(
+            "/auth/confirm", {"code": code}, headers=session, extra_environ=at(address), status=200
+        )
+        session = {"Authorization": f"Bearer {answer.json['access_token']}"}
+    return guesses
+
+
+@pytest.mark.sqlite_alone
+@pytest.mark.promise(12)
+@pytest.mark.parametrize(
+    ("addresses", "guesses"),
+    [
+        pytest.param(["192.0.2.1"] * 4, 5, id="the owner's address"),
+        pytest.param([f"198.51.100.{number}" for number in range(14)], 50, id="new addresses"),
+    ],
+)
+def test_codes_give_no_further_guesses_at_the_password(
+    stopped_throttle, settings, ada, addresses, guesses
+):
+    site = AuthMiddleware(echo, replace(settings, FACTOR_KEY=FACTOR_KEY))
+    client, app = TestApp(site), add_app(site, ada)
+    body = {**CREDENTIALS, "code": app.code()}
+    token = client.post_json("/auth/login", body, extra_environ=at("192.0.2.1")).json
+    session = {"Authorization": f"Bearer {token['access_token']}"}
+    assert guess_and_confirm(client, ada, session, addresses) == guesses
+    storage.discard_connection(site.database)
+
+
 @pytest.mark.promise(14)
 def test_the_password_alone_does_not_make_a_client_known(client, app):
     client.post_json("/auth/login", CREDENTIALS, extra_environ=at("192.0.2.1"), status=401)

@@ -106,6 +106,7 @@ def test_names_cannot_be_tried_without_end(settings, ada, bearer):
 def test_the_client_is_known_under_the_new_name(stopped_throttle, settings, ada, bearer):
     site = AuthMiddleware(echo, replace(settings, LOGIN_FAILURES_PER_ACCOUNT=1))
     client = TestApp(site)
+    assert log_in(client, USERNAME) == 200
     rename(client, NEW, bearer(ada), 200)
     stranger = TestApp(site, extra_environ={"REMOTE_ADDR": "198.51.100.1"})
     wrong = {"username": NEW, "password": "wrong"}
@@ -114,6 +115,20 @@ def test_the_client_is_known_under_the_new_name(stopped_throttle, settings, ada,
         429,
     }
     assert log_in(client, NEW) == 200
+
+
+@pytest.mark.promise(12)
+def test_another_name_gives_no_further_guesses(stopped_throttle, settings, ada, bearer):
+    client, headers = TestApp(AuthMiddleware(echo, settings)), bearer(ada)
+    assert log_in(client, USERNAME) == 200
+    wrong = {"current_password": "wrong", "new_password": PASSWORD}
+    for number in range(3):
+        statuses = [
+            client.post_json("/auth/password", wrong, headers=headers, status="*").status_int
+            for _ in range(6)
+        ]
+        assert statuses == ([401] * 5 + [429] if number == 0 else [429] * 6)
+        rename(client, f"{NEW}{number}", headers, 200)
 
 
 @pytest.mark.promise(46)

@@ -34,7 +34,6 @@ def log_in_with_passkey(submission: Submission, credential: str) -> Login:
     if proof is None or login is None:  # or the user has just changed
         events.emit("login_failed", reason="passkey")
         raise invalid_passkey()
-    submission.site.throttle.recognise(proof.user, submission.networks)
     return login
 
 

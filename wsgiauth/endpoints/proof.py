@@ -35,7 +35,7 @@ def requiring_password(submission: Submission, password: str) -> Iterator[User]:
     owner = submission.member.user
     compare = partial(authenticate_user, owner, password)
     attempt = submission.site.throttle.confirmation(
-        owner.username, submission.member.session_id, submission.networks
+        owner, submission.member.session_id, submission.networks
     )
     with checking(submission.site, submission.networks, attempt, compare) as user:
         if user is None:

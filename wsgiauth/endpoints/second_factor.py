@@ -158,7 +158,8 @@ def _counted(
     proven = accept()
     if proven:
         attempt.succeeded()
-        throttle.recognise(user, submission.networks)
+        if session_id is None:  # the password was right, too
+            throttle.recognise(user, submission.networks)
         return proven
     events.emit("second_factor_failed", user_id=user.id, reason=reason)
     if attempt.is_last_free():

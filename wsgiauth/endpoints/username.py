@@ -77,7 +77,7 @@ class Username(MemberForm[User]):
             update_user(user, username=username)
         except User.DoesNotExist:
             raise UnauthenticatedError("invalid_token") from None
-        site.throttle.recognise(user, submission.networks)
+        site.throttle.follow(user, submission.networks)
         return user
 
     def as_json(self, submission: Submission, outcome: User) -> Response:

@@ -117,7 +117,7 @@ class Confirmation(Attempt):
         claim: Requests the hash slot.
         own: Counts failures of the session.
         shared: Counts failures for the name, from all strangers' addresses.
-        addresses: Count failures for the client's networks, under all names.
+        others: Count failures of all sessions of the user, and for the client's networks.
         now: Returns the time in seconds since the epoch.
     """
 
@@ -126,13 +126,13 @@ class Confirmation(Attempt):
         claim: Claim,
         own: Counter,
         shared: Counter,
-        addresses: Sequence[Counter],
+        others: Sequence[Counter],
         now: Callable[[], float],
     ) -> None:
-        super().__init__(claim, [own, *addresses], now)
+        super().__init__(claim, [own, *others], now)
         self._own = own
         self._shared = shared
-        self._addresses = addresses
+        self._others = others
         self._is_shared = False
 
     def begin(self) -> None:
@@ -152,7 +152,7 @@ class Confirmation(Attempt):
             peewee.DatabaseError: The database failed.
         """
         self._own.forget()
-        for counter in [*self._addresses, *([self._shared] if self._is_shared else [])]:
+        for counter in [*self._others, *([self._shared] if self._is_shared else [])]:
             counter.take_back()
 
 

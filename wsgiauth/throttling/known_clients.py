@@ -1,9 +1,12 @@
 """Which clients an account knows: those that logged in to it during the last 30 days.
 
-Two rows are kept, because a name can go from one account to another. One is about the name and the
-client, and counts failures. The other one is about the number of the account, which no other
-account ever has. The name is only looked up if the first row exists, so that the work for a
-stranger's attempt does not depend on whether there is an account.
+Two rows are kept, because a name can go from one account to another. One says that the client was
+known under the name. The other one is about the number of the account, which no other account ever
+has, and counts failures under all names of the account. The name is only looked up if the first row
+exists, so that the work for a stranger's attempt does not depend on whether there is an account.
+
+Only a right password resets the count: a thief of a session can give the account a passkey, an
+app or another name, as often as they like.
 """
 
 from collections.abc import Callable
@@ -19,7 +22,7 @@ class KnownClients:
 
     Args:
         counters: The counters of the site.
-        limit: Of failures under one name by one client.
+        limit: Of failures at one account by one client.
         now: Returns the time in seconds since the epoch.
     """
 
@@ -29,22 +32,22 @@ class KnownClients:
         self._now = now
 
     def failures(self, name_key: str, network: str) -> Counter | None:
-        """Return the count of a client's failures under a name; None if it is a stranger.
+        """Return the count of a client's failures at an account; None if it is a stranger.
 
         Args:
-            name_key: The key of the name.
+            name_key: The key of the name that the client sent.
             network: The narrowest network of the client.
 
         Raises:
             peewee.DatabaseError: The database failed.
         """
-        failures = self._counters.one(self._limit, name_key, network)
         now = int(self._now())
-        if not failures.exists(now):
+        if not self._under(name_key, network).exists(now):
             return None
         column = User.email_key if "@" in name_key else User.username_key
         user_id = User.select(User.id).where(column == name_key).scalar()
-        return failures if self._account(user_id, network).exists(now) else None
+        failures = self._account(user_id, network)
+        return failures if failures.exists(now) else None
 
     def remember(self, user: User, network: str) -> None:
         """Make a client known, and reset its failures.
@@ -52,10 +55,24 @@ class KnownClients:
         Raises:
             peewee.DatabaseError: The database failed.
         """
-        keys = [names.key(name) for name in (user.username, user.email)]
-        under_names = [self._counters.one(self._limit, each, network) for each in keys]
-        for counter in (self._account(user.id, network), *under_names):
-            counter.remember(int(self._now()), KNOWN_FOR)
+        self._account(user.id, network).remember(int(self._now()), KNOWN_FOR)
+        self._remember_names(user, network)
+
+    def follow(self, user: User, network: str) -> None:
+        """Keep a client known that the account knows, though the account has another name now.
+
+        Raises:
+            peewee.DatabaseError: The database failed.
+        """
+        if self._account(user.id, network).exists(int(self._now())):
+            self._remember_names(user, network)
+
+    def _remember_names(self, user: User, network: str) -> None:
+        for name in (user.username, user.email):
+            self._under(names.key(name), network).remember(int(self._now()), KNOWN_FOR)
+
+    def _under(self, name_key: str, network: str) -> Counter:
+        return self._counters.one(self._limit, name_key, network)
 
     def _account(self, user_id: int | None, network: str) -> Counter:
         return self._counters.one(self._limit, "user", str(user_id), network)

@@ -8,20 +8,19 @@ counted too, so the responses do not reveal which accounts exist.
 **Why a stranger cannot lock the owner out.** Repeated failures under a name make further attempts
 wait. With one count for each name, any client could keep the owner waiting. So there are two. A
 client that logged in under this name, or registered it, within the last 30 days is *known*: it has
-a separate count for this name, which attempts from other addresses and under other names do not
-change. It is known to the account and not to the name, so another account that gets the name knows
-none of these clients. All other clients are *strangers* and share one count for the name. So the
-owner logs in from a known address as usual while strangers wait. The password alone does not make a
-client known if the user has a second factor: someone who learned it has no precedence over the
-owner.
+a separate count for the account, which attempts from other addresses do not change. Another account
+that gets the name knows none of these clients. All other clients are *strangers* and share one
+count for the name. So the owner logs in from a known address as usual while strangers wait. The
+password alone does not make a client known if the user has a second factor: someone who learned it
+has no precedence over the owner.
 
-**How far a neighbour can spray.** A client that guesses once at each of many names that are known
-at its address (an office, a campus) stays below the limit of each. So failures at known names are
-also counted for the address. Beyond LOGIN_FAILURES_PER_ADDRESS in an hour, each known name there
-has one more failure before it must wait, whether it failed before or not: in all, the limit and one
-for each name. To refuse names that have failed would let the neighbour keep their owners out. As it
-is, an owner with the right password logs in at the first attempt, unless the neighbour has just
-failed under the same name.
+**How far a neighbour can spray.** A client that guesses once at each of many accounts that are
+known at its address (an office, a campus) stays below the limit of each. So failures at known
+accounts are also counted for the address. Beyond LOGIN_FAILURES_PER_ADDRESS in an hour, each of
+them has one more failure before it must wait, whether it failed before or not: in all, the limit
+and one for each account. To refuse those that have failed would let the neighbour keep their owners
+out. As it is, an owner with the right password logs in at the first attempt, unless the neighbour
+has just failed at the same account.
 
 **Why there is no limit of consecutive failures.** NIST SP 800-63B-4 section 3.2.2 disables an
 authenticator after at most 100 consecutive failures. Any attacker could then disable any account,
@@ -29,6 +28,12 @@ and its owner would need an operator. Here the waits grow to 15 minutes, which l
 about 100 guesses a day at one name, from all their addresses together. Common passwords are refused
 when users choose them (see `passwords`). A count that lasts longer than a day, or a wait longer
 than 15 minutes, would only harm the owner at a new address.
+
+**Passwords in a session**, to confirm or to change it, count for the session, so that strangers who
+fail under the name cannot keep the owner from that. All sessions of a user together have
+SESSIONS_SHARE times the free failures of one, because another proof, such as a code of an app that
+a thief of the session has added, gives the session another id. Only a right password resets what is
+counted for a known client.
 
 **Codes of a second factor** have the same two counts, for the user instead of the name. Codes at
 /auth/confirm count for the session, so that a thief of its cookie cannot keep the owner from
@@ -77,7 +82,7 @@ DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 15 * MINUTE)
 
 CODE_FAILURES = 5  # wrong codes of a second factor before a wait
 
-# The free failures of all sessions of a user are this many times those of one, for codes.
+# The free failures of all sessions of a user are this many times those of one.
 SESSIONS_SHARE = 10
 
 
@@ -94,6 +99,7 @@ class Throttle:
         self._now = clock
         self._counters = Counters(settings.require_secret_key().encode())
         self._account = Limit("account", settings.LOGIN_FAILURES_PER_ACCOUNT, DOUBLING, DAY)
+        self._account_of_sessions = replace(self._account, free=SESSIONS_SHARE * self._account.free)
         self._known_clients = KnownClients(self._counters, self._account, clock)
         self._address = Limit("address", per_address, DOUBLING, HOUR)
         # Only counted, without a wait: see the module's docstring.
@@ -133,12 +139,12 @@ class Throttle:
         return attempt
 
     def confirmation(
-        self, name: str, session_id: str, networks: Networks
+        self, user: User, session_id: str, networks: Networks
     ) -> Confirmation | KnownLogin:
         """Return an attempt of a logged-in user to enter their password, which need not wait.
 
         Args:
-            name: The user's name.
+            user: The user.
             session_id: The session.
             networks: The networks of the client.
 
@@ -146,16 +152,19 @@ class Throttle:
             RetryLaterError: 429.
             peewee.DatabaseError: The database failed.
         """
-        account = names.key(name)
+        account, user_id = names.key(user.username), str(user.id)
         known = self._known_clients.failures(account, networks[0])
         attempt: Confirmation | KnownLogin
         if known is not None:
             attempt = self._login_of_known(account, known, networks)
         else:
-            own = self._counters.one(self._account, account, "session", session_id)
+            own = self._counters.one(self._account, user_id, "session", session_id)
             shared = self._counters.one(self._account, account)
-            addresses = self._counters.of_networks(self._address, networks)
-            attempt = Confirmation(Claim(networks, shared.id), own, shared, addresses, self._now)
+            others = [
+                self._counters.one(self._account_of_sessions, user_id, "sessions"),
+                *self._counters.of_networks(self._address, networks),
+            ]
+            attempt = Confirmation(Claim(networks, shared.id), own, shared, others, self._now)
         attempt.require_turn()
         return attempt
 
@@ -232,7 +241,9 @@ class Throttle:
     def recognise(self, user: User, networks: Networks) -> None:
         """Make a client known to an account, and reset its count of failures.
 
-        A database error is only logged, because the login or registration has already succeeded.
+        Call it only if the client has entered the password, or chosen it: a session alone must not
+        reset the count. A database error is only logged, because the login or registration has
+        already succeeded.
 
         Args:
             user: The user who has just logged in or registered.
@@ -240,6 +251,20 @@ class Throttle:
         """
         try:
             self._known_clients.remember(user, networks[0])
+        except DATABASE_ERRORS as error:
+            report_failure(error)
+
+    def follow(self, user: User, networks: Networks) -> None:
+        """Keep a client that the account knows known under another name, with its failures.
+
+        A database error is only logged, because the name has been changed already.
+
+        Args:
+            user: The user with the new name.
+            networks: The networks of the client.
+        """
+        try:
+            self._known_clients.follow(user, networks[0])
         except DATABASE_ERRORS as error:
             report_failure(error)
 
