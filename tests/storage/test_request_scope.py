@@ -4,6 +4,7 @@ import contextvars
 import io
 import threading
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from wsgiref.util import FileWrapper
 from wsgiref.validate import validator
 
@@ -192,6 +193,60 @@ def test_an_error_in_a_streamed_response_leaves_the_request(make_site):
     with pytest.raises(LookupError):
         list(begin(make_site(fail), ADDRESS))
     assert context.client_address() is None
+
+
+# With a pool
+
+
+@pytest.fixture
+def make_pooled(database_url):
+    """Return a function that wraps an application, with a pool of one connection."""
+    opened = []
+
+    def make(app):
+        url = database_url.replace(":", "+pool:", 1)
+        parameters = f"{'&' if '?' in url else '?'}max_connections=1&timeout=1"
+        site = AuthMiddleware(app, make_settings(DATABASE_URL=url + parameters))
+        opened.append(site.database)
+        for username in ("ada", "grace"):
+            make_user(site, username)
+        storage.release_connection(site.database)
+        return site
+
+    yield make
+    for database in opened:
+        database.close_all()
+
+
+@pytest.mark.promise(24)
+@pytest.mark.every_database
+def test_a_stream_that_is_half_read_holds_no_pooled_connection(make_pooled):
+    def names(environ, start_response):
+        start_response("200 OK", PLAIN)
+        for user in User.select().order_by(User.id):
+            yield b"%s %d " % (user.username.encode(), User.objects.count())
+
+    site = make_pooled(names)
+    answer = begin(site, ADDRESS)
+    chunks = iter(answer)
+    assert next(chunks) == b"ada 2 "
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(lambda: TestApp(site).get("/").text).result() == "ada 2 grace 2 "
+    assert list(chunks) == [b"grace 2 "]
+    answer.close()
+
+
+@pytest.mark.every_database
+def test_a_transaction_of_a_stream_lasts_over_its_chunks(make_pooled):
+    def change(environ, start_response):
+        start_response("200 OK", PLAIN)
+        with storage.current().atomic() as transaction:
+            User.delete().execute()
+            yield b"changed"
+            transaction.rollback()
+            yield b"%d" % User.objects.count()
+
+    assert TestApp(make_pooled(change)).get("/").text == "changed2"
 
 
 # What runs no code while it is sent

@@ -108,7 +108,8 @@ class _StreamedResponse:
     """A streamed response body, whose code runs in the request; at its end, transactions end.
 
     The request is entered for each chunk and left after it, because the server's thread can do
-    other work in between, and another thread can ask for the next chunk.
+    other work in between, and another thread can ask for the next chunk. A pool has its connection
+    back after each chunk.
 
     Args:
         app_iter: The application's response body.
@@ -138,6 +139,8 @@ class _StreamedResponse:
             return next(self._chunks)
         finally:
             leave_request(token)
+            if self._scope.is_pooled:  # the client decides how long the server sends this chunk
+                release_connection(self._scope.database)
 
     def close(self) -> None:
         """Close the application's response body, then release its connection (PEP 3333)."""
