@@ -166,6 +166,28 @@ def test_what_is_wrong_is_named(program, browser, make, fields, status, field):
 
 
 @pytest.mark.every_database
+def test_the_staff_invites_an_address_three_times_in_an_hour(program, browser_of, make):
+    other = browser_of(make("Eve", "manager"))
+    for _ in range(2):
+        program(URL, GRACE, status=202)
+    other.post(URL, {"email": "GRACE@example.net"}, headers=SAME_ORIGIN, status=303)
+    refused = other.post(URL, GRACE, headers=SAME_ORIGIN, status=429)
+    refused.mustcontain("The staff has sent this address as many mails as it can in an hour.")
+    assert refused.form["email"].value == GRACE["email"]
+    refused = program(URL, GRACE, status=429)
+    assert 0 < int(refused.headers["Retry-After"]) <= 3600
+    assert Mail.select().count() == 3
+    program(URL, {"email": "joan@example.net"}, status=202)
+
+
+def test_an_invitation_with_a_taken_name_is_not_counted(program, make):
+    make("Tim")
+    for _ in range(4):
+        program(URL, {**GRACE, "username": "tim"}, status=409)
+    program(URL, GRACE, status=202)
+
+
+@pytest.mark.every_database
 @pytest.mark.promise(49)
 @pytest.mark.parametrize(
     "lose",

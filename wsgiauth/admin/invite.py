@@ -16,7 +16,7 @@ from wsgiauth.accounts.administration import (
     refused,
 )
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, refuse_names
 from wsgiauth.admin import (
     EXAMPLE_FRAME,
     USERS,
@@ -159,6 +159,9 @@ class Invite(PanelForm[None]):
             groups=tuple(sorted(groups, key=lambda each: each.name)),
             is_of_staff=True,
         )
+        # A refused name is not counted. The count is no part of the transaction.
+        refuse_names(invitation.names, names.name_errors(invitation.names))
+        site.mail_limits.count_invitation_by_staff(invitation.email, submission.networks)
         administer_invitation(
             submission.member.user,
             lambda: invite(

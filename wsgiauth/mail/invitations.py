@@ -79,6 +79,11 @@ class Invitation:
         """Whether the user is to be a member of the staff, gets permissions, or joins groups."""
         return self.is_staff or bool(self.permissions or self.groups)
 
+    @property
+    def names(self) -> dict[str, str]:
+        """The names of the account that are known, by field."""
+        return {"email": self.email} | ({"username": self.username} if self.username else {})
+
 
 @dataclass(frozen=True, kw_only=True)
 class InvitationLetter(Letter):
@@ -152,13 +157,10 @@ def invite(
         raise ConfigurationError(
             "PUBLIC_URL must be set, because the link of the invitation begins with it."
         )
-    written = {"email": invitation.email}
-    if invitation.username:
-        written["username"] = invitation.username
     for permission in invitation.permissions:
         names.check_permission(permission)
     groups = tuple(InvitedGroup.of(Group.get_by_id(each.id)) for each in invitation.groups)
-    refuse_names(written, names.name_errors(written))
+    refuse_names(invitation.names, names.name_errors(invitation.names))
     actor = actors.current(storage.current(), None) or actors.OWNER
     invitation = replace(invitation, groups=groups, actor=actor)
     with database.atomic():

@@ -31,6 +31,10 @@ class MailLimits:
             reason="mails by staff",
             refusal="The staff has sent this user as many mails as it can in an hour.",
         )
+        self._invitations_by_staff = replace(
+            self._mails_by_staff,
+            refusal="The staff has sent this address as many mails as it can in an hour.",
+        )
         self._mails_of_address = Limit(
             "mails of an address", settings.MAILS_PER_ADDRESS, (HOUR,), HOUR
         )
@@ -76,4 +80,18 @@ class MailLimits:
             peewee.DatabaseError: The database failed.
         """
         counter = self._counters.one(self._mails_by_staff, str(user.id))
+        Attempt(Claim(networks), [counter], self._now).begin()
+
+    def count_invitation_by_staff(self, email: str, networks: Networks) -> None:
+        """Count an invitation that a member of the staff sends, over all of the staff.
+
+        Args:
+            email: The address that is invited.
+            networks: The networks of the member of the staff.
+
+        Raises:
+            RetryLaterError: 429.
+            peewee.DatabaseError: The database failed.
+        """
+        counter = self._counters.one(self._invitations_by_staff, names.key(email))
         Attempt(Claim(networks), [counter], self._now).begin()
