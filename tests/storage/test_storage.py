@@ -324,6 +324,59 @@ def test_a_link_of_another_user_is_not_followed(link):
     assert databases.missing_file(f"sqlite:///{path}") is None
 
 
+def of_a_folder(foreign, there):
+    foreign.symlink_to(there)
+    return foreign / "other.db"
+
+
+def after_an_own_one(foreign, there):
+    foreign.symlink_to(there / "other.db")
+    own = there / "own.db"
+    own.symlink_to("../foreign")
+    return own
+
+
+def within_an_own_one(foreign, there):
+    foreign.symlink_to("elsewhere")
+    own = there / "own.db"
+    own.symlink_to(foreign / "other.db")
+    return own
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("make", [of_a_folder, after_an_own_one, within_an_own_one])
+def test_each_link_on_the_way_is_looked_at(make, link, tmp_path):
+    _, file = link
+    file.touch()
+    foreign = tmp_path / "foreign"
+    path = make(foreign, file.parent)
+    assert databases.missing_file(f"sqlite:///{path}") is None
+    if os.geteuid():
+        pytest.skip("only root can give a link to another user")
+    os.lchown(foreign, 12345, -1)
+    message = rf"that another user \(number 12345\) made: {foreign};"
+    with pytest.raises(ConfigurationError, match=message):
+        storage.open_database(f"sqlite:///{path}")
+    assert file.stat().st_size == 0
+    os.chown(tmp_path, 12345, -1)
+    assert databases.missing_file(f"sqlite:///{path}") is None
+
+
+def test_a_file_is_created_in_a_folder_that_is_a_link(tmp_path, open_database):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "folder").symlink_to("real")
+    open_database(f"sqlite:///{tmp_path}/folder/accounts.db")
+    assert (tmp_path / "real" / "accounts.db").stat().st_size > 0
+
+
+def test_a_folder_that_leads_to_itself_does_not_exist(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    path = tmp_path / "loop" / "accounts.db"
+    assert databases.missing_file(f"sqlite:///{path}") == path
+    with pytest.raises(ConfigurationError, match="in a folder that does not exist"):
+        storage.open_database(f"sqlite:///{path}")
+
+
 def test_a_link_to_a_file_is_followed_and_its_folder_is_looked_at(link, open_database):
     path, file = link
     file.touch(mode=0o600)

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ DRIVERS: dict[str, Any] = {
     "mysql": postgres_mysql.MariaDB,
     "mysql+pool": pooled_servers.PooledMariaDB,
 }
+_MAX_LINKS = 40  # Linux follows no more; a loop of links has no end
 CONNECT_TIMEOUT = 5  # seconds to wait for a database server
 _ALIASES = {"postgresql": "postgres", "mariadb": "mysql"}  # other names of Peewee's schemes
 _SQLALCHEMY_SCHEMES = {"postgres+psycopg": "postgres", "mysql+pymysql": "mysql"}
@@ -181,16 +183,35 @@ def _make_private_file(path: Path) -> None:
 def _refuse_unsafe_link(path: Path) -> None:
     """Refuse a symbolic link with which another user could choose the file.
 
-    A link to a file that exists is followed if this user, root or the owner of the link's folder
-    made the link. A link to a file that does not exist is never followed.
+    A link in the place of the file, or of a folder on the way to it, is followed if this user, root
+    or the owner of the link's folder made the link. A link to a file that does not exist is never
+    followed.
     """
-    if not path.is_symlink():
-        return
-    owner = path.lstat().st_uid  # always 0 on Windows, which has no geteuid
-    is_trusted = owner in (0, path.parent.stat().st_uid) or owner == os.geteuid()
-    if not (path.exists() and is_trusted):
-        made = f"that another user (number {owner}) made"
-        problem = made if path.exists() else "to a file that does not exist"
+    if path.is_symlink() and not path.exists():
         raise ConfigurationError(
-            f"DATABASE_URL names a symbolic link {problem}: {path}; name the file itself."
+            f"DATABASE_URL names a symbolic link to a file that does not exist: {path}; name the"
+            " file itself."
         )
+    for link in _links(path):
+        owner = link.lstat().st_uid  # always 0 on Windows, which has no geteuid
+        if owner not in (0, link.parent.stat().st_uid) and owner != os.geteuid():
+            raise ConfigurationError(
+                f"DATABASE_URL leads through a symbolic link that another user (number {owner})"
+                f" made: {link}; name the file itself."
+            )
+
+
+def _links(path: Path) -> Iterator[Path]:
+    """Yield the symbolic links that are followed to open `path`, each in its real folder."""
+    place = Path()
+    remaining = [*reversed(path.parts)]
+    followed = 0
+    while remaining and followed < _MAX_LINKS:
+        part = remaining.pop()
+        step = place.parent if part == ".." else place / part  # the root replaces the place
+        if step.is_symlink():
+            yield step
+            followed += 1
+            remaining += reversed(step.readlink().parts)
+        else:
+            place = step
