@@ -18,7 +18,15 @@ BY_COMMAND = """
 import subprocess
 from tests.support.leftovers import ending_with_parent
 
-subprocess.Popen(ending_with_parent(["sh", "-c", "echo started; sleep 30; echo survived"])).wait()
+command = ["sh", "-c", "echo started; sleep 5 >/dev/null; echo survived"]
+subprocess.Popen(ending_with_parent(command)).wait()
+"""
+BY_SCRIPT = """
+import subprocess, sys
+from tests.support.leftovers import script_ending_with_parent
+
+script = script_ending_with_parent("sh", sys.argv[1])
+subprocess.Popen([script, "-c", "echo started; sleep 5 >/dev/null; echo survived"]).wait()
 """
 BY_FORK = """
 import os, time
@@ -48,11 +56,13 @@ def test_the_databases_of_processes_that_have_ended_are_dropped(server_urls, kin
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends processes with their parent")
-@pytest.mark.parametrize("script", [BY_COMMAND, BY_FORK], ids=["command", "fork"])
-def test_a_process_ends_when_its_parent_is_killed(script):
+@pytest.mark.parametrize(
+    "code", [BY_COMMAND, BY_SCRIPT, BY_FORK], ids=["command", "script", "fork"]
+)
+def test_a_process_ends_when_its_parent_is_killed(code, tmp_path):
     require_program("setpriv")
     with subprocess.Popen(
-        [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, tmp_path], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as parent:
         assert parent.stdout.readline() == "started\n"
         parent.send_signal(signal.SIGKILL)

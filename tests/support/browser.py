@@ -1,6 +1,7 @@
 """Chromium, and a person at it."""
 
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
@@ -9,6 +10,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
+from tests.support.leftovers import script_ending_with_parent
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, free_port
 
 FLAGS = (
@@ -28,12 +30,14 @@ SCHEMES = ("light", "dark")
 def start_browser(binary, driver, *flags):
     """Return a running Chromium, which quits at the end of its `with` block."""
     options = webdriver.ChromeOptions()
-    options.binary_location = binary
     for flag in (*FLAGS, *flags):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(executable_path=driver, port=free_port())
-    browser = webdriver.Chrome(options, service)
+    with TemporaryDirectory() as folder:  # of what is needed until the browser runs
+        options.binary_location = script_ending_with_parent(binary, folder)
+        driver = script_ending_with_parent(driver, folder)
+        service = webdriver.ChromeService(executable_path=driver, port=free_port())
+        browser = webdriver.Chrome(options, service)
     browser.set_script_timeout(300)  # seconds
     return browser
 

@@ -4,9 +4,11 @@ import contextlib
 import ctypes
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import peewee
@@ -33,6 +35,15 @@ def end_with_tests():
 def ending_with_parent(command):
     """Return a command whose process the system kills when its parent ends, where it can."""
     return [*_SETPRIV, *command]
+
+
+def script_ending_with_parent(program, folder):
+    """Write a script that does the same for a program that others start, and return its path."""
+    script = Path(folder, Path(program).name)
+    command = shlex.join(ending_with_parent([program]))
+    script.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    return str(script)
 
 
 def drop_leftovers(server):
