@@ -734,6 +734,14 @@ def test_the_owner_at_a_new_address_waits_with_the_others(client, throttle, cloc
     assert (refused.status_int, refused.headers["Retry-After"]) == (429, "900")
 
 
+def test_a_database_that_fails_after_a_change_of_name_is_only_logged(
+    throttle, ada, database, caplog
+):
+    database.execute_sql("DROP TABLE wsgiauth_attempt_count")
+    throttle.follow(ada, (HOME,))
+    assert "the account database failed" in caplog.text
+
+
 def test_who_was_read_for_a_request_is_recognised_as_well(throttle, ada, tokens):
     caller, _ = sessions.find(sessions.start(ada, tokens).token, tokens)
     throttle.recognise(caller, (HOME,))
