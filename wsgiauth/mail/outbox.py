@@ -129,8 +129,8 @@ class Outbox:
     def start(self) -> None:
         """Start the thread, for what other processes left; once in a process.
 
-        A request calls this, and not the start of the site: a server can fork after that, and no
-        thread may be at work then.
+        A request calls this, and not the start of the site: a server can fork after that, and
+        a thread that runs then would leave its locks held in the new process.
         """
         if not self._worker.has_begun:
             self._wake(storage.current())

@@ -204,12 +204,12 @@ class CodeAttempt(Attempt):
 
 
 class KnownLogin(Attempt):
-    """A login by a client that logged in under this name before.
+    """A login by a client that the account knows.
 
     Args:
         claim: Requests the hash slot.
-        known: Counts failures for this name at this address.
-        known_names: Counts failures for the address, under all names that are known there.
+        known: Counts failures of this client at the account.
+        known_names: Counts failures for the address, at all accounts that know it.
         logins: Counts successful logins for the name.
         now: Returns the time in seconds since the epoch.
     """
@@ -240,7 +240,7 @@ class KnownLogin(Attempt):
     def succeeded(self) -> None:
         """Subtract this attempt from both counts, and count a successful login.
 
-        `Throttle.recognise` resets the failures of the name at this address, after a second factor.
+        `Throttle.recognise` resets the failures at the account, after a second factor.
 
         Raises:
             peewee.DatabaseError: The database failed.

@@ -7,12 +7,12 @@ counted too, so the responses do not reveal which accounts exist.
 
 **Why a stranger cannot lock the owner out.** Repeated failures under a name make further attempts
 wait. With one count for each name, any client could keep the owner waiting. So there are two. A
-client that logged in under this name, or registered it, within the last 30 days is *known*: it has
-a separate count for the account, which attempts from other addresses do not change. Another account
-that gets the name knows none of these clients. All other clients are *strangers* and share one
-count for the name. So the owner logs in from a known address as usual while strangers wait. The
-password alone does not make a client known if the user has a second factor: someone who learned it
-has no precedence over the owner.
+client that entered the password under this name, or registered it, within the last 30 days is
+*known*: it has a separate count for the account, which attempts from other addresses do not change.
+Another account that gets the name knows none of these clients. All other clients are *strangers*
+and share one count for the name. So the owner logs in from a known address as usual while strangers
+wait. The password alone does not make a client known if the user has a second factor: someone who
+learned it has no precedence over the owner.
 
 **How far a neighbour can spray.** A client that guesses once at each of many accounts that are
 known at its address (an office, a campus) stays below the limit of each. So failures at known
