@@ -1,13 +1,25 @@
 """The inner WSGI app below /auth: it routes requests and turns errors into responses."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
+from types import MappingProxyType
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import peewee
 
-from wsgiauth.admin.routes import PANEL, register_permissions
+from wsgiauth.accounts import known_permissions
+from wsgiauth.accounts.administration import MANAGE_USERS
+from wsgiauth.admin import Panel
+from wsgiauth.admin.group import ShowGroup
+from wsgiauth.admin.group_actions import ChangeGroup
+from wsgiauth.admin.groups import Groups
+from wsgiauth.admin.invite import Invite
+from wsgiauth.admin.trail import Events
+from wsgiauth.admin.user import ShowUser
+from wsgiauth.admin.user_actions import UserActions
+from wsgiauth.admin.users import Users
+from wsgiauth.admin.users_csv import UsersCsv
 from wsgiauth.endpoints import Endpoint, Handler
 from wsgiauth.endpoints.account import Account
 from wsgiauth.endpoints.close import Close
@@ -50,7 +62,7 @@ from wsgiauth.web.responses import Response, redirect
 from wsgiauth.web.routing import ROUTING_ARGS, Router
 from wsgiauth.web.urls import mount_url
 
-ROUTES: dict[str, Endpoint] = {
+_ENDPOINTS: Mapping[str, Endpoint] = {
     "/register": Register(),
     "/login": Login(),
     "/logout": Logout(),
@@ -70,10 +82,22 @@ ROUTES: dict[str, Endpoint] = {
     "/reset": Reset(),
     "/verify": Verify(),
     "/close": Close(),
+    "/admin": Panel(),
+    "/admin/users": Users(),
+    "/admin/users.csv": UsersCsv(),
+    "/admin/users/{id}": ShowUser(),
+    "/admin/users/{id}/{action}": UserActions(),
+    "/admin/invite": Invite(),
+    "/admin/groups": Groups(),
+    "/admin/groups/{id}": ShowGroup(),
+    "/admin/groups/{id}/{action}": ChangeGroup(),
+    "/admin/events": Events(),
 }
-ROUTES |= PANEL
-ROUTES["/account"] = Account(ROUTES)
-ROUTES["/openapi.json"] = OpenApi(ROUTES)
+# The page of the account links to the endpoints above; the document describes that page, too.
+_WITH_ACCOUNT = {**_ENDPOINTS, "/account": Account(_ENDPOINTS)}
+ROUTES: Mapping[str, Endpoint] = MappingProxyType(
+    {**_WITH_ACCOUNT, "/openapi.json": OpenApi(_WITH_ACCOUNT)}
+)
 
 _HIDDEN = {path for path, endpoint in ROUTES.items() if endpoint.hides_address}
 
@@ -90,7 +114,8 @@ class AuthApp:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        register_permissions(site.settings)
+        if site.settings.ADMIN_PANEL:
+            known_permissions.register(MANAGE_USERS)
         self._router = Router(
             {
                 path: _with_head(endpoint.variant(site.settings).handlers)

@@ -217,7 +217,7 @@ class Sensitive(MemberForm[str]):
 
 @pytest.fixture
 def sensitive(monkeypatch):
-    monkeypatch.setitem(ROUTES, "/sensitive", Sensitive())
+    monkeypatch.setattr("wsgiauth.app.ROUTES", {**ROUTES, "/sensitive": Sensitive()})
 
 
 @pytest.mark.promise(46)

@@ -119,7 +119,7 @@ class Staff(Endpoint):
 
 
 def test_an_endpoint_for_users_acts_for_its_caller(monkeypatch, settings, ada, grace, bearer):
-    monkeypatch.setitem(ROUTES, "/staff", Staff())
+    monkeypatch.setattr("wsgiauth.app.ROUTES", {**ROUTES, "/staff": Staff()})
     client = TestApp(AuthMiddleware(echo, settings))
     client.get("/auth/staff", headers=bearer(ada))
     assert newest() == ("rights_changed", grace.id, f"user {ada.id}")
