@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test check format bench flood guesses panel fuzz soak mail-soak pictures dist clean
+.PHONY: help install run test check format bench weight flood guesses panel fuzz soak mail-soak pictures dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -58,6 +58,13 @@ format: .venv/dev ## format the code and fix what lint can fix
 
 bench: .venv/bench ## measure requests and logins, and compare them with other stacks
 	$(BIN)/python -m tests.load.bench
+
+# As users install it; `build` would add modules that have been deleted since.
+weight: ## measure the time that an import takes, and the memory of a server
+	rm -rf build
+	$(PYTHON) -m venv .venv/weight
+	.venv/weight/bin/pip install --quiet --disable-pip-version-check flask .
+	.venv/weight/bin/python -m tests.load.weight
 
 flood: .venv/dev ## measure how a flood of logins slows down other requests, in two minutes
 	$(BIN)/python -m tests.load.flood
