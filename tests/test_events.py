@@ -44,8 +44,8 @@ from wsgiauth.cli import main
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
 from wsgiauth.mail.failures import DeliveryError
 from wsgiauth.mail.kinds import COMPOSERS
+from wsgiauth.mail.link_letters import request_reset, send_reset
 from wsgiauth.mail.outbox import Outbox
-from wsgiauth.mail.resets import request_reset, send_reset
 from wsgiauth.throttling.hash_slots import HashSlots
 
 pytestmark = pytest.mark.promise(30)

@@ -25,11 +25,12 @@ from wsgiauth.arguments import (
     read_settings,
 )
 from wsgiauth.authentication.identity import set_caller
+from wsgiauth.authentication.invitations import Invitation, InvitedGroup
 from wsgiauth.authentication.unasked_factors import unasked_factors
 from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, retention, subscribe
 from wsgiauth.gate import GatedApp
-from wsgiauth.mail.invitations import Invitation, InvitedGroup, invite
+from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.mail.notices import Notices
 from wsgiauth.mail.transports import Transport
 from wsgiauth.nesting import nested_error, refuse_nested, unwrapped
@@ -220,7 +221,7 @@ class AuthMiddleware:
                 permissions=tuple(permissions),
                 groups=tuple(InvitedGroup.of(require_group(group)) for group in groups),
             )
-            return invite(
+            return issue_invitation(
                 invitation,
                 site.outbox,
                 site.settings,

@@ -10,7 +10,7 @@ from wsgiauth.admin.actions import ACTIONS
 from wsgiauth.admin.trail_rows import TITLES
 from wsgiauth.events import CHANGES, actors
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.mail.resets import request_reset
+from wsgiauth.mail.link_letters import request_reset
 
 EVENTS = "/auth/admin/events"
 

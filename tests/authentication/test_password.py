@@ -24,10 +24,10 @@ from wsgiauth.authentication import one_time, sessions
 from wsgiauth.authentication.keys import Key
 from wsgiauth.authentication.models import live
 from wsgiauth.authentication.password import change
+from wsgiauth.authentication.resets import make_reset_link, reset_password
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.mail.resets import reset_link, reset_password
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(31)]
 
@@ -145,7 +145,7 @@ def test_code_says_how_many_keys_it_has_revoked_or_keeps_them(ada, settings):
 
 def by_link(user, session_id, tokens, settings):
     # Not the link of a mail, which also proves the address.
-    link = reset_link(user, settings, mount="/auth", now=tokens.now(), is_mailed=False)
+    link = make_reset_link(user, settings, mount="/auth", now=tokens.now(), is_mailed=False)
     secret = link.partition("=")[2]
     assert reset_password(user, secret, NEW_PASSWORD, settings=settings, now=tokens.now())
 

@@ -10,11 +10,11 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication.invitations import INVITATION
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError
-from wsgiauth.mail.invitations import INVITATION
 from wsgiauth.mail.models import Mail
 from wsgiauth.testing import make_group, make_settings
 

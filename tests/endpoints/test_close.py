@@ -18,8 +18,8 @@ from tests.support.sites import (
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user, delete_user
 from wsgiauth.accounts.models import User
-from wsgiauth.mail.addresses import address_link
-from wsgiauth.mail.resets import reset_link
+from wsgiauth.authentication.address_links import make_address_link
+from wsgiauth.authentication.resets import make_reset_link
 from wsgiauth.testing import logged_in
 
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
@@ -160,8 +160,8 @@ def test_no_table_has_anything_of_the_user_but_their_number_in_the_audit_trail(m
         browser.post_json("/auth/forgot", {"username": typed})
     browser.post_json("/auth/email", {"email": "byron@example.net"}, headers=SCRIPT)
     for link in (
-        reset_link,
-        lambda *of, **to: address_link(of[0], "byron@example.net", *of[1:], **to),
+        make_reset_link,
+        lambda *of, **to: make_address_link(of[0], "byron@example.net", *of[1:], **to),
     ):
         link(user, mailing.site.settings, mount="/auth", now=time.time())
     sought = (NUMBER, name, email, "byron@example.net")

@@ -22,7 +22,7 @@ from wsgiauth.accounts import create_user, update_user
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.keys import MAX_KEYS, Key
 from wsgiauth.authentication.models import Session
-from wsgiauth.mail.resets import reset_link
+from wsgiauth.authentication.resets import make_reset_link
 
 pytestmark = pytest.mark.every_database
 
@@ -497,7 +497,7 @@ def test_the_form_has_the_box_where_there_are_keys_and_keeps_its_tick(browser, a
 def test_a_new_password_by_a_link_ends_all_keys(client_of, make_key, ada, client):
     headers = make_key()
     linked = client_of(echo, PUBLIC_URL="http://localhost")
-    link = reset_link(ada, linked.app.site.settings, mount="/auth", now=time.time())
+    link = make_reset_link(ada, linked.app.site.settings, mount="/auth", now=time.time())
     fields = {"token": link.partition("token=")[2], "password": NEW_PASSWORD}
     linked.post_json("/auth/reset", fields, status=200)
     assert client.get("/", headers=headers).json["user"] is None

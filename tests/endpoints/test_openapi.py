@@ -29,11 +29,12 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import email_problem, username_problem
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import pending, sessions, totp
+from wsgiauth.authentication.address_links import make_address_link
+from wsgiauth.authentication.invitations import Invitation
 from wsgiauth.authentication.keys import MAX_KEYS, Key
 from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.mail.addresses import address_link
-from wsgiauth.mail.invitations import Invitation, invite
-from wsgiauth.mail.resets import reset_link
+from wsgiauth.authentication.resets import make_reset_link
+from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, make_user
 from wsgiauth.throttling.counts import AttemptCount
@@ -386,7 +387,7 @@ def refresh_of_ada(site):
 def resets_of_ada(site):
     """Return requests with a link that works."""
     with context.using(site.database):
-        link = reset_link(ada_of(site), site.site.settings, mount="/auth", now=time.time())
+        link = make_reset_link(ada_of(site), site.site.settings, mount="/auth", now=time.time())
     token = link.partition("=")[2]
     yield "GET", "/reset", {}, None, {"QUERY_STRING": f"token={token}"}
     for password in ("short", NEW["new_password"]):
@@ -434,7 +435,7 @@ def invitations(site, domain):
     names = ("Ada", "Ada", "Eve", "Fay")
     with context.using(site.database):
         links = [
-            invite(
+            issue_invitation(
                 Invitation(email=f"{number}@{domain}", is_requested=True),
                 None,
                 site.site.settings,
@@ -471,7 +472,7 @@ def verifications(site):
     with context.using(site.database):
         ada, bob = User.objects.all()
         taken, free = (
-            address_link(ada, email, site.site.settings, mount="/auth", now=time.time())
+            make_address_link(ada, email, site.site.settings, mount="/auth", now=time.time())
             for email in (bob.email, "ada@example.net")
         )
     for link, users in ((taken, (None, bob, ada)), (free, (ada,))):

@@ -27,10 +27,15 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import factors, one_time, recovery_codes, totp
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.passkeys import list_passkeys
+from wsgiauth.authentication.resets import (
+    find_holder,
+    make_printed_reset_link,
+    make_reset_link,
+    reset_password,
+)
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.mail.models import Mail
-from wsgiauth.mail.resets import find_holder, printed_link, reset_link, reset_password
 from wsgiauth.testing import logged_in
 
 NEW_PASSWORD = "other unrelated birds"
@@ -49,7 +54,7 @@ def site(settings):
 @pytest.fixture
 def link(site, ada):
     """Return the path of a link for Ada."""
-    url = reset_link(ada, site.site.settings, mount="/auth", now=time.time())
+    url = make_reset_link(ada, site.site.settings, mount="/auth", now=time.time())
     assert url.startswith(f"{ROOT}/auth/reset?token=")
     return url.removeprefix(ROOT)
 
@@ -136,7 +141,7 @@ def test_the_page_says_whether_factors_will_be_removed(
 ):
     if is_proven:
         update_user(with_factors, email_verified_at=datetime.now(UTC))
-    link = reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
+    link = make_reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
     page = TestApp(factors_site).get(urlsplit(link)._replace(scheme="", netloc="").geturl())
     assert ("removes the passkeys" in page) is is_said
 
@@ -147,7 +152,7 @@ def test_the_first_proof_of_the_address_removes_what_a_stranger_may_have_set_up(
     factors_site, with_factors, post
 ):
     client = TestApp(factors_site)
-    link = reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
+    link = make_reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
     RecordedEvent.delete().execute()
     send(client, link.partition("=")[2], status=200)
     assert factors_of(with_factors) == (0, 0, 0)
@@ -172,7 +177,7 @@ def test_the_first_proof_of_the_address_removes_what_a_stranger_may_have_set_up(
 def test_recovery_codes_without_a_factor_are_removed_as_well(factors_site, with_factors):
     factors.remove(with_factors)
     recovery_codes.replace(with_factors)
-    link = reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
+    link = make_reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
     send(TestApp(factors_site), link.partition("=")[2], status=200)
     assert factors_of(with_factors) == (0, 0, 0)
 
@@ -183,7 +188,7 @@ def test_the_factors_of_an_owner_who_reads_the_mails_stay(factors_site, with_fac
     client, settings = TestApp(factors_site), factors_site.site.settings
     if is_mailed:
         update_user(with_factors, email_verified_at=datetime.now(UTC))
-    make = reset_link if is_mailed else printed_link
+    make = make_reset_link if is_mailed else make_printed_reset_link
     link = make(with_factors, settings, mount="/auth", now=time.time())
     send(client, link.partition("=")[2], status=200)
     assert factors_of(with_factors) == (1, 1, 10)
@@ -195,7 +200,7 @@ def test_the_factors_of_an_owner_who_reads_the_mails_stay(factors_site, with_fac
 @pytest.mark.promise(36)
 def test_a_link_that_is_opened_or_refused_removes_no_factor(factors_site, with_factors):
     client = TestApp(factors_site)
-    link = reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
+    link = make_reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
     client.get(link.removeprefix(ROOT), headers=BROWSER, status=200)
     send(client, link.partition("=")[2], "short", status=422)
     assert factors_of(with_factors) == (1, 1, 10)
@@ -256,7 +261,7 @@ def test_a_secret_of_another_purpose_is_refused(client, ada):
 
 @pytest.mark.promise(35)
 def test_a_link_ends_after_link_minutes(site, ada):
-    link = reset_link(ada, site.site.settings, mount="/auth", now=time.time() - 3600)
+    link = make_reset_link(ada, site.site.settings, mount="/auth", now=time.time() - 3600)
     send(TestApp(site), link.partition("=")[2], status=410)
 
 
@@ -346,7 +351,7 @@ def test_another_site_cannot_send_the_form(client, token):
 
 def test_links_of_a_site_below_a_path_lead_there(site, ada, settings):
     below = with_mail(settings, PUBLIC_URL="https://example.org/shop/")
-    link = reset_link(ada, below, mount="/accounts", now=0)
+    link = make_reset_link(ada, below, mount="/accounts", now=0)
     assert link.startswith("https://example.org/shop/accounts/reset?token=")
 
 
@@ -366,7 +371,7 @@ def test_of_eight_processes_that_use_one_link_one_does(
 ):
     with monkeypatch.context() as patch:
         patch.setattr("secrets.token_urlsafe", lambda _: "s" * 43)
-        reset_link(ada, site.site.settings, mount="/auth", now=time.time())
+        make_reset_link(ada, site.site.settings, mount="/auth", now=time.time())
     assert sorted(in_processes(reset, settings.DATABASE_URL)) == [200] + [410] * 7
 
 
@@ -415,6 +420,6 @@ def test_there_is_no_link_for_others(command, ada, monkeypatch):
 
 def test_the_link_is_for_its_user(site, settings, ada, client):
     grace = create_user("Grace", f"x{EMAIL}", PASSWORD, settings=settings)
-    link = reset_link(grace, site.site.settings, mount="/auth", now=time.time())
+    link = make_reset_link(grace, site.site.settings, mount="/auth", now=time.time())
     send(client, link.partition("=")[2], status=200)
     assert can_log_in(client, PASSWORD)

@@ -16,11 +16,11 @@ from wsgiauth import AuthMiddleware, change_password, login_required, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import one_time, recovery_codes
+from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.mail.addresses import address_link
 from wsgiauth.testing import mailbox
 from wsgiauth.throttling.throttle import Throttle
 
@@ -482,7 +482,7 @@ def test_no_row_has_the_secret_of_a_link_that_was_opened_before_the_login(settin
     site = AuthMiddleware(echo, made, send_mail=Post())
     site.site.tokens.now = clock
     app, client = add_app(site, ada), TestApp(site)
-    url = address_link(ada, "ada@example.net", made, mount="/auth", now=clock())
+    url = make_address_link(ada, "ada@example.net", made, mount="/auth", now=clock())
     link = url.removeprefix("https://example.org")
     login = client.get(link, headers=BROWSER, status=302).follow(headers=BROWSER)
     login.form["username"], login.form["password"] = USERNAME, PASSWORD

@@ -23,8 +23,9 @@ from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import one_time
+from wsgiauth.authentication.invitations import HOURS, Invitation
 from wsgiauth.authentication.one_time import OneTimeSecret
-from wsgiauth.mail.invitations import HOURS, Invitation, invite
+from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.testing import logged_in
 
 ROOT = MAIL["PUBLIC_URL"]
@@ -44,7 +45,7 @@ def make_link(site):
 
     def make(invitation=ADA, now=None):
         now = time.time() if now is None else now
-        url = invite(invitation, None, site.site.settings, mount="/auth", now=now)
+        url = issue_invitation(invitation, None, site.site.settings, mount="/auth", now=now)
         assert url.startswith(f"{ROOT}/auth/verify?token=")
         return url.removeprefix(ROOT)
 

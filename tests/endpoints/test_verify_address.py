@@ -20,10 +20,15 @@ from wsgiauth import AuthMiddleware, Settings, change_password, events, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import one_time
+from wsgiauth.authentication.address_links import (
+    ADDRESS,
+    make_address_link,
+    prove_address,
+    read_address_proof,
+)
 from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.authentication.resets import find_holder, make_reset_link
 from wsgiauth.cli import main
-from wsgiauth.mail.addresses import ADDRESS, address_link, prove_address, read_proof
-from wsgiauth.mail.resets import find_holder, reset_link
 from wsgiauth.testing import bearer as bearer_at
 from wsgiauth.testing import logged_in
 
@@ -52,7 +57,7 @@ def grace(site, settings):
 def link_for(user, email, site, now=None):
     """Return the path of a link that proves an address."""
     now = time.time() if now is None else now
-    url = address_link(user, email, site.site.settings, mount="/auth", now=now)
+    url = make_address_link(user, email, site.site.settings, mount="/auth", now=now)
     assert url.startswith(f"{ROOT}/auth/verify?token=")
     return url.removeprefix(ROOT)
 
@@ -204,7 +209,7 @@ def test_a_link_to_the_old_address_stays_ended_when_the_address_comes_back(
     browser, token, site, ada
 ):
     settings = site.site.settings
-    old = token_of(reset_link(ada, settings, mount="/auth", now=time.time()))
+    old = token_of(make_reset_link(ada, settings, mount="/auth", now=time.time()))
     send(browser, token, SCRIPT, 200)
     send(browser, token_of(link_for(User.get_by_id(ada.id), EMAIL, site)), SCRIPT, 200)
     assert address_of(ada) == (EMAIL, True)
@@ -235,7 +240,7 @@ def test_no_link_works_again_when_the_old_address_comes_back(
     readdress, site, token, ada, settings, monkeypatch
 ):
     monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
-    reset = token_of(reset_link(ada, site.site.settings, mount="/auth", now=time.time()))
+    reset = token_of(make_reset_link(ada, site.site.settings, mount="/auth", now=time.time()))
     readdress(ada, "third@example.org")
     readdress(ada, EMAIL)
     assert address_of(ada) == (EMAIL, False)
@@ -247,7 +252,7 @@ def test_no_link_works_again_when_the_old_address_comes_back(
 def test_a_bulk_query_that_changes_the_address_leaves_links_that_are_refused(
     browser, site, token, ada
 ):
-    reset = token_of(reset_link(ada, site.site.settings, mount="/auth", now=time.time()))
+    reset = token_of(make_reset_link(ada, site.site.settings, mount="/auth", now=time.time()))
     User.update(email=NEW, email_key=NEW).where(User.id == ada.id).execute()
     assert OneTimeSecret.select().count() == 2
     send(browser, token, SCRIPT, 410)
@@ -263,7 +268,7 @@ def test_a_change_that_keeps_the_address_keeps_the_links(token, ada):
 
 @pytest.mark.promise(35)
 def test_the_proof_of_the_present_address_ends_no_other_link(browser, site, ada):
-    reset = token_of(reset_link(ada, site.site.settings, mount="/auth", now=time.time()))
+    reset = token_of(make_reset_link(ada, site.site.settings, mount="/auth", now=time.time()))
     send(browser, token_of(link_for(ada, EMAIL, site)), SCRIPT, 200)
     assert find_holder(reset, now=time.time()) == ada
 
@@ -278,7 +283,7 @@ def test_what_is_no_token_is_refused(browser, token):
 
 @pytest.mark.promise(35)
 def test_a_link_of_one_purpose_opens_no_other(browser, site, token, ada):
-    reset = reset_link(ada, site.site.settings, mount="/auth", now=time.time())
+    reset = make_reset_link(ada, site.site.settings, mount="/auth", now=time.time())
     send(browser, token_of(reset), SCRIPT, 410)
     browser.get(f"/auth/reset?token={token}", headers=BROWSER, status=410)
 
@@ -310,7 +315,7 @@ def test_a_link_ends_with_a_change_of_the_user(end, browser, link, token, ada, s
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 def test_a_change_of_the_user_after_the_link_was_read_wins(end, site, token, ada, settings):
     secret = secret_of(token)
-    proof = read_proof(secret)
+    proof = read_address_proof(secret)
     end(ada, settings)
     assert not prove_address(proof, secret)
     assert not User.select().where(User.email == NEW).exists()
@@ -346,7 +351,7 @@ def test_an_address_that_was_taken_meanwhile_leaves_the_link_usable(
 def test_a_refused_proof_emits_no_event(site, token, ada, grace, heard):
     update_user(grace, email=NEW)
     secret = secret_of(token)
-    proof = read_proof(secret)
+    proof = read_address_proof(secret)
     one_time.redeem(token, ADDRESS, now=time.time())
     heard.clear()
     delete_user(grace)

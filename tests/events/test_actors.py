@@ -14,12 +14,12 @@ from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, accounts, events, log_in, storage
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication.key_format import id_of
+from wsgiauth.authentication.resets import make_reset_link
 from wsgiauth.cli import main
 from wsgiauth.endpoints import Endpoint, require_login
 from wsgiauth.events import actors
 from wsgiauth.events.trail import Filters, page
 from wsgiauth.guards import permission_required
-from wsgiauth.mail.resets import reset_link
 from wsgiauth.testing import api_key
 from wsgiauth.web.responses import json_response
 
@@ -94,7 +94,7 @@ def test_who_registers_is_the_new_user(client, site):
 
 
 def test_who_follows_a_link_is_its_user(client, site, ada):
-    link = reset_link(ada, site.site.settings, mount="/auth", now=time.time())
+    link = make_reset_link(ada, site.site.settings, mount="/auth", now=time.time())
     fields = {"token": link.partition("=")[2], "password": NEW_PASSWORD}
     client.post_json("/auth/reset", fields)
     assert newest() == ("password_changed", ada.id, f"user {ada.id}")

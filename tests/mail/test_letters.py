@@ -9,7 +9,7 @@ from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.mail.kinds import SAMPLES
 from wsgiauth.mail.letters import Addressed, Letters
-from wsgiauth.mail.resets import ResetLetter
+from wsgiauth.mail.link_letters import ResetLetter
 
 LINK = "https://example.org/auth/reset?token=x"
 LETTERS = pytest.mark.parametrize("sample", SAMPLES, ids=lambda each: each.template)

@@ -14,14 +14,12 @@ from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.events import Event
 from wsgiauth.mail import outbox as outboxes
-from wsgiauth.mail.addresses import request_proof
 from wsgiauth.mail.failures import DeliveryError, MailServerError
-from wsgiauth.mail.invitations import request_invitation
 from wsgiauth.mail.kinds import COMPOSERS
+from wsgiauth.mail.link_letters import request_address_link, request_invitation, request_reset
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.notices import Notices
 from wsgiauth.mail.outbox import Outbox
-from wsgiauth.mail.resets import request_reset
 
 STRANGER = "finch@example.net"
 REFUSED = DeliveryError("550", is_final=True)
@@ -188,7 +186,7 @@ def test_mails_for_which_a_person_waits_are_sent_first(outbox, post, ada, clock,
     clock.move(1)
     request_invitation(outbox, "finch", STRANGER, mount="/auth")
     clock.move(1)
-    request_proof(outbox, ada, "ada@example.net", mount="/auth")
+    request_address_link(outbox, ada, "ada@example.net", mount="/auth")
     clock.move(1)
     ask(outbox)
     outbox.deliver()

@@ -15,9 +15,9 @@ from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import Settings, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.mail.kinds import COMPOSERS
+from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.outbox import Outbox
-from wsgiauth.mail.resets import request_reset
 
 MAILS = 40
 

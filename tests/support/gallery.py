@@ -23,10 +23,11 @@ from tests.web.pages import PAGES
 from wsgiauth import AuthMiddleware, Group, Session, Settings, User, login_required
 from wsgiauth.accounts import create_user
 from wsgiauth.authentication import recovery_codes
+from wsgiauth.authentication.address_links import make_address_link
+from wsgiauth.authentication.invitations import Invitation
 from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.mail.addresses import address_link
-from wsgiauth.mail.invitations import Invitation, invite
-from wsgiauth.mail.resets import reset_link
+from wsgiauth.authentication.resets import make_reset_link
+from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.storage.failures import unavailable
 from wsgiauth.web.pages import Pages
 from wsgiauth.web.templates import TEMPLATES
@@ -181,13 +182,15 @@ class Gallery:
         )
         ada = create_user(USERNAME, EMAIL, PASSWORD, settings=self._settings, is_staff=True)
         ada.grant("reports.publish")
-        link = reset_link(ada, self._settings, mount="/auth", now=time.time())
+        link = make_reset_link(ada, self._settings, mount="/auth", now=time.time())
         self.link = link.removeprefix(MAIL["PUBLIC_URL"])
-        url = address_link(ada, "ada@example.net", self._settings, mount="/auth", now=time.time())
+        url = make_address_link(
+            ada, "ada@example.net", self._settings, mount="/auth", now=time.time()
+        )
         self.address_link = url.removeprefix(MAIL["PUBLIC_URL"])
         self.common_password = {"token": link.partition("=")[2], "password": "password"}
         invited = Invitation(email="mary@example.org", username="Mary")
-        link = invite(invited, None, self._settings, mount="/auth", now=time.time()) or ""
+        link = issue_invitation(invited, None, self._settings, mount="/auth", now=time.time()) or ""
         self.invitation = link.removeprefix(MAIL["PUBLIC_URL"])
         self.taken_name = {
             "token": link.partition("=")[2],

@@ -12,8 +12,8 @@ from wsgiauth.authentication.keys import list_keys
 from wsgiauth.authentication.session_list import end_by_handle
 from wsgiauth.endpoints.forms import Submission
 from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.mail.link_letters import send_reset
 from wsgiauth.mail.outbox import Outbox
-from wsgiauth.mail.resets import send_reset
 
 
 def _no_words(user: User, value: str, now: float) -> str:

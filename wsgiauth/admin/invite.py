@@ -30,9 +30,10 @@ from wsgiauth.admin import (
 from wsgiauth.admin.groups import list_groups
 from wsgiauth.admin.known import offered_permissions
 from wsgiauth.authentication.identity import Identity
+from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.endpoints.forms import Refusal, Submission
 from wsgiauth.exceptions import InsufficientAuthenticationError, ValidationError
-from wsgiauth.mail.invitations import HOURS, Invitation, InvitedGroup, invite
+from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (
@@ -164,7 +165,7 @@ class Invite(PanelForm[None]):
         site.mail_limits.count_invitation_by_staff(invitation.email, submission.networks)
         administer_invitation(
             submission.member.user,
-            lambda: invite(
+            lambda: issue_invitation(
                 invitation,
                 site.outbox,
                 site.settings,

@@ -6,10 +6,12 @@ is enough, because a secret has 256 random bits.
 
 import hashlib
 import secrets
+from urllib.parse import quote
 
 import peewee
 
 from wsgiauth.accounts.models import User
+from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import Model
 from wsgiauth.storage.purge import purge_expired, purge_some
@@ -197,6 +199,19 @@ def purge(now: float) -> int:
     return purge_expired(OneTimeSecret, now)
 
 
+def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:
+    """Return a link with a secret, which begins with PUBLIC_URL, whatever a request says.
+
+    Args:
+        settings: The source of `PUBLIC_URL`.
+        mount: The path of /auth on the site.
+        page: The last part of the path.
+        secret: As `issue` returned it.
+    """
+    root = (settings.PUBLIC_URL or "").rstrip("/")
+    return f"{root}{quote(mount)}/{page}?token={secret}"
+
+
 def digest(secret: str) -> str:
-    """Return what the table has of a secret."""
+    """Return what a table has of a secret, or of an address that is only to be recognized."""
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

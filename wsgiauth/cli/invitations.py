@@ -3,11 +3,12 @@
 import time
 
 from wsgiauth import events, storage
+from wsgiauth.authentication.invitations import HOURS, INVITATION, Invitation, InvitedGroup
 from wsgiauth.cli.command import Arguments, CommandError, open_database, require_group
 from wsgiauth.cli.output import print_line
 from wsgiauth.cli.parser import AddCommand, add_mount, permission
-from wsgiauth.mail.invitations import HOURS, INVITATION, Invitation, InvitedGroup, invite
 from wsgiauth.mail.kinds import make_outbox
+from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.mail.models import Mail
 from wsgiauth.mail.outbox import Outbox
 
@@ -49,7 +50,7 @@ def send_invitation(arguments: Arguments) -> None:
         permissions=tuple(arguments.grant),
         groups=tuple(InvitedGroup.of(require_group(name)) for name in arguments.join),
     )
-    link = invite(invitation, outbox, settings, mount=arguments.mount, now=time.time())
+    link = issue_invitation(invitation, outbox, settings, mount=arguments.mount, now=time.time())
     if outbox is None:
         print_line(str(link))
         return

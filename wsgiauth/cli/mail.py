@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 from email.message import EmailMessage
 
+from wsgiauth.authentication.resets import make_printed_reset_link
 from wsgiauth.cli.command import (
     Arguments,
     CommandError,
@@ -16,7 +17,6 @@ from wsgiauth.cli.parser import AddCommand, add_mount, add_user
 from wsgiauth.mail.kinds import SAMPLES, SAMPLES_BY_NAME, make_outbox
 from wsgiauth.mail.letters import Letters
 from wsgiauth.mail.models import Mail
-from wsgiauth.mail.resets import printed_link
 
 _NAMES = f"one of: {', '.join(SAMPLES_BY_NAME)}"
 
@@ -63,7 +63,8 @@ def print_reset_link(arguments: Arguments) -> None:
     user = require_user(arguments.user)
     if not user.is_active:
         raise CommandError(f"{user} is inactive")
-    print_line(printed_link(user, settings, mount=arguments.mount, now=time.time()))
+    link = make_printed_reset_link(user, settings, mount=arguments.mount, now=time.time())
+    print_line(link)
 
 
 def _as_text(message: EmailMessage) -> str:

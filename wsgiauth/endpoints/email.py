@@ -12,7 +12,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.endpoints import AccountLink
 from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.mail.addresses import request_proof
+from wsgiauth.mail.link_letters import request_address_link
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.web.openapi import (
@@ -116,7 +116,7 @@ class Email(MemberForm[None]):
         if problem is not None:
             raise ValidationError({"email": [problem]})
         site.mail_limits.count(email, submission.networks, user=user)
-        request_proof(cast(Outbox, site.outbox), user, email, mount=site.pages.mount)
+        request_address_link(cast(Outbox, site.outbox), user, email, mount=site.pages.mount)
 
     def as_json(self, submission: Submission, outcome: None) -> Response:
         """Return the same answer for every address."""

@@ -7,8 +7,8 @@ from typing import cast
 from wsgiauth.endpoints.account_name import ACCOUNT_NAME, ACCOUNT_NAME_FIELD, account_name
 from wsgiauth.endpoints.forms import Form, Refusal, Submission
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.mail.outbox import Outbox
-from wsgiauth.mail.resets import request_reset
 from wsgiauth.settings import Settings
 from wsgiauth.web.openapi import ANYONE, PAGE, form_operation, operation, success
 from wsgiauth.web.pages import Page

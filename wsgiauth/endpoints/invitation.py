@@ -11,6 +11,12 @@ from dataclasses import dataclass, field
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.new_account import NewAccount
+from wsgiauth.authentication.invitations import (
+    INVITATION,
+    Invitation,
+    accept_invitation,
+    read_invitation,
+)
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.endpoints.forms import Refusal, Submission
@@ -18,7 +24,6 @@ from wsgiauth.endpoints.handover import created_json, created_page, start_browse
 from wsgiauth.endpoints.link_purposes import LinkPurpose
 from wsgiauth.endpoints.links import TOKEN, link_expired
 from wsgiauth.exceptions import TakenError, ValidationError
-from wsgiauth.mail.invitations import INVITATION, Invitation, accept, read_invitation
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
@@ -104,7 +109,7 @@ def _create(submission: Submission, secret: OneTimeSecret) -> User:
     with site.hash_slots.slot(attempt.claim):
         attempt.begin()  # counted even if the name is taken, or names could be tried without end
         try:
-            user = accept(invitation, secret, account)
+            user = accept_invitation(invitation, secret, account)
         except TakenError as error:
             if "email" in error.errors:
                 raise link_expired(_HAS_ACCOUNT) from None

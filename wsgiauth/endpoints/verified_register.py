@@ -13,7 +13,7 @@ from wsgiauth.accounts import names
 from wsgiauth.endpoints.forms import Form, Refusal, Submission
 from wsgiauth.endpoints.handover import page_for_logged_in
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.mail.invitations import request_invitation
+from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import NEXT, PAGE, PERHAPS_LOGGED_IN, form_operation, operation, success

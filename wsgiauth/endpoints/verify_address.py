@@ -3,13 +3,18 @@
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from wsgiauth.authentication.address_links import (
+    ADDRESS,
+    AddressProof,
+    prove_address,
+    read_address_proof,
+)
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.endpoints import require_login
 from wsgiauth.endpoints.forms import Refusal, Submission
 from wsgiauth.endpoints.link_purposes import LinkPurpose
 from wsgiauth.endpoints.links import TOKEN, link_expired
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
-from wsgiauth.mail.addresses import ADDRESS, Proof, prove_address, read_proof
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
@@ -94,8 +99,8 @@ class AddressLink(LinkPurpose):
         )
 
 
-def _require_proof(submission: Submission, secret: OneTimeSecret) -> Proof:
-    proof = read_proof(secret)
+def _require_proof(submission: Submission, secret: OneTimeSecret) -> AddressProof:
+    proof = read_address_proof(secret)
     if proof is None:
         raise link_expired(_ADVICE)
     if require_login(submission.environ, submission.site).user != proof.user:

@@ -3,22 +3,18 @@
 from collections.abc import Mapping
 from pathlib import PurePath
 
-from wsgiauth.mail import addresses, invitations, notices, resets
+from wsgiauth.mail import link_letters, notices
 from wsgiauth.mail.letters import Letter, Letters
 from wsgiauth.mail.outbox import Composer, Outbox
 from wsgiauth.mail.transports import Transport, make_transport
 from wsgiauth.settings import Settings
 
 COMPOSERS: Mapping[str, Composer] = {
-    resets.RESET: resets.compose,
-    invitations.INVITATION: invitations.compose,
-    addresses.ADDRESS: addresses.compose,
+    **link_letters.COMPOSERS,
     **notices.COMPOSERS,
 }
 SAMPLES: tuple[Letter, ...] = (
-    resets.SAMPLE,
-    *invitations.SAMPLES,
-    *addresses.SAMPLES,
+    *link_letters.SAMPLES,
     *notices.SAMPLES,
 )
 SAMPLES_BY_NAME: Mapping[str, list[Letter]] = {

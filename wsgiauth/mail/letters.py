@@ -151,19 +151,6 @@ class Letters:
         return self._templates.render(letter.template, letter=letter, site=self._site)
 
 
-def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:
-    """Return the link of a mail, which begins with PUBLIC_URL, whatever a request says.
-
-    Args:
-        settings: The source of `PUBLIC_URL`.
-        mount: The path of /auth on the site.
-        page: The last part of the path.
-        secret: A one-time secret.
-    """
-    root = (settings.PUBLIC_URL or "").rstrip("/")
-    return f"{root}{quote(mount)}/{page}?token={secret}"
-
-
 def secret_of(letter: Letter) -> str | None:
     """Return the secret in the link of a letter; None if it has no link."""
     return _link(letter).partition("?token=")[2] or None

@@ -1,0 +1,87 @@
+"""Links that prove an email address: making and redeeming them.
+
+The address is stored with the secret of its link, and the link proves that address alone, for the
+user who asked. So a link that someone else opens proves nothing for them (CVE-2026-32700).
+
+Every function here that uses the database raises peewee.DatabaseError if it fails.
+"""
+
+import json
+from typing import NamedTuple
+
+from wsgiauth.accounts import models, update_user
+from wsgiauth.accounts.locking import lock_user
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import one_time
+from wsgiauth.authentication.one_time import OneTimeSecret, digest, link_url
+from wsgiauth.authentication.resets import RESET
+from wsgiauth.settings import Settings
+from wsgiauth.storage import database
+from wsgiauth.storage.columns import utc_now
+
+ADDRESS = "address"  # the purpose of the secrets
+
+
+class AddressProof(NamedTuple):
+    """The address that a link proves for the user who asked for it."""
+
+    user: User
+    email: str
+
+
+def make_address_link(user: User, email: str, settings: Settings, *, mount: str, now: float) -> str:
+    """Return a new link that proves `email` for `user`."""
+    lifetime = settings.LINK_MINUTES * 60
+    data = json.dumps({"email": email, "present": digest(user.email)})
+    secret = one_time.issue(ADDRESS, user, now=now, lifetime=lifetime, data=data)
+    return link_url(settings, mount, "verify", secret)
+
+
+def read_address_proof(secret: OneTimeSecret) -> AddressProof | None:
+    """Return what a secret proves; None if its user has another address meanwhile.
+
+    Args:
+        secret: As `one_time.find` returned it.
+    """
+    data, user = json.loads(secret.data), secret.user
+    if user is None or data["present"] != digest(user.email):
+        return None
+    return AddressProof(user, data["email"])
+
+
+def prove_address(proof: AddressProof, secret: OneTimeSecret) -> bool:
+    """Store the address as verified, and use the secret; the user's sessions go on.
+
+    Args:
+        proof: As `read_address_proof` returned it.
+        secret: The secret from which it was read.
+
+    Returns:
+        False if the secret was used, or ended, in the meantime.
+
+    Raises:
+        TakenError: Another user has the address; the secret can still be used.
+    """
+    with database.atomic():
+        user = lock_user(proof.user.id)
+        # No other read: MariaDB would hide from the change what others have committed since.
+        if user is None or _state(user) != (True, secret.stamp, proof.user.email):
+            return False
+        if not one_time.use(secret):
+            return False
+        one_time.end_all(user, ADDRESS)
+        new = proof.email if proof.email != user.email else None
+        update_user(user, email=new, email_verified_at=utc_now())
+    return True
+
+
+def end_links(user: User) -> None:
+    """End the links that were sent to a user; they would work again if an old address came back."""
+    one_time.end_all(user, ADDRESS, RESET)
+
+
+def _state(user: User) -> tuple[bool, int, str]:
+    return user.is_active, user.security_stamp, user.email
+
+
+models.after_change_of_email.append(end_links)

@@ -1,0 +1,186 @@
+"""Invitations: links to create an account, which prove its email address.
+
+People invite themselves by registering; operators and staff invite others. There is no account, and
+no password is asked for, before the link has been used. `mail` sends the links.
+
+Every function here that uses the database raises peewee.DatabaseError if it fails.
+"""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
+
+from wsgiauth import events, storage
+from wsgiauth.accounts import names, update_user
+from wsgiauth.accounts.administration import invitation_refusal_now
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User, refuse_names
+from wsgiauth.accounts.new_account import NewAccount
+from wsgiauth.authentication import one_time
+from wsgiauth.authentication.one_time import OneTimeSecret, digest, link_url
+from wsgiauth.events import actors
+from wsgiauth.settings import Settings
+from wsgiauth.storage import database
+from wsgiauth.storage.columns import utc_now
+
+INVITATION = "invitation"  # the purpose of the secrets
+HOURS = 72  # how long the link of an operator's invitation can be used
+
+
+class InvitedGroup(NamedTuple):
+    """A group that a user is to join."""
+
+    id: int  # another group can get the name before the invitation is accepted
+    name: str  # at the time of the invitation, for events
+
+    @classmethod
+    def of(cls, group: Group) -> "InvitedGroup":
+        """Return that of a stored group."""
+        return cls(group.id, group.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invitation:
+    """An account that its owner is to create.
+
+    Attributes:
+        username: Empty if the user is to choose one.
+        groups: Those that the user joins, if they still exist then.
+        is_requested: Whether someone typed the address at /auth/register. Otherwise `actor`
+            invites.
+        actor: The one who gives the rights; see `events.actors`.
+        is_of_staff: Whether `actor` is a member of the staff, who must still have the right to
+            invite when the link is used.
+    """
+
+    email: str
+    username: str = ""
+    is_staff: bool = False
+    permissions: tuple[str, ...] = ()
+    groups: tuple[InvitedGroup, ...] = ()
+    is_requested: bool = False
+    actor: str = actors.OWNER
+    is_of_staff: bool = False
+
+    @property
+    def gives_rights(self) -> bool:
+        """Whether the user is to be a member of the staff, gets permissions, or joins groups."""
+        return self.is_staff or bool(self.permissions or self.groups)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The names of the account that are known, by field."""
+        return {"email": self.email} | ({"username": self.username} if self.username else {})
+
+    def minutes(self, settings: Settings) -> int:
+        """Return how long its link can be used."""
+        return settings.LINK_MINUTES if self.is_requested else HOURS * 60
+
+
+def check_invitation(invitation: Invitation) -> Invitation:
+    """Return the invitation with the present names of its groups, by the actor of the context.
+
+    Raises:
+        ValidationError: A name breaks a rule; `errors` also reports a taken name.
+        TakenError: The address has an account, or another user has the username.
+        ValueError: A permission is malformed.
+        Group.DoesNotExist: A group was deleted.
+    """
+    for permission in invitation.permissions:
+        names.check_permission(permission)
+    groups = tuple(InvitedGroup.of(Group.get_by_id(each.id)) for each in invitation.groups)
+    refuse_names(invitation.names, names.name_errors(invitation.names))
+    actor = actors.current(storage.current(), None) or actors.OWNER
+    return replace(invitation, groups=groups, actor=actor)
+
+
+def report_invitation(invitation: Invitation, *, is_printed: bool) -> None:
+    """Report who invites with which rights; the account is reported when its owner creates it."""
+    rights = ["is_staff"] if invitation.is_staff else []
+    rights += [*invitation.permissions, *(f"group {each.name}" for each in invitation.groups)]
+    words = [INVITATION, *rights, *(["printed"] if is_printed else [])]
+    events.emit("link_sent", reason=", ".join(words))
+
+
+def make_invitation_link(
+    invitation: Invitation, settings: Settings, *, mount: str, now: float
+) -> str:
+    """Return a new link to create the account."""
+    if not invitation.is_requested:
+        _end_invitations(invitation.email)  # the operator can correct one
+    data = f"{digest(names.key(invitation.email))} {json.dumps(asdict(invitation))}"
+    lifetime = invitation.minutes(settings) * 60
+    secret = one_time.issue(INVITATION, None, now=now, lifetime=lifetime, data=data)
+    return link_url(settings, mount, "verify", secret)
+
+
+def read_invitation(secret: OneTimeSecret) -> Invitation:
+    """Return the invitation of a secret."""
+    data = json.loads(secret.data.partition(" ")[2])
+    groups = tuple(InvitedGroup(*each) for each in data.pop("groups", ()))
+    return Invitation(**{**data, "permissions": tuple(data["permissions"]), "groups": groups})
+
+
+def accept_invitation(
+    invitation: Invitation, secret: OneTimeSecret, account: NewAccount
+) -> User | None:
+    """Create the account of an invitation, and end all invitations of its address.
+
+    The actor of the invitation gives the rights, not the user, who has none.
+
+    Args:
+        invitation: What `read_invitation` returned.
+        secret: That of the link.
+        account: The account, with the address of the invitation.
+
+    Returns:
+        None if the secret was used in the meantime, or if the member of the staff who invited does
+        not have the right to any more.
+
+    Raises:
+        ValidationError: A rule is broken; the secret can still be used.
+        TakenError: Another user has the name or the address; the secret can still be used.
+    """
+    account.check()
+    hashed_password = account.hash_password()
+    with database.atomic():
+        is_revoked = invitation.is_of_staff and not _is_still_allowed(invitation)
+        if not one_time.use(secret) or is_revoked:
+            return None
+        user = account.insert(hashed_password, email_verified_at=utc_now())
+        with actors.acting(invitation.actor):
+            if invitation.is_staff:
+                update_user(user, is_staff=True)
+            user.grant(*invitation.permissions)
+            for group in invitation.groups:
+                _join(user, group)
+    # After the commit, because two links of one address could otherwise wait for each other. If
+    # the process is killed before, the account itself makes the links useless.
+    _end_invitations(invitation.email)
+    return user
+
+
+def _join(user: User, group: InvitedGroup) -> None:
+    try:
+        user.join(Group.get_by_id(group.id))
+    except Group.DoesNotExist:  # deleted since the invitation
+        reason = f"invited to the group {group.name}, now gone"
+        events.emit("refused", user_id=user.id, reason=reason)
+
+
+def _is_still_allowed(invitation: Invitation) -> bool:
+    inviting_id = actors.user_id_of(invitation.actor) or 0
+    return invitation_refusal_now(inviting_id, gives_rights=invitation.gives_rights) is None
+
+
+def _end_invitations(email: str) -> None:
+    # By id, because MariaDB locks every row that a DELETE reads.
+    of_address = OneTimeSecret.select(OneTimeSecret.id).where(
+        OneTimeSecret.user.is_null(),
+        OneTimeSecret.purpose == INVITATION,
+        OneTimeSecret.data.startswith(digest(names.key(email))),
+    )
+    ids = [row.id for row in of_address]
+    if ids:
+        with database.atomic():
+            OneTimeSecret.delete().where(OneTimeSecret.id.in_(ids)).execute()

@@ -1,0 +1,100 @@
+"""Links to choose a new password: making and redeeming them.
+
+`mail` sends them; an operator can also print one. Every function here that uses the database raises
+peewee.DatabaseError if it fails.
+"""
+
+import json
+
+from wsgiauth import events
+from wsgiauth.accounts import hash_new_password
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import factors, one_time, recovery_codes
+from wsgiauth.authentication.one_time import OneTimeSecret, digest, link_url
+from wsgiauth.authentication.password import replace_password
+from wsgiauth.settings import Settings
+from wsgiauth.storage import database
+from wsgiauth.storage.columns import utc_now
+
+RESET = "reset"  # the purpose of the secrets, and the page of the links
+
+
+def make_reset_link(
+    user: User, settings: Settings, *, mount: str, now: float, is_mailed: bool = True
+) -> str:
+    """Return a new link with which `user` can choose a new password.
+
+    Args:
+        user: The user; another email address ends the link.
+        settings: The source of `LINK_MINUTES` and `PUBLIC_URL`.
+        mount: The path of /auth on the site.
+        now: Seconds since the epoch.
+        is_mailed: Whether only the stored address gets it, so that its use proves the address.
+    """
+    data = json.dumps({"present": digest(user.email), "is_mailed": is_mailed})
+    lifetime = settings.LINK_MINUTES * 60
+    secret = one_time.issue(RESET, user, now=now, lifetime=lifetime, data=data)
+    return link_url(settings, mount, RESET, secret)
+
+
+def make_printed_reset_link(user: User, settings: Settings, *, mount: str, now: float) -> str:
+    """Return a new link for an operator to hand over, and report it."""
+    with database.atomic():
+        events.emit("link_sent", user_id=user.id, reason=f"{RESET}, printed")
+        return make_reset_link(user, settings, mount=mount, now=now, is_mailed=False)
+
+
+def find_holder(secret: str, *, now: float) -> User | None:
+    """Return the user who can choose a new password with a secret, without using it."""
+    row = one_time.find(secret, RESET, now=now)
+    if row is None or row.user is None or not _is_for(row, row.user):
+        return None
+    return row.user
+
+
+def reset_password(
+    user: User, secret: str, password: str, *, settings: Settings, now: float
+) -> bool:
+    """Set a new password, which ends all sessions and API keys of the user, and use the secret.
+
+    A link that was sent also proves the address. Before its first proof, a stranger may have
+    created the account, so the second factors and passkeys from that time are removed.
+
+    Args:
+        user: As `find_holder` returned it.
+        secret: The secret of the link.
+        password: The new password, as typed.
+        settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
+        now: Seconds since the epoch.
+
+    Returns:
+        False if the secret was used, or ended, in the meantime.
+
+    Raises:
+        ValidationError: A rule is broken; the secret can still be used.
+        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
+    """
+    hashed_password = hash_new_password(user, password, settings=settings)
+
+    def is_redeemed(stored: User) -> bool:
+        row = one_time.redeem(secret, RESET, now=now)
+        if row is None or not _is_for(row, stored):
+            return False
+        if stored.email_verified_at is None and json.loads(row.data)["is_mailed"]:
+            _prove_address(stored)
+        return True
+
+    replaced = replace_password(user, hashed_password, end_keys=True, is_permitted=is_redeemed)
+    return replaced is not None
+
+
+def _prove_address(user: User) -> None:
+    user.email_verified_at = utc_now()
+    user.save()  # before the factors are removed, so that the notices go to a proven address
+    factors.remove(user)
+    recovery_codes.remove_all(user)
+
+
+def _is_for(row: OneTimeSecret, user: User) -> bool:
+    present: str = json.loads(row.data)["present"]
+    return present == digest(user.email)
