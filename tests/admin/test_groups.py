@@ -62,7 +62,7 @@ def test_a_group_is_created(browser, heard):
     group = Group.objects.find("editors")
     assert answer.headers["Location"] == f"{GROUPS}/{group.id}?done=create"
     page = answer.follow()
-    assert page.html.find(role="status").text.startswith("The group is created.")
+    assert page.html.find(role="status").text.startswith("The group has been created.")
     page.mustcontain("The group has no permissions.", "The group has no members.")
     assert [(each.name, each.reason) for each in heard] == [("group_changed", "created Editors")]
 
@@ -115,9 +115,9 @@ def test_permissions_are_granted_and_revoked(browser, make, editors):
     tim.join(editors)
     page = browser.get(f"{GROUPS}/{editors.id}")
     page = submit(page, "Grant", permission="blog.edit").follow()
-    assert page.html.find(role="status").text == "The permission is granted to the group."
+    assert page.html.find(role="status").text == "The permission has been granted to the group."
     assert tim.permissions == {"blog.edit", "reports.publish"}
-    submit(page, "Revoke").follow().mustcontain("The permission is revoked from the group.")
+    submit(page, "Revoke").follow().mustcontain("The permission has been revoked from the group.")
     assert tim.permissions == {"reports.publish"}
 
 
@@ -142,7 +142,7 @@ def test_a_permission_that_is_wrong_is_named(browser, editors):
 def test_a_member_is_removed(browser, make, editors):
     tim = make("Tim")
     tim.join(editors)
-    submit(browser.get(f"{GROUPS}/{editors.id}"), "Remove").follow().mustcontain("in no group")
+    submit(browser.get(f"{GROUPS}/{editors.id}"), "Remove").follow().mustcontain("not in any group")
     assert [*tim.groups] == []
 
 
@@ -178,8 +178,10 @@ def test_what_is_not_there_is_not_found(program, editors, path):
 def test_whoever_is_no_superuser_only_views(client, make, browser_of, bearer, editors, kind, heard):
     ann = make("Ann", kind)
     headers, browser = bearer(ann), browser_of(ann)
-    browser.get(GROUPS).mustcontain("You can view the groups.", no=["<form"])
-    browser.get(f"{GROUPS}/{editors.id}").mustcontain("You can view the group.", no=["<form"])
+    browser.get(GROUPS).mustcontain("Only superusers can change groups.", no=["<form"])
+    browser.get(f"{GROUPS}/{editors.id}").mustcontain(
+        "Only superusers can change this group.", no=["<form"]
+    )
     fields = {"name": "Writers", "permission": "reports.read"}
     heard.clear()
     for path in ("", *(f"/{editors.id}/{action}" for action in ("grant", "revoke", "delete"))):

@@ -56,13 +56,13 @@ def test_the_page_says_what_the_account_is(browser, make):
     tim.save()
     page = browser.get(f"/auth/admin/users/{tim.id}")
     assert shown(page, "Status") == "Staff"
-    assert shown(page, "E-mail") == "Tim@example.org (verified on 1 March 2026)"
+    assert shown(page, "Email address") == "Tim@example.org (verified on 1 March 2026)"
     assert shown(page, "Last login").startswith("1 March 2026")
     una = browser.get(f"/auth/admin/users/{make('Una', 'inactive').id}")
     assert shown(una, "Status") == "Inactive"
-    assert shown(una, "E-mail") == "Una@example.org (not verified)"
+    assert shown(una, "Email address") == "Una@example.org (not verified)"
     assert shown(una, "Last login") == "never"
-    una.mustcontain("No permission is granted to this user.", "not logged in anywhere")
+    una.mustcontain("This user has no permissions.", "not logged in anywhere")
 
 
 @pytest.mark.every_database
@@ -76,7 +76,7 @@ def test_the_page_lists_permissions_and_logins(browser, make):
     page.mustcontain("Unknown browser", handle_of("his"), no=["his<"])
     rows = page.html.find(id="permissions").find_parent("section").find_all("li")
     assert [" ".join(row.text.split()) for row in rows] == [
-        "reports.publish granted to the user, and to Editors Revoke",
+        "reports.publish granted to the user and to Editors Revoke",
         "reports.read granted to Editors",
     ]
     assert page.click("Editors").request.path == f"/auth/admin/groups/{editors.id}"
@@ -86,15 +86,15 @@ def test_the_page_lists_permissions_and_logins(browser, make):
 def test_the_page_lists_second_factors_and_recovery_codes(site, browser, make):
     tim = make("Tim")
     url = f"/auth/admin/users/{tim.id}"
-    browser.get(url).mustcontain("The user has no second factor.", no=["Recovery", "Remove the"])
+    browser.get(url).mustcontain("The user has not set it up.", no=["Recovery", "Turn off"])
     add_app(site, tim, "Old phone")
     for code in recovery_codes.replace(tim)[:3]:
         recovery_codes.use(tim, code)
     section = section_of(browser.get(url), "second-factors")
     added = datetime.fromtimestamp(Totp.get().created_at, UTC)
-    assert section.startswith("Second factors Old phone Authenticator app, added ")
+    assert section.startswith("Two-step verification Old phone Authenticator app, added ")
     assert f"{added.day} {added:%B %Y}" in section
-    assert section.endswith(" Recovery codes left: 7 Remove the second factors…")
+    assert section.endswith(" Recovery codes left: 7 Turn off two-step verification…")
 
 
 @pytest.mark.every_database
@@ -104,14 +104,14 @@ def test_the_page_lists_api_keys_without_their_secrets(site, browser, make):
     browser.get(url).mustcontain("The user has no API keys.")
     made = keys.create(tim, "Nightly export", ["reports.publish"], now=time.time())
     section = section_of(browser.get(url), "keys")
-    shown = f"API keys Nightly export reports.publish Id {made.row.id}, never used, ends "
+    shown = f"API keys Nightly export reports.publish ID {made.row.id}, never used, expires "
     assert section.startswith(shown)
     Key.update(last_used_at=made.row.created_at).execute()
     page = browser.get(url)
     assert "last used" in section_of(page, "keys")
     page.mustcontain(no=[made.text, made.text[-20:], made.row.digest])
     Key.update(permissions="").execute()
-    assert "Nightly export no permissions Id" in section_of(browser.get(url), "keys")
+    assert "Nightly export no permissions ID" in section_of(browser.get(url), "keys")
 
 
 @pytest.mark.promise(54)
@@ -175,7 +175,7 @@ def test_only_what_one_can_do_is_offered(site, make, browser_of, client, bearer,
     urls |= {each["href"].partition("?")[0] for each in links}
     assert urls == {f"/auth/admin/users/{tim.id}/{name}" for name in OF_AN_ORDINARY_USER[kind]}
     if kind == "staff":
-        page.mustcontain("You can view this user")
+        page.mustcontain("You do not have permission to change this account.")
 
 
 def test_permissions_that_the_application_declares_are_offered(browser, site, make):

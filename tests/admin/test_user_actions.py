@@ -312,13 +312,13 @@ def test_one_api_key_ends(client, program, make, boss):
 def test_before_a_key_ends_a_page_names_it(browser, make):
     tim = make("Tim")
     key = make_key(tim, "Nightly export")
-    page = browser.get(f"/auth/admin/users/{tim.id}").click("End this key…")
-    page.mustcontain(f"Nightly export ({key})", "can no longer use it")
+    page = browser.get(f"/auth/admin/users/{tim.id}").click("Revoke this key…")
+    page.mustcontain(f"Nightly export ({key})", "can no longer use this API key")
     assert page.form["key"].attrs["type"] == "hidden"
     answer = page.form.submit(headers=SAME_ORIGIN, status=303)
-    assert answer.follow().html.find(role="status").text == "The API key has ended."
+    assert answer.follow().html.find(role="status").text == "The API key has been revoked."
     gone = page.form.submit(headers=SAME_ORIGIN, status=404)
-    gone.mustcontain("That API key has already ended.")
+    gone.mustcontain("This API key has already been revoked or has expired.")
 
 
 @pytest.mark.promise(57)

@@ -133,8 +133,8 @@ def test_a_wrong_value_of_a_filter_is_refused(browser, program, path, query, err
 
 def test_an_empty_list_says_what_to_do(browser):
     page = browser.get("/auth/admin/users?q=nobody")
-    page.mustcontain("No user matches.", no=["Or remove a filter", "Download", "<table"])
-    browser.get("/auth/admin/users?q=nobody&staff=yes").mustcontain("Or remove a filter.")
+    page.mustcontain("No user matches.", no=["You can also remove a filter", "Download", "<table"])
+    browser.get("/auth/admin/users?q=nobody&staff=yes").mustcontain("You can also remove a filter.")
     browser.get("/auth/admin/users?after=newest:1").mustcontain("There are no more users.")
 
 
@@ -145,7 +145,7 @@ def test_a_page_of_which_nothing_matches_goes_on(browser, monkeypatch):
     User.update(is_staff=True).where(User.id > half).execute()
     User.update(is_active=False).where(User.id <= half, User.username != "Boss").execute()
     page = browser.get("/auth/admin/users?staff=yes&active=no")
-    page.mustcontain("None of the users examined so far match.")
+    page.mustcontain("No user matches so far.")
     page.click("Search further").mustcontain("No user matches.")
 
 

@@ -99,7 +99,9 @@ ANSWERS = {
     "admin-user-own": lambda people: people.boss.get("/auth/admin/users/4"),
     "admin-user-secured": lambda people: people.boss.get(page_of_mary()),
     "admin-remove-factors": lambda people: people.boss.get(f"{page_of_mary()}/remove-factors"),
-    "admin-end-key": lambda people: people.boss.get(page_of_mary()).click("End this key", index=0),
+    "admin-end-key": lambda people: people.boss.get(page_of_mary()).click(
+        "Revoke this key", index=0
+    ),
     "admin-invite": lambda people: people.boss.get("/auth/admin/invite"),
     "admin-invite-refused": lambda people: post(
         people.boss, "/auth/admin/invite", {"email": "mary@"}

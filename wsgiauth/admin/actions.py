@@ -94,9 +94,9 @@ _ACTIONS = (
         name="deactivate",
         section=ACCESS,
         button="Deactivate",
-        question="The user can no longer log in, and all of their logins end at once. Nothing is"
+        question="The user can no longer log in, and all of their sessions end at once. Nothing is"
         " deleted; you can activate the account again.",
-        done="The account is not active: the user cannot log in, and all logins have ended.",
+        done="The account is inactive: the user cannot log in, and all sessions have ended.",
         right=Right.MANAGE,
         change=set_flag("is_active", False),
         asks_first=True,
@@ -106,10 +106,10 @@ _ACTIONS = (
     Action(
         name="end-logins",
         section=ACCESS,
-        button="End all logins",
-        question="The user is logged out everywhere, and can log in again. If it is your own"
+        button="Revoke all sessions",
+        question="The user is logged out everywhere, and can log in again. If this is your own"
         " account, you stay logged in here.",
-        done="All logins have ended.",
+        done="All sessions have been revoked.",
         right=Right.SUPPORT,
         change=end_logins,
         asks_first=True,
@@ -117,10 +117,10 @@ _ACTIONS = (
     ),
     Action(
         name="end-login",
-        section="",  # beside the login
-        button="End this login",
-        question="The user is logged out there.",
-        done="The login has ended.",
+        section="",  # beside the session
+        button="Revoke this session",
+        question="The user is logged out of this session.",
+        done="The session has been revoked.",
         right=Right.SUPPORT,
         change=end_login,
         field=LOGIN,
@@ -128,10 +128,10 @@ _ACTIONS = (
     Action(
         name="end-key",
         section="",  # beside the key
-        button="End this key",
-        question="The program that uses this API key can no longer use it. This cannot be undone;"
-        " the user can make another key.",
-        done="The API key has ended.",
+        button="Revoke this key",
+        question="Programs can no longer use this API key. This cannot be undone; the user can"
+        " create another key.",
+        done="The API key has been revoked.",
         right=Right.SUPPORT,
         change=end_key,
         field=KEY,
@@ -140,11 +140,11 @@ _ACTIONS = (
     Action(
         name="remove-factors",
         section="",  # below the second factors
-        button="Remove the second factors",
-        question="The second factors and the recovery codes of the user are removed, and all of"
-        " their sessions end. Then the password alone is enough to log in. Make sure that the user"
-        " asked for it.",
-        done="The second factors have been removed, and all sessions have ended.",
+        button="Turn off two-step verification",
+        question="The authenticator apps, passkeys and recovery codes of the user are removed, and"
+        " all of their sessions end. The password alone is then enough to log in. Make sure that"
+        " the user asked for this.",
+        done="Two-step verification has been turned off, and all sessions have ended.",
         right=Right.MANAGE,
         change=remove_factors,
         asks_first=True,
@@ -153,9 +153,9 @@ _ACTIONS = (
     Action(
         name="reset-link",
         section=ACCESS,
-        button="Send a reset link",
-        question="The user gets a mail with a link to choose a new password.",
-        done="A mail with a link to choose a new password is on its way to the user.",
+        button="Send a password reset link",
+        question="The user gets an email with a link to choose a new password.",
+        done="An email with a link to choose a new password is on its way to the user.",
         right=Right.SUPPORT,
         change=send_link,
         count=count_link,
@@ -167,7 +167,7 @@ _ACTIONS = (
         section=RIGHTS,
         button="Grant",
         question="The user gets this permission.",
-        done="The permission is granted.",
+        done="The permission has been granted.",
         right=Right.GOVERN,
         change=grant,
         field=PERMISSION,
@@ -176,8 +176,8 @@ _ACTIONS = (
         name="revoke",
         section="",  # beside the permission
         button="Revoke",
-        question="The user loses this permission. One that a group has stays.",
-        done="The permission is revoked.",
+        question="The user loses this permission, unless a group also grants it.",
+        done="The permission has been revoked.",
         right=Right.GOVERN,
         change=revoke,
         field=PERMISSION,
@@ -187,7 +187,7 @@ _ACTIONS = (
         section=RIGHTS,
         button="Add to the group",
         question="The user gets the permissions of this group.",
-        done="The user is in the group.",
+        done="The user has been added to the group.",
         right=Right.GOVERN,
         change=join,
         field=GROUP,
@@ -197,7 +197,7 @@ _ACTIONS = (
         section="",  # beside the group
         button="Remove",
         question="The user loses the permissions of this group.",
-        done="The user is no longer in the group.",
+        done="The user has been removed from the group.",
         right=Right.GOVERN,
         change=leave,
         field=GROUP,
@@ -205,9 +205,9 @@ _ACTIONS = (
     Action(
         name="make-staff",
         section=RIGHTS,
-        button="Make a member of the staff",
+        button="Add to the staff",
         question="The user can open this panel, and see all users.",
-        done="The user is a member of the staff.",
+        done="The user is now a member of the staff.",
         right=Right.GOVERN,
         change=set_flag("is_staff", True),
         asks_first=True,
@@ -227,10 +227,10 @@ _ACTIONS = (
     Action(
         name="make-superuser",
         section=RIGHTS,
-        button="Make a superuser",
-        question="The user gets every permission. If they are a member of the staff, they can"
-        " change every account, yours too.",
-        done="The user is a superuser.",
+        button="Make superuser",
+        question="The user gets every permission. A superuser in the staff can change every"
+        " account, including yours.",
+        done="The user is now a superuser.",
         right=Right.GOVERN,
         change=set_flag("is_superuser", True),
         asks_first=True,
@@ -239,8 +239,8 @@ _ACTIONS = (
     Action(
         name="unmake-superuser",
         section=RIGHTS,
-        button="Take superuser away",
-        question="The user keeps only the permissions that are granted to them.",
+        button="Remove superuser status",
+        question="The user keeps only the permissions that have been granted.",
         done="The user is no longer a superuser.",
         right=Right.GOVERN,
         change=set_flag("is_superuser", False),
@@ -252,8 +252,8 @@ _ACTIONS = (
         name="delete",
         section=DANGER,
         button="Delete the account",
-        question="The account is deleted with all logins and permissions. This cannot be undone."
-        " Others can then register the names.",
+        question="The account is deleted with all of its sessions and permissions. This cannot be"
+        " undone. Others can then register the username and the email address.",
         done="The account has been deleted.",
         right=Right.GOVERN,
         change=delete,

@@ -42,7 +42,7 @@ class Field(NamedTuple):
 
 PERMISSION = Field("permission", "Permission")
 GROUP = Field("group", "Group")
-LOGIN = Field("login", "Login")
+LOGIN = Field("login", "Session")
 KEY = Field("key", "API key", _key_in_words)
 
 
@@ -62,26 +62,30 @@ def has_flag(flag: str, value: bool) -> Callable[[User], bool]:
 
 
 def end_logins(user: User, submission: Submission) -> None:
-    """End all logins of the user; of oneself, all others."""
+    """Revoke all sessions of the user, except the one that sent the form."""
     sessions.end_all(user, except_id=submission.member.session_id)
 
 
 def end_login(user: User, submission: Submission) -> None:
-    """End the login that the form names."""
+    """Revoke the session that the form names."""
     handle = submission.fields[LOGIN.name]
     if not handle:
-        raise ValidationError({LOGIN.name: ["Name a login."]})
+        raise ValidationError({LOGIN.name: ["Choose a session."]})
     if end_by_handle(user, handle, submission.site.tokens.now()) is None:
-        raise RequestError(HTTPStatus.NOT_FOUND, "no_such_login", "That login has already ended.")
+        raise RequestError(HTTPStatus.NOT_FOUND, "no_such_login", "This session has already ended.")
 
 
 def end_key(user: User, submission: Submission) -> None:
-    """End the API key that the form names."""
+    """Revoke the API key that the form names."""
     key_id = submission.fields[KEY.name].strip()
     if not key_id:
-        raise ValidationError({KEY.name: ["Name an API key."]})
+        raise ValidationError({KEY.name: ["Choose an API key."]})
     if not keys.end(user, key_id):
-        raise RequestError(HTTPStatus.NOT_FOUND, "no_such_key", "That API key has already ended.")
+        raise RequestError(
+            HTTPStatus.NOT_FOUND,
+            "no_such_key",
+            "This API key has already been revoked or has expired.",
+        )
 
 
 def remove_factors(user: User, submission: Submission) -> None:
@@ -99,7 +103,7 @@ def send_link(user: User, submission: Submission) -> None:
     """Send the user a link to choose a new password."""
     if not user.is_active:
         raise RequestError(
-            HTTPStatus.CONFLICT, "inactive", "The account is not active. Activate it first."
+            HTTPStatus.CONFLICT, "inactive", "The account is inactive. Activate it first."
         )
     site = submission.site
     send_reset(cast(Outbox, site.outbox), user, mount=site.pages.mount)

@@ -52,7 +52,7 @@ FILTERS = (
     Filter("active", "Active", "is_active"),
     Filter("staff", "Staff", "is_staff"),
     Filter("superuser", "Superuser", "is_superuser"),
-    Filter("verified", "E-mail verified", "is_verified"),
+    Filter("verified", "Email address verified", "is_verified"),
     Filter("seen", "Logged in", "has_logged_in", ("ever", "never"), ("at least once", "never")),
 )
 

@@ -31,7 +31,7 @@ from wsgiauth.web.responses import Response, json_response
 
 _NOTICES = {name: each.done for name, each in GROUP_ACTIONS.items()}
 _NOTICES |= {UNCHANGED: NOTHING_CHANGED}
-_NOTICES |= {"create": "The group is created. It has no permissions and no members yet."}
+_NOTICES |= {"create": "The group has been created. It has no permissions and no members yet."}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,12 +23,12 @@ TITLES = {
     "users_exported": "Users downloaded",
     "refresh_reused": "Refresh token used twice",
     "key_created": "API key created",
-    "key_ended": "API key ended",
+    "key_ended": "API key revoked",
     "factor_added": "Second factor added",
     "factor_removed": "Second factor removed",
-    "factor_guessed": "Second factor guessed at",
+    "factor_guessed": "Wrong second factors",
     "recovery_code_used": "Recovery code used",
-    "passkey_cloned": "Passkey perhaps copied",
+    "passkey_cloned": "Passkey possibly copied",
 }
 
 
