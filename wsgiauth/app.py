@@ -20,7 +20,6 @@ from wsgiauth.admin.user import ShowUser
 from wsgiauth.admin.user_actions import UserActions
 from wsgiauth.admin.users import Users
 from wsgiauth.admin.users_csv import UsersCsv
-from wsgiauth.endpoints import Endpoint, Handler
 from wsgiauth.endpoints.account import Account
 from wsgiauth.endpoints.close import Close
 from wsgiauth.endpoints.confirm import Confirm
@@ -52,6 +51,7 @@ from wsgiauth.exceptions import (
     UnauthenticatedError,
     ValidationError,
 )
+from wsgiauth.forms.endpoint import Endpoint, Handler
 from wsgiauth.site import Site
 from wsgiauth.step_up import step_up
 from wsgiauth.storage.connections import DATABASE_ERRORS

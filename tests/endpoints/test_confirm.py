@@ -14,7 +14,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.lifetimes import of_refreshable
-from wsgiauth.endpoints.forms import MemberForm
+from wsgiauth.forms import MemberForm
 from wsgiauth.testing import logged_in
 from wsgiauth.web.responses import json_response
 

@@ -46,8 +46,8 @@ def deleted_after(monkeypatch, ada):
 INSERTING = pytest.mark.parametrize(
     ("path", "fields", "place"),
     [
-        ("/auth/email", {"email": "new@example.org"}, "wsgiauth.endpoints.forms.require_fresh"),
-        ("/auth/totp", {"name": "Phone"}, "wsgiauth.endpoints.forms.require_fresh"),
+        ("/auth/email", {"email": "new@example.org"}, "wsgiauth.forms.require_fresh"),
+        ("/auth/totp", {"name": "Phone"}, "wsgiauth.forms.require_fresh"),
         ("/auth/recovery-codes", {}, "wsgiauth.authentication.factors.has_factor"),
     ],
     ids=["email", "totp", "recovery-codes"],

@@ -16,9 +16,9 @@ from wsgiauth.app import ROUTES
 from wsgiauth.authentication.key_format import id_of
 from wsgiauth.authentication.resets import make_reset_link
 from wsgiauth.cli import main
-from wsgiauth.endpoints import Endpoint, require_login
 from wsgiauth.events import actors
 from wsgiauth.events.trail import Filters, page
+from wsgiauth.forms.endpoint import Endpoint, require_login
 from wsgiauth.guards import permission_required
 from wsgiauth.testing import api_key
 from wsgiauth.web.responses import json_response

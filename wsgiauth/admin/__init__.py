@@ -10,9 +10,9 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import Identity
-from wsgiauth.endpoints import Endpoint, require_login, require_same_origin
-from wsgiauth.endpoints.forms import Form, Outcome
 from wsgiauth.exceptions import NotFoundError, UnauthenticatedError
+from wsgiauth.forms import Form, Outcome
+from wsgiauth.forms.endpoint import Endpoint, require_login, require_same_origin
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation

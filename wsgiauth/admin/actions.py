@@ -30,7 +30,7 @@ from wsgiauth.admin.changes import (
     set_flag,
 )
 from wsgiauth.authentication.factors import are_offered
-from wsgiauth.endpoints.forms import Submission
+from wsgiauth.forms import Submission
 from wsgiauth.settings import Settings
 
 UNCHANGED = "unchanged"  # as the `done` of a query

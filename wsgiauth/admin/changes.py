@@ -10,8 +10,8 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import factors, keys, sessions
 from wsgiauth.authentication.keys import list_keys
 from wsgiauth.authentication.session_list import end_by_handle
-from wsgiauth.endpoints.forms import Submission
 from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.forms import Submission
 from wsgiauth.mail.link_letters import send_reset
 from wsgiauth.mail.outbox import Outbox
 

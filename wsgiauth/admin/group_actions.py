@@ -19,8 +19,8 @@ from wsgiauth.admin.changes import PERMISSION, Field, read_permission
 from wsgiauth.admin.groups import require_governor
 from wsgiauth.admin.user_actions import ActionPage
 from wsgiauth.authentication.identity import Identity
-from wsgiauth.endpoints.forms import Refusal, Submission
 from wsgiauth.exceptions import NotFoundError
+from wsgiauth.forms import Refusal, Submission
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (
     LOGGED_IN,

@@ -28,8 +28,8 @@ from wsgiauth.admin import (
     require_staff,
 )
 from wsgiauth.authentication.identity import Identity
-from wsgiauth.endpoints.forms import Refusal, Submission
 from wsgiauth.exceptions import InsufficientAuthenticationError
+from wsgiauth.forms import Refusal, Submission
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (
     LOGGED_IN,

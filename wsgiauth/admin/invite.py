@@ -31,8 +31,8 @@ from wsgiauth.admin.groups import list_groups
 from wsgiauth.admin.known import offered_permissions
 from wsgiauth.authentication.identity import Identity
 from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
-from wsgiauth.endpoints.forms import Refusal, Submission
 from wsgiauth.exceptions import InsufficientAuthenticationError, ValidationError
+from wsgiauth.forms import Refusal, Submission
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site

@@ -28,13 +28,13 @@ from wsgiauth.admin.account import Account
 from wsgiauth.admin.account_schemas import USER_ID
 from wsgiauth.admin.actions import ACTIONS, UNCHANGED, Action
 from wsgiauth.authentication.identity import Identity
-from wsgiauth.endpoints.forms import Refusal, Submission
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
     LastSuperuserError,
     NotFoundError,
     RequestError,
 )
+from wsgiauth.forms import Refusal, Submission
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (
     LOGGED_IN,

@@ -21,7 +21,7 @@ from wsgiauth.admin import (
 from wsgiauth.admin.criteria import AFTER, FILTERS, PARAMETERS, Choice, Query
 from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.invite import INVITED, SENT, invite_url
-from wsgiauth.endpoints import AccountLink
+from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.site import Site
 from wsgiauth.storage.columns import utc_text
 from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page

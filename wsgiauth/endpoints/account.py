@@ -9,7 +9,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.profile import profile
 from wsgiauth.authentication import factors, recovery_codes
-from wsgiauth.endpoints import AccountLink, Endpoint, require_login
+from wsgiauth.forms.endpoint import AccountLink, Endpoint, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page
 from wsgiauth.web.pages import Page

@@ -5,9 +5,9 @@ from http import HTTPStatus
 
 from wsgiauth.accounts import delete_user
 from wsgiauth.accounts.models import User
-from wsgiauth.endpoints import AccountLink
-from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
 from wsgiauth.exceptions import LastSuperuserError, RequestError, UnauthenticatedError
+from wsgiauth.forms import MemberForm, Refusal, Submission
+from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.web.openapi import (
     LOGGED_IN,
     PAGE,

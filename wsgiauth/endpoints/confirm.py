@@ -8,22 +8,22 @@ from wsgiauth.authentication.freshness import confirm
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.passkeys.challenges import CONFIRM
-from wsgiauth.endpoints.forms import Refusal, Submission
-from wsgiauth.endpoints.passkey_page import (
+from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms.passkey_page import (
     CREDENTIAL,
     CREDENTIAL_FIELD,
     SAMPLE_OPTIONS,
     PasskeyPage,
 )
-from wsgiauth.endpoints.proof import require_password
-from wsgiauth.endpoints.renewal import RenewingForm
-from wsgiauth.endpoints.second_factor import (
+from wsgiauth.forms.proof import require_password
+from wsgiauth.forms.renewal import RenewingForm
+from wsgiauth.forms.second_factor import (
     CODE,
     passkey_options,
     require_code,
     require_passkey,
 )
-from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.web.failures import RESEND, SWITCH
 from wsgiauth.web.openapi import (
     LOGGED_IN,

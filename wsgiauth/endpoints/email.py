@@ -9,9 +9,9 @@ from typing import cast
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
-from wsgiauth.endpoints import AccountLink
-from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.forms import MemberForm, Refusal, Submission
+from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.mail.link_letters import request_address_link
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings

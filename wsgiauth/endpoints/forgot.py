@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import cast
 
-from wsgiauth.endpoints.account_name import ACCOUNT_NAME, ACCOUNT_NAME_FIELD, account_name
-from wsgiauth.endpoints.forms import Form, Refusal, Submission
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms.account_name import ACCOUNT_NAME, ACCOUNT_NAME_FIELD, account_name
 from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings

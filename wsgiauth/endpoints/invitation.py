@@ -19,11 +19,11 @@ from wsgiauth.authentication.invitations import (
 )
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.one_time import OneTimeSecret
-from wsgiauth.endpoints.forms import Refusal, Submission
-from wsgiauth.endpoints.handover import created_json, created_page, start_browser_login
-from wsgiauth.endpoints.link_purposes import LinkPurpose
-from wsgiauth.endpoints.links import TOKEN, link_expired
 from wsgiauth.exceptions import TakenError, ValidationError
+from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms.handover import created_json, created_page, start_browser_login
+from wsgiauth.forms.link_purposes import LinkPurpose
+from wsgiauth.forms.links import TOKEN, link_expired
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url

@@ -11,10 +11,10 @@ from wsgiauth.authentication import keys
 from wsgiauth.authentication.identity import Identity
 from wsgiauth.authentication.key_list import ListedKey, list_keys
 from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MadeKey
-from wsgiauth.endpoints import AccountLink, require_fresh, require_login
-from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
 from wsgiauth.endpoints.key_schemas import EXAMPLE_KEY, KEY_FIELDS, KEY_SCHEMAS
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
+from wsgiauth.forms import MemberForm, Refusal, Submission
+from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
 from wsgiauth.web.openapi import (

@@ -13,9 +13,11 @@ from wsgiauth.authentication.clients import Client
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.endpoints.account_name import ACCOUNT_NAME, ACCOUNT_NAME_FIELD, account_name
-from wsgiauth.endpoints.forms import Form, Refusal, Submission
-from wsgiauth.endpoints.handover import (
+from wsgiauth.endpoints.passkey_login import log_in_with_passkey, login_options
+from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms.account_name import ACCOUNT_NAME, ACCOUNT_NAME_FIELD, account_name
+from wsgiauth.forms.handover import (
     LOGGED_IN_SAMPLE,
     REMEMBER,
     end_previous_login,
@@ -25,21 +27,19 @@ from wsgiauth.endpoints.handover import (
     start_browser_login,
     token_json,
 )
-from wsgiauth.endpoints.passkey_login import log_in_with_passkey, login_options
-from wsgiauth.endpoints.passkey_page import (
+from wsgiauth.forms.passkey_page import (
     CREDENTIAL,
     CREDENTIAL_FIELD,
     SAMPLE_OPTIONS,
     PasskeyPage,
 )
-from wsgiauth.endpoints.second_factor import (
+from wsgiauth.forms.second_factor import (
     CODE,
     PasswordProof,
     ask_for_code,
     require_code,
     second_factor_required,
 )
-from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.password_checks import check_password
 from wsgiauth.site import Site
 from wsgiauth.web.failures import SWITCH

@@ -6,8 +6,8 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import events
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import bearer_token
-from wsgiauth.endpoints import Endpoint, require_same_origin
 from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
+from wsgiauth.forms.endpoint import Endpoint, require_same_origin
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import is_prefetch
 from wsgiauth.web.openapi import NEXT, PERHAPS_LOGGED_IN, Described, operation, redirection, success

@@ -4,7 +4,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.profile import profile
-from wsgiauth.endpoints import Endpoint
+from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.asking import second_factor_failure

@@ -9,8 +9,8 @@ from wsgiref.types import WSGIEnvironment
 
 import wsgiauth.web.openapi
 from wsgiauth.authentication.identity import SECURE_PREFIX
-from wsgiauth.endpoints import Endpoint
-from wsgiauth.endpoints.forms import Form
+from wsgiauth.forms import Form
+from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.site import Site
 from wsgiauth.version import __version__
 from wsgiauth.web.openapi import ANYONE, failure_components, operation, success

@@ -4,9 +4,9 @@ from wsgiauth import events
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
 from wsgiauth.authentication.passkeys.relying_party import Proof
-from wsgiauth.endpoints.forms import Submission
-from wsgiauth.endpoints.handover import start_browser_login
-from wsgiauth.endpoints.second_factor import invalid_passkey
+from wsgiauth.forms import Submission
+from wsgiauth.forms.handover import start_browser_login
+from wsgiauth.forms.second_factor import invalid_passkey
 from wsgiauth.site import Site
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wsgiauth.authentication.passkeys import NAME_MAX_LENGTH
-from wsgiauth.endpoints.passkey_page import CREDENTIAL
+from wsgiauth.forms.passkey_page import CREDENTIAL
 
 PASSKEY_FIELDS: Mapping[str, dict[str, Any]] = {
     "name": {

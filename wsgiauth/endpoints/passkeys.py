@@ -11,15 +11,15 @@ from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, list_passkeys
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
-from wsgiauth.endpoints import AccountLink, factor_changes
-from wsgiauth.endpoints.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
-from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
-from wsgiauth.endpoints.handover import next_after_set_up
 from wsgiauth.endpoints.passkey_list import EXAMPLES, ListedPasskey
-from wsgiauth.endpoints.passkey_page import CREDENTIAL, PasskeyPage
 from wsgiauth.endpoints.passkey_schemas import PASSKEY_FIELDS, PASSKEY_SCHEMAS
-from wsgiauth.endpoints.renewal import has_token
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.forms import MemberForm, Refusal, Submission, factor_changes
+from wsgiauth.forms.endpoint import AccountLink
+from wsgiauth.forms.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
+from wsgiauth.forms.handover import next_after_set_up
+from wsgiauth.forms.passkey_page import CREDENTIAL, PasskeyPage
+from wsgiauth.forms.renewal import has_token
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (

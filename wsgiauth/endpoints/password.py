@@ -10,11 +10,11 @@ from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.keys import has_keys
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.password import change
-from wsgiauth.endpoints import AccountLink
-from wsgiauth.endpoints.forms import Refusal, Submission
-from wsgiauth.endpoints.proof import requiring_password
-from wsgiauth.endpoints.renewal import RenewingForm
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms.endpoint import AccountLink
+from wsgiauth.forms.proof import requiring_password
+from wsgiauth.forms.renewal import RenewingForm
 from wsgiauth.web.openapi import (
     LOGGED_IN,
     NEXT,

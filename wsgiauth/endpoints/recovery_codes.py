@@ -8,10 +8,10 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import factors, recovery_codes
-from wsgiauth.endpoints import AccountLink, require_login
-from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
-from wsgiauth.endpoints.handover import next_after_set_up
 from wsgiauth.exceptions import RequestError
+from wsgiauth.forms import MemberForm, Refusal, Submission
+from wsgiauth.forms.endpoint import AccountLink, require_login
+from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import set_up_path

@@ -4,9 +4,9 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.refresh import refresh
-from wsgiauth.endpoints import Endpoint
-from wsgiauth.endpoints.handover import token_json
 from wsgiauth.exceptions import RequestError
+from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.forms.handover import token_json
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import json_operation, success
 from wsgiauth.web.request import JSON, content_type, read_json, text_field

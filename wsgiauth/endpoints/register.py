@@ -6,15 +6,15 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.new_account import NewAccount
-from wsgiauth.endpoints import Endpoint
-from wsgiauth.endpoints.forms import Form, Refusal, Submission
-from wsgiauth.endpoints.handover import (
+from wsgiauth.endpoints.verified_register import VerifiedRegister
+from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.forms.handover import (
     created_json,
     created_page,
     page_for_logged_in,
     start_browser_login,
 )
-from wsgiauth.endpoints.verified_register import VerifiedRegister
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import NEXT, PAGE, PERHAPS_LOGGED_IN, form_operation, operation, success

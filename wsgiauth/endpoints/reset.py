@@ -12,9 +12,9 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import are_offered
 from wsgiauth.authentication.resets import find_holder, reset_password
-from wsgiauth.endpoints.forms import Form, Refusal, Submission
-from wsgiauth.endpoints.links import TOKEN, TOKEN_FIELD, TOKEN_PARAMETER, link_expired
 from wsgiauth.exceptions import RequestError
+from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms.links import TOKEN, TOKEN_FIELD, TOKEN_PARAMETER, link_expired
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim

@@ -8,26 +8,26 @@ from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.passkeys.challenges import SECOND_STEP
 from wsgiauth.authentication.pending import Pending
-from wsgiauth.endpoints.forms import Form, Refusal, Submission
-from wsgiauth.endpoints.handover import (
+from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms.handover import (
     REMEMBER,
     logged_in_json,
     redirect_after_login,
     start_browser_login,
 )
-from wsgiauth.endpoints.passkey_page import (
+from wsgiauth.forms.passkey_page import (
     CREDENTIAL,
     CREDENTIAL_FIELD,
     SAMPLE_OPTIONS,
     PasskeyPage,
 )
-from wsgiauth.endpoints.second_factor import (
+from wsgiauth.forms.second_factor import (
     CODE,
     passkey_options,
     require_code,
     require_passkey,
 )
-from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (

@@ -12,9 +12,9 @@ from wsgiauth.authentication.session_list import (
     end_by_handle,
     list_sessions,
 )
-from wsgiauth.endpoints import AccountLink, require_login
-from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
 from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.forms import MemberForm, Refusal, Submission
+from wsgiauth.forms.endpoint import AccountLink, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (
     LOGGED_IN,

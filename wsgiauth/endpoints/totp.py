@@ -10,15 +10,15 @@ from wsgiauth.authentication import factors, recovery_codes, totp
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
-from wsgiauth.endpoints import AccountLink, factor_changes, require_login
-from wsgiauth.endpoints.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
-from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
-from wsgiauth.endpoints.handover import next_after_set_up
-from wsgiauth.endpoints.renewal import has_token
-from wsgiauth.endpoints.second_factor import CODE
 from wsgiauth.endpoints.totp_schemas import SCHEMAS
 from wsgiauth.endpoints.totp_set_up import EXAMPLE, SetUp, set_up_of
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.forms import MemberForm, Refusal, Submission, factor_changes
+from wsgiauth.forms.endpoint import AccountLink, require_login
+from wsgiauth.forms.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
+from wsgiauth.forms.handover import next_after_set_up
+from wsgiauth.forms.renewal import has_token
+from wsgiauth.forms.second_factor import CODE
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from wsgiauth.authentication import totp
 from wsgiauth.authentication.totp import Totp
-from wsgiauth.endpoints.forms import Submission
+from wsgiauth.forms import Submission
 from wsgiauth.web.qr_codes import qr_code
 from wsgiauth.web.responses import REALM
 

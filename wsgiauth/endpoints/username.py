@@ -6,9 +6,9 @@ from http import HTTPStatus
 from wsgiauth.accounts import names, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.profile import profile
-from wsgiauth.endpoints import AccountLink
-from wsgiauth.endpoints.forms import MemberForm, Refusal, Submission
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.forms import MemberForm, Refusal, Submission
+from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.web.openapi import (
     LOGGED_IN,
     PAGE,

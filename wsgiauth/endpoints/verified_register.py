@@ -10,9 +10,9 @@ from typing import cast
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
-from wsgiauth.endpoints.forms import Form, Refusal, Submission
-from wsgiauth.endpoints.handover import page_for_logged_in
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms.handover import page_for_logged_in
 from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.site import Site

@@ -9,11 +9,11 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
-from wsgiauth.endpoints.forms import Form, Refusal, Submission
 from wsgiauth.endpoints.invitation import InvitationLink
-from wsgiauth.endpoints.link_purposes import LinkPurpose
-from wsgiauth.endpoints.links import TOKEN, TOKEN_FIELD, TOKEN_PARAMETER, link_expired
 from wsgiauth.endpoints.verify_address import AddressLink
+from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms.link_purposes import LinkPurpose
+from wsgiauth.forms.links import TOKEN, TOKEN_FIELD, TOKEN_PARAMETER, link_expired
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (

@@ -10,11 +10,11 @@ from wsgiauth.authentication.address_links import (
     read_address_proof,
 )
 from wsgiauth.authentication.one_time import OneTimeSecret
-from wsgiauth.endpoints import require_login
-from wsgiauth.endpoints.forms import Refusal, Submission
-from wsgiauth.endpoints.link_purposes import LinkPurpose
-from wsgiauth.endpoints.links import TOKEN, link_expired
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
+from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms.endpoint import require_login
+from wsgiauth.forms.link_purposes import LinkPurpose
+from wsgiauth.forms.links import TOKEN, link_expired
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next

@@ -4,10 +4,10 @@ from wsgiauth.authentication import demand, factors
 from wsgiauth.authentication.freshness import methods_of, renew
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import has_second_factor, with_method
-from wsgiauth.endpoints.forms import Submission
-from wsgiauth.endpoints.handover import token_document
-from wsgiauth.endpoints.renewal import has_token, renewed_cookie
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.forms import Submission
+from wsgiauth.forms.handover import token_document
+from wsgiauth.forms.renewal import has_token, renewed_cookie
 from wsgiauth.storage import database
 from wsgiauth.web.responses import Header
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wsgiauth.endpoints.forms import Submission
+from wsgiauth.forms import Submission
 
 
 @pytest.mark.promise(30)

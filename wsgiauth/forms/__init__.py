@@ -13,8 +13,8 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import ANONYMOUS, Identity
-from wsgiauth.endpoints import Endpoint, require_fresh, require_login, require_same_origin
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
+from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import (

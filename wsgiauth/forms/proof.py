@@ -7,8 +7,8 @@ from http import HTTPStatus
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate_user
-from wsgiauth.endpoints.forms import Submission
 from wsgiauth.exceptions import RequestError
+from wsgiauth.forms import Submission
 from wsgiauth.password_checks import checking
 from wsgiauth.web.responses import challenge
 

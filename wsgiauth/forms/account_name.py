@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from wsgiauth.endpoints.forms import Submission
+from wsgiauth.forms import Submission
 
 ACCOUNT_NAME = "username"
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.issuing import Login
-from wsgiauth.endpoints.forms import MemberForm, Submission
-from wsgiauth.endpoints.handover import destination_after_login, token_json
+from wsgiauth.forms import MemberForm, Submission
+from wsgiauth.forms.handover import destination_after_login, token_json
 from wsgiauth.logins import login_cookie
 from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import mount_url

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from wsgiauth.authentication.one_time import OneTimeSecret
-from wsgiauth.endpoints.forms import Refusal, Submission
+from wsgiauth.forms import Refusal, Submission
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response
 
@@ -13,7 +13,7 @@ class LinkPurpose(ABC):
     """Answers /auth/verify for the secrets of one purpose.
 
     `verify` has found the secret, which can be used and is not used yet. Each method can ask for a
-    login with `endpoints.require_login`.
+    login with `endpoint.require_login`.
 
     Attributes:
         purpose: That of the secrets.

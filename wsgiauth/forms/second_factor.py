@@ -13,9 +13,9 @@ from wsgiauth.authentication import factors, pending
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.challenges import Purpose
 from wsgiauth.authentication.passkeys.relying_party import Proof
-from wsgiauth.endpoints.forms import Submission
-from wsgiauth.endpoints.handover import REMEMBER
 from wsgiauth.exceptions import RequestError
+from wsgiauth.forms import Submission
+from wsgiauth.forms.handover import REMEMBER
 from wsgiauth.web.responses import Header, Response, challenge, problem, redirect
 from wsgiauth.web.urls import mount_url
 

@@ -14,7 +14,7 @@ from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import ANONYMOUS
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.endpoints.forms import NEXT, Submission
+from wsgiauth.forms import NEXT, Submission
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing, set_up_path
 from wsgiauth.web.failures import SWITCH

@@ -1,0 +1,148 @@
+"""The base class of every URL below /auth, and the checks of who sent a request."""
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any, ClassVar, NamedTuple
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth import events
+from wsgiauth.authentication.identity import Identity
+from wsgiauth.events import actors
+from wsgiauth.exceptions import (
+    InsufficientAuthenticationError,
+    KeyNotAcceptedError,
+    RequestError,
+    UnauthenticatedError,
+)
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.step_up import second_factor_missing
+from wsgiauth.web.cross_origin import is_same_origin
+from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response
+
+Handler = Callable[[WSGIEnvironment, Site], Response]
+
+
+class AccountLink(NamedTuple):
+    """A link on the page of the account.
+
+    Attributes:
+        title: What it says.
+        text: One sentence about the page that it leads to.
+    """
+
+    title: str
+    text: str
+
+
+class Endpoint:
+    """A URL below /auth. Subclasses have a method `get`, a method `post`, or both.
+
+    Each takes the request's environ and the `Site`, and returns a `Response`. It raises what it
+    cannot answer; `app` turns exceptions into responses.
+
+    Attributes:
+        operations: The description of each method, by its lower-case name (OpenAPI 3.1, "Path Item
+            Object"); see `descriptions`.
+        schemas: The JSON schemas that belong to this endpoint, by name.
+        samples: An example of each page that it shows, with which its template is checked.
+        hides_address: Whether its address has a secret, which no referrer may show.
+        account_link: The link to it on the page of the account, or None.
+        is_for_staff: Whether only members of the staff see this link.
+        needs_factor: Whether only users with a second factor see this link.
+    """
+
+    operations: ClassVar[Mapping[str, dict[str, Any]]]
+    schemas: ClassVar[Mapping[str, dict[str, Any]]] = {}
+    samples: ClassVar[tuple[Page, ...]] = ()
+    hides_address: ClassVar[bool] = False
+    account_link: ClassVar[AccountLink | None] = None
+    is_for_staff: ClassVar[bool] = False
+    needs_factor: ClassVar[bool] = False
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether a site with these settings has this URL."""
+        return True
+
+    def variant(self, settings: Settings) -> "Endpoint":
+        """Return what answers at this URL on a site with these settings; usually this object."""
+        return self
+
+    @property
+    def handlers(self) -> dict[str, Handler]:
+        """The functions that answer, by HTTP method."""
+        names = ("get", "post")
+        return {name.upper(): getattr(self, name) for name in names if hasattr(self, name)}
+
+
+def require_login(
+    environ: WSGIEnvironment, site: Site, *, admits_incomplete: bool = False
+) -> Identity:
+    """Return the user who sent a request, and their session; the user is the actor of its changes.
+
+    An API key is not enough: it would do more than its permissions.
+
+    Args:
+        environ: The request.
+        site: The site.
+        admits_incomplete: Whether a login is enough that lacks the second factor that the site
+            demands, unless the user has one of a type that is switched off.
+
+    Raises:
+        UnauthenticatedError: The client is anonymous.
+        SecondFactorMissingError: The login lacks the second factor that the site demands.
+        KeyNotAcceptedError: The request came with an API key.
+        peewee.DatabaseError: The database failed.
+    """
+    identity = site.identifier.identify(environ)
+    if identity.incomplete is not None:
+        missing = second_factor_missing(identity.incomplete.user, site)
+        if missing.is_switched_off or not admits_incomplete:
+            raise missing
+        identity = Identity(*identity.incomplete)
+    if identity.user is None:
+        raise UnauthenticatedError(identity.error)
+    if identity.session_id is None:
+        raise KeyNotAcceptedError
+    actors.identify(identity.user.id)
+    return identity
+
+
+def require_fresh(
+    environ: WSGIEnvironment, site: Site, *, admits_incomplete: bool = False
+) -> Identity:
+    """Return the user who sent a request and proved recently who they are, and their session.
+
+    Args:
+        environ: The request.
+        site: The site.
+        admits_incomplete: See `require_login`.
+
+    Raises:
+        UnauthenticatedError: The client is anonymous.
+        SecondFactorMissingError: The login lacks the second factor that the site demands.
+        KeyNotAcceptedError: The request came with an API key.
+        InsufficientAuthenticationError: The last proof is older than FRESH_MINUTES.
+        peewee.DatabaseError: The database failed.
+    """
+    identity = require_login(environ, site, admits_incomplete=admits_incomplete)
+    if not site.freshness.is_fresh(identity.session_id):
+        raise InsufficientAuthenticationError(site.freshness.max_age)
+    return identity
+
+
+def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:
+    """Refuse a request that another site's page sent.
+
+    Raises:
+        RequestError: 403.
+    """
+    if is_same_origin(environ, site.settings.TRUSTED_ORIGINS):
+        return
+    events.emit("refused", reason="cross-origin")
+    raise RequestError(
+        HTTPStatus.FORBIDDEN,
+        "cross_origin",
+        "This request came from another site, so nothing was done.",
+    )
