@@ -23,7 +23,7 @@ PACKAGE_DATA = {
     "wsgiauth/py.typed",
     "wsgiauth/web/openapi.json",
     "wsgiauth/data/common_passwords.txt",
-    "wsgiauth/storage/migrations/0001_initial.py",
+    "wsgiauth/storage/migrations/0001_tables.py",
     "wsgiauth/templates/error.html",
     "wsgiauth/templates/icon.svg",
     "wsgiauth/templates/logged_in.html",

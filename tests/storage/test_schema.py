@@ -1,4 +1,4 @@
-"""Migrations: up, down, again, all at once, and equal to the models."""
+"""Migrations: their result, which equals the models, and how they are applied."""
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -7,38 +7,22 @@ from urllib.parse import urlsplit
 import peewee
 import pytest
 from playhouse import db_url
-from playhouse.migrations import Runner
 from playhouse.schema_diff import diff_models
 
-from tests.conftest import NAME, SERVERS, insert_users
+from tests.conftest import NAME, SERVERS
+from tests.support.schema import MIGRATIONS, MODELS, take_back_migrations
 from wsgiauth import storage
-from wsgiauth.accounts.groups import Group, GroupPermission, Membership
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.rights import Permission
-from wsgiauth.authentication import sessions
-from wsgiauth.authentication.models import Session
-from wsgiauth.authentication.one_time import OneTimeSecret
-from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.authentication.totp import Totp
-from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.mail.models import Mail
 from wsgiauth.storage import context, schema
-from wsgiauth.throttling.counts import AttemptCount
 
-NOW = 2_000_000_000  # seconds since the epoch
-MODELS = [User, Session, Permission, AttemptCount, Mail, OneTimeSecret, RecordedEvent, Totp]
-MODELS += [Passkey, Group, GroupPermission, Membership]
 TABLES = {model._meta.table_name for model in MODELS}
-MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
 
 
 @pytest.fixture
 def unmigrated(database):
-    """Return the database with all migrations taken back."""
-    runner = Runner(database, str(schema.MIGRATIONS), table_name="wsgiauth_migration")
-    runner.down(MIGRATIONS[0])
+    """Return the database without its tables."""
+    take_back_migrations(database)
     yield database
     context.use(database)
     schema.migrate(database)
@@ -108,9 +92,11 @@ def test_names_are_unique_by_constraint(database, column):
 
 
 @pytest.mark.every_database
-def test_migrations_can_be_taken_back(unmigrated):
-    assert schema.pending(unmigrated) == MIGRATIONS
-    assert not TABLES & set(unmigrated.get_tables())
+def test_each_index_is_named_after_its_table(database):
+    """Such as user_email_key, the names of others could exist in the application's schema."""
+    for table in TABLES:
+        names = {index.name for index in database.get_indexes(table)} - {"PRIMARY"}
+        assert all(table in name for name in names)
 
 
 @pytest.mark.every_database
@@ -137,47 +123,20 @@ def test_a_file_whose_schema_is_behind_is_brought_up_to_date(unmigrated):
     assert schema.pending(reopened) == []
 
 
-@pytest.mark.every_database
-def test_logins_of_the_first_schema_stay_valid_and_keep_their_end(unmigrated, settings):
-    runner = Runner(unmigrated, str(schema.MIGRATIONS), table_name="wsgiauth_migration")
-    runner.up("0001_initial")
-    insert_users(3)
-    tokens = Tokens(settings, clock=lambda: NOW)
-    for user, ends_at in zip(User.select(User.id), (NOW, NOW + 1, NOW + 3600), strict=True):
-        unmigrated.execute_sql(
-            "INSERT INTO wsgiauth_session (id, user_id, stamp, created_at, expires_at)"  # noqa: S608
-            f" VALUES ('login{ends_at - NOW}', {user.id}, 0, '2026-01-01 12:00:00', {ends_at})"
-        )
-    assert schema.migrate(unmigrated) == MIGRATIONS[1:]
-    rows = {each.expires_at - NOW: each for each in Session.select()}
-    assert rows.keys() == {0, 1, 3600}
-    for left, row in rows.items():
-        assert (row.id, row.ends_at, row.idle) == (f"login{left}", row.expires_at, 0)
-        found = sessions.find(tokens.issue(row.user_id, row.id, NOW + 3600), tokens)
-        assert (found is not None) is (left > 0)
-    assert {each.expires_at - NOW for each in Session.select()} == rows.keys()
+def test_a_database_from_before_the_first_release_is_refused(database):
+    database.execute_sql(
+        "INSERT INTO wsgiauth_migration (name, applied) VALUES ('0001_initial', '2026-01-01')"
+    )
+    with pytest.raises(ConfigurationError, match="export --with-hashes"):
+        storage.open_database(f"sqlite:///{database.database}")
 
 
-@pytest.mark.every_database
-def test_domains_in_ascii_get_the_key_of_their_other_spelling(unmigrated):
-    runner = Runner(unmigrated, str(schema.MIGRATIONS), table_name="wsgiauth_migration")
-    runner.up("0010_passkeys")
-    emails = {
-        "ada@xn--bcher-kva.example": "ada@bücher.example",
-        "grace@xn--bcher-kva.example": "grace@xn--bcher-kva.example",  # another has the other one
-        "grace@bücher.example": "grace@bücher.example",
-        "joan@xn--99999999.example": "joan@xn--99999999.example",
-        "joan@xn--b-bga.xn--9ca.org": "joan@bé.é.org",
-        "joan@xn--bo-hia.de": "joan@xn--bo-hia.de",  # not boss.de
-        "joan@xn---tda.org": "joan@xn---tda.org",  # not ü.org, which is xn--tda.org
-        "xn--bcher-kva@example.org": "xn--bcher-kva@example.org",
-    }
-    insert_users(len(emails))
-    for user, email in zip(User.select(User.id).order_by(User.id), emails, strict=True):
-        User.update(email_key=email).where(User.id == user.id).execute()
-    schema.migrate(unmigrated)
-    keys = [each.email_key for each in User.select().order_by(User.id)]
-    assert keys == list(emails.values())
+def test_a_database_that_a_newer_version_has_migrated_is_used(database, own_migrations):
+    (own_migrations / "0002_more.py").write_text("def up(migrator, db): pass", encoding="utf-8")
+    assert schema.migrate(database) == ["0002_more"]
+    (own_migrations / "0002_more.py").unlink()
+    reopened = storage.open_database(f"sqlite:///{database.database}")
+    assert schema.pending(reopened) == []
 
 
 # Trouble

@@ -14,6 +14,7 @@ from wsgiauth.exceptions import ConfigurationError
 MIGRATIONS = Path(__file__).with_name("migrations")
 LOCK_TIMEOUT = 60  # seconds to wait for the migration of another process
 
+_BEFORE_RELEASES = "0001_initial"  # the first migration of versions that were never released
 _ADVISORY_LOCK = 0x77736769  # any number that no other application uses in the database
 _NAMED_LOCK = "CONCAT('wsgiauth.', LEFT(MD5(DATABASE()), 16))"  # MariaDB's locks are server-wide
 
@@ -103,8 +104,19 @@ def _apply_pending(database: peewee.Database) -> list[str]:
 
 
 def pending(database: peewee.Database) -> list[str]:
-    """Return the names of the migrations that were not applied yet, in order."""
-    return [each.name for each in _runner(database).status() if not each.applied]
+    """Return the names of the migrations that were not applied yet, in order.
+
+    Raises:
+        ConfigurationError: The database was made before the first release.
+    """
+    known = _runner(database).status()  # also those that a newer version has applied
+    if _BEFORE_RELEASES in (each.name for each in known):
+        raise ConfigurationError(
+            "DATABASE_URL names a database from before the first release, which cannot be migrated:"
+            " with the version that made it, run `python -m wsgiauth export --with-hashes`, then"
+            " import the users into a new database."
+        )
+    return [each.name for each in known if not each.applied]
 
 
 def _runner(database: peewee.Database) -> Runner:

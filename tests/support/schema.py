@@ -1,0 +1,24 @@
+"""Every table of the account database, and its schema before the first migration."""
+
+from wsgiauth.accounts.groups import Group, GroupPermission, Membership
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.rights import Permission
+from wsgiauth.authentication.keys import Key
+from wsgiauth.authentication.models import Session
+from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.authentication.passkeys import Passkey
+from wsgiauth.authentication.totp import Totp
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.mail.models import Mail
+from wsgiauth.storage import schema
+from wsgiauth.throttling.counts import AttemptCount
+
+MODELS = [User, Session, Permission, AttemptCount, Mail, OneTimeSecret, RecordedEvent, Totp]
+MODELS += [Passkey, Key, Group, GroupPermission, Membership]
+MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
+
+
+def take_back_migrations(database):
+    """Drop every table."""
+    database.drop_tables(MODELS)
+    database.execute_sql("DROP TABLE wsgiauth_migration")
