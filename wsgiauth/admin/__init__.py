@@ -1,16 +1,24 @@
 """The staff panel below /auth/admin: users, groups and the audit trail.
 
 Members of the staff see everything. A change needs a right (see `accounts.administration`) and a
-recent proof of who they are, and is a POST. To all others, the panel does not exist.
+recent proof of who they are, and is a POST. To all others, the panel does not exist. This file has
+what its endpoints share.
+
+Every function in this room that uses the database raises peewee.DatabaseError if it fails.
 """
 
+from abc import abstractmethod
 from http import HTTPStatus
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.identity import Identity
-from wsgiauth.exceptions import NotFoundError, UnauthenticatedError
+from wsgiauth.authentication.identity import Identity, UserSession
+from wsgiauth.exceptions import (
+    InsufficientAuthenticationError,
+    NotFoundError,
+    UnauthenticatedError,
+)
 from wsgiauth.forms import Form, Outcome
 from wsgiauth.forms.endpoint import Endpoint, require_login, require_same_origin
 from wsgiauth.settings import Settings
@@ -66,12 +74,17 @@ class PanelEndpoint(Endpoint):
         return settings.ADMIN_PANEL
 
 
-class PanelForm(Form[Outcome]):
+class PanelForm(PanelEndpoint, Form[Outcome]):
     """A form of the panel."""
 
-    def is_offered(self, settings: Settings) -> bool:
-        """Return whether the site has a panel."""
-        return settings.ADMIN_PANEL
+    @abstractmethod
+    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+        """Refuse a member of the staff who does not have the right to send the form.
+
+        Raises:
+            ForbiddenError: They do not have it.
+            NotFoundError: The form is about something that does not exist.
+        """
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Take the form; whoever is not a member of the staff learns nothing from the answer."""
@@ -82,6 +95,14 @@ class PanelForm(Form[Outcome]):
                 require_same_origin(environ, site)
             raise
         return super().post(environ, site)
+
+    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
+        """Ask for a recent proof of who they are only if they have the right."""
+        login = require_staff(environ, site)
+        self.check_right(environ, site, login.user)
+        if not site.freshness.is_fresh(login.session_id):
+            raise InsufficientAuthenticationError(site.freshness.max_age)
+        return Identity(*login)
 
 
 class Panel(PanelEndpoint):
@@ -108,18 +129,17 @@ class Panel(PanelEndpoint):
         return redirect(HTTPStatus.SEE_OTHER, f"{panel_url(environ)}/{USERS}")
 
 
-def require_staff(environ: WSGIEnvironment, site: Site) -> Identity:
+def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
     """Return the member of the staff who sent a request, and their session.
 
     Raises:
         UnauthenticatedError: The client is anonymous.
         NotFoundError: The user is not a member of the staff.
-        peewee.DatabaseError: The database failed.
     """
-    identity = require_login(environ, site)
-    if identity.user is None or not identity.user.is_staff:
+    login = require_login(environ, site).any_login
+    if login is None or not login.user.is_staff:
         raise NotFoundError
-    return identity
+    return login
 
 
 def require_target(environ: WSGIEnvironment) -> User:
@@ -127,7 +147,6 @@ def require_target(environ: WSGIEnvironment) -> User:
 
     Raises:
         NotFoundError: There is no such user.
-        peewee.DatabaseError: The database failed.
     """
     user: User | None = User.get_or_none(User.id == routing_number(environ))
     if user is None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
 
 from wsgiauth.accounts.administration import Party
 from wsgiauth.accounts.held_permissions import HeldPermission, held_permissions
@@ -13,7 +12,7 @@ from wsgiauth.admin.groups import ListedGroup
 from wsgiauth.admin.users import USER_PROPERTIES
 from wsgiauth.authentication.factor_list import SecondFactors
 from wsgiauth.authentication.factors import are_offered
-from wsgiauth.authentication.identity import Identity
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.key_list import ListedKey, list_keys
 from wsgiauth.authentication.session_list import ListedSession, list_sessions
 from wsgiauth.site import Site
@@ -54,12 +53,11 @@ class Account:
     actions: Mapping[str, Action]
 
     @classmethod
-    def read(cls, site: Site, target: User, identity: Identity) -> "Account":
-        """Return what the panel shows of `target` to the user of `identity`."""
+    def read(cls, site: Site, target: User, viewer: UserSession) -> "Account":
+        """Return what the panel shows of `target` to `viewer`."""
         held = held_permissions(target)
-        actor = cast(User, identity.user)
         parties = (
-            Party(actor, actor.permissions),
+            Party(viewer.user, viewer.user.permissions),
             Party(target, frozenset(each.name for each in held)),
         )
         now, settings = site.tokens.now(), site.settings
@@ -67,7 +65,7 @@ class Account:
             **{name: getattr(target, name) for name in _FIELDS},
             permissions=tuple(held),
             groups=tuple(ListedGroup(each.id, each.name) for each in target.groups),
-            logins=tuple(list_sessions(target, now, identity.session_id)),
+            logins=tuple(list_sessions(target, now, viewer.session_id)),
             second_factors=SecondFactors.read(target) if are_offered(settings) else None,
             keys=tuple(list_keys(target, now)),
             actions={

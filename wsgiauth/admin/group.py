@@ -1,13 +1,11 @@
 """GET /auth/admin/groups/{id}: one group, its permissions and its members."""
 
 from dataclasses import dataclass
-from typing import cast
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.administration import can_govern
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.index_walks import FoundUser
-from wsgiauth.accounts.models import User
 from wsgiauth.accounts.user_search import Criteria, find_users
 from wsgiauth.admin import (
     EXAMPLE_FRAME,
@@ -22,7 +20,7 @@ from wsgiauth.admin import (
 )
 from wsgiauth.admin.actions import NOTHING_CHANGED, UNCHANGED
 from wsgiauth.admin.group_actions import GROUP_ACTIONS, GROUP_ID, group_document, require_group
-from wsgiauth.admin.known import offered_permissions
+from wsgiauth.admin.groups import offered_permissions
 from wsgiauth.admin.users import EXAMPLE_USER
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page
@@ -108,7 +106,7 @@ class ShowGroup(PanelEndpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the group as JSON."""
-        member = cast(User, require_staff(environ, site).user)
+        member = require_staff(environ, site).user
         group: Group = require_group(environ)
         if not prefers_html(environ):
             return json_response(group_document(group))

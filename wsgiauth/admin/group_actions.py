@@ -7,6 +7,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.administration import administer_groups
 from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
     EXAMPLE_FRAME,
     GROUPS,
@@ -18,7 +19,6 @@ from wsgiauth.admin.actions import DANGER, RIGHTS, UNCHANGED
 from wsgiauth.admin.changes import PERMISSION, Field, read_permission
 from wsgiauth.admin.groups import require_governor
 from wsgiauth.admin.user_actions import ActionPage
-from wsgiauth.authentication.identity import Identity
 from wsgiauth.exceptions import NotFoundError
 from wsgiauth.forms import Refusal, Submission
 from wsgiauth.site import Site
@@ -158,11 +158,11 @@ class ChangeGroup(PanelForm[str]):
             errors=refusal.errors.get("permission", []),
         )
 
-    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
-        identity = require_governor(environ, site)
+    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+        """Refuse a member of the staff who is not a superuser."""
+        require_governor(member)
         _action(environ)
         require_group(environ)
-        return identity
 
     operations = {
         "get": operation(
@@ -212,7 +212,6 @@ def require_group(environ: WSGIEnvironment) -> Group:
 
     Raises:
         NotFoundError: There is no such group.
-        peewee.DatabaseError: The database failed.
     """
     group: Group | None = Group.get_or_none(Group.id == routing_number(environ))
     if group is None:

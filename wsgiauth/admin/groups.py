@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
@@ -15,7 +15,8 @@ from wsgiauth.accounts.administration import (
     can_govern,
     refused,
 )
-from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.groups import Group, GroupPermission
+from wsgiauth.accounts.known_permissions import asked_for
 from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
     EXAMPLE_FRAME,
@@ -28,7 +29,6 @@ from wsgiauth.admin import (
     require_staff,
 )
 from wsgiauth.authentication.identity import Identity
-from wsgiauth.exceptions import InsufficientAuthenticationError
 from wsgiauth.forms import Refusal, Submission
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (
@@ -45,6 +45,7 @@ from wsgiauth.web.request import prefers_html, query_field, query_fields
 from wsgiauth.web.responses import Response, json_response, redirect
 
 PAGE = 50  # groups
+_MOST = 500  # permissions of groups
 AFTER = "after"
 
 _NOTICES = {"delete": "The group has been deleted."}
@@ -114,7 +115,7 @@ class Groups(PanelForm[Group]):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the list as a page, or as JSON; it needs no recent proof."""
-        identity = require_staff(environ, site)
+        identity = Identity(*require_staff(environ, site))
         submission = Submission(environ=environ, site=site, identity=identity, fields={"name": ""})
         if prefers_html(environ):
             return site.pages.render(self.page(submission, Refusal()))
@@ -156,8 +157,9 @@ class Groups(PanelForm[Group]):
             notice=_NOTICES.get(query_field(environ, "done"), ""),
         )
 
-    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
-        return require_governor(environ, site)
+    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+        """Refuse a member of the staff who is not a superuser."""
+        require_governor(member)
 
     operations = {
         "get": operation(
@@ -222,23 +224,24 @@ class Groups(PanelForm[Group]):
     }
 
 
-def require_governor(environ: WSGIEnvironment, site: Site) -> Identity:
-    """Return the superuser of the staff who sent a request and proved recently who they are.
+def require_governor(member: User) -> None:
+    """Refuse a member of the staff who is not a superuser.
 
     Raises:
-        UnauthenticatedError: The client is anonymous.
-        NotFoundError: The user is not a member of the staff.
-        ForbiddenError: The user is not a superuser.
-        InsufficientAuthenticationError: The last proof is older than FRESH_MINUTES.
-        peewee.DatabaseError: The database failed.
+        ForbiddenError: They are not.
     """
-    identity = require_staff(environ, site)
-    member = cast(User, identity.user)
     if not can_govern(member):
         raise refused(member, TO_CHANGE_A_GROUP, ONLY_SUPERUSERS)
-    if not site.freshness.is_fresh(identity.session_id):
-        raise InsufficientAuthenticationError(site.freshness.max_age)
-    return identity
+
+
+def offered_permissions() -> tuple[str, ...]:
+    """Return the permissions that the site asks for, and that groups have, by name.
+
+    Those that are only granted to single users are left out: with a million users, it would take
+    too long to find them.
+    """
+    rows: Any = GroupPermission.select(GroupPermission.name).distinct().limit(_MOST).tuples()
+    return tuple(sorted({*asked_for(), *(name for (name,) in rows)}))
 
 
 def list_groups(after: str = "", limit: int = PAGE) -> list[ListedGroup]:
@@ -247,9 +250,6 @@ def list_groups(after: str = "", limit: int = PAGE) -> list[ListedGroup]:
     Args:
         after: The key of a name: only those after it.
         limit: The maximum number.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     query: Any = Group.select(Group.id, Group.name).where(Group.name_key > after)
     rows = query.order_by(Group.name_key).limit(limit).tuples()

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import cast
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
@@ -25,13 +24,10 @@ from wsgiauth.admin import (
     PanelPage,
     frame_of,
     panel_url,
-    require_staff,
 )
-from wsgiauth.admin.groups import list_groups
-from wsgiauth.admin.known import offered_permissions
-from wsgiauth.authentication.identity import Identity
+from wsgiauth.admin.groups import list_groups, offered_permissions
 from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
-from wsgiauth.exceptions import InsufficientAuthenticationError, ValidationError
+from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import Refusal, Submission
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.settings import Settings
@@ -204,16 +200,11 @@ class Invite(PanelForm[None]):
             errors=refusal.errors,
         )
 
-    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
-        """Refuse whoever does not have the right before asking for a proof of who they are."""
-        identity = require_staff(environ, site)
-        member = cast(User, identity.user)
+    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+        """Refuse a member of the staff who cannot invite anyone."""
         reason = _refusal_reason(member)
         if reason is not None:
             raise refused(member, TO_INVITE, reason)
-        if not site.freshness.is_fresh(identity.session_id):
-            raise InsufficientAuthenticationError(site.freshness.max_age)
-        return identity
 
     operations = {
         "get": operation(

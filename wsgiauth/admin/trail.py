@@ -4,12 +4,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import cast
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user
-from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
     EVENTS,
     EXAMPLE_FRAME,
@@ -147,7 +145,7 @@ class Events(PanelEndpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the trail, or with the same as JSON."""
-        member = cast(User, require_staff(environ, site).user)
+        member = require_staff(environ, site).user
         given = query_fields(environ, (*_FIELDS, _BEFORE))
         fields = {name: given[name].strip() for name in _FIELDS}
         position = _POSITION.fullmatch(given[_BEFORE])

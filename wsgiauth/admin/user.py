@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
     EVENTS,
     EXAMPLE_FRAME,
@@ -23,8 +21,7 @@ from wsgiauth.admin.account import Account
 from wsgiauth.admin.account_schemas import ACCOUNT_SCHEMAS, EXAMPLE_ACCOUNT, USER_ID
 from wsgiauth.admin.actions import ACCESS, ACTIONS, DANGER, NOTICES, RIGHTS
 from wsgiauth.admin.changes import GROUP, PERMISSION
-from wsgiauth.admin.groups import list_groups
-from wsgiauth.admin.known import offered_permissions
+from wsgiauth.admin.groups import list_groups, offered_permissions
 from wsgiauth.admin.trail_rows import EXAMPLE_ROW, TrailRow, trail_rows
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.events import trail
@@ -105,17 +102,16 @@ class ShowUser(PanelEndpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the user as JSON."""
-        identity = require_staff(environ, site)
+        login = require_staff(environ, site)
         target = require_target(environ)
-        account = Account.read(site, target, identity)
+        account = Account.read(site, target, login)
         if not prefers_html(environ):
             return json_response(account.document())
-        member = cast(User, identity.user)
         page = UserPage(
-            frame=frame_of(environ, member, USERS),
+            frame=frame_of(environ, login.user, USERS),
             account=account,
             user_url=f"{panel_url(environ)}/{USERS}/{target.id}",
-            is_own=target.id == member.id,
+            is_own=target.id == login.user.id,
             choices=_choices(account),
             events=tuple(trail_rows(trail.page(Filters(user_id=target.id), size=_EVENTS))),
             groups_url=f"{panel_url(environ)}/{GROUPS}",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.administration import (
@@ -21,15 +21,13 @@ from wsgiauth.admin import (
     PanelPage,
     frame_of,
     panel_url,
-    require_staff,
     require_target,
 )
 from wsgiauth.admin.account import Account
 from wsgiauth.admin.account_schemas import USER_ID
 from wsgiauth.admin.actions import ACTIONS, UNCHANGED, Action
-from wsgiauth.authentication.identity import Identity
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import (
-    InsufficientAuthenticationError,
     LastSuperuserError,
     NotFoundError,
     RequestError,
@@ -166,7 +164,8 @@ class UserActions(PanelForm[str]):
         if outcome == "delete":
             return json_response({"detail": ACTIONS["delete"].done})
         target = require_target(submission.environ)
-        return json_response(Account.read(submission.site, target, submission.identity).document())
+        viewer = UserSession(*submission.member)
+        return json_response(Account.read(submission.site, target, viewer).document())
 
     def as_page(self, submission: Submission, outcome: str) -> Response:
         """Send the browser back to the page of the user, or to the list."""
@@ -195,21 +194,16 @@ class UserActions(PanelForm[str]):
             errors=refusal.errors.get(name, []),
         )
 
-    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
-        """Refuse whoever does not have the right before asking for a proof of who they are."""
-        identity = require_staff(environ, site)
+    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+        """Refuse a member of the staff without the right to the action."""
         action, target = _action(environ), require_target(environ)
         if not action.exists(site.settings):
             raise NotFoundError
-        actor = cast(User, identity.user)
         reason = refusal_reason(
-            action.right, Party(actor, actor.permissions), Party(target, target.permissions)
+            action.right, Party(member, member.permissions), Party(target, target.permissions)
         )
         if reason is not None:
-            raise refused(actor, TO_CHANGE_AN_ACCOUNT, reason)
-        if not site.freshness.is_fresh(identity.session_id):
-            raise InsufficientAuthenticationError(site.freshness.max_age)
-        return identity
+            raise refused(member, TO_CHANGE_AN_ACCOUNT, reason)
 
     operations = {
         "get": operation(

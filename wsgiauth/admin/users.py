@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.index_walks import FoundUser
-from wsgiauth.accounts.models import User
 from wsgiauth.accounts.user_search import PAGE, find_users
 from wsgiauth.admin import (
     EXAMPLE_FRAME,
@@ -167,7 +166,7 @@ class Users(PanelEndpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the list, or with the same as JSON."""
-        member = cast(User, require_staff(environ, site).user)
+        member = require_staff(environ, site).user
         query = Query.of(environ)
         found = find_users(query.criteria, query.after)
         users_url = f"{panel_url(environ)}/{USERS}"
