@@ -17,7 +17,7 @@ from wsgiauth.accounts.rights import Permission
 from wsgiauth.authentication import passkeys, sessions, totp
 from wsgiauth.authentication.models import Session
 from wsgiauth.exceptions import TakenError, ValidationError
-from wsgiauth.storage.columns import utc_now
+from wsgiauth.storage.models import utc_now
 
 pytestmark = pytest.mark.every_database
 

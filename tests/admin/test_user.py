@@ -20,7 +20,7 @@ from wsgiauth.authentication.key_list import ListedKey
 from wsgiauth.authentication.keys import Key
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
-from wsgiauth.storage.columns import utc_now
+from wsgiauth.storage.models import utc_now
 
 SUPPORT = ["end-logins", "end-login", "end-key", "reset-link"]
 MANAGE = ["deactivate", "end-logins", "end-login", "end-key", "remove-factors", "reset-link"]

@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import insert_users
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.storage.columns import utc_now
+from wsgiauth.storage.models import utc_now
 
 
 def names(page):

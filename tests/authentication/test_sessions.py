@@ -13,7 +13,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.models import Session, live
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.storage.purge import SOME, purge_expired
+from wsgiauth.storage.upkeep import SOME, purge_expired
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(5)]
 

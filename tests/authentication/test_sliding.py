@@ -16,7 +16,7 @@ from wsgiauth.authentication.refresh import refresh
 from wsgiauth.authentication.sliding import slide
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.storage.connections import BUSY_TIMEOUT
-from wsgiauth.storage.optional_writes import PAUSE
+from wsgiauth.storage.upkeep import PAUSE
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(42)]
 

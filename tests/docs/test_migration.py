@@ -17,7 +17,7 @@ from tests.docs.old.passwords import PASSWORDS
 from tests.docs.pages import PAGES, code, shown
 from tests.support.sites import PASSWORD, SECRET_KEY
 from wsgiauth import AuthMiddleware, Group, User, hash_password, storage
-from wsgiauth.storage.columns import utc_now
+from wsgiauth.storage.models import utc_now
 
 OLD = Path(__file__).parent / "old"
 MIGRATION = PAGES["docs/migration.md"]

@@ -12,7 +12,7 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.mail.models import Mail
-from wsgiauth.storage.columns import utc_now
+from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in
 
 NEW = "ada@example.net"

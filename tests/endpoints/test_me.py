@@ -11,7 +11,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.storage.columns import utc_now
+from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import api_key
 
 pytestmark = pytest.mark.every_database

@@ -30,7 +30,7 @@ from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.storage.models import utc_text
 from wsgiauth.testing import bearer, logged_in, mailbox
 from wsgiauth.throttling.counts import AttemptCount
 from wsgiauth.throttling.throttle import Throttle

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wsgiauth.storage.purge import SOME
+from wsgiauth.storage.upkeep import SOME
 from wsgiauth.throttling import counts
 from wsgiauth.throttling.counts import CLOCK_MARGIN, AttemptCount, Counter, Limit
 

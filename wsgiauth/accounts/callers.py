@@ -5,7 +5,7 @@ from typing import Any
 
 from wsgiauth.accounts.models import User
 from wsgiauth.storage import context
-from wsgiauth.storage.columns import as_utc
+from wsgiauth.storage.models import as_utc
 
 # The columns that a request needs: all but the keys, which are only for look-ups, and `is_active`,
 # because only active users are callers.

@@ -19,7 +19,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import Membership
 from wsgiauth.accounts.models import User
 from wsgiauth.storage import database
-from wsgiauth.storage.columns import as_utc
+from wsgiauth.storage.models import as_utc
 
 # Rows of each query: one page is often enough, and the first two are all that a page examines.
 _CHUNKS = (51, 250, 500)

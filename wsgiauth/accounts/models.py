@@ -18,7 +18,7 @@ from wsgiauth.accounts.last_superuser import remove_locked
 from wsgiauth.accounts.objects import UserObjects
 from wsgiauth.accounts.rights import Permission, UserRights
 from wsgiauth.storage import database
-from wsgiauth.storage.columns import BcryptHashField, UTCDateTimeField, utc_now
+from wsgiauth.storage.models import BcryptHashField, UTCDateTimeField, utc_now
 
 if TYPE_CHECKING:
     from wsgiauth.authentication.models import Session

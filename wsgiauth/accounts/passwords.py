@@ -12,7 +12,7 @@ import bcrypt
 from wsgiauth.accounts.password_rules import MAX_BYTES, representation_problem
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context
-from wsgiauth.storage.columns import BCRYPT_HASH
+from wsgiauth.storage.models import BCRYPT_HASH
 
 DEFAULT_ROUNDS = 12
 

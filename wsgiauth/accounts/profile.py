@@ -1,7 +1,7 @@
 """A user's profile, as endpoints and the command line show it."""
 
 from wsgiauth.accounts.models import User
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.storage.models import utc_text
 
 
 def profile(user: User) -> dict[str, object]:

@@ -23,7 +23,7 @@ from wsgiauth.accounts.taken_names import TAKEN
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings.kinds import parse_bool
 from wsgiauth.storage import database
-from wsgiauth.storage.columns import BCRYPT_HASH, utc_now, utc_text
+from wsgiauth.storage.models import BCRYPT_HASH, utc_now, utc_text
 
 REQUIRED = ("username", "email")
 FLAGS = {"is_active": True, "is_staff": False, "is_superuser": False}  # with their defaults

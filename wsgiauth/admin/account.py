@@ -16,7 +16,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.key_list import ListedKey, list_keys
 from wsgiauth.authentication.session_list import ListedSession, list_sessions
 from wsgiauth.site import Site
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.storage.models import utc_text
 
 _FIELDS = tuple(USER_PROPERTIES)
 

@@ -24,7 +24,7 @@ from wsgiauth.events import CHANGES, actors, trail
 from wsgiauth.events.trail import Entry, Filters, Position
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.site import Site
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.storage.models import utc_text
 from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page
 from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response

@@ -22,7 +22,7 @@ from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.invite import INVITED, SENT, invite_url
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.site import Site
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.storage.models import utc_text
 from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response

@@ -17,7 +17,7 @@ from wsgiauth.authentication.one_time import OneTimeSecret, digest, link_url
 from wsgiauth.authentication.resets import RESET
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
-from wsgiauth.storage.columns import utc_now
+from wsgiauth.storage.models import utc_now
 
 ADDRESS = "address"  # the purpose of the secrets
 

@@ -7,7 +7,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.factors import Factor
 from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.storage.models import utc_text
 
 _KINDS = {ONE_TIME_CODE: "Authenticator app", HARDWARE_KEY: "Passkey"}
 

@@ -21,7 +21,7 @@ from wsgiauth.authentication.one_time import OneTimeSecret, digest, link_url
 from wsgiauth.events import actors
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
-from wsgiauth.storage.columns import utc_now
+from wsgiauth.storage.models import utc_now
 
 INVITATION = "invitation"  # the purpose of the secrets
 HOURS = 72  # how long the link of an operator's invitation can be used

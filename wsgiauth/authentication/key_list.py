@@ -7,7 +7,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.keys import Key
 from wsgiauth.authentication.lifetimes import HOUR
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.storage.models import utc_text
 
 
 @dataclass(frozen=True, kw_only=True)

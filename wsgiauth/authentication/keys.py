@@ -24,8 +24,7 @@ from wsgiauth.authentication.lifetimes import DAY, HOUR
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.models import Model
-from wsgiauth.storage.optional_writes import OptionalWrites
-from wsgiauth.storage.purge import purge_expired, purge_some
+from wsgiauth.storage.upkeep import OptionalWrites, purge_expired, purge_some
 
 MAX_KEYS = 20  # of one user
 MAX_PERMISSIONS = 100  # of one key

@@ -8,8 +8,7 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.methods import MAX_LENGTH
-from wsgiauth.storage.columns import UTCDateTimeField, utc_now
-from wsgiauth.storage.models import Model
+from wsgiauth.storage.models import Model, UTCDateTimeField, utc_now
 
 
 class Session(Model):

@@ -14,7 +14,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import Model
-from wsgiauth.storage.purge import purge_expired, purge_some
+from wsgiauth.storage.upkeep import purge_expired, purge_some
 
 MAX_LENGTH = 100  # characters of a secret that a client sends
 

@@ -14,7 +14,7 @@ from wsgiauth.authentication.one_time import OneTimeSecret, digest, link_url
 from wsgiauth.authentication.password import replace_password
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
-from wsgiauth.storage.columns import utc_now
+from wsgiauth.storage.models import utc_now
 
 RESET = "reset"  # the purpose of the secrets, and the page of the links
 

@@ -16,7 +16,7 @@ from wsgiauth.authentication.methods import methods_in_words
 from wsgiauth.authentication.models import IS_VALID, Session
 from wsgiauth.authentication.refresh import REUSED
 from wsgiauth.storage import database
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.storage.models import utc_text
 from wsgiauth.web.user_agents import user_agent_in_words
 
 LISTED = 100  # logins

@@ -20,8 +20,8 @@ from wsgiauth.authentication.models import IS_VALID, Session
 from wsgiauth.authentication.sliding import is_due, slide
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.storage import Statement, context, database
-from wsgiauth.storage.columns import utc_now
-from wsgiauth.storage.purge import purge_expired, purge_some
+from wsgiauth.storage.models import utc_now
+from wsgiauth.storage.upkeep import purge_expired, purge_some
 
 
 def _caller(*further: peewee.Field) -> Any:

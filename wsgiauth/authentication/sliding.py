@@ -7,7 +7,7 @@ neither waits for the change nor fails with it.
 import peewee
 
 from wsgiauth.authentication.models import Session
-from wsgiauth.storage.optional_writes import OptionalWrites
+from wsgiauth.storage.upkeep import OptionalWrites
 
 _TEN = peewee.SQL("10")  # not a parameter, because the SQL of `sessions.find` is kept
 _HAS_NO_REFRESH = Session.generation == peewee.SQL("0")

@@ -14,7 +14,7 @@ from wsgiauth.cli.output import Table, print_json_line
 from wsgiauth.cli.parser import USER, AddCommand, positive
 from wsgiauth.events import CHANGES, Event, actors
 from wsgiauth.events.trail import Entry, Filters, Follower, stream
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.storage.models import utc_text
 
 FOLLOWED = 10  # events that --follow prints first, without --limit
 INTERVAL = 1  # seconds between two polls

@@ -8,7 +8,7 @@ from wsgiauth.authentication.key_list import list_keys as list_keys_of
 from wsgiauth.cli.command import Arguments, CommandError, open_database, require_user
 from wsgiauth.cli.output import Table, counted, print_json_list, print_line
 from wsgiauth.cli.parser import AddCommand, add_user, permission, positive
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.storage.models import utc_text
 
 _COLUMNS = ("id", "name", "made", "ends", "last used", "permissions")
 

@@ -7,7 +7,7 @@ from wsgiauth.authentication.session_list import ListedSession, end_by_handle
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
 from wsgiauth.cli.output import Table, counted, print_json_list, print_line
 from wsgiauth.cli.parser import USER, AddCommand, add_user
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.storage.models import utc_text
 
 _COLUMNS = (
     "handle",

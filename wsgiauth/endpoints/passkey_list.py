@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.storage.columns import utc_text
+from wsgiauth.storage.models import utc_text
 
 
 @dataclass(frozen=True, kw_only=True)

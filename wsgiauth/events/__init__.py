@@ -19,7 +19,7 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.events import actors, models, retention
 from wsgiauth.storage import context
-from wsgiauth.storage.columns import utc_now, utc_text
+from wsgiauth.storage.models import utc_now, utc_text
 
 logger: logging.Logger = logging.getLogger("wsgiauth")
 

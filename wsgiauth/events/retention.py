@@ -5,7 +5,7 @@ from weakref import WeakKeyDictionary
 import peewee
 
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.storage.purge import purge_expired, purge_some
+from wsgiauth.storage.upkeep import purge_expired, purge_some
 
 DAY = 86_400  # seconds
 

@@ -14,11 +14,12 @@ from playhouse.pool import PooledDatabase
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
-from wsgiauth.storage import context, forks, postgres_mysql, schema
+from wsgiauth.storage import context, postgres_mysql, schema
 from wsgiauth.storage.connections import (
     DATABASE_ERRORS,
     AccountDatabase,
     discard_connection,
+    watch_forks,
 )
 from wsgiauth.storage.context import current_request, default_database
 from wsgiauth.storage.databases import make_database
@@ -103,7 +104,7 @@ def open_database(
         message = f"DATABASE_URL cannot be opened: {str(error).strip()}"
         raise ConfigurationError(message) from error
     _opened_last = opened
-    forks.watch(opened)
+    watch_forks(opened)
     context.use(opened)
     return opened
 

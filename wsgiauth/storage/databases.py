@@ -11,16 +11,16 @@ import peewee
 from playhouse import db_url, pool
 
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.storage import pooled_servers, postgres_mysql, sqlite
+from wsgiauth.storage import postgres_mysql, sqlite
 from wsgiauth.storage.connections import BUSY_TIMEOUT, AccountDatabase
 
 DRIVERS: dict[str, Any] = {
     "sqlite": sqlite.File,
     "sqlite+pool": sqlite.PooledFile,
     "postgres": postgres_mysql.PostgreSQL,
-    "postgres+pool": pooled_servers.PooledPostgreSQL,
+    "postgres+pool": postgres_mysql.PooledPostgreSQL,
     "mysql": postgres_mysql.MariaDB,
-    "mysql+pool": pooled_servers.PooledMariaDB,
+    "mysql+pool": postgres_mysql.PooledMariaDB,
 }
 _MAX_LINKS = 40  # Linux follows no more; a loop of links has no end
 CONNECT_TIMEOUT = 5  # seconds to wait for a database server

@@ -1,12 +1,20 @@
-"""The base classes of the models."""
+"""What the models are made of: base classes, columns that Peewee lacks, and times in UTC."""
 
+import re
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from typing import Any
 
 import peewee
 
 from wsgiauth import storage
 from wsgiauth.storage import context
+
+# What `bcrypt.hashpw` returns: version, cost, 22 characters of salt, 31 of digest. The salt's last
+# character carries two bits; bcrypt rejects a salt whose other four bits are not zero.
+BCRYPT_HASH = re.compile(
+    r"\$2[aby]\$(0[4-9]|[12][0-9]|3[01])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}"
+)
 
 
 class Model(peewee.Model):
@@ -36,3 +44,46 @@ class BoundModel(Model):
     def _using_origin(self) -> AbstractContextManager[None]:
         # Always set a database: in a thread without a context, events would find no subscribers.
         return context.using(self.origin or storage.current())
+
+
+class BcryptHashField(peewee.CharField):
+    """A column that accepts only bcrypt hashes, so that no password is stored in plain text."""
+
+    def db_value(self, value: str) -> str:
+        """Return `value` for the database.
+
+        Raises:
+            ValueError: `value` is not a bcrypt hash. The message does not show it.
+        """
+        if not (isinstance(value, str) and BCRYPT_HASH.fullmatch(value)):
+            raise ValueError("hashed_password must be what hash_password() returns")
+        return value
+
+
+class UTCDateTimeField(peewee.DateTimeField):
+    """An aware datetime: stored as naive UTC, read back as aware UTC."""
+
+    def db_value(self, value: datetime | None) -> datetime | None:
+        """Return `value` as a naive datetime in UTC."""
+        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+
+    def python_value(self, value: datetime | str | None) -> datetime | None:
+        """Return `value` as an aware datetime in UTC."""
+        return None if value is None else as_utc(value)
+
+
+def as_utc(stored: datetime | str) -> datetime:
+    """Return a stored time as an aware datetime; SQLite stores it as an ISO 8601 string."""
+    if isinstance(stored, str):
+        return datetime.fromisoformat(f"{stored}+00:00")
+    return stored.replace(tzinfo=UTC)
+
+
+def utc_text(moment: datetime) -> str:
+    """Format a time in UTC as RFC 3339 does."""
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def utc_now() -> datetime:
+    """Return the current time in UTC, in whole seconds, which every database can store."""
+    return datetime.now(UTC).replace(microsecond=0)

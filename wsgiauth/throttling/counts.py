@@ -11,7 +11,7 @@ from typing import NamedTuple
 import peewee
 
 from wsgiauth.storage import Statement, database
-from wsgiauth.storage.purge import purge_expired, purge_some
+from wsgiauth.storage.upkeep import purge_expired, purge_some
 
 
 class AttemptCount(peewee.Model):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.sites import EMAIL, USERNAME
 from wsgiauth.accounts.models import User
-from wsgiauth.storage.columns import BcryptHashField, UTCDateTimeField, utc_now
+from wsgiauth.storage.models import BcryptHashField, UTCDateTimeField, utc_now
 
 SALT, DIGEST = "Habn84NOMbJTHnvKyPs8te", "BdZtUj8DmEjU8y5okYMVrT8f2IEN5Sa"
 HASH = f"$2b$12${SALT}{DIGEST}"

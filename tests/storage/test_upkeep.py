@@ -2,7 +2,7 @@
 
 import pytest
 
-from wsgiauth.storage.purge import SOME, purge_expired, purge_some
+from wsgiauth.storage.upkeep import SOME, purge_expired, purge_some
 from wsgiauth.throttling.counts import AttemptCount
 
 NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
