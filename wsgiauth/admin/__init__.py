@@ -13,13 +13,13 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.identity import Identity, UserSession
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
     NotFoundError,
     UnauthenticatedError,
 )
-from wsgiauth.forms import Form, Outcome
+from wsgiauth.forms import MemberForm, Outcome
 from wsgiauth.forms.endpoint import Endpoint, require_login, require_same_origin
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -74,7 +74,7 @@ class PanelEndpoint(Endpoint):
         return settings.ADMIN_PANEL
 
 
-class PanelForm(PanelEndpoint, Form[Outcome]):
+class PanelForm(PanelEndpoint, MemberForm[Outcome]):
     """A form of the panel."""
 
     @abstractmethod
@@ -96,13 +96,13 @@ class PanelForm(PanelEndpoint, Form[Outcome]):
             raise
         return super().post(environ, site)
 
-    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
+    def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
         """Ask for a recent proof of who they are only if they have the right."""
         login = require_staff(environ, site)
         self.check_right(environ, site, login.user)
         if not site.freshness.is_fresh(login.session_id):
             raise InsufficientAuthenticationError(site.freshness.max_age)
-        return Identity(*login)
+        return login
 
 
 class Panel(PanelEndpoint):
@@ -136,8 +136,8 @@ def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
         UnauthenticatedError: The client is anonymous.
         NotFoundError: The user is not a member of the staff.
     """
-    login = require_login(environ, site).any_login
-    if login is None or not login.user.is_staff:
+    login = require_login(environ, site)
+    if not login.user.is_staff:
         raise NotFoundError
     return login
 

@@ -30,7 +30,7 @@ from wsgiauth.admin.changes import (
     set_flag,
 )
 from wsgiauth.authentication.factors import are_offered
-from wsgiauth.forms import Submission
+from wsgiauth.forms import MemberSubmission
 from wsgiauth.settings import Settings
 
 UNCHANGED = "unchanged"  # as the `done` of a query
@@ -65,8 +65,8 @@ class Action:
     question: str
     done: str
     right: Right
-    change: Callable[[User, Submission], object]
-    count: Callable[[User, Submission], None] = lambda user, submission: None
+    change: Callable[[User, MemberSubmission], object]
+    count: Callable[[User, MemberSubmission], None] = lambda user, submission: None
     field: Field | None = None
     asks_first: bool = False
     is_removal: bool = False

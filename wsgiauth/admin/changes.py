@@ -11,7 +11,7 @@ from wsgiauth.authentication import factors, keys, sessions
 from wsgiauth.authentication.keys import list_keys
 from wsgiauth.authentication.session_list import end_by_handle
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import Submission
+from wsgiauth.forms import MemberSubmission
 from wsgiauth.mail.link_letters import send_reset
 from wsgiauth.mail.outbox import Outbox
 
@@ -46,10 +46,10 @@ LOGIN = Field("login", "Session")
 KEY = Field("key", "API key", _key_in_words)
 
 
-def set_flag(flag: str, value: bool) -> Callable[[User, Submission], object]:
+def set_flag(flag: str, value: bool) -> Callable[[User, MemberSubmission], object]:
     """Return a change that sets a flag of the user."""
 
-    def change(user: User, submission: Submission) -> bool:
+    def change(user: User, submission: MemberSubmission) -> bool:
         setattr(user, flag, value)
         return bool(user.save())
 
@@ -61,12 +61,12 @@ def has_flag(flag: str, value: bool) -> Callable[[User], bool]:
     return lambda user: bool(getattr(user, flag)) is value
 
 
-def end_logins(user: User, submission: Submission) -> None:
+def end_logins(user: User, submission: MemberSubmission) -> None:
     """Revoke all sessions of the user, except the one that sent the form."""
     sessions.end_all(user, except_id=submission.member.session_id)
 
 
-def end_login(user: User, submission: Submission) -> None:
+def end_login(user: User, submission: MemberSubmission) -> None:
     """Revoke the session that the form names."""
     handle = submission.fields[LOGIN.name]
     if not handle:
@@ -75,7 +75,7 @@ def end_login(user: User, submission: Submission) -> None:
         raise RequestError(HTTPStatus.NOT_FOUND, "no_such_login", "This session has already ended.")
 
 
-def end_key(user: User, submission: Submission) -> None:
+def end_key(user: User, submission: MemberSubmission) -> None:
     """Revoke the API key that the form names."""
     key_id = submission.fields[KEY.name].strip()
     if not key_id:
@@ -88,18 +88,18 @@ def end_key(user: User, submission: Submission) -> None:
         )
 
 
-def remove_factors(user: User, submission: Submission) -> None:
+def remove_factors(user: User, submission: MemberSubmission) -> None:
     """Remove the second factors of the user and the recovery codes, and end all sessions."""
     factors.remove_all(user)
 
 
-def count_link(user: User, submission: Submission) -> None:
+def count_link(user: User, submission: MemberSubmission) -> None:
     """Count a link that the user will get."""
     if user.is_active:
         submission.site.mail_limits.count_by_staff(user, submission.networks)
 
 
-def send_link(user: User, submission: Submission) -> None:
+def send_link(user: User, submission: MemberSubmission) -> None:
     """Send the user a link to choose a new password."""
     if not user.is_active:
         raise RequestError(
@@ -109,7 +109,7 @@ def send_link(user: User, submission: Submission) -> None:
     send_reset(cast(Outbox, site.outbox), user, mount=site.pages.mount)
 
 
-def read_permission(submission: Submission) -> str:
+def read_permission(submission: MemberSubmission) -> str:
     """Return the permission that a form names.
 
     Raises:
@@ -122,33 +122,33 @@ def read_permission(submission: Submission) -> str:
         raise ValidationError({PERMISSION.name: [message]}) from None
 
 
-def grant(user: User, submission: Submission) -> bool:
+def grant(user: User, submission: MemberSubmission) -> bool:
     """Grant the permission that the form names."""
     return user.grant(read_permission(submission))
 
 
-def revoke(user: User, submission: Submission) -> bool:
+def revoke(user: User, submission: MemberSubmission) -> bool:
     """Revoke the permission that the form names."""
     return user.revoke(read_permission(submission))
 
 
-def _group(submission: Submission) -> Group:
+def _group(submission: MemberSubmission) -> Group:
     group = Group.objects.find(submission.fields[GROUP.name].strip())
     if group is None:
         raise ValidationError({GROUP.name: ["There is no group of this name."]})
     return group
 
 
-def join(user: User, submission: Submission) -> bool:
+def join(user: User, submission: MemberSubmission) -> bool:
     """Put the user into the group that the form names."""
     return user.join(_group(submission))
 
 
-def leave(user: User, submission: Submission) -> bool:
+def leave(user: User, submission: MemberSubmission) -> bool:
     """Remove the user from the group that the form names."""
     return user.leave(_group(submission))
 
 
-def delete(user: User, submission: Submission) -> None:
+def delete(user: User, submission: MemberSubmission) -> None:
     """Delete the user."""
     user.delete_instance()

@@ -20,7 +20,7 @@ from wsgiauth.admin.changes import PERMISSION, Field, read_permission
 from wsgiauth.admin.groups import require_governor
 from wsgiauth.admin.user_actions import ActionPage
 from wsgiauth.exceptions import NotFoundError
-from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (
     LOGGED_IN,
@@ -47,7 +47,7 @@ class GroupAction(NamedTuple):
     button: str
     question: str
     done: str
-    change: Callable[[Group, Submission], object]
+    change: Callable[[Group, MemberSubmission], object]
     field: Field | None = None
 
 
@@ -120,7 +120,7 @@ class ChangeGroup(PanelForm[str]):
         ),
     )
 
-    def act(self, submission: Submission) -> str:
+    def act(self, submission: MemberSubmission) -> str:
         """Do the action, if the member of the staff still has the right to."""
         action = _action(submission.environ)
 
@@ -130,19 +130,19 @@ class ChangeGroup(PanelForm[str]):
         result = administer_groups(submission.member.user, change)
         return UNCHANGED if result is False else action.name
 
-    def as_json(self, submission: Submission, outcome: str) -> Response:
+    def as_json(self, submission: MemberSubmission, outcome: str) -> Response:
         """Return the group as it is now, or that it is deleted."""
         if outcome == "delete":
             return json_response({"detail": GROUP_ACTIONS["delete"].done})
         return json_response(group_document(require_group(submission.environ)))
 
-    def as_page(self, submission: Submission, outcome: str) -> Response:
+    def as_page(self, submission: MemberSubmission, outcome: str) -> Response:
         """Send the browser back to the group, or to the list."""
         environ = submission.environ
         page = f"{panel_url(environ)}/{GROUPS}" if outcome == "delete" else _group_url(environ)
         return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={outcome}")
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the page that asks."""
         environ = submission.environ
         action = _action(environ)

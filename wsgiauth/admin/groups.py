@@ -28,8 +28,7 @@ from wsgiauth.admin import (
     panel_url,
     require_staff,
 )
-from wsgiauth.authentication.identity import Identity
-from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (
     LOGGED_IN,
@@ -115,8 +114,10 @@ class Groups(PanelForm[Group]):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the list as a page, or as JSON; it needs no recent proof."""
-        identity = Identity(*require_staff(environ, site))
-        submission = Submission(environ=environ, site=site, identity=identity, fields={"name": ""})
+        member = require_staff(environ, site)
+        submission = MemberSubmission(
+            environ=environ, site=site, member=member, fields={"name": ""}
+        )
         if prefers_html(environ):
             return site.pages.render(self.page(submission, Refusal()))
         groups, next_url = _listed(environ)
@@ -124,24 +125,24 @@ class Groups(PanelForm[Group]):
             {"groups": [each._asdict() for each in groups], "next": next_url or None}
         )
 
-    def act(self, submission: Submission) -> Group:
+    def act(self, submission: MemberSubmission) -> Group:
         """Create the group."""
         name = submission.fields["name"].strip()
         actor = submission.member.user
         return administer_groups(actor, lambda: Group.objects.create(name=name))
 
-    def as_json(self, submission: Submission, outcome: Group) -> Response:
+    def as_json(self, submission: MemberSubmission, outcome: Group) -> Response:
         """Return the new group."""
         location = ("Location", f"{_groups_url(submission.environ)}/{outcome.id}")
         created = ListedGroup(outcome.id, outcome.name)._asdict()
         return json_response(created, status=HTTPStatus.CREATED, headers=(location,))
 
-    def as_page(self, submission: Submission, outcome: Group) -> Response:
+    def as_page(self, submission: MemberSubmission, outcome: Group) -> Response:
         """Send the browser to the new group."""
         location = f"{_groups_url(submission.environ)}/{outcome.id}?done=create"
         return redirect(HTTPStatus.SEE_OTHER, location)
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list with the form."""
         environ, user = submission.environ, submission.member.user
         groups, next_url = _listed(environ)

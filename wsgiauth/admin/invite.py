@@ -28,7 +28,7 @@ from wsgiauth.admin import (
 from wsgiauth.admin.groups import list_groups, offered_permissions
 from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -140,7 +140,7 @@ class Invite(PanelForm[None]):
         """Return whether the site has a panel, and sends mail."""
         return super().is_offered(settings) and settings.MAIL_URL is not None
 
-    def act(self, submission: Submission) -> None:
+    def act(self, submission: MemberSubmission) -> None:
         """Send the invitation, if the member of the staff still has the right to."""
         site = submission.site
         permissions = submission.lists["permissions"]
@@ -171,16 +171,16 @@ class Invite(PanelForm[None]):
             gives_rights=invitation.gives_rights,
         )
 
-    def as_json(self, submission: Submission, outcome: None) -> Response:
+    def as_json(self, submission: MemberSubmission, outcome: None) -> Response:
         """Return that it is on its way."""
         return json_response({"detail": SENT}, status=HTTPStatus.ACCEPTED)
 
-    def as_page(self, submission: Submission, outcome: None) -> Response:
+    def as_page(self, submission: MemberSubmission, outcome: None) -> Response:
         """Send the browser back to the list of users."""
         location = f"{panel_url(submission.environ)}/{USERS}?done={INVITED}"
         return redirect(HTTPStatus.SEE_OTHER, location)
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the form, as it was sent."""
         url, member = panel_url(submission.environ), submission.member.user
         gives_rights = can_govern(member)

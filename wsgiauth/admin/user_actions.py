@@ -26,13 +26,12 @@ from wsgiauth.admin import (
 from wsgiauth.admin.account import Account
 from wsgiauth.admin.account_schemas import USER_ID
 from wsgiauth.admin.actions import ACTIONS, UNCHANGED, Action
-from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import (
     LastSuperuserError,
     NotFoundError,
     RequestError,
 )
-from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (
     LOGGED_IN,
@@ -140,7 +139,7 @@ class UserActions(PanelForm[str]):
         ),
     )
 
-    def act(self, submission: Submission) -> str:
+    def act(self, submission: MemberSubmission) -> str:
         """Do the action, if the member of the staff still has the right to."""
         action, target = _action(submission.environ), require_target(submission.environ)
         action.count(target, submission)
@@ -159,21 +158,21 @@ class UserActions(PanelForm[str]):
             raise RequestError(HTTPStatus.CONFLICT, "last_superuser", detail) from None
         return UNCHANGED if result is False else action.name
 
-    def as_json(self, submission: Submission, outcome: str) -> Response:
+    def as_json(self, submission: MemberSubmission, outcome: str) -> Response:
         """Return the user as they are now, or that they are deleted."""
         if outcome == "delete":
             return json_response({"detail": ACTIONS["delete"].done})
         target = require_target(submission.environ)
-        viewer = UserSession(*submission.member)
-        return json_response(Account.read(submission.site, target, viewer).document())
+        account = Account.read(submission.site, target, submission.member)
+        return json_response(account.document())
 
-    def as_page(self, submission: Submission, outcome: str) -> Response:
+    def as_page(self, submission: MemberSubmission, outcome: str) -> Response:
         """Send the browser back to the page of the user, or to the list."""
         environ = submission.environ
         page = f"{panel_url(environ)}/{USERS}" if outcome == "delete" else _user_url(environ)
         return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={outcome}")
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the page that asks."""
         environ = submission.environ
         action, target = _action(environ), require_target(environ)

@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import cast
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.models import User
 from wsgiauth.accounts.profile import profile
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.forms.endpoint import AccountLink, Endpoint, require_login
@@ -105,7 +103,7 @@ class Account(Endpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the profile as JSON."""
-        user = cast(User, require_login(environ, site).user)
+        user = require_login(environ, site).user
         if not prefers_html(environ):
             return json_response(profile(user))
         mount = mount_url(environ)

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from wsgiauth.accounts import delete_user
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import LastSuperuserError, RequestError, UnauthenticatedError
-from wsgiauth.forms import MemberForm, Refusal, Submission
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.web.openapi import (
     LOGGED_IN,
@@ -60,7 +60,7 @@ class Close(MemberForm[None]):
         ),
     )
 
-    def act(self, submission: Submission) -> None:
+    def act(self, submission: MemberSubmission) -> None:
         """Delete the user."""
         try:
             delete_user(submission.member.user)
@@ -73,16 +73,16 @@ class Close(MemberForm[None]):
         except User.DoesNotExist:
             raise UnauthenticatedError("invalid_token") from None
 
-    def as_json(self, submission: Submission, outcome: None) -> Response:
+    def as_json(self, submission: MemberSubmission, outcome: None) -> Response:
         """Say that it is done."""
         return json_response({"detail": "Account closed."}, headers=_cleared(submission))
 
-    def as_page(self, submission: Submission, outcome: None) -> Response:
+    def as_page(self, submission: MemberSubmission, outcome: None) -> Response:
         """Send the browser to the home page of the site, without the cookie."""
         location = f"{root_url(submission.environ)}/"
         return redirect(HTTPStatus.SEE_OTHER, location, headers=_cleared(submission))
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the page with the button."""
         mount, user = mount_url(submission.environ), submission.member.user
         return ClosePage(
@@ -121,5 +121,5 @@ class Close(MemberForm[None]):
     }
 
 
-def _cleared(submission: Submission) -> tuple[Header, ...]:
+def _cleared(submission: MemberSubmission) -> tuple[Header, ...]:
     return (submission.site.identifier.expired_cookie(submission.environ),)

@@ -9,7 +9,7 @@ from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.passkeys.challenges import CONFIRM
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
-from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.forms.passkey_page import (
     CREDENTIAL,
     CREDENTIAL_FIELD,
@@ -107,7 +107,7 @@ class Confirm(RenewingForm):
         ),
     )
 
-    def act(self, submission: Submission) -> Login:
+    def act(self, submission: MemberSubmission) -> Login:
         """Return the renewed login."""
         user, methods = _prove(submission)
         tokens = submission.site.tokens
@@ -116,7 +116,7 @@ class Confirm(RenewingForm):
             raise UnauthenticatedError("invalid_token")
         return login
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the forms, without the password."""
         mount, destination = mount_url(submission.environ), submission.destination
         user, session_id = submission.member
@@ -159,7 +159,7 @@ class Confirm(RenewingForm):
     }
 
 
-def _prove(submission: Submission) -> tuple[User, str]:
+def _prove(submission: MemberSubmission) -> tuple[User, str]:
     """Return the user, and by what they have proven who they are."""
     user, session_id = submission.member
     password, code, credential = submission.fields.values()

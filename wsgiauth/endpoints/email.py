@@ -10,7 +10,7 @@ from typing import cast
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import MemberForm, Refusal, Submission
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.mail.link_letters import request_address_link
 from wsgiauth.mail.outbox import Outbox
@@ -109,7 +109,7 @@ class Email(MemberForm[None]):
         """Return whether the site sends mail."""
         return settings.MAIL_URL is not None
 
-    def act(self, submission: Submission) -> None:
+    def act(self, submission: MemberSubmission) -> None:
         """Insert a row, whoever has the address."""
         site, email, user = submission.site, submission.fields["email"], submission.member.user
         problem = _problem(user, email)
@@ -118,12 +118,12 @@ class Email(MemberForm[None]):
         site.mail_limits.count(email, submission.networks, user=user)
         request_address_link(cast(Outbox, site.outbox), user, email, mount=site.pages.mount)
 
-    def as_json(self, submission: Submission, outcome: None) -> Response:
+    def as_json(self, submission: MemberSubmission, outcome: None) -> Response:
         """Return the same answer for every address."""
         detail = "A mail with a link goes to the address. Open the link while you are logged in."
         return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
 
-    def as_page(self, submission: Submission, outcome: None) -> Response:
+    def as_page(self, submission: MemberSubmission, outcome: None) -> Response:
         """Return the same page for every address."""
         site, mount = submission.site, mount_url(submission.environ)
         page = EmailSentPage(
@@ -135,7 +135,7 @@ class Email(MemberForm[None]):
         )
         return site.pages.render(page, status=HTTPStatus.ACCEPTED)
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the form."""
         mount, user = mount_url(submission.environ), submission.member.user
         return EmailPage(

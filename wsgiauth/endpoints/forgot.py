@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import cast
 
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.account_name import ACCOUNT_NAME, ACCOUNT_NAME_FIELD, account_name
 from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.mail.outbox import Outbox
@@ -50,7 +50,7 @@ class ForgotSentPage(Page):
     minutes: int
 
 
-class Forgot(Form[None]):
+class Forgot(PublicForm[None]):
     """The outcome, and the work before it, do not depend on whether there is an account."""
 
     fields = {ACCOUNT_NAME: ACCOUNT_NAME_FIELD}

@@ -8,12 +8,12 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import keys
-from wsgiauth.authentication.identity import Identity
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.key_list import ListedKey, list_keys
 from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MadeKey
 from wsgiauth.endpoints.key_schemas import EXAMPLE_KEY, KEY_FIELDS, KEY_SCHEMAS
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
-from wsgiauth.forms import MemberForm, Refusal, Submission
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
@@ -107,15 +107,14 @@ class Keys(MemberForm[MadeKey | None]):
         """Answer with the list as a page, or as JSON."""
         if prefers_html(environ):
             return super().get(environ, site)
-        identity = require_login(environ, site)
-        submission = Submission(environ=environ, site=site, identity=identity, fields={})
-        return json_response(_document(submission))
+        return json_response(_document(self.require_member(environ, site), site))
 
-    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
+    def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
+        """Ask for a recent proof only before a change."""
         is_change = environ["REQUEST_METHOD"] not in SAFE_METHODS
         return (require_fresh if is_change else require_login)(environ, site)
 
-    def act(self, submission: Submission) -> MadeKey | None:
+    def act(self, submission: MemberSubmission) -> MadeKey | None:
         """End the key that `end` names; otherwise make one."""
         user, fields = submission.member.user, submission.fields
         if fields["end"]:
@@ -135,14 +134,14 @@ class Keys(MemberForm[MadeKey | None]):
             raise UnauthenticatedError("invalid_token")
         return made
 
-    def as_json(self, submission: Submission, outcome: MadeKey | None) -> Response:
+    def as_json(self, submission: MemberSubmission, outcome: MadeKey | None) -> Response:
         """Return the new key, or the list."""
         if outcome is None:
-            return json_response(_document(submission))
+            return json_response(_document(submission.member, submission.site))
         document = {"key": outcome.text, **ListedKey.of(outcome.row).document()}
         return json_response(document, status=HTTPStatus.CREATED)
 
-    def as_page(self, submission: Submission, outcome: MadeKey | None) -> Response:
+    def as_page(self, submission: MemberSubmission, outcome: MadeKey | None) -> Response:
         """Show the new key, once, or send the browser back to the list."""
         if outcome is None:
             location = f"{mount_url(submission.environ)}/keys?done=ended"
@@ -150,7 +149,7 @@ class Keys(MemberForm[MadeKey | None]):
         page = _page(submission, made=outcome.text)
         return submission.site.pages.render(page, status=HTTPStatus.CREATED)
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list and the form, as it was sent."""
         return _page(
             submission,
@@ -202,12 +201,12 @@ def _days(digits: str) -> int:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 9 else 0
 
 
-def _document(submission: Submission) -> dict[str, object]:
-    listed = list_keys(submission.member.user, submission.site.tokens.now())
+def _document(member: UserSession, site: Site) -> dict[str, object]:
+    listed = list_keys(member.user, site.tokens.now())
     return {"keys": [each.document() for each in listed]}
 
 
-def _page(submission: Submission, **state: object) -> Page:
+def _page(submission: MemberSubmission, **state: object) -> Page:
     site, (user, session_id) = submission.site, submission.member
     mount = mount_url(submission.environ)
     listed = list_keys(user, site.tokens.now())

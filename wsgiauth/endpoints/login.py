@@ -15,7 +15,7 @@ from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.endpoints.passkey_login import log_in_with_passkey, login_options
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.account_name import ACCOUNT_NAME, ACCOUNT_NAME_FIELD, account_name
 from wsgiauth.forms.handover import (
     LOGGED_IN_SAMPLE,
@@ -86,7 +86,7 @@ class LoginPage(PasskeyPage):
     notice: str = ""
 
 
-class Login(Form[issuing.Login | PasswordProof]):
+class Login(PublicForm[issuing.Login | PasswordProof]):
     """The outcome is the new login, or the proof to which a second factor is missing."""
 
     _FIELDS: ClassVar[Mapping[str, dict[str, Any]]] = {  # of programs

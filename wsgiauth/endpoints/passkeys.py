@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import factors, recovery_codes
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, list_passkeys
@@ -14,7 +15,7 @@ from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.endpoints.passkey_list import EXAMPLES, ListedPasskey
 from wsgiauth.endpoints.passkey_schemas import PASSKEY_FIELDS, PASSKEY_SCHEMAS
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import MemberForm, Refusal, Submission, factor_changes
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, factor_changes
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
 from wsgiauth.forms.handover import next_after_set_up
@@ -132,11 +133,9 @@ class Passkeys(MemberForm[Outcome]):
         """Answer with the page, or with the list as JSON."""
         if prefers_html(environ):
             return super().get(environ, site)
-        identity = self._admit(environ, site)
-        submission = Submission(environ=environ, site=site, identity=identity, fields={})
-        return json_response(_document(submission))
+        return json_response(_document(self.require_member(environ, site), site))
 
-    def act(self, submission: Submission) -> Outcome:
+    def act(self, submission: MemberSubmission) -> Outcome:
         """Remove the passkey that `remove` names; otherwise add the new one."""
         user, fields = submission.member.user, submission.fields
         if fields["remove"]:
@@ -144,17 +143,19 @@ class Passkeys(MemberForm[Outcome]):
             factor_changes.remove(submission, fields["remove"], gone)
             return Outcome("removed")
         name, now = _checked(fields["name"]), submission.site.tokens.now()
-        factors.add_passkey(_party(submission), user, name, fields[CREDENTIAL], now)
+        factors.add_passkey(_party(submission.site), user, name, fields[CREDENTIAL], now)
         return Outcome("passkey", upgrade(submission, HARDWARE_KEY))
 
-    def as_json(self, submission: Submission, outcome: Outcome) -> Response:
+    def as_json(self, submission: MemberSubmission, outcome: Outcome) -> Response:
         """Return the list."""
         status = HTTPStatus.OK if outcome.done == "removed" else HTTPStatus.CREATED
-        document = _document(submission) | tokens_of(submission, outcome.login)
+        document = _document(submission.member, submission.site) | tokens_of(
+            submission, outcome.login
+        )
         headers = cookies_of(submission, outcome.login)
         return json_response(document, status=status, headers=headers)
 
-    def as_page(self, submission: Submission, outcome: Outcome) -> Response:
+    def as_page(self, submission: MemberSubmission, outcome: Outcome) -> Response:
         """Send the browser back to the list, or to its first recovery codes."""
         if outcome.login is not None and has_token(submission):
             return self.as_json(submission, outcome)
@@ -165,10 +166,10 @@ class Passkeys(MemberForm[Outcome]):
         headers = cookies_of(submission, outcome.login)
         return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list and the form."""
         mount, user = mount_url(submission.environ), submission.member.user
-        party, rows = _party(submission), list_passkeys(user)
+        party, rows = _party(submission.site), list_passkeys(user)
         is_full = len(rows) >= MOST_PASSKEYS
         now = submission.site.tokens.now()
         return PasskeysPage(
@@ -217,8 +218,8 @@ class Passkeys(MemberForm[Outcome]):
     schemas = PASSKEY_SCHEMAS
 
 
-def _party(submission: Submission) -> RelyingParty:
-    return cast(RelyingParty, submission.site.relying_party)  # without it, there is no such URL
+def _party(site: Site) -> RelyingParty:
+    return cast(RelyingParty, site.relying_party)  # without it, there is no such URL
 
 
 def _checked(name: str) -> str:
@@ -231,10 +232,10 @@ def _checked(name: str) -> str:
     return name
 
 
-def _document(submission: Submission) -> dict[str, object]:
-    user, party = submission.member.user, _party(submission)
+def _document(member: UserSession, site: Site) -> dict[str, object]:
+    user, party = member.user, _party(site)
     rows = list_passkeys(user)
-    options = party.creation_options(user, submission.site.tokens.now())
+    options = party.creation_options(user, site.tokens.now())
     return {
         "passkeys": [ListedPasskey.of(each, party.host).document() for each in rows],
         "recovery_codes_left": recovery_codes.count(user),

@@ -11,7 +11,7 @@ from wsgiauth.authentication.keys import has_keys
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.password import change
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
-from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.proof import requiring_password
 from wsgiauth.forms.renewal import RenewingForm
@@ -97,7 +97,7 @@ class Password(RenewingForm):
         ),
     )
 
-    def act(self, submission: Submission) -> Login:
+    def act(self, submission: MemberSubmission) -> Login:
         """Return the renewed login."""
         settings, tokens = submission.site.settings, submission.site.tokens
         current, new = (submission.fields[name] for name in ("current_password", "new_password"))
@@ -117,7 +117,7 @@ class Password(RenewingForm):
             raise UnauthenticatedError("invalid_token")
         return login
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the form, without the passwords."""
         is_new_wrong = [*refusal.errors] == ["new_password"]
         mount, user = mount_url(submission.environ), submission.member.user
@@ -160,7 +160,7 @@ class Password(RenewingForm):
     }
 
 
-def _check(submission: Submission, current: str, new: str) -> None:
+def _check(submission: MemberSubmission, current: str, new: str) -> None:
     errors = {}
     if not current:
         errors["current_password"] = ["Enter your current password."]

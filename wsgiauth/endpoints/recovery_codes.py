@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import cast
 from urllib.parse import quote
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.models import User
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import MemberForm, Refusal, Submission
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink, require_login
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.settings import Settings
@@ -102,10 +100,10 @@ class RecoveryCodes(MemberForm[list[str]]):
         """Answer with the page, or with the number as JSON."""
         if prefers_html(environ):
             return super().get(environ, site)
-        user = cast(User, require_login(environ, site).user)
+        user = require_login(environ, site).user
         return json_response({"left": recovery_codes.count(user)})
 
-    def act(self, submission: Submission) -> list[str]:
+    def act(self, submission: MemberSubmission) -> list[str]:
         """Replace the codes."""
         user = submission.member.user
         if not factors.has_factor(user, submission.site.settings):
@@ -117,11 +115,11 @@ class RecoveryCodes(MemberForm[list[str]]):
             )
         return recovery_codes.replace(user)
 
-    def as_json(self, submission: Submission, outcome: list[str]) -> Response:
+    def as_json(self, submission: MemberSubmission, outcome: list[str]) -> Response:
         """Return the codes, once."""
         return json_response({"recovery_codes": outcome}, status=HTTPStatus.CREATED)
 
-    def as_page(self, submission: Submission, outcome: list[str]) -> Response:
+    def as_page(self, submission: MemberSubmission, outcome: list[str]) -> Response:
         """Return the page with the codes, once."""
         mount, text = mount_url(submission.environ), "".join(f"{each}\n" for each in outcome)
         page = RecoveryCodesPage(
@@ -134,7 +132,7 @@ class RecoveryCodes(MemberForm[list[str]]):
         )
         return submission.site.pages.render(page, status=HTTPStatus.CREATED)
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the page without the codes, which are not stored."""
         mount, user = mount_url(submission.environ), submission.member.user
         settings = submission.site.settings

@@ -7,7 +7,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.new_account import NewAccount
 from wsgiauth.endpoints.verified_register import VerifiedRegister
-from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.forms.handover import (
     created_json,
@@ -53,7 +53,7 @@ class RegisterPage(Page):
     errors: Mapping[str, list[str]] = field(default_factory=dict)
 
 
-class Register(Form[User]):
+class Register(PublicForm[User]):
     """The outcome is the new user. A browser is logged in, a program is not."""
 
     fields = {

@@ -13,7 +13,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import are_offered
 from wsgiauth.authentication.resets import find_holder, reset_password
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.links import TOKEN, TOKEN_FIELD, TOKEN_PARAMETER, link_expired
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -50,7 +50,7 @@ class ResetPage(Page):
     errors: Mapping[str, list[str]] = field(default_factory=dict)
 
 
-class Reset(Form[None]):
+class Reset(PublicForm[None]):
     """Changes the password and ends all logins of the user, who then logs in again."""
 
     fields = {

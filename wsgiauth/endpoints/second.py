@@ -9,7 +9,7 @@ from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.passkeys.challenges import SECOND_STEP
 from wsgiauth.authentication.pending import Pending
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
-from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.handover import (
     REMEMBER,
     logged_in_json,
@@ -62,7 +62,7 @@ class SecondPage(PasskeyPage):
     message: str = ""
 
 
-class SecondStep(Form[tuple[Submission, Login]]):
+class SecondStep(PublicForm[tuple[Submission, Login]]):
     """The outcome is the new login, and the submission with what the login form had."""
 
     fields = {

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import sessions
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.session_list import (
     LISTED,
     ListedSession,
@@ -13,7 +14,7 @@ from wsgiauth.authentication.session_list import (
     list_sessions,
 )
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import MemberForm, Refusal, Submission
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.openapi import (
@@ -101,11 +102,9 @@ class Sessions(MemberForm[bool]):
         """Answer with the list as a page, or as JSON."""
         if prefers_html(environ):
             return super().get(environ, site)
-        identity = require_login(environ, site)
-        submission = Submission(environ=environ, site=site, identity=identity, fields={})
-        return self.as_json(submission, False)
+        return json_response(_document(require_login(environ, site), site))
 
-    def act(self, submission: Submission) -> bool:
+    def act(self, submission: MemberSubmission) -> bool:
         """End what `end` names."""
         end, (user, current_id) = submission.fields["end"], submission.member
         if not end:
@@ -120,23 +119,23 @@ class Sessions(MemberForm[bool]):
             )
         return ended_id == current_id
 
-    def as_json(self, submission: Submission, outcome: bool) -> Response:
+    def as_json(self, submission: MemberSubmission, outcome: bool) -> Response:
         """Return the list."""
-        listed = [each.document() for each in _listed(submission)]
-        return json_response({"sessions": listed}, headers=_cookies(submission, outcome))
+        document = _document(submission.member, submission.site)
+        return json_response(document, headers=_cookies(submission, outcome))
 
-    def as_page(self, submission: Submission, outcome: bool) -> Response:
+    def as_page(self, submission: MemberSubmission, outcome: bool) -> Response:
         """Send the browser back to the list, or to the login page."""
         done = OTHERS if submission.fields["end"] == OTHERS else "login"
         page = "login" if outcome else f"sessions?done={done}"
         location = f"{mount_url(submission.environ)}/{page}"
         return redirect(HTTPStatus.SEE_OTHER, location, headers=_cookies(submission, outcome))
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list."""
         mount = mount_url(submission.environ)
         return SessionsPage(
-            sessions=tuple(_listed(submission)),
+            sessions=tuple(_listed(submission.member, submission.site)),
             sessions_url=f"{mount}/sessions",
             account_url=f"{mount}/account",
             password_url=f"{mount}/password",
@@ -239,12 +238,15 @@ class Sessions(MemberForm[bool]):
     }
 
 
-def _listed(submission: Submission) -> list[ListedSession]:
-    now = submission.site.tokens.now()
-    return list_sessions(submission.member.user, now, submission.member.session_id)
+def _listed(member: UserSession, site: Site) -> list[ListedSession]:
+    return list_sessions(member.user, site.tokens.now(), member.session_id)
 
 
-def _cookies(submission: Submission, has_ended: bool) -> tuple[tuple[str, str], ...]:
+def _document(member: UserSession, site: Site) -> dict[str, object]:
+    return {"sessions": [each.document() for each in _listed(member, site)]}
+
+
+def _cookies(submission: MemberSubmission, has_ended: bool) -> tuple[tuple[str, str], ...]:
     if not has_ended:
         return ()
     return (submission.site.identifier.expired_cookie(submission.environ),)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import NamedTuple, cast
+from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
@@ -13,7 +13,7 @@ from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.endpoints.totp_schemas import SCHEMAS
 from wsgiauth.endpoints.totp_set_up import EXAMPLE, SetUp, set_up_of
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import MemberForm, Refusal, Submission, factor_changes
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, factor_changes
 from wsgiauth.forms.endpoint import AccountLink, require_login
 from wsgiauth.forms.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
 from wsgiauth.forms.handover import next_after_set_up
@@ -149,9 +149,9 @@ class AuthenticatorApps(MemberForm[Outcome]):
         """Answer with the page, or with the list as JSON."""
         if prefers_html(environ):
             return super().get(environ, site)
-        return json_response(_document(cast(User, require_login(environ, site).user)))
+        return json_response(_document(require_login(environ, site).user))
 
-    def act(self, submission: Submission) -> Outcome:
+    def act(self, submission: MemberSubmission) -> Outcome:
         """Do what the one field that is sent asks for."""
         name, code, remove = (submission.fields[each] for each in self.fields)
         if remove:
@@ -162,7 +162,7 @@ class AuthenticatorApps(MemberForm[Outcome]):
             return Outcome("added", login=upgrade(submission, ONE_TIME_CODE))
         return Outcome("", _begin(submission, " ".join(name.split())))
 
-    def as_json(self, submission: Submission, outcome: Outcome) -> Response:
+    def as_json(self, submission: MemberSubmission, outcome: Outcome) -> Response:
         """Return the list, or what the app needs."""
         if outcome.device is None:
             document = _document(submission.member.user) | tokens_of(submission, outcome.login)
@@ -171,7 +171,7 @@ class AuthenticatorApps(MemberForm[Outcome]):
         document = {"name": set_up.name, "secret": set_up.key.replace(" ", ""), "uri": set_up.uri}
         return json_response(document, status=HTTPStatus.CREATED)
 
-    def as_page(self, submission: Submission, outcome: Outcome) -> Response:
+    def as_page(self, submission: MemberSubmission, outcome: Outcome) -> Response:
         """Send the browser back to the list, or to its first recovery codes."""
         if outcome.login is not None and has_token(submission):
             return self.as_json(submission, outcome)
@@ -184,7 +184,7 @@ class AuthenticatorApps(MemberForm[Outcome]):
             HTTPStatus.SEE_OTHER, location, headers=cookies_of(submission, outcome.login)
         )
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list."""
         mount, user = mount_url(submission.environ), submission.member.user
         devices, waiting = totp.devices(user), totp.pending_device(*submission.member)
@@ -243,7 +243,7 @@ def _document(user: User) -> dict[str, object]:
     return {"devices": listed, "recovery_codes_left": recovery_codes.count(user)}
 
 
-def _begin(submission: Submission, name: str) -> Totp:
+def _begin(submission: MemberSubmission, name: str) -> Totp:
     user, session_id = submission.member
     if not name:
         raise ValidationError({"name": ["Give the app a name, such as Phone."]})
@@ -256,7 +256,7 @@ def _begin(submission: Submission, name: str) -> Totp:
     return totp.begin(user, name, now, session_id=session_id)
 
 
-def _confirm(submission: Submission, code: str) -> None:
+def _confirm(submission: MemberSubmission, code: str) -> None:
     device = totp.pending_device(*submission.member)
     key, now = submission.site.settings.FACTOR_KEY or "", submission.site.tokens.now()
     if device is None or not factors.confirm(device, code, key, now):

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from wsgiauth.authentication import totp
 from wsgiauth.authentication.totp import Totp
-from wsgiauth.forms import Submission
+from wsgiauth.forms import MemberSubmission
 from wsgiauth.web.qr_codes import qr_code
 from wsgiauth.web.responses import REALM
 
@@ -36,7 +36,7 @@ class SetUp(NamedTuple):
 EXAMPLE = SetUp("Phone", _SAMPLE_KEY, _SAMPLE_URI, qr_code(_SAMPLE_URI))
 
 
-def set_up_of(submission: Submission, device: Totp) -> SetUp:
+def set_up_of(submission: MemberSubmission, device: Totp) -> SetUp:
     """Return what an app of the user who sent a form needs."""
     settings = submission.site.settings
     address = (settings.PUBLIC_URL or "").partition("://")[2].rstrip("/")

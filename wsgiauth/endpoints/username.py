@@ -7,7 +7,7 @@ from wsgiauth.accounts import names, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.profile import profile
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
-from wsgiauth.forms import MemberForm, Refusal, Submission
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.web.openapi import (
     LOGGED_IN,
@@ -61,7 +61,7 @@ class Username(MemberForm[User]):
         ),
     )
 
-    def act(self, submission: Submission) -> User:
+    def act(self, submission: MemberSubmission) -> User:
         """Change the name."""
         site, (present, _) = submission.site, submission.member
         username = submission.fields["username"]
@@ -80,16 +80,16 @@ class Username(MemberForm[User]):
         site.throttle.follow(user, submission.networks)
         return user
 
-    def as_json(self, submission: Submission, outcome: User) -> Response:
+    def as_json(self, submission: MemberSubmission, outcome: User) -> Response:
         """Return the profile."""
         return json_response(profile(outcome))
 
-    def as_page(self, submission: Submission, outcome: User) -> Response:
+    def as_page(self, submission: MemberSubmission, outcome: User) -> Response:
         """Send the browser to the page of the account."""
         location = f"{mount_url(submission.environ)}/account?done=username"
         return redirect(HTTPStatus.SEE_OTHER, location)
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the form."""
         mount = mount_url(submission.environ)
         return UsernamePage(

@@ -11,7 +11,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.handover import page_for_logged_in
 from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.mail.outbox import Outbox
@@ -63,7 +63,7 @@ class VerifiedRegisterSentPage(Page):
     minutes: int
 
 
-class VerifiedRegister(Form[None]):
+class VerifiedRegister(PublicForm[None]):
     """Sends an invitation to the address. There is no account before its link is used."""
 
     fields = {

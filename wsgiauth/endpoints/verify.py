@@ -11,7 +11,7 @@ from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.endpoints.invitation import InvitationLink
 from wsgiauth.endpoints.verify_address import AddressLink
-from wsgiauth.forms import Form, Refusal, Submission
+from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.link_purposes import LinkPurpose
 from wsgiauth.forms.links import TOKEN, TOKEN_FIELD, TOKEN_PARAMETER, link_expired
 from wsgiauth.settings import Settings
@@ -33,7 +33,7 @@ _PURPOSES: tuple[LinkPurpose, ...] = (InvitationLink(), AddressLink())
 PURPOSES = {each.purpose: each for each in _PURPOSES}
 
 
-class Verify(Form[Response]):
+class Verify(PublicForm[Response]):
     """Finds the secret of the link, and lets its purpose answer."""
 
     hides_address = True

@@ -8,11 +8,10 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.models import User
-from wsgiauth.authentication.identity import ANONYMOUS, Identity
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
 from wsgiauth.site import Site
@@ -34,24 +33,14 @@ from wsgiauth.web.urls import safe_next
 
 NEXT = "next"  # in the query and in forms: where the browser goes afterwards
 
-Outcome = TypeVar("Outcome")
-
-
-class Member(NamedTuple):
-    """The user who sent a `MemberForm`, and their session."""
-
-    user: User
-    session_id: str
-
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """The fields of a form, and who sent them how.
+    """The fields of a form, and how they were sent.
 
     Attributes:
         environ: The request.
         site: The site that it was sent to.
-        identity: The user who sent it, for a `MemberForm`.
         fields: The strings that the form declares; an empty string for a missing one. A whole
             number is the string of its digits.
         lists: The lists of strings that the form declares.
@@ -64,7 +53,6 @@ class Submission:
 
     environ: WSGIEnvironment = field(repr=False)  # has credentials
     site: Site
-    identity: Identity = ANONYMOUS
     fields: Mapping[str, str] = field(repr=False)  # have passwords
     lists: Mapping[str, list[str]] = field(default_factory=dict)
     flags: frozenset[str] = frozenset()
@@ -73,10 +61,16 @@ class Submission:
     is_program: bool = False
     wants_json: bool = False
 
-    @property
-    def member(self) -> Member:
-        """The user who is logged in and sent a `MemberForm`."""
-        return Member(cast("User", self.identity.user), cast("str", self.identity.session_id))
+
+@dataclass(frozen=True, kw_only=True)
+class MemberSubmission(Submission):
+    """The fields of a `MemberForm`, and the user who sent them."""
+
+    member: UserSession
+
+
+Sent = TypeVar("Sent", bound=Submission)
+Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True)
@@ -98,7 +92,7 @@ class Refusal:
         return " ".join(filter(None, (self.message, *of_fields)))
 
 
-class Form(Endpoint, Generic[Outcome]):
+class Form(Endpoint, Generic[Sent, Outcome]):
     """An endpoint whose GET shows a form and whose POST takes it, or the same fields as JSON.
 
     Attributes:
@@ -109,7 +103,7 @@ class Form(Endpoint, Generic[Outcome]):
     fields: ClassVar[Mapping[str, dict[str, Any]]]
 
     @abstractmethod
-    def act(self, submission: Submission) -> Outcome:
+    def act(self, submission: Sent) -> Outcome:
         """Do what the form asks for.
 
         Raises:
@@ -119,15 +113,15 @@ class Form(Endpoint, Generic[Outcome]):
         """
 
     @abstractmethod
-    def as_json(self, submission: Submission, outcome: Outcome) -> Response:
+    def as_json(self, submission: Sent, outcome: Outcome) -> Response:
         """Return the answer to a program or a script."""
 
     @abstractmethod
-    def as_page(self, submission: Submission, outcome: Outcome) -> Response:
+    def as_page(self, submission: Sent, outcome: Outcome) -> Response:
         """Return the answer to a browser, usually a redirect."""
 
     @abstractmethod
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: Sent, refusal: Refusal) -> Page:
         """Return the page with the form, as it was sent and with the reason if it was refused."""
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
@@ -136,16 +130,15 @@ class Form(Endpoint, Generic[Outcome]):
         empty = Submission(
             environ=environ,
             site=site,
-            identity=self._admit(environ, site),
             fields=dict.fromkeys(self._names_of("string", "integer"), ""),
             lists={name: [] for name in self._names_of("array")},
             destination=destination,
         )
-        return site.pages.render(self.page(empty, Refusal()))
+        return site.pages.render(self.page(self._admit(empty), Refusal()))
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Take the form, and answer as the client prefers."""
-        submission = self._parse(environ, site)
+        submission = self._admit(self._parse(environ, site))
         try:
             outcome = self.act(submission)
         except UnauthenticatedError:
@@ -157,9 +150,9 @@ class Form(Endpoint, Generic[Outcome]):
         answer = self.as_json if submission.wants_json else self.as_page
         return answer(submission, outcome)
 
-    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
-        """Return the user who sent it, if the form is for users who are logged in."""
-        return ANONYMOUS
+    @abstractmethod
+    def _admit(self, submission: Submission) -> Sent:
+        """Return the submission with what the form must know of who sent it, or refuse it."""
 
     def _parse(self, environ: WSGIEnvironment, site: Site) -> Submission:
         networks = site.clients.networks(environ)
@@ -175,7 +168,6 @@ class Form(Endpoint, Generic[Outcome]):
         return Submission(
             environ=environ,
             site=site,
-            identity=self._admit(environ, site),
             fields=fields,
             lists={name: list_field(sent, name) for name in lists},
             flags=frozenset(name for name in self._names_of("boolean") if flag_field(sent, name)),
@@ -193,7 +185,7 @@ class Form(Endpoint, Generic[Outcome]):
 
     def _refused(
         self,
-        submission: Submission,
+        submission: Sent,
         error: ValidationError | RequestError,
         refusal: Refusal,
         headers: tuple[tuple[str, str], ...] = (),
@@ -206,18 +198,30 @@ class Form(Endpoint, Generic[Outcome]):
         return submission.site.pages.render(page, status=HTTPStatus(error.status), headers=headers)
 
 
-class MemberForm(Form[Outcome]):
+class PublicForm(Form[Submission, Outcome]):
+    """A form for everyone."""
+
+    def _admit(self, submission: Submission) -> Submission:
+        return submission
+
+
+class MemberForm(Form[MemberSubmission, Outcome]):
     """A form for users who are logged in; others are asked to log in.
 
     Attributes:
         is_sensitive: Whether it also needs a recent proof of who they are; see `freshness`.
-        admits_incomplete: Whether it admits logins that lack the second factor that the site
+        admits_incomplete: Whether it admits sessions without the second factor that the site
             demands: only what such a user needs to get one, or to prove it.
     """
 
     is_sensitive: ClassVar[bool] = False
     admits_incomplete: ClassVar[bool] = False
 
-    def _admit(self, environ: WSGIEnvironment, site: Site) -> Identity:
+    def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
+        """Return the user who sent a request, if they can use the form, and their session."""
         require = require_fresh if self.is_sensitive else require_login
         return require(environ, site, admits_incomplete=self.admits_incomplete)
+
+    def _admit(self, submission: Submission) -> MemberSubmission:
+        member = self.require_member(submission.environ, submission.site)
+        return MemberSubmission(**vars(submission), member=member)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.authentication.identity import Identity
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.events import actors
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
@@ -78,7 +78,7 @@ class Endpoint:
 
 def require_login(
     environ: WSGIEnvironment, site: Site, *, admits_incomplete: bool = False
-) -> Identity:
+) -> UserSession:
     """Return the user who sent a request, and their session; the user is the actor of its changes.
 
     An API key is not enough: it would do more than its permissions.
@@ -86,50 +86,41 @@ def require_login(
     Args:
         environ: The request.
         site: The site.
-        admits_incomplete: Whether a login is enough that lacks the second factor that the site
+        admits_incomplete: Whether to accept a session without the second factor that the site
             demands, unless the user has one of a type that is switched off.
 
     Raises:
         UnauthenticatedError: The client is anonymous.
-        SecondFactorMissingError: The login lacks the second factor that the site demands.
+        SecondFactorMissingError: The session lacks the second factor that the site demands.
         KeyNotAcceptedError: The request came with an API key.
-        peewee.DatabaseError: The database failed.
     """
     identity = site.identifier.identify(environ)
     if identity.incomplete is not None:
         missing = second_factor_missing(identity.incomplete.user, site)
         if missing.is_switched_off or not admits_incomplete:
             raise missing
-        identity = Identity(*identity.incomplete)
-    if identity.user is None:
-        raise UnauthenticatedError(identity.error)
-    if identity.session_id is None:
+    if identity.key_id is not None:
         raise KeyNotAcceptedError
-    actors.identify(identity.user.id)
-    return identity
+    login = identity.any_login
+    if login is None:
+        raise UnauthenticatedError(identity.error)
+    actors.identify(login.user.id)
+    return login
 
 
 def require_fresh(
     environ: WSGIEnvironment, site: Site, *, admits_incomplete: bool = False
-) -> Identity:
+) -> UserSession:
     """Return the user who sent a request and proved recently who they are, and their session.
 
-    Args:
-        environ: The request.
-        site: The site.
-        admits_incomplete: See `require_login`.
-
     Raises:
-        UnauthenticatedError: The client is anonymous.
-        SecondFactorMissingError: The login lacks the second factor that the site demands.
-        KeyNotAcceptedError: The request came with an API key.
-        InsufficientAuthenticationError: The last proof is older than FRESH_MINUTES.
-        peewee.DatabaseError: The database failed.
+        InsufficientAuthenticationError: The last proof is older than FRESH_MINUTES. For the other
+            errors, see `require_login`.
     """
-    identity = require_login(environ, site, admits_incomplete=admits_incomplete)
-    if not site.freshness.is_fresh(identity.session_id):
+    login = require_login(environ, site, admits_incomplete=admits_incomplete)
+    if not site.freshness.is_fresh(login.session_id):
         raise InsufficientAuthenticationError(site.freshness.max_age)
-    return identity
+    return login
 
 
 def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:

@@ -5,14 +5,14 @@ from wsgiauth.authentication.freshness import methods_of, renew
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import has_second_factor, with_method
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
-from wsgiauth.forms import Submission
+from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.handover import token_document
 from wsgiauth.forms.renewal import has_token, renewed_cookie
 from wsgiauth.storage import database
 from wsgiauth.web.responses import Header
 
 
-def upgrade(submission: Submission, method: str) -> Login | None:
+def upgrade(submission: MemberSubmission, method: str) -> Login | None:
     """Renew the login of a user who has just set up their first second factor, with its method.
 
     Args:
@@ -36,14 +36,14 @@ def upgrade(submission: Submission, method: str) -> Login | None:
     return login
 
 
-def cookies_of(submission: Submission, login: Login | None) -> tuple[Header, ...]:
+def cookies_of(submission: MemberSubmission, login: Login | None) -> tuple[Header, ...]:
     """Return the cookie of a login that `upgrade` renewed, if the request came with one."""
     if login is None or has_token(submission):
         return ()
     return (renewed_cookie(submission, login),)
 
 
-def tokens_of(submission: Submission, login: Login | None) -> dict[str, object]:
+def tokens_of(submission: MemberSubmission, login: Login | None) -> dict[str, object]:
     """Return the tokens of a login that `upgrade` renewed, as `login`, if it came with a token.
 
     Raises:
@@ -54,7 +54,7 @@ def tokens_of(submission: Submission, login: Login | None) -> dict[str, object]:
     return {"login": token_document(submission.site, login)}
 
 
-def must_set_up(submission: Submission) -> bool:
+def must_set_up(submission: MemberSubmission) -> bool:
     """Return whether the user who sent a form must have a second factor, and has none.
 
     Raises:
@@ -64,7 +64,7 @@ def must_set_up(submission: Submission) -> bool:
     return demand.is_made_of(user, settings) and not factors.has_factor(user, settings)
 
 
-def remove(submission: Submission, handle: str, gone: str) -> None:
+def remove(submission: MemberSubmission, handle: str, gone: str) -> None:
     """Remove a factor of the user who sent a form, unless it is the last and they must have one.
 
     Args:

@@ -8,12 +8,12 @@ from http import HTTPStatus
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate_user
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import Submission
+from wsgiauth.forms import MemberSubmission
 from wsgiauth.password_checks import checking
 from wsgiauth.web.responses import challenge
 
 
-def require_password(submission: Submission, password: str) -> User:
+def require_password(submission: MemberSubmission, password: str) -> User:
     """Return the user who is logged in if the password is theirs; the attempt is counted.
 
     Args:
@@ -30,7 +30,7 @@ def require_password(submission: Submission, password: str) -> User:
 
 
 @contextmanager
-def requiring_password(submission: Submission, password: str) -> Iterator[User]:
+def requiring_password(submission: MemberSubmission, password: str) -> Iterator[User]:
     """Do as `require_password`, and hold the hash slot in the `with` block, for another hash."""
     owner = submission.member.user
     compare = partial(authenticate_user, owner, password)
