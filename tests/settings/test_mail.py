@@ -179,10 +179,10 @@ def test_what_is_no_public_url_is_refused(url):
 def test_mail_for_development_is_a_risk(tmp_path):
     for url in ("console:", f"file://{tmp_path}"):
         (risk,) = Settings(MAIL_URL=url, **MAIL).risks()
-        assert risk.startswith("MAIL_URL writes mails")
+        assert risk.startswith("MAIL_URL writes emails")
     assert Settings(MAIL_URL="smtps://mail.example.org", **MAIL).risks() == []
 
 
 def test_mail_for_tests_is_a_risk():
     (risk,) = Settings(MAIL_URL="memory:", **MAIL).risks()
-    assert risk == "MAIL_URL sends no mail. Use this for tests only."
+    assert risk == "MAIL_URL sends no emails. Use this for tests only."

@@ -1,18 +1,25 @@
-"""The forms of settings: cookie names, origins, sources of pages, words and folders."""
+"""The forms of settings (cookie names, origins, words, folders), and the risks of valid ones.
+
+A risk completes a sentence that begins with the name of the setting.
+"""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 MAX_WORD_LENGTH = 254  # characters
+MINUTES, HOURS, DAYS = 30 * 24 * 60, 30 * 24, 30  # of a month
 
 # As browsers write them (the URL standard, "serialization of an origin"); compared exactly.
-_ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?")
-_DEFAULT_PORT = re.compile(r"http:.*:80|https:.*:443")
+_ORIGIN = r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?"
+_DEFAULT_PORT = r"http:.*:80|https:.*:443"
 # Origins that anyone on the network can impersonate; localhost is not on the network.
-_FORGEABLE = re.compile(r"http://(?!((.+\.)?localhost|127(\.[0-9]+){3}|\[::1\])(:[0-9]+)?$)")
+_FORGEABLE = r"http://(?!((.+\.)?localhost|127(\.[0-9]+){3}|\[::1\])(:[0-9]+)?$)"
 # RFC 6265 section 4.1.1: a token. Browsers give these prefixes a special meaning.
-_COOKIE_NAME = re.compile(r"(?!__(?i:host|secure|http)-)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
+_COOKIE_NAME = r"(?!__(?i:host|secure|http)-)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}"
+# OWASP Password Storage Cheat Sheet: a bcrypt work factor of at least 10.
+_MINIMUM_SAFE_ROUNDS = 10
 
 
 def is_word(word: str) -> bool:
@@ -22,17 +29,17 @@ def is_word(word: str) -> bool:
 
 def is_cookie_name(name: str) -> bool:
     """Return whether browsers accept a cookie of this name, with and without `__Host-`."""
-    return _COOKIE_NAME.fullmatch(name) is not None
+    return re.fullmatch(_COOKIE_NAME, name) is not None
 
 
 def is_origin(origin: str) -> bool:
     """Return whether `origin` is one as a browser writes it."""
-    return _ORIGIN.fullmatch(origin) is not None and not _DEFAULT_PORT.fullmatch(origin)
+    return bool(re.fullmatch(_ORIGIN, origin)) and not re.fullmatch(_DEFAULT_PORT, origin)
 
 
 def is_forgeable(origin: str) -> bool:
     """Return whether anyone on a visitor's network can impersonate this origin."""
-    return _FORGEABLE.match(origin) is not None
+    return re.match(_FORGEABLE, origin) is not None
 
 
 def is_page_source(source: str) -> bool:
@@ -57,3 +64,42 @@ def folder_problem(folder: str) -> str | None:
     except (OSError, ValueError):  # too long, with NUL, or not accessible
         is_folder = False
     return None if is_folder else "is no such folder"
+
+
+def cheap_hashes(rounds: int) -> str | None:
+    """Return the risk of bcrypt's cost."""
+    if rounds >= _MINIMUM_SAFE_ROUNDS:
+        return None
+    return (
+        f"is {rounds}: below {_MINIMUM_SAFE_ROUNDS}, stolen hashes are cheap to crack. Use such a"
+        " low value in tests only."
+    )
+
+
+def longer_than(month: int) -> Callable[[int], str | None]:
+    """Return a function that returns the risk of a long session; `month` is in the same unit."""
+
+    def risk(time: int) -> str | None:
+        if time <= month:
+            return None
+        return (
+            f"is {time}: a stolen token works for more than a month unless its session is revoked."
+        )
+
+    return risk
+
+
+def free_guesses(failures: int) -> str | None:
+    """Return the risk of the number of failed logins without a wait."""
+    return None if failures else "is 0: anyone can try any number of passwords."
+
+
+def forgeable_origins(origins: tuple[str, ...]) -> str | None:
+    """Return the risk of trusting origins."""
+    forgeable = [origin for origin in origins if is_forgeable(origin)]
+    if not forgeable:
+        return None
+    return (
+        f"has {', '.join(forgeable)}: without https, anyone on a visitor's network can impersonate"
+        " it and act with the visitor's cookie."
+    )

@@ -7,8 +7,8 @@ At run time it is a `dataclasses.field` that holds a `Setting`.
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import field, fields
+from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 from wsgiauth.exceptions import ConfigurationError
 
@@ -17,41 +17,29 @@ _BOOLS |= {"off": False, "false": False, "no": False, "0": False}
 
 _Value = TypeVar("_Value")
 _String = TypeVar("_String", str, str | None)
-_Parser = Callable[[Any], Any]
+_Parser = Callable[[object], object]
+# Returns the rest of a sentence about a value, or None.
 _Finding = Callable[[Any], str | None]
 
 
-def _unchanged(value: Any) -> Any:
+def _unchanged(value: object) -> object:
     return value
 
 
-def _nothing(_value: Any) -> None:
+def _nothing(_value: object) -> None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """How a setting is parsed and checked, and what it means.
+class Setting(NamedTuple):
+    """How a setting is parsed and checked, and what it means."""
 
-    Attributes:
-        meaning: What it is for. Its row in docs/settings.md begins with this.
-        expected: What a value must be, as the end of the sentence "NAME must be …".
-        is_valid: Whether a value is of that form.
-        problem: Returns what is wrong with the file that a value names, or None.
-        risk: Returns the risk of a valid value, as the end of a sentence that begins with the
-            setting's name, or None.
-        parse: Returns the value that a string stands for. Other values, and strings that it cannot
-            parse, are returned unchanged, for `is_valid` to refuse.
-        convert: Returns the value to keep for one of a similar type: a tuple for a list.
-    """
-
-    meaning: str
-    expected: str
+    meaning: str  # its row in docs/settings.md begins with this
+    expected: str  # the end of the sentence "NAME must be …"
     is_valid: Callable[[Any], bool]
-    problem: _Finding = _nothing
-    risk: _Finding = _nothing
-    parse: _Parser = _unchanged
-    convert: _Parser = _unchanged
+    risk: _Finding = _nothing  # of a valid value; the sentence begins with the setting's name
+    problem: _Finding = _nothing  # of the file that a value names
+    parse: _Parser = _unchanged  # a string into a value; others stay, for `is_valid` to refuse
+    convert: _Parser = _unchanged  # a value of a similar type, such as a list for a tuple
 
     def checked(self, name: str, value: object) -> object:
         """Return the value to keep.
@@ -68,7 +56,7 @@ class Setting:
         return kept
 
     def _instead_of(self, value: object) -> str:
-        """Return what to write for a string that only an environment can have; else nothing."""
+        """Return what to write for a string that only an environment can have, if it is one."""
         meant = self.parse(value)
         if isinstance(value, str) and isinstance(meant, int) and self.is_valid(meant):
             return f"; in code, write {meant}, not {value!r}"
@@ -89,37 +77,32 @@ def whole_number(
     default: int, lowest: int, highest: int, meaning: str, *, risk: _Finding = _nothing
 ) -> int:
     """Declare a whole number in a range."""
-    setting = Setting(
-        meaning=meaning,
-        expected=f"a whole number from {lowest} to {highest}",
-        is_valid=lambda value: type(value) is int and lowest <= value <= highest,  # True is an int
+    return _declare(
+        default,
+        meaning,
+        f"a whole number from {lowest} to {highest}",
+        lambda value: type(value) is int and lowest <= value <= highest,  # True is an int
         risk=risk,
         parse=_parse_whole_number,
     )
-    return _declare(default, setting)
 
 
 def switch(default: bool, meaning: str) -> bool:
     """Declare a boolean."""
-    setting = Setting(
-        meaning=meaning,
-        expected="on or off",
-        is_valid=lambda value: isinstance(value, bool),
+    return _declare(
+        default,
+        meaning,
+        "on or off",
+        lambda value: isinstance(value, bool),
         parse=parse_bool,
     )
-    return _declare(default, setting)
 
 
 def choice(choices: tuple[str, ...], meaning: str, *, parse: _Parser = _unchanged) -> str:
     """Declare one of several words, of which the first is the default."""
     *others, last = choices
-    setting = Setting(
-        meaning=meaning,
-        expected=f"{', '.join(others)} or {last}",
-        is_valid=lambda value: value in choices,
-        parse=parse,
-    )
-    return _declare(choices[0], setting)
+    expected = f"{', '.join(others)} or {last}"
+    return _declare(choices[0], meaning, expected, lambda value: value in choices, parse=parse)
 
 
 def string(
@@ -132,13 +115,14 @@ def string(
     risk: _Finding = _nothing,
 ) -> _String:
     """Declare a string, which can be unset if its default is None."""
-    setting = Setting(
-        meaning=meaning,
-        expected=expected,
-        is_valid=lambda value: value is default or (isinstance(value, str) and is_valid(value)),
+    return _declare(
+        default,
+        meaning,
+        expected,
+        lambda value: value is default or (isinstance(value, str) and is_valid(value)),
+        is_secret=is_secret,
         risk=risk,
     )
-    return _declare(default, setting, is_secret=is_secret)
 
 
 def words(
@@ -146,90 +130,76 @@ def words(
     *,
     expected: str,
     is_valid: Callable[[str], bool],
+    separator: str = ",",
+    is_secret: bool = False,
     risk: _Finding = _nothing,
 ) -> tuple[str, ...]:
-    """Declare a list of strings. In one string, spaces or commas separate them."""
-    setting = Setting(
-        meaning=meaning,
-        expected=expected,
-        is_valid=lambda value: _has_strings(value) and all(map(is_valid, value)),
+    """Declare a list of strings. In one string, spaces or the separator are between them."""
+    return _declare(
+        (),
+        meaning,
+        expected,
+        lambda value: _are_strings(value) and all(map(is_valid, value)),
+        is_secret=is_secret,
         risk=risk,
-        parse=_split_at_commas,
-        convert=_tuple,
+        parse=lambda value: (
+            tuple(value.replace(separator, " ").split()) if isinstance(value, str) else value
+        ),
+        convert=lambda value: tuple(value) if isinstance(value, list) else value,
     )
-    return _declare((), setting)
 
 
 def path(
     meaning: str, *, expected: str, problem: Callable[[str], str | None]
 ) -> str | os.PathLike[str] | None:
     """Declare the path of a file or folder, which can be unset."""
-    setting = Setting(
-        meaning=meaning,
-        expected=expected,
-        is_valid=lambda value: value is None or (isinstance(value, str) and value != ""),
+    return _declare(
+        None,
+        meaning,
+        expected,
+        lambda value: value is None or (isinstance(value, str) and value != ""),
         problem=lambda value: None if value is None else problem(value),
         convert=lambda value: os.fspath(value) if isinstance(value, os.PathLike) else value,
     )
-    return _declare(None, setting)
 
 
 def key(meaning: str) -> str | None:
     """Declare a secret key, which can be unset; `secret_keys` checks its strength."""
     return string(
-        None,
-        meaning,
-        expected="a random string",
-        is_valid=lambda _key: True,
-        is_secret=True,
+        None, meaning, expected="a random string", is_valid=lambda _: True, is_secret=True
     )
 
 
-def keys(meaning: str) -> tuple[str, ...]:
-    """Declare a list of secret keys. In one string, spaces separate them."""
-    setting = Setting(
-        meaning=meaning,
-        expected="a list of random strings",
-        is_valid=_has_strings,
-        parse=_split,
-        convert=_tuple,
-    )
-    return _declare((), setting, is_secret=True)
-
-
-def parse_bool(value: Any) -> Any:
+def parse_bool(value: object) -> object:
     """Return True or False for a string that means one of them, and any other value unchanged."""
     return _BOOLS.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
-def parse_auto_or_on(value: Any) -> Any:
+def parse_auto_or_on(value: object) -> object:
     """Return `auto` or `on` for a string or a boolean that means it; other values unchanged."""
     if parse_bool(value) is True:
         return "on"
     return value.strip().lower() if isinstance(value, str) else value
 
 
-def _declare(default: _Value, setting: Setting, *, is_secret: bool = False) -> _Value:
+def _declare(
+    default: _Value,
+    meaning: str,
+    expected: str,
+    is_valid: Callable[[Any], bool],
+    *,
+    is_secret: bool = False,
+    **functions: Callable[..., Any],
+) -> _Value:
+    setting = Setting(meaning, expected, is_valid, **functions)
     return field(default=default, repr=not is_secret, metadata={"setting": setting})
 
 
-def _parse_whole_number(value: Any) -> Any:
+def _parse_whole_number(value: object) -> object:
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value.strip()):
         return int(value)
     return value
 
 
-def _split(value: Any) -> Any:
-    return tuple(value.split()) if isinstance(value, str) else value
-
-
-def _split_at_commas(value: Any) -> Any:
-    return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _has_strings(value: Any) -> bool:
+def _are_strings(value: object) -> TypeGuard[tuple[str, ...]]:
     return isinstance(value, tuple) and all(isinstance(each, str) for each in value)

@@ -1,4 +1,4 @@
-"""The forms of settings for mail: how it is sent, its sender, and where its links lead."""
+"""The forms of the settings for email: the transport, the sender, and where links lead."""
 
 import re
 from ipaddress import ip_address
@@ -12,28 +12,21 @@ CALLABLE = "callable:"  # the MAIL_URL of an application that sends the messages
 MEMORY = "memory:"  # for tests: see `testing.mailbox`
 PORTS = {"smtp": 587, "smtps": 465}
 
-_PATH = re.compile(r"(/[A-Za-z0-9._~%!$&'()*+,=:@-]+)*")
-_HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
+_PATH = r"(/[A-Za-z0-9._~%!$&'()*+,=:@-]+)*"
+_HOST = r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+"
 _ADDRESS = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+"
-_SENDER = re.compile(rf"(?P<alone>{_ADDRESS})|(?P<name>[^<>]*)<(?P<address>{_ADDRESS})>")
+_SENDER = rf"(?P<alone>{_ADDRESS})|(?P<name>[^<>]*)<(?P<address>{_ADDRESS})>"
 
 
 class MailUrl(NamedTuple):
-    """A parsed MAIL_URL.
+    """A parsed MAIL_URL."""
 
-    Attributes:
-        scheme: `smtp`, `smtps`, `console`, `file`, `memory` or `callable`.
-        host, port: The mail server.
-        user, password: For the mail server; empty without authentication.
-        folder: Where messages are written.
-    """
-
-    scheme: str
-    host: str = ""
+    scheme: str  # `smtp`, `smtps`, `console`, `file`, `memory` or `callable`
+    host: str = ""  # of the mail server
     port: int = 0
-    user: str = ""
+    user: str = ""  # empty without authentication
     password: str = ""
-    folder: str = ""
+    folder: str = ""  # where messages are written
 
     def __repr__(self) -> str:
         return f"<MailUrl {self.scheme}>"  # it has a password
@@ -66,22 +59,17 @@ def parse_mail_url(url: str) -> MailUrl | None:
     return _server(parts, port)
 
 
-def mail_url_problem(url: str) -> str | None:
-    """Return what is wrong with the folder that a MAIL_URL names, or None."""
-    parsed = parse_mail_url(url)
-    if parsed is None or parsed.scheme != "file":
-        return None
-    return folder_problem(parsed.folder)
-
-
 def is_mail_url(url: str) -> bool:
     """Return whether a MAIL_URL is well-formed, and its folder exists if it has one."""
-    return parse_mail_url(url) is not None and mail_url_problem(url) is None
+    parsed = parse_mail_url(url)
+    if parsed is None or parsed.scheme != "file":
+        return parsed is not None
+    return folder_problem(parsed.folder) is None
 
 
 def parse_sender(sender: str) -> tuple[str, str] | None:
     """Return the name and the address in `Name <address>` or `address`; None for another form."""
-    match = _SENDER.fullmatch(sender.strip())
+    match = re.fullmatch(_SENDER, sender.strip())
     if match is None or not sender.isprintable():
         return None
     if match["alone"]:
@@ -90,29 +78,30 @@ def parse_sender(sender: str) -> tuple[str, str] | None:
 
 
 def is_sender(sender: str) -> bool:
-    """Return whether mails can be from `sender`."""
-    # Mail software decodes `=?...?=` (RFC 2047), line breaks included.
+    """Return whether emails can be from `sender`."""
+    # Email software decodes `=?...?=` (RFC 2047), line breaks included.
     return parse_sender(sender) is not None and "=?" not in sender
 
 
 def is_public_url(url: str) -> bool:
-    """Return whether links in mails can begin with `url`: an origin, perhaps with a path."""
-    origin, slash, path = url.partition("://")[2].partition("/")
-    origin = f"{url.partition('://')[0]}://{origin}"
+    """Return whether links in emails can begin with `url`: an origin, optionally with a path."""
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    origin = f"{scheme}://{host}"
     if not is_origin(origin) or is_forgeable(origin):
         return False
-    return _PATH.fullmatch(f"{slash}{path}".rstrip("/")) is not None
+    return re.fullmatch(_PATH, f"{slash}{path}".rstrip("/")) is not None
 
 
 def insecure_mail(url: str | None) -> str | None:
-    """Return the risk of how mails are sent."""
+    """Return the risk of how emails are sent."""
     if url == MEMORY:
-        return "sends no mail. Use this for tests only."
+        return "sends no emails. Use this for tests only."
     parsed = None if url is None else parse_mail_url(url)
     if parsed is None or parsed.scheme not in ("console", "file"):
         return None
     where = "standard error" if parsed.scheme == "console" else str(Path(parsed.folder))
-    return f"writes mails, with the links in them, to {where}. Use this for development only."
+    return f"writes emails, with the links in them, to {where}. Use this for development only."
 
 
 def _server(parts: SplitResult, port: int | None) -> MailUrl | None:
@@ -122,7 +111,7 @@ def _server(parts: SplitResult, port: int | None) -> MailUrl | None:
     if (
         parts.scheme not in PORTS
         or parts.path not in ("", "/")
-        or not _HOST.fullmatch(host)
+        or not re.fullmatch(_HOST, host)
         or bool(user) != bool(password)
         or not (user + password).isascii()  # `smtplib` cannot send others
         or not (user + password).isprintable()

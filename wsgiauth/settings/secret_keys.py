@@ -23,15 +23,14 @@ from wsgiauth.guessing.patterns import length_without_runs
 MINIMUM_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}
 ALGORITHMS = tuple(MINIMUM_BYTES)
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = (
     r"(?:change|replace)[-_ ]?(?:me|this|it)|(?:do[-_ ]?not|don'?t)[-_ ](?:use|share|commit|deploy)"
     r"|not[-_ ](?:for|in)[-_ ]prod|not[-_ ](?:so[-_ ])?(?:a[-_ ])?secret|keep[-_ ]?it[-_ ]?secret"
     r"|development|placeholder|insecure|example|testing|default|password|keyboard[-_ ]?cat"
     r"|secret[-_ ]?key|(?:super|top|very|dev|test)[-_ ]?secret|secret[-_ ](?:here|goes)"
     r"|(?:your|my)[-_ ](?:[^\W_]+[-_ ])*(?:secret|key)|(?:dev|test|dummy|sample|local)[-_ ]key"
     r"|^<[\w .,-]*>$|(?:replace|generate|insert)[-_ ](?:a|an|with|your|real)[-_ ]"
-    r"|put[-_ ]your[-_ ]|fixmefixme|\btodo: |random[-_ ]string|signing[-_ ]?key",
-    re.IGNORECASE,
+    r"|put[-_ ]your[-_ ]|fixmefixme|\btodo: |random[-_ ]string|signing[-_ ]?key"
 )
 _FEWEST_CHARACTERS = 8
 _MOST_COMPARED = 512  # characters; comparing takes quadratic time
@@ -50,7 +49,7 @@ def unmet_requirement(key: str, algorithm: str | None = None) -> str | None:
     minimum = MINIMUM_BYTES[algorithm or "HS256"]
     if length < minimum:
         return f"at least {minimum} bytes" + (f" for {algorithm}" if algorithm else "")
-    if _PLACEHOLDER.search(key) or _is_predictable(key, minimum):
+    if re.search(_PLACEHOLDER, key, re.IGNORECASE) or _is_predictable(key, minimum):
         return "random, not a placeholder"
     return None
 

@@ -1,0 +1,266 @@
+"""The declaration of each setting: its name, type, default, range and meaning.
+
+docs/settings.md has a row for each. They are checked in this order.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.guessing.breached_passwords import file_problem
+from wsgiauth.settings import checks, mail
+from wsgiauth.settings.kinds import (
+    choice,
+    declarations,
+    key,
+    parse_auto_or_on,
+    path,
+    string,
+    switch,
+    whole_number,
+    words,
+    wrong_setting,
+)
+from wsgiauth.settings.secret_keys import ALGORITHMS, unmet_requirement
+from wsgiauth.web.urls import is_safe_path
+
+
+def _processors() -> int:
+    """Return the number of processors that this process can use."""
+    affinity = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))  # Linux only
+    return len(affinity(0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """The fields of `Settings`."""
+
+    SECRET_KEY: str | None = key("signs tokens (HMAC), used as written")
+    SECRET_KEY_FALLBACKS: tuple[str, ...] = words(
+        "former keys, which verify tokens but sign none",
+        expected="a list of random strings",
+        is_valid=lambda _: True,  # `secret_keys` checks it
+        separator=" ",
+        is_secret=True,
+    )
+    JWT_ALGORITHM: str = choice(ALGORITHMS, "the algorithm that signs tokens")
+    JWT_EXPIRY_MINUTES: int = whole_number(
+        60,
+        1,
+        5_256_000,
+        "how long an access token lasts, and a browser's session without use, in minutes",
+        risk=checks.longer_than(checks.MINUTES),
+    )
+    SESSION_HOURS: int = whole_number(
+        12,
+        1,
+        87_600,
+        "the maximum duration of a session by the form or with a refresh token, in hours",
+        risk=checks.longer_than(checks.HOURS),
+    )
+    REMEMBER_DAYS: int = whole_number(
+        30,
+        0,
+        3_650,
+        'the maximum duration of a session with "Keep me logged in", in days; `0` does not offer'
+        " it",
+        risk=checks.longer_than(checks.DAYS),
+    )
+    REMEMBER_IDLE_DAYS: int = whole_number(
+        14, 1, 3_650, 'how long a session with "Keep me logged in" lasts without use, in days'
+    )
+    FRESH_MINUTES: int = whole_number(
+        15,
+        1,
+        1_440,
+        "for how long users can make sensitive changes after they proved who they are, by the"
+        " password or the second factor, in minutes",
+    )
+    AUDIT_DAYS: int = whole_number(
+        90, 0, 36_500, "how long the audit trail keeps a change, in days; `0`: for ever"
+    )
+    JWT_ISSUER: str | None = string(
+        None,
+        "the `iss` claim, added to tokens and required in them; another value ends refresh tokens",
+    )
+    JWT_AUDIENCE: str | None = string(
+        None,
+        "the `aud` claim, added to tokens and required in them; another value ends refresh tokens",
+    )
+    DATABASE_URL: str = string(
+        "sqlite:///wsgiauth.db",
+        "where the accounts are",
+        expected="a URL such as sqlite:///wsgiauth.db",
+        is_valid=lambda url: ":" in url,
+        is_secret=True,
+    )
+    BCRYPT_ROUNDS: int = whole_number(
+        12, 4, 31, "bcrypt's cost; each step doubles the time of a hash", risk=checks.cheap_hashes
+    )
+    PASSWORD_MIN_LENGTH: int = whole_number(
+        8, 8, 72, "the minimum length of a new password, in characters"
+    )
+    PASSWORD_WORDS: tuple[str, ...] = words(
+        "words of the site, such as its products, which cannot be passwords",
+        expected=f"a list of words of at most {checks.MAX_WORD_LENGTH} characters",
+        is_valid=checks.is_word,
+    )
+    BREACHED_PASSWORDS: str | os.PathLike[str] | None = path(
+        "known breached passwords, which are refused as new passwords",
+        expected="a file of SHA-1 hashes, sorted, with one HASH:COUNT on each line",
+        problem=file_problem,
+    )
+    REGISTRATION: bool = switch(True, "whether anyone can create an account at /auth/register")
+    VERIFICATION: bool = switch(
+        False, "whether /auth/register sends a link first, so that every address is proven"
+    )
+    FACTOR_KEY: str | None = key(
+        "derives the keys of authenticator apps; without it, there are none"
+    )
+    PASSKEYS: bool = switch(False, "whether users can log in with passkeys")
+    SECOND_FACTOR: str = choice(("offered", "staff", "all"), "who must have a second factor")
+    LOGIN_FAILURES_PER_ACCOUNT: int = whole_number(
+        5,
+        0,
+        1000,
+        "failed logins with one name before a wait; `0`: no limit",
+        risk=checks.free_guesses,
+    )
+    LOGIN_FAILURES_PER_ADDRESS: int = whole_number(
+        50, 0, 1_000_000, "failed logins of one client address before a wait; `0`: no limit"
+    )
+    LOGINS_PER_ACCOUNT: int = whole_number(
+        60, 0, 1_000_000, "logins to one account in a minute before a wait; `0`: no limit"
+    )
+    REGISTRATIONS_PER_ADDRESS: int = whole_number(
+        20, 0, 1_000_000, "registrations from one client address in an hour; `0`: no limit"
+    )
+    HASHING_THREADS: int = whole_number(
+        _processors(), 1, 1000, "how many passwords a process hashes at the same time"
+    )
+    HASHING_PER_ADDRESS: int = whole_number(
+        1,
+        0,
+        1000,
+        "how many passwords of one client a process hashes at the same time; `0`: no limit",
+    )
+    MAIL_URL: str | None = string(
+        None,
+        "how emails are sent",
+        expected="a URL such as smtp://user:password@mail.example.org:587, smtps://…, console: or"
+        " file:///folder, whose folder exists",
+        is_valid=mail.is_mail_url,
+        is_secret=True,
+        risk=mail.insecure_mail,
+    )
+    MAIL_FROM: str | None = string(
+        None,
+        "the sender of emails",
+        expected="an address, perhaps with a name, as in Library <accounts@example.org>",
+        is_valid=mail.is_sender,
+    )
+    PUBLIC_URL: str | None = string(
+        None,
+        "where the site is, for the links in emails",
+        expected="an https URL in lower case, without a query and without the port 443 or 80, such"
+        " as https://example.org; http is only for localhost",
+        is_valid=mail.is_public_url,
+    )
+    LINK_MINUTES: int = whole_number(60, 5, 1_440, "how long the link in an email can be used")
+    LOGIN_NOTICES: bool = switch(
+        False, "whether users get an email about a login from a new address or browser"
+    )
+    MAILS_PER_ACCOUNT: int = whole_number(
+        3, 0, 1000, "emails that can be requested with one name in an hour; `0`: no limit"
+    )
+    MAILS_PER_ADDRESS: int = whole_number(
+        20,
+        0,
+        1_000_000,
+        "emails that can be requested from one client address in an hour; `0`: no limit",
+    )
+    COOKIE_NAME: str = string(
+        "wsgiauth",
+        "the name of the browser's cookie; over https, `__Host-` is put before it",
+        expected="up to 64 of the characters that RFC 6265 allows, without a prefix such as"
+        " __Host-, which https adds",
+        is_valid=checks.is_cookie_name,
+    )
+    COOKIE_SECURE: str = choice(
+        ("auto", "on"),
+        "whether the cookie is `Secure`; `auto` follows `wsgi.url_scheme`",
+        parse=parse_auto_or_on,
+    )
+    TRUSTED_ORIGINS: tuple[str, ...] = words(
+        "other origins whose pages can send requests with the cookie",
+        expected="a list of origins as browsers write them, such as https://app.example.org",
+        is_valid=checks.is_origin,
+        risk=checks.forgeable_origins,
+    )
+    SITE_NAME: str | None = string(
+        None, "the name of the site, in the title and above the heading of every page"
+    )
+    SITE_LOGO: str | None = string(
+        None,
+        "the logo of the site, which replaces its name above the heading",
+        expected="a path of the site such as /static/logo.svg",
+        is_valid=is_safe_path,
+    )
+    PAGE_SOURCES: tuple[str, ...] = words(
+        "other origins from which the pages can load fonts and images",
+        expected="a list of https origins such as https://fonts.example.org",
+        is_valid=checks.is_page_source,
+    )
+    TEMPLATES: str | os.PathLike[str] | None = path(
+        "a folder of templates that replace or extend the pages",
+        expected="a folder that exists",
+        problem=checks.folder_problem,
+    )
+    ADMIN_PANEL: bool = switch(True, "whether staff administer accounts at /auth/admin")
+
+    def __post_init__(self) -> None:
+        problems: dict[str, str] = {}
+        for name, setting in declarations(self).items():
+            try:
+                kept = setting.checked(name, getattr(self, name))
+            except ConfigurationError as error:
+                problems[name] = str(error)
+                kept = getattr(type(self), name)  # the default stands in for it below
+            object.__setattr__(self, name, kept)
+        for name, expected in self._contradictions(sends_mail="MAIL_URL" in problems):
+            problems.setdefault(name, str(wrong_setting(name, expected)))
+        if problems:
+            raise ConfigurationError(*problems.values())
+
+    def _contradictions(self, *, sends_mail: bool) -> Iterator[tuple[str, str]]:
+        """Yield settings that do not fit others, each with what it must be."""
+        for name in ("MAIL_FROM", "PUBLIC_URL"):
+            if (sends_mail or self.MAIL_URL is not None) and getattr(self, name) is None:
+                yield name, "set, because MAIL_URL is"
+        for name in ("VERIFICATION", "LOGIN_NOTICES"):
+            if getattr(self, name) and self.MAIL_URL is None:
+                expected = f'set, because {name} is on, or "callable:" if your code sends mails'
+                yield "MAIL_URL", expected
+        if self.PASSKEYS and self.PUBLIC_URL is None:
+            yield "PUBLIC_URL", "set, because PASSKEYS is on"
+        elif self.PASSKEYS and not checks.has_host_name(self.PUBLIC_URL or ""):
+            expected = "a URL with a name such as localhost, not with an IP address"
+            yield "PUBLIC_URL", f"{expected}, because PASSKEYS is on"
+        if self.SECOND_FACTOR != "offered" and not (self.FACTOR_KEY or self.PASSKEYS):
+            expected = f"set, because SECOND_FACTOR is {self.SECOND_FACTOR}"
+            yield "FACTOR_KEY", f"{expected}; `python -m wsgiauth secret` prints one"
+        if self.FACTOR_KEY in [secret for _, secret in self._keys()]:
+            yield "FACTOR_KEY", "another key than those that sign tokens"
+        keys: list[tuple[str, str, str | None]]
+        keys = [] if self.FACTOR_KEY is None else [("FACTOR_KEY", self.FACTOR_KEY, None)]
+        keys += [(*each, self.JWT_ALGORITHM) for each in self._keys()]
+        for name, secret, algorithm in keys:
+            requirement = unmet_requirement(secret, algorithm)
+            if requirement is not None:
+                yield name, f"{requirement}; `python -m wsgiauth secret` prints one"
+
+    def _keys(self) -> list[tuple[str, str]]:
+        """Return the keys of tokens that are set, each with the name of its setting."""
+        first = [] if self.SECRET_KEY is None else [("SECRET_KEY", self.SECRET_KEY)]
+        return first + [("SECRET_KEY_FALLBACKS", each) for each in self.SECRET_KEY_FALLBACKS]
