@@ -161,3 +161,16 @@ def test_the_secrets_for_some_purposes_end_and_others_stay(ada):
     one_time.end_all(ada, "b", "c")
     assert one_time.find(kept, "a", now=time.time()) is not None
     assert one_time.find(ended, "b", now=time.time()) is None
+
+
+def test_the_secrets_about_one_address_end_for_one_purpose(database):
+    ended = [issue(None, "invitation", subject=EMAIL) for _ in range(2)]
+    others = {
+        "address": issue(None, "address", subject=EMAIL),
+        "invitation": issue(None, "invitation", subject="grace@example.org"),
+    }
+    for _ in range(2):  # the second time, there are none
+        one_time.end_about(EMAIL, "invitation")
+    assert [find(secret, "invitation") for secret in ended] == [None, None]
+    assert all(find(secret, purpose) for purpose, secret in others.items())
+    assert EMAIL not in str([row.__data__ for row in OneTimeSecret.select()])

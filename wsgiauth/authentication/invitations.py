@@ -17,7 +17,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User, refuse_names
 from wsgiauth.accounts.new_account import NewAccount
 from wsgiauth.authentication import one_time
-from wsgiauth.authentication.one_time import OneTimeSecret, digest, link_url
+from wsgiauth.authentication.one_time import OneTimeSecret, link_url
 from wsgiauth.events import actors
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
@@ -107,16 +107,21 @@ def make_invitation_link(
 ) -> str:
     """Return a new link to create the account."""
     if not invitation.is_requested:
-        _end_invitations(invitation.email)  # the operator can correct one
-    data = f"{digest(names.key(invitation.email))} {json.dumps(asdict(invitation))}"
-    lifetime = invitation.minutes(settings) * 60
-    secret = one_time.issue(INVITATION, None, now=now, lifetime=lifetime, data=data)
+        one_time.end_about(names.key(invitation.email), INVITATION)  # the operator can correct one
+    secret = one_time.issue(
+        INVITATION,
+        None,
+        now=now,
+        lifetime=invitation.minutes(settings) * 60,
+        subject=names.key(invitation.email),
+        data=json.dumps(asdict(invitation)),
+    )
     return link_url(settings, mount, "verify", secret)
 
 
 def read_invitation(secret: OneTimeSecret) -> Invitation:
     """Return the invitation of a secret."""
-    data = json.loads(secret.data.partition(" ")[2])
+    data = json.loads(secret.data)
     groups = tuple(InvitedGroup(*each) for each in data.pop("groups", ()))
     return Invitation(**{**data, "permissions": tuple(data["permissions"]), "groups": groups})
 
@@ -156,7 +161,7 @@ def accept_invitation(
                 _join(user, group)
     # After the commit, because two links of one address could otherwise wait for each other. If
     # the process is killed before, the account itself makes the links useless.
-    _end_invitations(invitation.email)
+    one_time.end_about(names.key(invitation.email), INVITATION)
     return user
 
 
@@ -171,16 +176,3 @@ def _join(user: User, group: InvitedGroup) -> None:
 def _is_still_allowed(invitation: Invitation) -> bool:
     inviting_id = actors.user_id_of(invitation.actor) or 0
     return invitation_refusal_now(inviting_id, gives_rights=invitation.gives_rights) is None
-
-
-def _end_invitations(email: str) -> None:
-    # By id, because MariaDB locks every row that a DELETE reads.
-    of_address = OneTimeSecret.select(OneTimeSecret.id).where(
-        OneTimeSecret.user.is_null(),
-        OneTimeSecret.purpose == INVITATION,
-        OneTimeSecret.data.startswith(digest(names.key(email))),
-    )
-    ids = [row.id for row in of_address]
-    if ids:
-        with database.atomic():
-            OneTimeSecret.delete().where(OneTimeSecret.id.in_(ids)).execute()

@@ -1,7 +1,9 @@
-"""One-time secrets: what a link in a mail carries, each for one purpose and one use.
+"""One-time secrets: what a link in an email carries, each for one purpose and one use.
 
 The table has only a digest of each secret, so that the database alone opens nothing. A fast digest
 is enough, because a secret has 256 random bits.
+
+Every function here but the last two raises peewee.DatabaseError if the database fails.
 """
 
 import hashlib
@@ -23,11 +25,12 @@ class OneTimeSecret(Model):
     """A secret that was handed out and not used yet.
 
     Attributes:
-        id: The SHA-256 digest of the secret, in hexadecimal digits.
+        id: The digest of the secret.
         purpose: What it permits; it permits nothing else.
         user: The user it was made for, or None.
         stamp: The user's `security_stamp` at that time.
-        data: What it was made for, as its purpose demands; JSON or nothing.
+        subject: The digest of an email address that it depends on, or None.
+        data: What it was made for, as its purpose demands.
         expires_at: When it expires, in seconds since the epoch.
     """
 
@@ -38,6 +41,7 @@ class OneTimeSecret(Model):
         User, null=True, backref="+", on_delete="CASCADE"
     )
     stamp: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
+    subject: "peewee.CharField[str | None]" = peewee.CharField(max_length=64, null=True, index=True)
     data: "peewee.TextField[str]" = peewee.TextField(default="")
     expires_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)
 
@@ -51,7 +55,15 @@ _IS_VALID = OneTimeSecret.user.is_null() | (
 )
 
 
-def issue(purpose: str, user: User | None, *, now: float, lifetime: int, data: str = "") -> str:
+def issue(
+    purpose: str,
+    user: User | None,
+    *,
+    now: float,
+    lifetime: int,
+    subject: str | None = None,
+    data: str = "",
+) -> str:
     """Return a new secret, which can be part of a URL.
 
     Args:
@@ -59,11 +71,11 @@ def issue(purpose: str, user: User | None, *, now: float, lifetime: int, data: s
         user: The user it permits it to, or None.
         now: Seconds since the epoch.
         lifetime: How long it can be used, in seconds.
+        subject: The email address that it depends on; only its digest is stored.
         data: See `OneTimeSecret`.
 
     Raises:
         peewee.IntegrityError: The user has been deleted.
-        peewee.DatabaseError: The database failed.
     """
     secret = secrets.token_urlsafe(32)
     with database.atomic():
@@ -72,6 +84,7 @@ def issue(purpose: str, user: User | None, *, now: float, lifetime: int, data: s
             purpose=purpose,
             user=None if user is None else user.id,
             stamp=0 if user is None else user.security_stamp,
+            subject=None if subject is None else digest(subject),
             data=data,
             expires_at=int(now) + lifetime,
         ).execute()
@@ -86,9 +99,6 @@ def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
         secret: As a client sent it.
         purposes: What it must permit, one of these.
         now: Seconds since the epoch.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     if not secret or len(secret) > MAX_LENGTH:
         return None
@@ -113,13 +123,6 @@ def redeem(secret: str, purpose: str, *, now: float) -> OneTimeSecret | None:
     secrets of the same purpose end. Call this in the transaction of the change that it permits. If
     the change is one of the user, lock the user's row first: then it is certain that no change of
     the password is committed in between.
-
-    Args:
-        secret, now: See `find`.
-        purpose: What it must permit.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     row = find(secret, purpose, now=now)
     if row is None:
@@ -134,23 +137,28 @@ def redeem(secret: str, purpose: str, *, now: float) -> OneTimeSecret | None:
 
 
 def end_all(user: User, *purposes: str) -> None:
-    """End all secrets of a user for some purposes, in the transaction that locked the user's row.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """End a user's secrets for some purposes, in the transaction that locked the user's row."""
     with database.atomic():
         OneTimeSecret.delete().where(
             OneTimeSecret.user == user.id, OneTimeSecret.purpose.in_(purposes)
         ).execute()
 
 
-def end(digest_of_secret: str) -> None:
-    """End one secret, if it is there.
+def end_about(subject: str, purpose: str) -> None:
+    """End all secrets for a purpose that depend on an email address."""
+    found = OneTimeSecret.select(OneTimeSecret.id).where(
+        OneTimeSecret.subject == digest(subject), OneTimeSecret.purpose == purpose
+    )
+    # By id, as in `use`: a DELETE that finds the rows by another index locks in another order, and
+    # the two could wait for each other.
+    ids = [row.id for row in found]
+    if ids:
+        with database.atomic():
+            OneTimeSecret.delete().where(OneTimeSecret.id.in_(ids)).execute()
 
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+
+def end(digest_of_secret: str) -> None:
+    """End one secret, if it is there."""
     with database.atomic():
         OneTimeSecret.delete().where(OneTimeSecret.id == digest_of_secret).execute()
 
@@ -161,9 +169,6 @@ def use(row: OneTimeSecret) -> bool:
     Let this be the first statement in the transaction of the change that it permits: it waits for
     another client that uses the same secret. If it is the secret of a user, lock the user's row
     before, and compare the stamps.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     with database.atomic():
         return bool(OneTimeSecret.delete().where(OneTimeSecret.id == row.id).execute())
@@ -179,9 +184,6 @@ def record(value: str, purpose: str, *, expires_at: int) -> bool:
         value: Whatever tells it apart from all others.
         purpose: No purpose of `issue`, so that the row opens nothing.
         expires_at: When the value itself is refused, in seconds since the epoch.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     insert = OneTimeSecret.insert(
         id=digest(value), purpose=purpose, expires_at=expires_at
@@ -191,11 +193,7 @@ def record(value: str, purpose: str, *, expires_at: int) -> bool:
 
 
 def purge(now: float) -> int:
-    """Delete secrets that have expired at `now` (seconds since the epoch); return how many.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Delete secrets that have expired at `now` (seconds since the epoch); return how many."""
     return purge_expired(OneTimeSecret, now)
 
 

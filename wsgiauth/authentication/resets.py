@@ -4,19 +4,19 @@
 peewee.DatabaseError if it fails.
 """
 
-import json
-
 from wsgiauth import events
 from wsgiauth.accounts import hash_new_password
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import factors, one_time, recovery_codes
-from wsgiauth.authentication.one_time import OneTimeSecret, digest, link_url
+from wsgiauth.authentication.one_time import digest, link_url
 from wsgiauth.authentication.password import replace_password
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_now
 
 RESET = "reset"  # the purpose of the secrets, and the page of the links
+
+_MAILED = "mailed"  # the data of a secret that only the stored address gets
 
 
 def make_reset_link(
@@ -31,9 +31,14 @@ def make_reset_link(
         now: Seconds since the epoch.
         is_mailed: Whether only the stored address gets it, so that its use proves the address.
     """
-    data = json.dumps({"present": digest(user.email), "is_mailed": is_mailed})
-    lifetime = settings.LINK_MINUTES * 60
-    secret = one_time.issue(RESET, user, now=now, lifetime=lifetime, data=data)
+    secret = one_time.issue(
+        RESET,
+        user,
+        now=now,
+        lifetime=settings.LINK_MINUTES * 60,
+        subject=user.email,
+        data=_MAILED if is_mailed else "",
+    )
     return link_url(settings, mount, RESET, secret)
 
 
@@ -47,7 +52,7 @@ def make_printed_reset_link(user: User, settings: Settings, *, mount: str, now: 
 def find_holder(secret: str, *, now: float) -> User | None:
     """Return the user who can choose a new password with a secret, without using it."""
     row = one_time.find(secret, RESET, now=now)
-    if row is None or row.user is None or not _is_for(row, row.user):
+    if row is None or row.user is None or row.subject != digest(row.user.email):
         return None
     return row.user
 
@@ -78,9 +83,9 @@ def reset_password(
 
     def is_redeemed(stored: User) -> bool:
         row = one_time.redeem(secret, RESET, now=now)
-        if row is None or not _is_for(row, stored):
+        if row is None or row.subject != digest(stored.email):
             return False
-        if stored.email_verified_at is None and json.loads(row.data)["is_mailed"]:
+        if stored.email_verified_at is None and row.data == _MAILED:
             _prove_address(stored)
         return True
 
@@ -93,8 +98,3 @@ def _prove_address(user: User) -> None:
     user.save()  # before the factors are removed, so that the notices go to a proven address
     factors.remove(user)
     recovery_codes.remove_all(user)
-
-
-def _is_for(row: OneTimeSecret, user: User) -> bool:
-    present: str = json.loads(row.data)["present"]
-    return present == digest(user.email)

@@ -152,6 +152,7 @@ def up(migrator, db):
         purpose = peewee.CharField(max_length=32)
         user = peewee.ForeignKeyField(User, null=True, on_delete="CASCADE")
         stamp = peewee.IntegerField()
+        subject = peewee.CharField(max_length=64, null=True, index=True)
         data = peewee.TextField()
         expires_at = peewee.BigIntegerField(index=True)
 
