@@ -20,7 +20,7 @@ from wsgiauth.authentication.models import Session
 from wsgiauth.exceptions import MiddlewareMissingError
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in, make_user
-from wsgiauth.web.asking import MULTI_FACTOR
+from wsgiauth.web.failures import MULTI_FACTOR
 from wsgiauth.web.urls import with_next
 
 CHALLENGE = 'Bearer realm="wsgiauth"'

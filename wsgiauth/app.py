@@ -56,11 +56,9 @@ from wsgiauth.site import Site
 from wsgiauth.step_up import step_up
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import unavailable
-from wsgiauth.web.asking import ask_to_confirm, ask_to_log_in, refuse_key
-from wsgiauth.web.failures import failure
+from wsgiauth.web.failures import ask_to_confirm, ask_to_log_in, failure, refuse_key
 from wsgiauth.web.responses import Response, redirect
-from wsgiauth.web.routing import ROUTING_ARGS, Router
-from wsgiauth.web.urls import mount_url
+from wsgiauth.web.urls import ROUTING_ARGS, Router, mount_url
 
 _ENDPOINTS: Mapping[str, Endpoint] = {
     "/register": Register(),

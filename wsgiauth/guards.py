@@ -20,8 +20,7 @@ from wsgiauth.site import Site
 from wsgiauth.step_up import ask_to_identify, second_factor_missing, step_up
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import unavailable
-from wsgiauth.web.asking import ask_to_confirm, refuse_key
-from wsgiauth.web.failures import failure
+from wsgiauth.web.failures import ask_to_confirm, failure, refuse_key
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import safe_next
 

@@ -15,7 +15,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import unavailable
-from wsgiauth.web.asking import ask_for_second_factor, ask_to_log_in, second_factor_failure
+from wsgiauth.web.failures import ask_for_second_factor, ask_to_log_in, second_factor_failure
 from wsgiauth.web.responses import Response
 
 CONFIRM_PATH = "/confirm"  # below the mount

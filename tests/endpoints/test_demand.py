@@ -30,7 +30,7 @@ from wsgiauth.authentication import factors, recovery_codes, sessions
 from wsgiauth.authentication.models import Session
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in, make_settings, make_user
-from wsgiauth.web.asking import MULTI_FACTOR
+from wsgiauth.web.failures import MULTI_FACTOR
 
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 TOTP, CODES, CONFIRM = "/auth/totp", "/auth/recovery-codes", "/auth/confirm"

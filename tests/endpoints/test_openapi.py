@@ -39,7 +39,7 @@ from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, make_user
 from wsgiauth.throttling.counts import AttemptCount
 from wsgiauth.web.openapi import LOGGED_IN
-from wsgiauth.web.routing import Router
+from wsgiauth.web.urls import Router
 
 DOCUMENT = ROUTES["/openapi.json"].document
 CONFIG = schemathesis.Config.from_dict(

@@ -1,12 +1,10 @@
-"""Which client sent a request."""
+"""Which client sent a request, and its browser in words."""
 
 import logging
 
 import pytest
 
-from wsgiauth.web.clients import Clients, client_address
-
-pytestmark = pytest.mark.promise(13)
+from wsgiauth.web.clients import Clients, client_address, user_agent_in_words
 
 DOCUMENTED = ("2001:db8:1:2::/64", "2001:db8:1::/48")
 LINK_LOCAL = ("fe80::/64", "fe80::/48")
@@ -16,6 +14,7 @@ def networks(remote_addr, **environ):
     return Clients().networks({"REMOTE_ADDR": remote_addr, **environ})
 
 
+@pytest.mark.promise(13)
 @pytest.mark.parametrize(
     ("remote_addr", "expected"),
     [
@@ -41,11 +40,13 @@ def test_a_client_is_an_ipv4_address_or_the_networks_of_a_subscriber(remote_addr
     assert caplog.records == []
 
 
+@pytest.mark.promise(13)
 @pytest.mark.parametrize("remote_addr", ["::ffff", "::FFFF"])
 def test_an_address_that_waitress_cuts_is_put_together_again(remote_addr):
     assert networks(remote_addr, REMOTE_PORT="192.0.2.1") == ("192.0.2.1",)
 
 
+@pytest.mark.promise(13)
 @pytest.mark.parametrize(
     ("remote_addr", "address"),
     [
@@ -60,6 +61,7 @@ def test_the_address_of_events_has_neither_brackets_nor_port(remote_addr, addres
     assert client_address({"REMOTE_ADDR": remote_addr}) == address
 
 
+@pytest.mark.promise(13)
 @pytest.mark.parametrize(
     "remote_addr",
     [
@@ -87,15 +89,18 @@ def test_what_is_no_address_is_one_client_and_a_warning(remote_addr, caplog):
     assert record.getMessage().isprintable()
 
 
+@pytest.mark.promise(13)
 def test_events_name_the_address_that_waitress_cut():
     environ = {"REMOTE_ADDR": "::ffff", "REMOTE_PORT": "192.0.2.1"}
     assert client_address(environ) == "::ffff:192.0.2.1"
 
 
+@pytest.mark.promise(13)
 def test_a_server_may_leave_the_address_out():
     assert Clients().networks({}) == ("",)
 
 
+@pytest.mark.promise(13)
 @pytest.mark.parametrize(
     "header",
     ["HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_CLIENT_IP", "HTTP_VIA"],
@@ -103,3 +108,48 @@ def test_a_server_may_leave_the_address_out():
 def test_no_header_says_who_the_client_is(header):
     environ = {header: "198.51.100.2", "REMOTE_HOST": "x"}
     assert networks("192.0.2.1", **environ) == ("192.0.2.1",)
+
+
+WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
+MAC = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)"
+WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)"
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        (f"{WINDOWS[:-1]}; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Windows"),
+        (f"{WINDOWS} {WEBKIT} Chrome/140.0.0.0 Safari/537.36", "Chrome on Windows"),
+        (f"{WINDOWS} {WEBKIT} Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0", "Edge on Windows"),
+        (f"{WINDOWS} {WEBKIT} Chrome/140.0.0.0 Safari/537.36 OPR/120.0.0.0", "Opera on Windows"),
+        (f"{MAC} AppleWebKit/605.1.15 Version/18.5 Safari/605.1.15", "Safari on macOS"),
+        (f"{MAC} {WEBKIT} Chrome/140.0.0.0 Safari/537.36", "Chrome on macOS"),
+        (
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15"
+            " (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1",
+            "Safari on iPhone",
+        ),
+        (
+            "Mozilla/5.0 (iPad; CPU OS 18_5 like Mac OS X) AppleWebKit/605.1.15 CriOS/140 Mobile",
+            "Chrome on iPad",
+        ),
+        (f"Mozilla/5.0 (Linux; Android 15; K) {WEBKIT} Chrome/140.0.0.0", "Chrome on Android"),
+        (
+            f"Mozilla/5.0 (Linux; Android 14; SAMSUNG) {WEBKIT} SamsungBrowser/28.0 Chrome/130.0",
+            "Samsung Internet on Android",
+        ),
+        (
+            "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+            "Firefox on Linux",
+        ),
+        (f"Mozilla/5.0 (X11; CrOS x86_64 14541) {WEBKIT} Chrome/140.0.0.0", "Chrome on ChromeOS"),
+        ("curl/8.5.0", "curl"),
+        ("python-requests/2.32.3", "Python"),
+        ("python-httpx/0.28.1", "Python"),
+        ("Mozilla/5.0 (Windows NT 10.0)", "Unknown browser on Windows"),
+        ("<script>alert(1)</script>", "Unknown browser"),
+        ("", "Unknown browser"),
+    ],
+)
+def test_a_user_agent_has_the_words_that_its_owner_knows(header, words):
+    assert user_agent_in_words(header) == words

@@ -8,8 +8,7 @@ from webtest import TestApp
 
 from tests.support.sites import BROWSER, SAME_ORIGIN
 from tests.web.pages import PAGES
-from wsgiauth.web.failures import failure
-from wsgiauth.web.headlines import HEADLINES
+from wsgiauth.web.failures import HEADLINES, failure
 from wsgiauth.web.openapi_failures import FAILURES
 from wsgiauth.web.pages import Pages
 from wsgiauth.web.responses import (

@@ -1,8 +1,19 @@
-"""Where browsers are sent: safe `next` paths, and the encoding of paths."""
+"""Safe `next` paths, the encoding of paths, and what belongs to a path."""
 
 import pytest
 
-from wsgiauth.web.urls import leads_to, mount_url, path_asked_for, root_url, safe_next, with_next
+from wsgiauth.web.urls import (
+    ROUTING_ARGS,
+    Router,
+    leads_to,
+    mount_url,
+    path_asked_for,
+    root_url,
+    routing_argument,
+    routing_number,
+    safe_next,
+    with_next,
+)
 
 
 @pytest.mark.promise(18)
@@ -154,3 +165,59 @@ def test_a_mount_is_always_a_path_of_this_site(raw):
 )
 def test_a_path_is_known_however_it_is_spelt(destination, expected):
     assert leads_to(destination, "/auth/logout") is expected
+
+
+ROUTER = Router(
+    {
+        "/users": "users",
+        "/users/{id}": "user",
+        "/users/7": "seven",
+        "/users/{id}/{action}": "action",
+        "/users.csv": "csv",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "target", "arguments"),
+    [
+        ("/users", "users", {}),
+        ("/users.csv", "csv", {}),
+        ("/users/1", "user", {"id": "1"}),
+        ("/users/7", "seven", {}),
+        ("/users/999999999999999999", "user", {"id": "9" * 18}),
+        ("/users/1/end-logins", "action", {"id": "1", "action": "end-logins"}),
+    ],
+)
+def test_a_path_has_the_target_of_its_route(path, target, arguments):
+    assert ROUTER.find(path) == (target, arguments)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/",
+        "/users/",
+        "/users/0",
+        "/users/01",
+        "/users/-1",
+        "/users/1/",
+        "/users/1\n",
+        "/users/٣",
+        "/users/" + "9" * 19,
+        "/usersXcsv",
+        "/users/1/END",
+        "/users/1/end_logins",
+        "/users/1/" + "a" * 65,
+        "/users/1/end/logins",
+        "/site/users",
+    ],
+)
+def test_another_path_has_none(path):
+    assert ROUTER.find(path) is None
+
+
+def test_the_arguments_are_read_from_the_environ():
+    environ = {ROUTING_ARGS: ((), {"id": "7", "action": "delete"})}
+    assert (routing_number(environ), routing_argument(environ, "action")) == (7, "delete")

@@ -27,8 +27,7 @@ from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import JSON, content_type
 from wsgiauth.web.responses import Response, redirect
-from wsgiauth.web.routing import routing_number
-from wsgiauth.web.urls import mount_url, root_url
+from wsgiauth.web.urls import mount_url, root_url, routing_number
 
 USERS = "users"
 GROUPS = "groups"

@@ -13,7 +13,7 @@ from wsgiauth.authentication.factor_list import ListedFactor, SecondFactors
 from wsgiauth.authentication.keys import MAX_KEYS
 from wsgiauth.authentication.session_list import LISTED, ListedSession
 from wsgiauth.endpoints.key_schemas import EXAMPLE_KEY
-from wsgiauth.web.routing import ID
+from wsgiauth.web.urls import ID
 
 USER_ID: dict[str, Any] = {
     "name": ID,

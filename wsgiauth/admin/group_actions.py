@@ -34,7 +34,7 @@ from wsgiauth.web.openapi import (
 )
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response, redirect
-from wsgiauth.web.routing import ID, routing_argument, routing_number
+from wsgiauth.web.urls import ID, routing_argument, routing_number
 
 _ACTION = "action"  # in the path
 

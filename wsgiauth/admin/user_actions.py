@@ -46,7 +46,7 @@ from wsgiauth.web.openapi import (
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response, redirect
-from wsgiauth.web.routing import ID, routing_argument
+from wsgiauth.web.urls import ID, routing_argument
 
 _ACTION = "action"  # in the path
 

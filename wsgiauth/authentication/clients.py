@@ -4,8 +4,7 @@ import re
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.web.clients import client_address
-from wsgiauth.web.user_agents import MAX_LENGTH
+from wsgiauth.web.clients import MAX_USER_AGENT, client_address
 
 MAX_ADDRESS_LENGTH = 64  # characters
 
@@ -26,7 +25,7 @@ class Client(NamedTuple):
     @classmethod
     def of(cls, environ: WSGIEnvironment) -> "Client":
         """Return the client of a request."""
-        agent = environ.get("HTTP_USER_AGENT", "")[:MAX_LENGTH]
+        agent = environ.get("HTTP_USER_AGENT", "")[:MAX_USER_AGENT]
         address = (client_address(environ) or "")[:MAX_ADDRESS_LENGTH]
         return cls(_UNPRINTABLE.sub("", address), _UNPRINTABLE.sub("", agent))
 

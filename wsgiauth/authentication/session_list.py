@@ -17,7 +17,7 @@ from wsgiauth.authentication.models import IS_VALID, Session
 from wsgiauth.authentication.refresh import REUSED
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_text
-from wsgiauth.web.user_agents import user_agent_in_words
+from wsgiauth.web.clients import user_agent_in_words
 
 LISTED = 100  # logins
 SEARCHED = 1000  # of the newest logins, for a handle

@@ -7,8 +7,7 @@ from wsgiauth.accounts.profile import profile
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing
-from wsgiauth.web.asking import second_factor_failure
-from wsgiauth.web.failures import failure
+from wsgiauth.web.failures import failure, second_factor_failure
 from wsgiauth.web.openapi import LOGGED_IN_OR_KEY, operation, success
 from wsgiauth.web.responses import Response, challenge, json_response
 

@@ -23,8 +23,7 @@ from wsgiauth.mail.outbox import Composer, Outbox, insert
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context
 from wsgiauth.throttling.notice_limits import NoticeLimits
-from wsgiauth.web.clients import network_of
-from wsgiauth.web.user_agents import user_agent_in_words
+from wsgiauth.web.clients import network_of, user_agent_in_words
 
 
 @dataclass(frozen=True, kw_only=True)

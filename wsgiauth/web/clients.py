@@ -1,17 +1,43 @@
-"""The networks of a client, by which the limits count.
+"""The address and the networks of a client, by which the limits count, and its browser in words.
 
-On the way of a login, the endpoint calls this module once and passes the networks to the throttle
-and the hash slots. Only REMOTE_ADDR is used, because any client can send a forwarded header. The
-server knows which proxy to trust, and sets REMOTE_ADDR accordingly.
+Only REMOTE_ADDR is used, because any client can send a forwarded header. The server knows which
+proxy to trust, and sets REMOTE_ADDR accordingly.
+
+A client can send any User-Agent (RFC 9110 section 10.1.5), so the words only help owners to
+recognise their own sessions. Nothing of the header itself is in them.
 """
 
 import logging
+import re
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from wsgiref.types import WSGIEnvironment
 
 # RFC 6177: a subscriber gets between a /64 and a /48, and can use every address in it.
 SUBSCRIBER_PREFIX, SITE_PREFIX = 64, 48  # bits
+
+MAX_USER_AGENT = 255  # characters of the header that are kept
+
+# In this order: a browser's header also names those that it is compatible with.
+_BROWSERS = (
+    ("Edge", r"\bEdg(?:e|A|iOS)?/"),
+    ("Opera", r"\bOPR/|\bOpera\b"),
+    ("Samsung Internet", r"\bSamsungBrowser/"),
+    ("Firefox", r"\b(?:Firefox|FxiOS)/"),
+    ("Chrome", r"\b(?:Chrome|CriOS|Chromium|HeadlessChrome)/"),
+    ("Safari", r"\bVersion/[\d.]+ .*\bSafari/"),
+    ("curl", r"^curl/"),
+    ("Python", r"^python-(?:requests|httpx|urllib3)/|^Python-urllib/|\baiohttp/"),
+)
+_SYSTEMS = (
+    ("Android", r"\bAndroid\b"),
+    ("iPhone", r"\biPhone\b"),
+    ("iPad", r"\biPad\b"),
+    ("Windows", r"\bWindows NT\b"),
+    ("macOS", r"\bMacintosh\b|\bMac OS X\b"),
+    ("ChromeOS", r"\bCrOS\b"),
+    ("Linux", r"\bLinux\b|\bX11\b"),
+)
 
 logger = logging.getLogger("wsgiauth")
 
@@ -27,9 +53,6 @@ class Clients:
 
         For IPv4, that is the address; for IPv6, the /64 and the /48. If REMOTE_ADDR is not an
         address, as behind a Unix socket, all clients with the same REMOTE_ADDR count as one.
-
-        Args:
-            environ: The request; not changed.
         """
         address = _parsed(_host(environ))
         if isinstance(address, IPv6Address):
@@ -52,11 +75,7 @@ class Clients:
 
 
 def client_address(environ: WSGIEnvironment) -> str | None:
-    """Return the client's address without brackets and port; REMOTE_ADDR if it is not an address.
-
-    Args:
-        environ: The request; not changed.
-    """
+    """Return the client's address without port; REMOTE_ADDR if it is not an address."""
     host = _host(environ)
     return environ.get("REMOTE_ADDR") if _parsed(host) is None else host
 
@@ -67,6 +86,20 @@ def network_of(address: str) -> str:
     if isinstance(parsed, IPv6Address):
         return _network(parsed, SUBSCRIBER_PREFIX)
     return str(parsed or "")
+
+
+def user_agent_in_words(header: str) -> str:
+    """Return the usual name of a browser and its system, such as "Firefox on Windows".
+
+    Args:
+        header: The User-Agent, whole or cut after `MAX_USER_AGENT` characters.
+
+    Returns:
+        "Unknown browser" if the header names none that is known.
+    """
+    browser = _first(_BROWSERS, header) or "Unknown browser"
+    system = _first(_SYSTEMS, header)
+    return f"{browser} on {system}" if system else browser
 
 
 def _host(environ: WSGIEnvironment) -> str:
@@ -91,3 +124,7 @@ def _parsed(host: str) -> IPv4Address | IPv6Address | None:
 
 def _network(address: IPv6Address, prefix: int) -> str:
     return str(IPv6Network((address.packed, prefix), strict=False))
+
+
+def _first(table: tuple[tuple[str, str], ...], header: str) -> str | None:
+    return next((name for name, pattern in table if re.search(pattern, header)), None)

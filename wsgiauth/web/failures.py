@@ -1,19 +1,72 @@
-"""Failures as the client prefers them: a page for people, problem details for programs."""
+"""Failures in the form that the client prefers: a page, a redirect, a challenge or problem details.
+
+Guards, `challenges` and the URLs below /auth answer alike. A browser whose login is missing or not
+recent is redirected, and other clients get a challenge. Every environ here has the keys that
+`AuthMiddleware` sets, and every path that is passed lacks the SCRIPT_NAME of `AuthMiddleware`.
+"""
 
 from collections.abc import Mapping
 from http import HTTPStatus
 from itertools import chain
+from urllib.parse import urlsplit
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.web.cross_origin import SAFE_METHODS
-from wsgiauth.web.headlines import HEADLINES
+from wsgiauth.exceptions import (
+    INSUFFICIENT_AUTHENTICATION,
+    INSUFFICIENT_SCOPE,
+    InsufficientAuthenticationError,
+    SecondFactorMissingError,
+)
+from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
 from wsgiauth.web.pages import ErrorPage, Pages
 from wsgiauth.web.request import prefers_html
-from wsgiauth.web.responses import Header, Response, problem
+from wsgiauth.web.responses import Header, Response, challenge, problem, redirect
 from wsgiauth.web.urls import path_asked_for, root_url, safe_next, with_next
 
 SWITCH = "switch"  # in the query of the login page: the form, even for a user who is logged in
 RESEND = "resend"  # in the query of the page to confirm: a form must be sent again afterwards
+
+# OpenID Provider Authentication Policy Extension 1.0, section 4; also used as an `acr`.
+MULTI_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
+
+_REFUSED = "This request was refused"
+_UNREADABLE = "The form could not be read"
+
+# Of error pages, by the `code` of the failure. Problem details have the name of the HTTP status.
+HEADLINES = {
+    "busy": "The site is busy",
+    "cross_origin": _REFUSED,
+    "embedded": _REFUSED,
+    "forbidden": "You do not have permission to open this page",
+    "inactive": "The account is inactive",
+    "insufficient_scope": "An API key cannot be used here",
+    "insufficient_user_authentication": "Confirm that it is you",
+    "invalid": "The address of this page has a wrong value",
+    "invalid_code": "The code is not right",
+    "invalid_grant": "You are not logged in",
+    "invalid_passkey": "The passkey was not accepted",
+    "invalid_token": "You are not logged in",
+    "last_superuser": "This account cannot be closed",
+    "length_required": _UNREADABLE,
+    "link_expired": "This link cannot be used any more",
+    "malformed": _UNREADABLE,
+    "method_not_allowed": "This page cannot be used in this way",
+    "no_such_login": "This session has already ended",
+    "no_such_key": "This API key has already been revoked",
+    "not_found": "This page does not exist",
+    "other_account": "This link is for another account",
+    "prefetch": _REFUSED,
+    "throttled": "Too many attempts",
+    "no_second_factor": "Two-step verification is not set up",
+    "too_many_keys": "There are too many API keys",
+    "too_large": "The form is too long",
+    "second_factor_required": "Enter a code",
+    "second_factor_switched_off": "Your second factor is switched off",
+    "second_factor_setup_required": "Set up two-step verification",
+    "unauthenticated": "You are not logged in",
+    "unavailable": "Accounts are not available at the moment",
+    "unsupported_media_type": _UNREADABLE,
+}
 
 
 def failure(
@@ -25,11 +78,10 @@ def failure(
     errors: Mapping[str, list[str]] | None = None,
     headers: tuple[Header, ...] = (),
 ) -> Response:
-    """Return a failure in the form that the client prefers: a page, or problem details.
+    """Return a failure in the form that the client's `Accept` prefers: a page, or problem details.
 
     Args:
-        environ: The request. Its Accept decides; `wsgiauth.site` and `wsgiauth.root` are what
-            `AuthMiddleware` put there.
+        environ: The request.
         status: The HTTP status.
         code: A stable name of the cause, for programs.
         detail: A sentence, for people.
@@ -58,3 +110,103 @@ def failure(
         login_text=login_text,
     )
     return pages.render(page, status=status, headers=headers)
+
+
+def ask_to_log_in(
+    environ: WSGIEnvironment, login_url: str | None, error: str | None = None
+) -> Response:
+    """Return the answer to an anonymous client: 302 to the login page, or the challenge.
+
+    Args:
+        environ: The request.
+        login_url: The path of the login page; None answers with the challenge.
+        error: `invalid_token` if a token was presented and rejected.
+    """
+    if login_url is None or not _is_browser(environ):
+        return failure(
+            environ,
+            HTTPStatus.UNAUTHORIZED,
+            error or "unauthenticated",
+            "Log in to open this page.",
+            headers=(challenge(error),),
+        )
+    return redirect(HTTPStatus.FOUND, with_next(root_url(environ) + login_url, _wanted(environ)))
+
+
+def ask_to_confirm(environ: WSGIEnvironment, confirm_url: str, max_age: int) -> Response:
+    """Return the answer to a client whose last proof is too old: the page to confirm, or 401.
+
+    A browser goes to that page and back (302); after a form, back to the page with the form (303).
+    Nothing of the form is kept, and the page to confirm says so. Other clients get the challenge of
+    RFC 9470.
+
+    Args:
+        environ: The request.
+        confirm_url: The path of the page to confirm.
+        max_age: How old the proof can be, in seconds.
+    """
+    url = root_url(environ) + confirm_url
+    if not _is_browser(environ):
+        error = InsufficientAuthenticationError(max_age)
+        headers = (challenge(error.code, max_age=max_age),)
+        detail = f"Confirm that it is you at {url}, then try again."
+        return failure(environ, error.status, error.code, detail, headers=headers)
+    if environ["REQUEST_METHOD"] in SAFE_METHODS:
+        return redirect(HTTPStatus.FOUND, with_next(url, _wanted(environ)))
+    return redirect(HTTPStatus.SEE_OTHER, with_next(f"{url}?{RESEND}=1", _page_of_form(environ)))
+
+
+def refuse_key(environ: WSGIEnvironment, detail: str) -> Response:
+    """Return the 403 for a request whose API key is not enough (RFC 6750 section 3.1)."""
+    headers = (challenge(INSUFFICIENT_SCOPE),)
+    return failure(environ, HTTPStatus.FORBIDDEN, INSUFFICIENT_SCOPE, detail, headers=headers)
+
+
+def ask_for_second_factor(
+    environ: WSGIEnvironment, page_url: str, error: SecondFactorMissingError
+) -> Response:
+    """Return the answer to a client whose login was not proven by a second factor: a page, or 401.
+
+    Args:
+        environ: The request.
+        page_url: The path of the page to confirm or to set one up.
+        error: What the user has to do.
+    """
+    url = root_url(environ) + page_url
+    if not _is_browser(environ):
+        return second_factor_failure(environ, error, f"{error.detail} The page is {url}.")
+    if environ["REQUEST_METHOD"] in SAFE_METHODS:
+        return redirect(HTTPStatus.FOUND, with_next(url, _wanted(environ)))
+    url = url if error.needs_set_up else f"{url}?{RESEND}=1"
+    return redirect(HTTPStatus.FOUND, with_next(url, _page_of_form(environ)))
+
+
+def second_factor_failure(
+    environ: WSGIEnvironment, error: SecondFactorMissingError, detail: str
+) -> Response:
+    """Return the 401 for a login that was not proven by a second factor."""
+    headers = (challenge(INSUFFICIENT_AUTHENTICATION, acr_values=MULTI_FACTOR),)
+    return failure(environ, error.status, error.code, detail, headers=headers)
+
+
+def _is_browser(environ: WSGIEnvironment) -> bool:
+    return "HTTP_AUTHORIZATION" not in environ and prefers_html(environ)
+
+
+def _wanted(environ: WSGIEnvironment) -> str:
+    """Return the page that was asked for, as a `next`, or nothing."""
+    if environ["REQUEST_METHOD"] not in SAFE_METHODS:
+        return ""
+    # A path that the login page would refuse is left out: percent-encoded again, it can make the
+    # Location header longer than proxies accept.
+    return safe_next(path_asked_for(environ), "")
+
+
+def _page_of_form(environ: WSGIEnvironment) -> str:
+    """Return the page that sent a form, as a `next`: the Referer of this site, or this path."""
+    referer = environ.get("HTTP_REFERER", "")
+    this = safe_next(path_asked_for(environ), "")
+    if host_of(referer) != environ.get("HTTP_HOST", ""):
+        return this
+    page = urlsplit(referer)
+    return safe_next(page._replace(scheme="", netloc="", fragment="").geturl(), this)

@@ -1,7 +1,12 @@
-"""URLs for redirects and links: only paths of this site, wherever it is mounted."""
+"""The URLs of this site: paths for redirects and links, and what belongs to a path.
+
+A redirect or a link leads only to paths of this site, wherever it is mounted.
+"""
 
 import re
+from collections.abc import Mapping
 from posixpath import normpath
+from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import quote, unquote, urlencode
 from wsgiref.types import WSGIEnvironment
 
@@ -12,6 +17,14 @@ MAX_NEXT = 2048  # characters
 # backslashes, which a server may decode.
 _NEXT = re.compile(r"/(?!/)(?:[!-\[\]-~])*")
 _ENCODED_CONTROL = re.compile(r"%(?:[01][0-9a-f]|7f|5c)", re.IGNORECASE)
+
+ID = "id"  # a name in patterns for the number of a row
+ROUTING_ARGS = "wsgiorg.routing_args"  # https://wsgi.readthedocs.io/en/latest/specifications/
+
+_NUMBER = "[1-9][0-9]{0,17}"  # every such number fits into 64 bits
+_WORD = "[a-z][a-z-]{0,63}"
+
+_Target = TypeVar("_Target")
 
 
 def is_safe_path(candidate: str) -> bool:
@@ -63,8 +76,59 @@ def path_asked_for(environ: WSGIEnvironment) -> str:
     return f"{path}?{query}" if query else path
 
 
+class Match(NamedTuple, Generic[_Target]):
+    """What belongs to a path."""
+
+    target: _Target
+    arguments: Mapping[str, str]  # the parts of the path that the names in a pattern stand for
+
+
+class Router(Generic[_Target]):
+    """Finds the target of a path: an exact path, or a pattern such as `/admin/users/{id}`.
+
+    A name in braces in a route stands for a part of the path: `{id}` for a positive number of at
+    most 18 digits without leading zeros, any other for a word of lower-case letters and dashes. An
+    exact route takes precedence over a pattern.
+    """
+
+    def __init__(self, routes: Mapping[str, _Target]) -> None:
+        self._exact = {path: each for path, each in routes.items() if "{" not in path}
+        self._patterns = [
+            (_compile(path), each) for path, each in routes.items() if path not in self._exact
+        ]
+
+    def find(self, path: str) -> Match[_Target] | None:
+        """Return what belongs to a path, or None."""
+        if path in self._exact:
+            return Match(self._exact[path], {})
+        for pattern, target in self._patterns:
+            found = pattern.fullmatch(path)
+            if found is not None:
+                return Match(target, found.groupdict())
+        return None
+
+
+def routing_argument(environ: WSGIEnvironment, name: str) -> str:
+    """Return the part of the path that a name in the pattern of this request stands for."""
+    argument: str = environ[ROUTING_ARGS][1][name]
+    return argument
+
+
+def routing_number(environ: WSGIEnvironment) -> int:
+    """Return the number in the path of this request."""
+    return int(routing_argument(environ, ID))
+
+
 def _encoded_path(path: str) -> str:
     # PEP 3333: the path is bytes decoded as Latin-1. Extra leading slashes are removed, because a
     # browser reads "//host" as another site, and a proxy may forward a client's prefix.
     encoded = quote(path.encode("latin-1", "replace"), safe="/:@!$&'()*+,;=~")
     return f"/{encoded.lstrip('/')}" if encoded else ""
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    """Return the regular expression of a pattern; all else in it is literal."""
+    parts = re.split(r"\{(\w+)\}", pattern)
+    literals = [re.escape(part) for part in parts[::2]]
+    names = [f"(?P<{name}>{_NUMBER if name == ID else _WORD})" for name in parts[1::2]]
+    return re.compile("".join(map("".join, zip(literals, [*names, ""], strict=True))))
