@@ -12,8 +12,8 @@ from tests.support.gallery import bare_sample
 from tests.support.logins import make_stale
 from tests.support.sites import Stage, serving
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import recovery_codes
-from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.passkeys import Passkey
 
 

@@ -28,9 +28,9 @@ from tests.support.timing import shortest
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import authenticate, factors, recovery_codes, sessions, totp
 from wsgiauth.authentication.lifetimes import Lifetime
-from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.storage import schema

@@ -36,8 +36,8 @@ from wsgiauth import (
     permission_required,
     storage,
 )
+from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication import factors, recovery_codes, sessions
-from wsgiauth.authentication.keys import Key
 from wsgiauth.authentication.passkeys.challenges import LOG_IN as PASSKEY_ALONE
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.cli import main

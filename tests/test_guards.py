@@ -14,9 +14,8 @@ from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, Group, login_required, permission_required, storage
 from wsgiauth.accounts import create_user, known_permissions, update_user
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.rights import Permission
+from wsgiauth.accounts.tables import Permission, Session
 from wsgiauth.authentication import sessions
-from wsgiauth.authentication.models import Session
 from wsgiauth.exceptions import MiddlewareMissingError
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in, make_user

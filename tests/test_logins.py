@@ -9,7 +9,7 @@ from webtest import TestApp
 
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, authenticate, current_user, log_in, log_out, storage
-from wsgiauth.authentication.models import Session
+from wsgiauth.accounts.tables import Session
 from wsgiauth.exceptions import MiddlewareMissingError, RetryLaterError
 from wsgiauth.testing import make_settings, make_user
 from wsgiauth.throttling.hash_slots import Claim, HashSlots

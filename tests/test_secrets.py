@@ -36,10 +36,9 @@ from wsgiauth import (
     storage,
 )
 from wsgiauth.accounts import create_user
+from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import keys, pending, totp
-from wsgiauth.authentication.models import Session
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent

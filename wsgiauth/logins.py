@@ -9,18 +9,19 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
 from wsgiauth.authentication import demand, lifetimes, sessions
 from wsgiauth.authentication.clients import Client
 from wsgiauth.authentication.identity import COOKIE, set_caller
 from wsgiauth.authentication.issuing import Login
-from wsgiauth.authentication.methods import MAX_LENGTH, PASSWORD
+from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.events import actors
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, MiddlewareMissingError
 from wsgiauth.password_checks import check_password
 from wsgiauth.site import Site
 from wsgiauth.web.responses import Header
 
-_METHODS = re.compile(rf"(?=.{{1,{MAX_LENGTH}}}$)[a-z0-9]+( [a-z0-9]+)*")
+_METHODS = re.compile(rf"(?=.{{1,{METHODS_MAX_LENGTH}}}$)[a-z0-9]+( [a-z0-9]+)*")
 
 # The response belongs to one browser, and an application's own headers can permit caches to keep it
 # (RFC 9111 section 5.2.2.5).

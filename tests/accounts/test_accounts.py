@@ -15,7 +15,7 @@ from wsgiauth.accounts import (
     update_user,
 )
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.models import Session
+from wsgiauth.accounts.tables import Session
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError, TakenError, ValidationError
 

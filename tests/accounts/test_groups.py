@@ -12,10 +12,9 @@ import pytest
 from tests.conftest import insert_users
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
 from wsgiauth import AuthMiddleware, Group, User, events, hash_password, storage
-from wsgiauth.accounts.groups import GroupPermission, Membership
 from wsgiauth.accounts.listing import list_groups, user_pages
 from wsgiauth.accounts.profile import profile
-from wsgiauth.accounts.rights import Permission
+from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.testing import make_group, make_settings
 

@@ -13,9 +13,8 @@ from wsgiauth import events, hash_password
 from wsgiauth.accounts import find_user, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.rights import Permission
+from wsgiauth.accounts.tables import Permission, Session
 from wsgiauth.authentication import passkeys, sessions, totp
-from wsgiauth.authentication.models import Session
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.storage.models import utc_now
 

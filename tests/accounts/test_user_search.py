@@ -9,9 +9,10 @@ import pytest
 
 from tests.conftest import HASH, insert_users
 from wsgiauth.accounts import index_walks, user_search
-from wsgiauth.accounts.groups import Group, Membership
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import key
+from wsgiauth.accounts.tables import Membership
 from wsgiauth.accounts.user_search import Criteria, all_users, find_users
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(50)]

@@ -5,8 +5,9 @@ import pytest
 from tests.conftest import insert_users
 from tests.support.logins import make_stale
 from tests.support.sites import SAME_ORIGIN
-from wsgiauth.accounts.groups import Group, Membership
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Membership
 
 GROUPS = "/auth/admin/groups"
 

@@ -14,10 +14,10 @@ from tests.support.logins import insert_session
 from tests.support.sites import BROWSER, echo
 from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.tables import Key
 from wsgiauth.admin.actions import ACTIONS
 from wsgiauth.authentication import keys, recovery_codes
 from wsgiauth.authentication.key_list import ListedKey
-from wsgiauth.authentication.keys import Key
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.storage.models import utc_now

@@ -16,11 +16,9 @@ from wsgiauth import AuthMiddleware, create_user, storage
 from wsgiauth.accounts.administration import MANAGE_USERS, Right
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Key, OneTimeSecret, Session
 from wsgiauth.admin.actions import ACTIONS
 from wsgiauth.authentication import keys, recovery_codes, sessions
-from wsgiauth.authentication.keys import Key
-from wsgiauth.authentication.models import Session
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent

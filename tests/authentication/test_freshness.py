@@ -6,10 +6,10 @@ from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import change_password
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.freshness import Freshness, renew
 from wsgiauth.authentication.lifetimes import of_browser, of_refreshable
-from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.refresh import refresh
 from wsgiauth.authentication.tokens import Tokens
 

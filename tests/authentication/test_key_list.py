@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.key_list import ListedKey
-from wsgiauth.authentication.keys import Key
 
 HOUR = 3600 * 500_000  # a full hour, in seconds since the epoch
 MADE = HOUR + 1200

@@ -9,9 +9,10 @@ from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from tests.support.timing import shortest
 from wsgiauth import Group, User, change_password, storage
 from wsgiauth.accounts import create_user, update_user
+from wsgiauth.accounts.tables import Key, revoke_keys
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.key_format import make_key
-from wsgiauth.authentication.keys import MAX_KEYS, Key
+from wsgiauth.authentication.keys import MAX_KEYS
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
 from wsgiauth.storage.connections import BUSY_TIMEOUT
@@ -269,8 +270,8 @@ def test_expired_keys_are_deleted(ada):
 def test_each_change_is_in_the_trail_with_the_id(ada):
     made, _ = create(ada), create(ada)
     keys.end(ada, made.row.id)
-    keys.end_all(ada)
-    assert keys.end_all(ada) == 0
+    revoke_keys(ada.id)
+    assert revoke_keys(ada.id) == 0
     rows = RecordedEvent.select().where(RecordedEvent.name.startswith("key_"))
     of_first = [(row.name, row.reason) for row in rows.order_by(RecordedEvent.id)]
     assert of_first[0] == ("key_created", made.row.id)

@@ -20,9 +20,8 @@ from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, change_password, hash_password, verify_password
 from wsgiauth.accounts import create_user, delete_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication import one_time, sessions
-from wsgiauth.authentication.keys import Key
-from wsgiauth.authentication.models import live
 from wsgiauth.authentication.password import change
 from wsgiauth.authentication.resets import make_reset_link, reset_password
 from wsgiauth.authentication.tokens import Tokens
@@ -264,7 +263,7 @@ class Owner:
         *ended, last = (sessions.find(each, tokens) is not None for each in self.tokens)
         assert not any(ended)
         assert last is not is_unanswered
-        assert live(user, 0).count() == 1
+        assert user.sessions.count() == 1
         self.passwords = [self.passwords[is_unanswered]] * 2
         if is_unanswered:  # whose token has been lost
             sessions.end_all(user)

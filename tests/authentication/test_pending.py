@@ -5,8 +5,8 @@ from base64 import urlsafe_b64encode
 
 import pytest
 
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import pending
-from wsgiauth.authentication.one_time import OneTimeSecret
 
 
 def start(user, destination="", *, remember=False):

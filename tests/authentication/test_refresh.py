@@ -16,8 +16,8 @@ from tests.support.processes import THREADS, Client, meet, started
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.accounts import create_user
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import lifetimes, sessions
-from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.refresh import RefreshTokens, refresh
 from wsgiauth.events import subscribe
 

@@ -10,8 +10,8 @@ from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import change_password, end_sessions
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
-from wsgiauth.authentication.models import Session, live
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.storage.upkeep import SOME, purge_expired
 
@@ -228,10 +228,11 @@ def test_a_user_who_changed_in_another_way_is_logged_in(ada, tokens):
 # Live and expired
 
 
-def test_live_logins_are_those_that_have_not_expired(ada, grace):
+def test_the_sessions_of_a_user_are_those_that_have_not_expired(ada, grace, monkeypatch):
     log_in(ada, START + 2, START, START + 1)
     log_in(grace, START + 3)
-    assert {each.expires_at for each in live(ada, START)} == {START + 1, START + 2}
+    monkeypatch.setattr("time.time", lambda: START + 0.9)
+    assert {each.expires_at for each in ada.sessions} == {START + 1, START + 2}
 
 
 def test_sessions_that_a_change_has_ended_are_not_live_and_not_counted(ada, grace, settings):
@@ -239,7 +240,7 @@ def test_sessions_that_a_change_has_ended_are_not_live_and_not_counted(ada, grac
     log_in(grace, START + 2)
     change_password(ada, "four other words", settings=settings)
     log_in(ada, START + 3)
-    assert [each.expires_at for each in live(ada, START)] == [START + 3]
+    assert [each.expires_at for each in ada.sessions] == [START + 3]
     assert sessions.end_all(ada) == 1
     assert sessions.end_everyone() == 1
     assert expirations() == []
@@ -248,7 +249,7 @@ def test_sessions_that_a_change_has_ended_are_not_live_and_not_counted(ada, grac
 def test_an_inactive_user_has_no_live_sessions(ada, database):
     log_in(ada, START + 1)
     database.execute_sql("UPDATE wsgiauth_user SET is_active = false")
-    assert list(live(ada, START)) == []
+    assert list(ada.sessions) == []
 
 
 def test_purging_deletes_what_has_expired_and_counts_it(ada):

@@ -9,9 +9,9 @@ from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from tests.support.timing import shortest
 from wsgiauth import storage
 from wsgiauth.accounts import create_user
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.lifetimes import Lifetime
-from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.refresh import refresh
 from wsgiauth.authentication.sliding import slide
 from wsgiauth.authentication.tokens import Tokens

@@ -7,8 +7,8 @@ from tests.support.processes import meet
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import Settings, change_password, storage
 from wsgiauth.accounts import create_user, find_user
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import factors, recovery_codes, totp
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.totp import Totp
 
 KEY = "pY7nQe2LwZ9vKc4RtXb8MdHs3UgJ6fAo"

@@ -27,10 +27,9 @@ from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import Settings, User, __version__, storage, verify_password
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.listing import PAGE
+from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import lifetimes, one_time, sessions
 from wsgiauth.authentication.clients import Client
-from wsgiauth.authentication.keys import Key
-from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.cli import main

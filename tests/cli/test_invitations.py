@@ -10,8 +10,8 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication.invitations import INVITATION
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError

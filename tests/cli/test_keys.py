@@ -6,7 +6,8 @@ import re
 import pytest
 
 from tests.support.keys import make_key
-from wsgiauth.authentication.keys import MAX_KEYS, Key
+from wsgiauth.accounts.tables import Key
+from wsgiauth.authentication.keys import MAX_KEYS
 from wsgiauth.events.models import RecordedEvent
 
 KEY = re.compile(r"wsgiauth_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}\n")

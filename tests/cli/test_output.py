@@ -10,12 +10,9 @@ from tests.cli.conftest import Terminal
 from tests.support.settings import LONG_KEY
 from tests.support.sites import EMAIL, PASSWORD
 from wsgiauth import Group, User
-from wsgiauth.accounts.groups import GroupPermission
-from wsgiauth.accounts.rights import Permission
+from wsgiauth.accounts.tables import GroupPermission, Key, Permission, Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.clients import Client
-from wsgiauth.authentication.keys import Key
-from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.cli import main

@@ -15,7 +15,7 @@ import pytest
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import User, hash_password, storage, verify_password
 from wsgiauth.accounts import create_user
-from wsgiauth.accounts.rights import Permission
+from wsgiauth.accounts.tables import Permission
 from wsgiauth.accounts.transfer import BATCH, COLUMNS
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent

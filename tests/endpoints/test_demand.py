@@ -25,9 +25,9 @@ from wsgiauth import (
 )
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Session
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import factors, recovery_codes, sessions
-from wsgiauth.authentication.models import Session
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in, make_settings, make_user
 from wsgiauth.web.failures import MULTI_FACTOR

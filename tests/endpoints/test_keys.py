@@ -19,9 +19,9 @@ from wsgiauth import (
     storage,
 )
 from wsgiauth.accounts import create_user, update_user
+from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import keys
-from wsgiauth.authentication.keys import MAX_KEYS, Key
-from wsgiauth.authentication.models import Session
+from wsgiauth.authentication.keys import MAX_KEYS
 from wsgiauth.authentication.resets import make_reset_link
 
 pytestmark = pytest.mark.every_database

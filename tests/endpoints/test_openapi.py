@@ -27,11 +27,12 @@ from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import email_problem, username_problem
+from wsgiauth.accounts.tables import Key
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import pending, sessions, totp
 from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.invitations import Invitation
-from wsgiauth.authentication.keys import MAX_KEYS, Key
+from wsgiauth.authentication.keys import MAX_KEYS
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.resets import make_reset_link
 from wsgiauth.mail.link_letters import issue_invitation

@@ -25,9 +25,8 @@ from tests.support.mails import Clock, Post, with_mail
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, find_user, storage
 from wsgiauth.accounts import create_user
+from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import recovery_codes
-from wsgiauth.authentication.models import Session
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.storage.models import utc_text

@@ -24,8 +24,8 @@ from tests.support.sites import (
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import factors, one_time, recovery_codes, totp
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.passkeys import list_passkeys
 from wsgiauth.authentication.resets import (
     find_holder,

@@ -15,10 +15,9 @@ from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, change_password, login_required, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import one_time, recovery_codes
 from wsgiauth.authentication.address_links import make_address_link
-from wsgiauth.authentication.models import Session
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.testing import mailbox

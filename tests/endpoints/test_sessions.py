@@ -9,7 +9,7 @@ from tests.support.logins import insert_session, valid_session_ids
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
-from wsgiauth.authentication.models import Session
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.refresh import REUSED
 from wsgiauth.authentication.session_list import LISTED, handle_of
 

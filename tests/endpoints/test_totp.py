@@ -10,8 +10,8 @@ from tests.support.factors import FACTOR_KEY, App, add_app
 from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, echo
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import recovery_codes, sessions
-from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.testing import bearer, logged_in

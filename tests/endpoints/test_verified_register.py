@@ -10,7 +10,7 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME,
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.mail.models import Mail
 from wsgiauth.testing import logged_in
 

@@ -22,9 +22,9 @@ from tests.support.sites import (
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.invitations import HOURS, Invitation
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.testing import logged_in
 

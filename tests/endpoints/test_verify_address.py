@@ -19,14 +19,13 @@ from tests.support.sites import (
 from wsgiauth import AuthMiddleware, Settings, change_password, events, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import ADDRESS, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.address_links import (
-    ADDRESS,
     make_address_link,
     prove_address,
     read_address_proof,
 )
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.resets import find_holder, make_reset_link
 from wsgiauth.cli import main
 from wsgiauth.testing import bearer as bearer_at

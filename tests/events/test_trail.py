@@ -11,9 +11,8 @@ import pytest
 
 from tests.support.sites import EMAIL, FORKSERVER, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, User, accounts, change_password, events, storage
-from wsgiauth.accounts.models import Permission
+from wsgiauth.accounts.tables import Permission, Session
 from wsgiauth.authentication import sessions
-from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events import retention, trail
 from wsgiauth.events.models import RecordedEvent

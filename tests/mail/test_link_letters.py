@@ -13,10 +13,10 @@ from wsgiauth import change_password
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import ADDRESS, OneTimeSecret
 from wsgiauth.authentication import one_time
-from wsgiauth.authentication.address_links import ADDRESS, read_address_proof
+from wsgiauth.authentication.address_links import read_address_proof
 from wsgiauth.authentication.invitations import HOURS, INVITATION, Invitation, InvitedGroup
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.mail.kinds import COMPOSERS
 from wsgiauth.mail.link_letters import (

@@ -10,8 +10,8 @@ from tests.support.mails import Clock, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import events, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.events import Event
 from wsgiauth.mail import outbox as outboxes
 from wsgiauth.mail.failures import DeliveryError, MailServerError

@@ -36,7 +36,7 @@ from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, fre
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.models import Session
+from wsgiauth.accounts.tables import Session
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.storage import (
     connections,

@@ -23,7 +23,7 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, 
 from tests.web.pages import EXAMPLES
 from wsgiauth import AuthMiddleware, Settings, login_required, permission_required, storage
 from wsgiauth.accounts import create_user
-from wsgiauth.authentication.models import Session
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.storage import context
 from wsgiauth.web.pages import Pages

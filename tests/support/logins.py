@@ -1,7 +1,7 @@
 """Rows of sessions, without a token."""
 
-from wsgiauth.accounts.models import User
-from wsgiauth.authentication.models import IS_VALID, Session
+from wsgiauth.accounts.models import IS_VALID_SESSION, User
+from wsgiauth.accounts.tables import Session
 
 
 def insert_session(user, session_id, expires_at=2**34):
@@ -13,7 +13,7 @@ def insert_session(user, session_id, expires_at=2**34):
 
 def valid_session_ids():
     """Return the ids of all sessions that are valid until they expire."""
-    valid = Session.select(Session.id).join(User).where(Session.expires_at > 0, IS_VALID)
+    valid = Session.select(Session.id).join(User).where(Session.expires_at > 0, IS_VALID_SESSION)
     return {session_id for (session_id,) in valid.tuples()}
 
 

@@ -1,11 +1,15 @@
 """Every table of the account database, and its schema before the first migration."""
 
-from wsgiauth.accounts.groups import Group, GroupPermission, Membership
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.rights import Permission
-from wsgiauth.authentication.keys import Key
-from wsgiauth.authentication.models import Session
-from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.accounts.tables import (
+    GroupPermission,
+    Key,
+    Membership,
+    OneTimeSecret,
+    Permission,
+    Session,
+)
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent

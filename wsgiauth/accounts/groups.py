@@ -1,7 +1,4 @@
-"""The Peewee models of groups: their permissions and their members.
-
-`rights` gives users the permissions of their groups.
-"""
+"""Groups, whose members have their permissions."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -9,10 +6,10 @@ import peewee
 
 from wsgiauth import events, storage
 from wsgiauth.accounts import names, taken_names
-from wsgiauth.accounts.objects import Objects
+from wsgiauth.accounts.base import Objects, RightsHolder
+from wsgiauth.accounts.tables import GroupPermission, Membership
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.storage import Statement, database
-from wsgiauth.storage.models import BoundModel, Model
 
 if TYPE_CHECKING:
     from wsgiauth.accounts.models import User
@@ -45,7 +42,7 @@ class GroupObjects(Objects["Group"]):
         return self._model.get_or_none(Group.name_key == names.key(name))
 
 
-class Group(BoundModel):
+class Group(RightsHolder):
     """A group of users, who have its permissions besides their own.
 
     Attributes:
@@ -120,91 +117,19 @@ class Group(BoundModel):
     @property
     def members(self) -> "peewee.ModelSelect[User]":
         """A query for the users in this group, the oldest account first."""
-        users: Any = Membership.user.rel_model
+        users: type[User] = Membership.user.rel_model
         joined = users.select().join(Membership).where(Membership.group == self.id)
         query: peewee.ModelSelect[User] = joined.order_by(Membership.user)
         return query.bind(self.origin or storage.current())
 
-    def grant(self, *permissions: str) -> bool:
-        """Grant all given permissions or none; those already granted are left unchanged.
+    def _grants_of(self) -> Any:
+        return GroupPermission.group
 
-        Returns:
-            Whether anything changed.
-
-        Raises:
-            ValueError: A permission does not have the form `<app>.<action>`.
-            Group.DoesNotExist: The group is not in the database.
-            peewee.DatabaseError: The database failed.
-        """
-        wanted = [names.check_permission(permission) for permission in permissions]
-        with self._using_origin(), database.atomic():
-            Group.get_by_id(self.id)
-            granted = [n for n in wanted if insert_new(GroupPermission, group=self.id, name=n)]
-            for name in granted:
-                self._report(f"granted {name} to")
-        return bool(granted)
-
-    def revoke(self, *permissions: str) -> bool:
-        """Revoke all given permissions or none; those not granted are ignored.
-
-        Returns:
-            Whether anything changed.
-
-        Raises:
-            ValueError: A permission does not have the form `<app>.<action>`.
-            peewee.DatabaseError: The database failed.
-        """
-        unwanted = [names.check_permission(permission) for permission in permissions]
-        with self._using_origin(), database.atomic():
-            of_group = GroupPermission.delete().where(GroupPermission.group == self.id)
-            revoked = [n for n in unwanted if of_group.where(GroupPermission.name == n).execute()]
-            for name in revoked:
-                self._report(f"revoked {name} from")
-        return bool(revoked)
+    def _report_grant(self, change: str, permission: str) -> None:
+        self._report(f"{change} {permission} {'to' if change == 'granted' else 'from'}")
 
     def _report(self, change: str) -> None:
         events.emit("group_changed", reason=f"{change} {self.name}")
-
-
-class GroupPermission(Model):
-    """A permission, `<app>.<action>`, that is granted to the members of a group."""
-
-    group_id: int
-    group = peewee.ForeignKeyField(Group, backref="+", on_delete="CASCADE", index=False)
-    name = peewee.CharField(max_length=names.PERMISSION_MAX_LENGTH)
-
-    class Meta:
-        table_name = "wsgiauth_group_permission"
-        primary_key = peewee.CompositeKey("group", "name")
-
-
-class Membership(Model):
-    """A user in a group."""
-
-    group_id: int
-    group = peewee.ForeignKeyField(Group, backref="+", on_delete="CASCADE", index=False)
-    user_id: int
-    user: Any  # `models` adds this foreign key, because it defines `User`
-
-    class Meta:
-        table_name = "wsgiauth_membership"
-        primary_key = peewee.CompositeKey("group", "user")
-        indexes = ((("user", "group"), False),)
-
-
-def insert_new(model: type[Model], **row: object) -> bool:
-    """Insert a row that refers to others, and return whether it was not there yet.
-
-    Call this in a transaction; a refused row does not end it. If False, either the row exists, or
-    one that it refers to does not. (MariaDB's INSERT IGNORE would also ignore the latter, without
-    saying so.)
-    """
-    try:
-        with database.atomic():
-            model.insert(row).execute()
-    except peewee.IntegrityError:
-        return False
-    return True
 
 
 Group.objects = GroupObjects(Group)

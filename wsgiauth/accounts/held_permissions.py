@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from wsgiauth.accounts.groups import Group, GroupPermission, Membership
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.rights import Permission
+from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
 
 
 class HeldPermission(NamedTuple):

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import peewee
 
 from wsgiauth.accounts import names
-from wsgiauth.accounts.groups import Membership
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Membership
 from wsgiauth.storage import database
 from wsgiauth.storage.models import as_utc
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import peewee
 
-from wsgiauth.accounts.groups import Group, GroupPermission
-from wsgiauth.accounts.rights import Permission
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.tables import GroupPermission, Permission
 
 _asked_for: set[str] = set()
 

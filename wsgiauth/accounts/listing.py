@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import peewee
 
 from wsgiauth.accounts import names
-from wsgiauth.accounts.groups import Group, GroupPermission, Membership
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.rights import Permission
+from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
 
 PAGE = 500  # users per query
 

@@ -4,30 +4,58 @@
 the user's logins if the change requires it.
 """
 
-from collections.abc import Callable
+import time
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import peewee
 
-from wsgiauth import events
+from wsgiauth import events, storage
 from wsgiauth.accounts import names, taken_names
-from wsgiauth.accounts.groups import Membership
+from wsgiauth.accounts.base import Objects
 from wsgiauth.accounts.last_superuser import remove_locked
-from wsgiauth.accounts.objects import UserObjects
-from wsgiauth.accounts.rights import Permission, UserRights
+from wsgiauth.accounts.rights import UserRights
+from wsgiauth.accounts.tables import ADDRESS, RESET, Session, end_secrets, revoke_keys
 from wsgiauth.storage import database
 from wsgiauth.storage.models import BcryptHashField, UTCDateTimeField, utc_now
 
-if TYPE_CHECKING:
-    from wsgiauth.authentication.models import Session
 
+class UserObjects(Objects["User"]):
+    """Create and find users, as `User.objects`."""
 
-# Called in the transaction in which a user was activated or deactivated: what ends with that.
-after_change_of_activity: list[Callable[["User"], object]] = []
-# Called in the transaction in which a user got another e-mail address: the links that end with it.
-after_change_of_email: list[Callable[["User"], object]] = []
+    def create(
+        self,
+        *,
+        username: str,
+        email: str,
+        hashed_password: str,
+        is_active: bool = True,
+        is_staff: bool = False,
+        is_superuser: bool = False,
+    ) -> "User":
+        """Insert a user and return it.
+
+        Args:
+            username: As typed; unique without regard to letter case.
+            email: As typed; unique without regard to letter case.
+            hashed_password: A hash that `hash_password` returned.
+            is_active, is_staff, is_superuser: See `User`.
+
+        Raises:
+            ValidationError: A name breaks a rule; `errors` holds the messages by field.
+            TakenError: Another user has the name.
+            ValueError: `hashed_password` is not a bcrypt hash.
+            peewee.DatabaseError: The database failed.
+        """
+        return self._model.create(
+            username=username,
+            email=email,
+            hashed_password=hashed_password,
+            is_active=is_active,
+            is_staff=is_staff,
+            is_superuser=is_superuser,
+        )
 
 
 class User(UserRights):
@@ -53,7 +81,6 @@ class User(UserRights):
             Another `email` makes it None, unless it is set at the same time.
         last_login_at: When the user last logged in (UTC), or None. Logins within an hour after it
             do not change it.
-        sessions: A query for the user's valid logins, the newest first.
         username_key, email_key: Internal: the names as they are compared; saving sets them.
         security_stamp: Internal: the number of times that all of the user's logins were ended at
             once. Each login stores the stamp of its start, and is valid only while the two are
@@ -61,9 +88,8 @@ class User(UserRights):
         origin: Internal: the database that the object was read from.
     """
 
-    objects: ClassVar["UserObjects[User]"]
+    objects: ClassVar[UserObjects]
     DoesNotExist: ClassVar[type[peewee.DoesNotExist]]
-    sessions: "peewee.ModelSelect[Session]"  # `authentication.models` defines it
 
     id: "peewee.BigAutoField[int]" = peewee.BigAutoField()
     username: "peewee.CharField[str]" = peewee.CharField(max_length=names.USERNAME_MAX_LENGTH)
@@ -102,6 +128,14 @@ class User(UserRights):
 
     def __repr__(self) -> str:
         return f"<User {self.id} {self.username!r}>"
+
+    @property
+    def sessions(self) -> "peewee.ModelSelect[Session]":
+        """A query for the user's valid sessions, the newest first."""
+        query = Session.select().join(User).where(Session.user == self.id, IS_VALID_SESSION)
+        query = query.where(Session.expires_at > int(time.time()))
+        query = query.order_by(Session.created_at.desc(), Session.id)
+        return query.bind(self.origin or storage.current())
 
     @classmethod
     def update(cls, data: Any = None, /, **changes: Any) -> peewee.ModelUpdate:
@@ -184,10 +218,7 @@ class User(UserRights):
                 if saved:  # otherwise the user has been deleted
                     self._report(changed, is_new=is_new, old=old)
                 if not is_new:
-                    for end in after_change_of_activity if "is_active" in changed else ():
-                        end(self)
-                    for end in after_change_of_email if "email" in changed else ():
-                        end(self)
+                    self._end_credentials(changed)
         except peewee.IntegrityError:
             with self._using_origin():
                 written = {"username": self.username, "email": self.email}
@@ -216,6 +247,12 @@ class User(UserRights):
             details = {**old, "email": old["old_email"], "username": self.username}
             events.emit("user_deleted", user_id=self.id, details=details)
         return deleted
+
+    def _end_credentials(self, changed: set[str]) -> None:
+        if "is_active" in changed:
+            revoke_keys(self.id)
+        if "email" in changed:  # the links would work again if the old address came back
+            end_secrets(self.id, ADDRESS, RESET)
 
     def _check_names(self, changed: set[str]) -> None:
         written: dict[str, str] = {
@@ -275,11 +312,11 @@ class User(UserRights):
             self._report_rights(flag, "on" if getattr(self, flag) else "off")
 
 
-Permission._meta.add_field("user", peewee.ForeignKeyField(User, backref="+", on_delete="CASCADE"))
-Membership._meta.add_field(
-    "user", peewee.ForeignKeyField(User, backref="+", on_delete="CASCADE", index=False)
-)
 User.objects = UserObjects(User)
+
+# A new password or a deactivation changes the user's stamp, and leaves the rows of the sessions
+# that it ends to expire.
+IS_VALID_SESSION = User.is_active & (Session.stamp == User.security_stamp)
 
 _FLAGS = ("is_active", "is_staff", "is_superuser")
 _KEY_OF = {"username": User.username_key, "email": User.email_key}

@@ -6,9 +6,10 @@ import peewee
 
 from wsgiauth import events, storage
 from wsgiauth.accounts import names
-from wsgiauth.accounts.groups import Group, GroupPermission, Membership, insert_new
+from wsgiauth.accounts.base import RightsHolder, insert_new
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
 from wsgiauth.storage import Statement, database
-from wsgiauth.storage.models import BoundModel, Model
 
 
 class _Limit(NamedTuple):
@@ -18,12 +19,11 @@ class _Limit(NamedTuple):
     has_every: bool  # whether the owner is a superuser
 
 
-class UserRights(BoundModel):
+class UserRights(RightsHolder):
     """The part of `User` that is about permissions and groups."""
 
     _limit: _Limit | None = None
 
-    id: "peewee.BigAutoField[int]"
     is_active: "peewee.BooleanField[bool]"
     is_staff: "peewee.BooleanField[bool]"
     is_superuser: "peewee.BooleanField[bool]"
@@ -72,47 +72,6 @@ class UserRights(BoundModel):
         """Whether an API key identified this user, who then has only permissions of the key."""
         return self._limit is not None
 
-    def grant(self, *permissions: str) -> bool:
-        """Grant all given permissions or none; those already granted are left unchanged.
-
-        Returns:
-            Whether anything changed.
-
-        Raises:
-            ValueError: A permission does not have the form `<app>.<action>`.
-            User.DoesNotExist: The user is not in the database.
-            peewee.DatabaseError: The database failed.
-        """
-        wanted = [names.check_permission(permission) for permission in permissions]
-        with self._using_origin(), database.atomic():
-            # MariaDB's INSERT IGNORE would also ignore that the user does not exist.
-            type(self).get_by_id(self.id)
-            granted = [name for name in wanted if insert_new(Permission, user=self.id, name=name)]
-            for name in granted:
-                self._report_rights("granted", name)
-        return bool(granted)
-
-    def revoke(self, *permissions: str) -> bool:
-        """Revoke all given permissions or none; those not granted are ignored.
-
-        A permission of one of the user's groups stays: leave the group, or revoke it from the
-        group.
-
-        Returns:
-            Whether anything changed.
-
-        Raises:
-            ValueError: A permission does not have the form `<app>.<action>`.
-            peewee.DatabaseError: The database failed.
-        """
-        unwanted = [names.check_permission(permission) for permission in permissions]
-        with self._using_origin(), database.atomic():
-            of_user = Permission.delete().where(Permission.user == self.id)
-            revoked = [n for n in unwanted if of_user.where(Permission.name == n).execute()]
-            for name in revoked:
-                self._report_rights("revoked", name)
-        return bool(revoked)
-
     def join(self, group: Group | str) -> bool:
         """Make the user a member of `group`; a member stays one.
 
@@ -159,20 +118,14 @@ class UserRights(BoundModel):
                 self._report_rights("left", left.name)
         return has_left
 
+    def _grants_of(self) -> Any:
+        return Permission.user
+
+    def _report_grant(self, change: str, permission: str) -> None:
+        self._report_rights(change, permission)
+
     def _report_rights(self, change: str, what: str) -> None:
         events.emit("rights_changed", user_id=self.id, reason=f"{change} {what}")
-
-
-class Permission(Model):
-    """A permission, `<app>.<action>`, that is granted to one user."""
-
-    user_id: int
-    user: Any  # `models` adds this foreign key, because it defines `User`
-    name = peewee.CharField(max_length=names.PERMISSION_MAX_LENGTH)
-
-    class Meta:
-        table_name = "wsgiauth_permission"
-        primary_key = peewee.CompositeKey("user", "name")
 
 
 def limit(user: UserRights, permissions: frozenset[str]) -> None:

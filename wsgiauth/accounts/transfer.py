@@ -18,7 +18,7 @@ from wsgiauth.accounts.csv_cells import read_cell, write_cell
 from wsgiauth.accounts.listing import user_pages
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import random_hash
-from wsgiauth.accounts.rights import Permission
+from wsgiauth.accounts.tables import Permission
 from wsgiauth.accounts.taken_names import TAKEN
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings.kinds import parse_bool

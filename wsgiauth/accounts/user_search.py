@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from wsgiauth.accounts import names
-from wsgiauth.accounts.groups import Membership
 from wsgiauth.accounts.index_walks import (
     ByGroup,
     ByName,
@@ -22,6 +21,7 @@ from wsgiauth.accounts.index_walks import (
     is_member,
 )
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Membership
 
 PAGE = 50  # users
 EXAMINED = 300  # rows

@@ -15,9 +15,10 @@ from wsgiauth.accounts.administration import (
     can_govern,
     refused,
 )
-from wsgiauth.accounts.groups import Group, GroupPermission
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import asked_for
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import GroupPermission
 from wsgiauth.admin import (
     EXAMPLE_FRAME,
     GROUPS,

@@ -8,17 +8,15 @@ Every function here that uses the database raises peewee.DatabaseError if it fai
 
 from typing import NamedTuple
 
-from wsgiauth.accounts import models, update_user
+from wsgiauth.accounts import update_user
 from wsgiauth.accounts.locking import lock_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import ADDRESS, OneTimeSecret, end_secrets
 from wsgiauth.authentication import one_time
-from wsgiauth.authentication.one_time import OneTimeSecret, digest, link_url
-from wsgiauth.authentication.resets import RESET
+from wsgiauth.authentication.one_time import digest, link_url
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_now
-
-ADDRESS = "address"  # the purpose of the secrets
 
 
 class AddressProof(NamedTuple):
@@ -69,19 +67,11 @@ def prove_address(proof: AddressProof, secret: OneTimeSecret) -> bool:
             return False
         if not one_time.use(secret):
             return False
-        one_time.end_all(user, ADDRESS)
+        end_secrets(user.id, ADDRESS)
         new = proof.email if proof.email != user.email else None
         update_user(user, email=new, email_verified_at=utc_now())
     return True
 
 
-def end_links(user: User) -> None:
-    """End the links that were sent to a user; they would work again if an old address came back."""
-    one_time.end_all(user, ADDRESS, RESET)
-
-
 def _state(user: User) -> tuple[bool, int, str]:
     return user.is_active, user.security_stamp, user.email
-
-
-models.after_change_of_email.append(end_links)

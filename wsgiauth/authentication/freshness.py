@@ -11,11 +11,11 @@ import peewee
 
 from wsgiauth import events
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.issuing import Login, issue
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.authentication.methods import PASSWORD, has_second_factor
-from wsgiauth.authentication.models import Session
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database

@@ -16,8 +16,9 @@ from wsgiauth.accounts.administration import invitation_refusal_now
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User, refuse_names
 from wsgiauth.accounts.new_account import NewAccount
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
-from wsgiauth.authentication.one_time import OneTimeSecret, link_url
+from wsgiauth.authentication.one_time import link_url
 from wsgiauth.events import actors
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication import keys
-from wsgiauth.authentication.keys import Key
 from wsgiauth.authentication.lifetimes import HOUR
 from wsgiauth.storage.models import utc_text
 

@@ -14,16 +14,16 @@ from typing import NamedTuple
 import peewee
 
 from wsgiauth import events
-from wsgiauth.accounts import models, names
+from wsgiauth.accounts import names
 from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.rights import limit
+from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.handles import is_handle
-from wsgiauth.authentication.key_format import ID_LENGTH, NewKey, id_of, make_key
+from wsgiauth.authentication.key_format import NewKey, id_of, make_key
 from wsgiauth.authentication.lifetimes import DAY, HOUR
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
 from wsgiauth.storage import Statement, database
-from wsgiauth.storage.models import Model
 from wsgiauth.storage.upkeep import OptionalWrites, purge_expired, purge_some
 
 MAX_KEYS = 20  # of one user
@@ -35,39 +35,6 @@ _CACHE_SIZE = 4096  # keys, and lists of permissions
 _LAST_USE_PRECISION = HOUR
 
 _writes = OptionalWrites("the last use of API keys is not written for now")
-
-
-class Key(Model):
-    """An API key. Times are in seconds since the epoch.
-
-    Attributes:
-        id: Names it in the key itself, in lists and events; no credential.
-        user: Its owner.
-        name: What the owner calls it.
-        digest: The SHA-256 digest of the whole key, in hexadecimal digits.
-        permissions: What it can be used for, sorted, between spaces.
-        created_at: When it was made.
-        expires_at: When it ends.
-        last_used_at: When it was last used, to the hour; None: never, as far as is known.
-    """
-
-    id: "peewee.CharField[str]" = peewee.CharField(max_length=ID_LENGTH, primary_key=True)
-    user_id: int
-    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(
-        User, backref="+", on_delete="CASCADE"
-    )
-    name: "peewee.CharField[str]" = peewee.CharField(max_length=names.KEY_NAME_MAX_LENGTH)
-    digest: "peewee.CharField[str]" = peewee.CharField(max_length=64)
-    permissions: "peewee.TextField[str]" = peewee.TextField()
-    created_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
-    expires_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)
-    last_used_at: "peewee.BigIntegerField[int | None]" = peewee.BigIntegerField(null=True)
-
-    class Meta:
-        table_name = "wsgiauth_key"
-
-    def __repr__(self) -> str:
-        return f"<Key {self.id}>"
 
 
 class _NotAKeyError(Exception):
@@ -217,19 +184,6 @@ def end(user: User, key_id: str) -> bool:
     return bool(ended)
 
 
-def end_all(user: User) -> int:
-    """End all keys of a user, and return how many there were.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
-    with database.atomic():
-        ended: int = Key.delete().where(Key.user == user.id).execute()
-        if ended:
-            events.emit("key_ended", user_id=user.id, reason="all keys")
-    return ended
-
-
 def purge(now: float) -> int:
     """Delete keys that have expired at `now` (seconds since the epoch); return how many.
 
@@ -288,6 +242,3 @@ def _write_use(key_id: str, now: int) -> None:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-models.after_change_of_activity.append(end_all)

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
+from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
+
 PASSWORD = "pwd"  # noqa: S105 - a method, not a password
 ONE_TIME_CODE = "otp"
 HARDWARE_KEY = "hwk"  # a passkey
 USER_VERIFIED = "user"  # its authenticator made sure who uses it: with it, two factors
-
-MAX_LENGTH = 64  # of all methods of a login, with the spaces
 
 _WORDS = {
     "face": "face",
@@ -41,7 +41,7 @@ def has_second_factor(methods: str) -> bool:
 def with_method(methods: str, method: str) -> str:
     """Return methods, between spaces, with another one; without them if there is no room."""
     joined = f"{methods} {method}".strip()
-    return joined if len(joined) <= MAX_LENGTH else method
+    return joined if len(joined) <= METHODS_MAX_LENGTH else method
 
 
 def methods_in_words(methods: Iterable[str]) -> str:

@@ -13,40 +13,12 @@ from urllib.parse import quote
 import peewee
 
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
-from wsgiauth.storage.models import Model
 from wsgiauth.storage.upkeep import purge_expired, purge_some
 
 MAX_LENGTH = 100  # characters of a secret that a client sends
-
-
-class OneTimeSecret(Model):
-    """A secret that was handed out and not used yet.
-
-    Attributes:
-        id: The digest of the secret.
-        purpose: What it permits; it permits nothing else.
-        user: The user it was made for, or None.
-        stamp: The user's `security_stamp` at that time.
-        subject: The digest of an email address that it depends on, or None.
-        data: What it was made for, as its purpose demands.
-        expires_at: When it expires, in seconds since the epoch.
-    """
-
-    id: "peewee.CharField[str]" = peewee.CharField(max_length=64, primary_key=True)
-    purpose: "peewee.CharField[str]" = peewee.CharField(max_length=32)
-    user_id: int | None
-    user: "peewee.ForeignKeyField[User | None]" = peewee.ForeignKeyField(
-        User, null=True, backref="+", on_delete="CASCADE"
-    )
-    stamp: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
-    subject: "peewee.CharField[str | None]" = peewee.CharField(max_length=64, null=True, index=True)
-    data: "peewee.TextField[str]" = peewee.TextField(default="")
-    expires_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)
-
-    class Meta:
-        table_name = "wsgiauth_one_time"
 
 
 # Of a user who is active and whose password has not changed since, or of no user.
@@ -134,14 +106,6 @@ def redeem(secret: str, purpose: str, *, now: float) -> OneTimeSecret | None:
                 OneTimeSecret.user == row.user_id, OneTimeSecret.purpose == purpose
             ).execute()
     return row if is_ours else None
-
-
-def end_all(user: User, *purposes: str) -> None:
-    """End a user's secrets for some purposes, in the transaction that locked the user's row."""
-    with database.atomic():
-        OneTimeSecret.delete().where(
-            OneTimeSecret.user == user.id, OneTimeSecret.purpose.in_(purposes)
-        ).execute()
 
 
 def end_about(subject: str, purpose: str) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from wsgiauth.accounts import hash_new_password
 from wsgiauth.accounts.locking import lock_user
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import keys
+from wsgiauth.accounts.tables import revoke_keys
 from wsgiauth.authentication.freshness import renew
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import PASSWORD
@@ -131,4 +131,4 @@ def replace_password(
             return None
         stored.hashed_password = hashed_password
         stored.save()
-        return Replaced(stored, keys.end_all(stored) if end_keys else 0)
+        return Replaced(stored, revoke_keys(stored.id) if end_keys else 0)

@@ -9,7 +9,8 @@ import secrets
 from wsgiauth import events
 from wsgiauth.accounts.locking import lock_user
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.one_time import OneTimeSecret, digest
+from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.authentication.one_time import digest
 from wsgiauth.storage import database
 
 NUMBER = 10

@@ -11,10 +11,10 @@ import re
 from base64 import urlsafe_b64encode
 
 from wsgiauth import events
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import IS_VALID_SESSION, User
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.issuing import Login, issue
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW
-from wsgiauth.authentication.models import IS_VALID, Session
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
@@ -103,7 +103,7 @@ def _find(session_id: str, now: int) -> Session | None:
     row: Session | None = (
         Session.select()
         .join(User)
-        .where(Session.id == session_id, Session.expires_at > now, IS_VALID)
+        .where(Session.id == session_id, Session.expires_at > now, IS_VALID_SESSION)
         .first()
     )
     return row

@@ -7,14 +7,13 @@ peewee.DatabaseError if it fails.
 from wsgiauth import events
 from wsgiauth.accounts import hash_new_password
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import RESET
 from wsgiauth.authentication import factors, one_time, recovery_codes
 from wsgiauth.authentication.one_time import digest, link_url
 from wsgiauth.authentication.password import replace_password
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_now
-
-RESET = "reset"  # the purpose of the secrets, and the page of the links
 
 _MAILED = "mailed"  # the data of a secret that only the stored address gets
 

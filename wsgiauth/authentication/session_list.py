@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import IS_VALID_SESSION, User
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.lifetimes import HOUR
 from wsgiauth.authentication.methods import methods_in_words
-from wsgiauth.authentication.models import IS_VALID, Session
 from wsgiauth.authentication.refresh import REUSED
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_text
@@ -161,7 +161,7 @@ def end_by_handle(user: User, handle: str, now: float) -> str | None:
 
 def _is_shown(user: User, now: float) -> Any:
     is_own = (Session.user == user.id) & (Session.expires_at > int(now))
-    return is_own & (IS_VALID | (Session.stamp == REUSED))
+    return is_own & (IS_VALID_SESSION | (Session.stamp == REUSED))
 
 
 def _delete_from_list(session_id: str) -> None:

@@ -11,12 +11,12 @@ import peewee
 
 from wsgiauth import events
 from wsgiauth.accounts.callers import CALLER, from_row
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import IS_VALID_SESSION, User
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.clients import UNKNOWN, Client
 from wsgiauth.authentication.issuing import Login, issue
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.models import IS_VALID, Session
 from wsgiauth.authentication.sliding import is_due, slide
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.storage import Statement, context, database
@@ -32,7 +32,7 @@ def _caller(*further: peewee.Field) -> Any:
     return (
         User.select(*CALLER, peewee.Case(None, [(is_due(0), peewee.SQL("1"))]), *further)
         .join(Session, on=(Session.user == User.id))
-        .where(Session.id == "", Session.expires_at > 0, IS_VALID)
+        .where(Session.id == "", Session.expires_at > 0, IS_VALID_SESSION)
     )
 
 
@@ -239,7 +239,7 @@ def end_everyone() -> int:
     Raises:
         peewee.DatabaseError: The database failed.
     """
-    ended = Session.select().join(User).where(IS_VALID).count()
+    ended = Session.select().join(User).where(IS_VALID_SESSION).count()
     if ended:  # before the batches, each of which is a transaction: none is without its event
         events.emit("logout", reason="all sessions of all users")
     purge_expired(Session, _LATEST)

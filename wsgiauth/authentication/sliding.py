@@ -6,7 +6,7 @@ neither waits for the change nor fails with it.
 
 import peewee
 
-from wsgiauth.authentication.models import Session
+from wsgiauth.accounts.tables import Session
 from wsgiauth.storage.upkeep import OptionalWrites
 
 _TEN = peewee.SQL("10")  # not a parameter, because the SQL of `sessions.find` is kept

@@ -2,6 +2,7 @@
 
 import time
 
+from wsgiauth.accounts.tables import revoke_keys
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.key_list import ListedKey
 from wsgiauth.authentication.key_list import list_keys as list_keys_of
@@ -72,7 +73,7 @@ def end_key(arguments: Arguments) -> None:
     open_database(arguments)
     user = require_user(arguments.user)
     if arguments.all:
-        print_line(f"Ended {counted(keys.end_all(user), 'API key')} of {user}.")
+        print_line(f"Ended {counted(revoke_keys(user.id), 'API key')} of {user}.")
     elif keys.end(user, arguments.id):
         print_line(f"Ended the API key {arguments.id} of {user}.")
     else:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.new_account import NewAccount
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication.invitations import (
     INVITATION,
     Invitation,
@@ -18,7 +19,6 @@ from wsgiauth.authentication.invitations import (
     read_invitation,
 )
 from wsgiauth.authentication.issuing import Login
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.forms import Refusal, Submission
 from wsgiauth.forms.handover import created_json, created_page, start_browser_login

@@ -7,8 +7,8 @@ because the address has the secret of the link.
 
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.endpoints.invitation import InvitationLink
 from wsgiauth.endpoints.verify_address import AddressLink
 from wsgiauth.forms import PublicForm, Refusal, Submission

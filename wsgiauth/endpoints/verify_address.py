@@ -3,13 +3,8 @@
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from wsgiauth.authentication.address_links import (
-    ADDRESS,
-    AddressProof,
-    prove_address,
-    read_address_proof,
-)
-from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.accounts.tables import ADDRESS, OneTimeSecret
+from wsgiauth.authentication.address_links import AddressProof, prove_address, read_address_proof
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
 from wsgiauth.forms import Refusal, Submission
 from wsgiauth.forms.endpoint import require_login

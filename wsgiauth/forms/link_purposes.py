@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from wsgiauth.authentication.one_time import OneTimeSecret
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.forms import Refusal, Submission
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response

@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, field
 from wsgiauth import events
 from wsgiauth.accounts import find_user, names
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.address_links import ADDRESS, make_address_link
+from wsgiauth.accounts.tables import ADDRESS, RESET
+from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.invitations import (
     HOURS,
     INVITATION,
@@ -24,7 +25,7 @@ from wsgiauth.authentication.invitations import (
     report_invitation,
 )
 from wsgiauth.authentication.one_time import digest
-from wsgiauth.authentication.resets import RESET, make_reset_link
+from wsgiauth.authentication.resets import make_reset_link
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, unlinked
 from wsgiauth.mail.models import Mail

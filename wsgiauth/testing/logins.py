@@ -5,12 +5,12 @@ from http.cookiejar import Cookie
 from typing import TYPE_CHECKING, Any
 
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import demand, keys, lifetimes, sessions
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
-from wsgiauth.authentication.models import Session
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context
 from wsgiauth.testing.people import present_user, require_middleware

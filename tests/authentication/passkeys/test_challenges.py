@@ -8,8 +8,8 @@ from tests.support.processes import eight_processes
 from tests.support.settings import LONG_KEY
 from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings, storage
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
-from wsgiauth.authentication.one_time import OneTimeSecret
 from wsgiauth.authentication.passkeys import challenges
 from wsgiauth.authentication.passkeys.challenges import CONFIRM, LIFETIME, LOG_IN, Challenges
 
