@@ -429,7 +429,7 @@ def test_groups_are_listed_by_name_with_three_queries(ada, grace, editors, queri
         ),
         pytest.param(
             lambda: Membership.select(Membership.group).where(Membership.user == 1),
-            "COVERING INDEX membership_user_id_group_id (user_id=?)",
+            "COVERING INDEX wsgiauth_membership_user_id_group_id (user_id=?)",
             id="groups of a user",
         ),
     ],
