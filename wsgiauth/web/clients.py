@@ -91,11 +91,7 @@ def network_of(address: str) -> str:
 def user_agent_in_words(header: str) -> str:
     """Return the usual name of a browser and its system, such as "Firefox on Windows".
 
-    Args:
-        header: The User-Agent, whole or cut after `MAX_USER_AGENT` characters.
-
-    Returns:
-        "Unknown browser" if the header names none that is known.
+    If the header names no known browser, it is "Unknown browser".
     """
     browser = _first(_BROWSERS, header) or "Unknown browser"
     system = _first(_SYSTEMS, header)

@@ -21,7 +21,7 @@ def is_same_origin(environ: WSGIEnvironment, trusted_origins: Collection[str] = 
     log a visitor out. Use https and Strict-Transport-Security.
 
     Args:
-        environ: The request; not changed.
+        environ: The request.
         trusted_origins: Further origins, compared exactly.
     """
     origin = environ.get("HTTP_ORIGIN", "")

@@ -83,7 +83,7 @@ def failure(
     Args:
         environ: The request.
         status: The HTTP status.
-        code: A stable name of the cause, for programs.
+        code: A stable name of the cause, for programs; see `HEADLINES`.
         detail: A sentence, for people.
         errors: Messages by field, which a page shows instead of `detail`.
         headers: Further headers.

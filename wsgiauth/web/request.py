@@ -1,6 +1,7 @@
 """Parses requests: the body (of limited size), forms, JSON, the query and `Accept`.
 
-No length, encoding or type that the client declares is trusted.
+No length, encoding or type that the client declares is trusted. A RequestError of this file has the
+status 400, unless its function names another.
 """
 
 import json
@@ -50,7 +51,7 @@ def content_type(environ: WSGIEnvironment) -> str:
     """Return the body's media type: `JSON` or `FORM`.
 
     Raises:
-        RequestError: 415 for any other type; 400 for a charset other than UTF-8.
+        RequestError: The charset is not UTF-8; 415 for any other type.
     """
     header: str = environ.get("CONTENT_TYPE", "")
     media_type, _, parameters = header.partition(";")
@@ -72,7 +73,7 @@ def read_json(environ: WSGIEnvironment) -> dict[str, Any]:
     """Return the JSON object in the body (RFC 8259).
 
     Raises:
-        RequestError: 400 if the body is not a well-formed object; 411 or 413 for its length.
+        RequestError: The body is not a well-formed object; 411 or 413 for its length.
     """
     try:
         text = _read_body(environ).decode()
@@ -99,10 +100,10 @@ def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str
 
     Args:
         environ: The request.
-        lists: The fields that are lists: they can be given more than once, or not at all.
+        lists: The fields that are lists; they can be repeated or missing.
 
     Raises:
-        RequestError: 400 if the body is not a well-formed form; 411 or 413 for its length.
+        RequestError: The body is not a well-formed form; 411 or 413 for its length.
     """
     try:
         pairs = parse_qsl(
@@ -121,7 +122,7 @@ def text_field(fields: dict[str, Any], name: str) -> str:
     """Return the string in a field; an empty string if the field is missing.
 
     Raises:
-        RequestError: 400 if it is not a string. A list would reach a query as `IN (…)`.
+        RequestError: It is not a string. A list would reach a query as `IN (…)`.
     """
     value = fields.get(name, "")
     if not isinstance(value, str):
@@ -133,7 +134,7 @@ def flag_field(fields: dict[str, Any], name: str) -> bool:
     """Return the boolean in a field of JSON, or whether a form's checkbox was ticked.
 
     Raises:
-        RequestError: 400 if it is neither.
+        RequestError: It is neither.
     """
     value = fields.get(name, False)
     if value in ("on", "") and isinstance(value, str):
@@ -147,7 +148,7 @@ def number_field(fields: dict[str, Any], name: str, *, is_json: bool) -> str:
     """Return the digits of a whole number in JSON, or what a form has; nothing if it is missing.
 
     Raises:
-        RequestError: 400 if it is not a whole number in JSON.
+        RequestError: It is not a whole number in JSON.
     """
     if not is_json or name not in fields:
         return text_field(fields, name)
@@ -161,7 +162,7 @@ def list_field(fields: dict[str, Any], name: str) -> list[str]:
     """Return the strings in a field; an empty list if the field is missing.
 
     Raises:
-        RequestError: 400 if it is no list of strings.
+        RequestError: It is not a list of strings.
     """
     value = fields.get(name, [])
     if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
@@ -172,7 +173,7 @@ def list_field(fields: dict[str, Any], name: str) -> list[str]:
 def query_field(environ: WSGIEnvironment, name: str) -> str:
     """Return the first value of a field in the query string, or an empty string.
 
-    It is empty also if the query cannot be read: see `query_fields` for a query that selects.
+    It is also empty if the query cannot be read; for filters, use `query_fields`.
     """
     try:
         pairs = _read_query(environ)

@@ -1,6 +1,6 @@
-"""What /auth and the guards answer: JSON, problem details and redirects; see `pages` for HTML.
+"""The responses of /auth and of the guards: JSON, problem details and redirects.
 
-Every answer is a value, made here and sent by calling it as a WSGI app.
+A response is a value, and is sent by calling it as a WSGI app. See `pages` for HTML.
 """
 
 import json
@@ -23,28 +23,18 @@ _STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 @dataclass(frozen=True)
 class Response:
-    """An HTTP answer; calling it sends it. HEAD is answered without the body.
-
-    Attributes:
-        status: The HTTP status.
-        body: The whole body.
-        content_type: Its media type.
-        headers: Further headers.
-        policy: Its Content-Security-Policy.
-        referrer: Its Referrer-Policy.
-        app_iter: A body that is made while it is sent, instead of `body`.
-    """
+    """An HTTP response; calling it sends it, without the body if the method is HEAD."""
 
     status: HTTPStatus
     body: bytes = b""
     content_type: str = "text/plain; charset=utf-8"
-    headers: tuple[Header, ...] = ()
-    policy: str = _STRICT_POLICY
-    referrer: str = "same-origin"
-    app_iter: Iterable[bytes] | None = None
+    headers: tuple[Header, ...] = ()  # further ones
+    policy: str = _STRICT_POLICY  # Content-Security-Policy
+    referrer: str = "same-origin"  # Referrer-Policy
+    app_iter: Iterable[bytes] | None = None  # a body that is made while it is sent
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Send the answer (PEP 3333)."""
+        """Send the response (PEP 3333)."""
         length = () if self.app_iter else (("Content-Length", str(len(self.body))),)
         start_response(
             f"{self.status.value} {self.status.phrase}",
@@ -88,7 +78,7 @@ def problem(
         code: A stable name of the cause, for programs.
         detail: A sentence, for people.
         errors: Messages by field.
-        further: Members of its own.
+        further: Extension members.
         headers: Further headers.
     """
     document: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""Templates of pages and of mails (Jinja2): ours, and those of a host's folder before them."""
+"""Templates of pages and of emails (Jinja2): those of the site's folder, otherwise our own."""
 
 import os
 import traceback
@@ -32,7 +32,7 @@ _compiled = _CompiledTemplates()
 
 
 class Templates:
-    """Renders templates; their texts go through gettext.
+    """Renders templates, whose messages go through gettext.
 
     Args:
         folder: Templates in it replace wsgiauth's own of the same name. They can extend those as
@@ -57,7 +57,7 @@ class Templates:
         translations.install(self._environment)
 
     def render(self, name: str, **values: object) -> str:
-        """Return what the template `name` makes of values."""
+        """Render a template."""
         return self._environment.get_template(name).render(values)
 
     def check(self, name: str, **values: object) -> str:
