@@ -121,7 +121,7 @@ setup(
             "templates/*",
             "templates/admin/*",
             "templates/mail/*",
-            "web/openapi.json",
+            "openapi/*.json",
         ],
     },
     install_requires=[

@@ -21,7 +21,7 @@ from tests.support.sites import PASSWORD, running
 
 PACKAGE_DATA = {
     "wsgiauth/py.typed",
-    "wsgiauth/web/openapi.json",
+    "wsgiauth/openapi/common.json",
     "wsgiauth/data/common_passwords.txt",
     "wsgiauth/storage/migrations/0001_tables.py",
     "wsgiauth/templates/error.html",

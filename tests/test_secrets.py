@@ -26,6 +26,7 @@ from tests.conftest import SERVERS, empty_tables
 from tests.support.factors import App
 from tests.support.mails import Clock, with_mail
 from tests.support.sites import BROWSER, EMAIL, SAME_ORIGIN, USERNAME, echo
+from tests.web.pages import SAMPLES
 from wsgiauth import (
     AuthMiddleware,
     Settings,
@@ -37,7 +38,6 @@ from wsgiauth import (
 )
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import OneTimeSecret, Session
-from wsgiauth.app import ROUTES
 from wsgiauth.authentication import keys, pending, totp
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.cli import main
@@ -654,8 +654,8 @@ def test_the_database_without_the_factor_key_yields_no_code(settings, factors_si
 
 
 SHOWN_ONCE = [
-    *(each for each in ROUTES["/totp"].samples if each.set_up),
-    *(each for each in ROUTES["/recovery-codes"].samples if each.codes),
+    *(each for each in SAMPLES if getattr(each, "set_up", None)),
+    *(each for each in SAMPLES if getattr(each, "codes", ())),
 ]
 
 
@@ -706,11 +706,7 @@ def test_no_secret_shows_in_what_is_printed_of_an_object(settings, client, site,
     assert watch.finds() == watch.finds("finch") == []
 
 
-LINKED = [
-    each
-    for each in (*LETTERS, *(page for route in ROUTES.values() for page in route.samples))
-    if hasattr(each, "link") or hasattr(each, "token")
-]
+LINKED = [each for each in (*LETTERS, *SAMPLES) if hasattr(each, "link") or hasattr(each, "token")]
 
 
 @pytest.mark.parametrize("shown", LINKED, ids=lambda shown: shown.template)

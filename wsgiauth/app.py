@@ -123,9 +123,11 @@ class AuthApp:
         )
         if site.settings.TEMPLATES is None:
             return  # our own are tested, and compiled when they are first shown
-        for endpoint in ROUTES.values():
-            for sample in endpoint.samples:
-                site.pages.check(sample)
+        from wsgiauth.admin import samples as panel_samples
+        from wsgiauth.endpoints import samples
+
+        for page in (*samples.PAGES, *panel_samples.PAGES):
+            site.pages.check(page)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request (PEP 3333)."""

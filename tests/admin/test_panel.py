@@ -37,7 +37,7 @@ def test_for_all_others_there_is_no_panel(client, make, bearer, path, kind):
     headers = bearer(make("Tim", kind))
     unknown = client.get("/auth/nowhere", headers=headers, status=404)
     assert client.get(f"/auth{path}", headers=headers, status=404).json == unknown.json
-    if "post" in ROUTES[_route(path)].operations:
+    if "POST" in ROUTES[_route(path)].handlers:
         for body in ({}, {"permission": []}):
             refused = client.post_json(f"/auth{path}", body, headers=headers, status=404)
             assert refused.json == unknown.json

@@ -1,13 +1,13 @@
 """GET and POST /auth/confirm, and the forms that need a recent proof."""
 
 from dataclasses import replace
-from typing import ClassVar
 
 import pytest
 from webtest import TestApp
 
 from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.web.pages import PAGES
 from wsgiauth import AuthMiddleware, change_password, login_required, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
@@ -200,8 +200,7 @@ class Sensitive(MemberForm[str]):
     """Says what was typed."""
 
     is_sensitive = True
-    fields: ClassVar = {"text": {"type": "string"}}
-    operations: ClassVar = {"post": {}}
+    fields = ("text",)
 
     def act(self, submission):
         return submission.fields["text"]
@@ -212,7 +211,7 @@ class Sensitive(MemberForm[str]):
     as_page = as_json
 
     def page(self, submission, refusal):
-        return ROUTES["/confirm"].samples[0]
+        return PAGES["confirm.html"]
 
 
 @pytest.fixture

@@ -24,22 +24,30 @@ from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.mails import MAIL, Post
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, storage
-from wsgiauth.accounts import update_user
+from wsgiauth.accounts import names, update_user, user_search
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import email_problem, username_problem
 from wsgiauth.accounts.tables import Key
+from wsgiauth.admin import groups, trail
+from wsgiauth.admin.actions import ACTIONS
+from wsgiauth.admin.criteria import FILTERS
+from wsgiauth.admin.group_actions import GROUP_ACTIONS
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import pending, sessions, totp
 from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.invitations import Invitation
-from wsgiauth.authentication.keys import MAX_KEYS
-from wsgiauth.authentication.passkeys import Passkey
+from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MAX_PERMISSIONS
+from wsgiauth.authentication.passkeys import NAME_MAX_LENGTH, Passkey
 from wsgiauth.authentication.resets import make_reset_link
+from wsgiauth.authentication.session_list import LISTED
+from wsgiauth.endpoints.register import VERIFIED
+from wsgiauth.forms import Form
+from wsgiauth.forms.passkey_page import CREDENTIAL
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, make_user
 from wsgiauth.throttling.counts import AttemptCount
-from wsgiauth.web.openapi import LOGGED_IN
+from wsgiauth.web.request import QUERY
 from wsgiauth.web.urls import Router
 
 DOCUMENT = ROUTES["/openapi.json"].document
@@ -65,7 +73,7 @@ CONFIG = schemathesis.Config.from_dict(
                     f"{method.upper()} {path}"
                     for path, endpoint in ROUTES.items()
                     if path.startswith("/admin")
-                    for method in endpoint.operations
+                    for method in endpoint.handlers
                 ],
                 # Nobody of the staff sends it.
                 "checks": {
@@ -128,6 +136,8 @@ CONFIG = schemathesis.Config.from_dict(
         ],
     }
 )
+# A login, and not an API key.
+LOGGED_IN = [{"bearer": []}, {"cookie": []}, {"secureCookie": []}]
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
 WITHOUT_CASES = schemathesis.Config.from_dict(
     {"phases": {phase: {"enabled": False} for phase in PHASES}}
@@ -496,6 +506,98 @@ def test_the_description_is_openapi_3_1():
 def test_every_route_is_described_and_nothing_else():
     described = {path: {*operations} for path, operations in DOCUMENT["paths"].items()}
     assert described == {path: {*map(str.lower, each.handlers)} for path, each in ROUTES.items()}
+
+
+@pytest.mark.parametrize("path", [path for path, each in ROUTES.items() if isinstance(each, Form)])
+def test_the_fields_of_a_form_are_described_with_their_types(path):
+    declared = fields_of(ROUTES[path])
+    if path == "/login":
+        declared["fields"].remove(CREDENTIAL)  # which only a page can send
+    assert described_fields(DOCUMENT["paths"][path]["post"]) == declared
+
+
+def test_the_fields_of_the_other_registration_are_described_with_their_types():
+    described = ROUTES["/openapi.json"].variants
+    assert described.keys() == {type(VERIFIED).__name__}
+    assert described_fields(described[type(VERIFIED).__name__]["post"]) == fields_of(VERIFIED)
+
+
+def described_fields(operation):
+    """Return the names of the fields of a request, by what `Form` calls those of their type."""
+    kinds = {"string": "fields", "integer": "numbers", "array": "lists", "boolean": "flags"}
+    properties = operation["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    found = {kind: set() for kind in kinds.values()}
+    for name, schema in properties.items():
+        found[kinds[schema.get("type", "string")]].add(name)  # a reference is to a string
+    return found
+
+
+def fields_of(form):
+    return {kind: {*getattr(form, kind)} for kind in ("fields", "numbers", "lists", "flags")}
+
+
+def test_errors_are_of_fields_and_of_parameters():
+    forms = [each for each in ROUTES.values() if isinstance(each, Form)]
+    fields = {name for form in forms for names in fields_of(form).values() for name in names}
+    parameters = {
+        parameter["name"]
+        for operations in DOCUMENT["paths"].values()
+        if "422" in operations.get("get", {}).get("responses", {})
+        for parameter in operations["get"]["parameters"]
+    }
+    described = DOCUMENT["components"]["schemas"]["FieldErrors"]["propertyNames"]["enum"]
+    assert described == sorted(fields | parameters | {QUERY})
+
+
+LIMITS = [
+    ("/keys name maxLength", names.KEY_NAME_MAX_LENGTH),
+    ("/keys permissions maxItems", MAX_PERMISSIONS),
+    ("/keys days maximum", MAX_DAYS),
+    ("/keys days default", DEFAULT_DAYS),
+    ("/totp name maxLength", totp.NAME_MAX_LENGTH),
+    ("/passkeys name maxLength", NAME_MAX_LENGTH),
+    ("/admin/groups name maxLength", names.GROUP_MAX_LENGTH),
+    ("Keys keys maxItems", MAX_KEYS),
+    ("Account keys maxItems", MAX_KEYS),
+    ("Logins sessions maxItems", LISTED),
+    ("Account logins maxItems", LISTED),
+    ("Events events maxItems", trail.PAGE),
+    ("FoundUsers users maxItems", user_search.PAGE),
+    ("Groups groups maxItems", groups.PAGE),
+]
+
+
+@pytest.mark.parametrize(("where", "limit"), LIMITS, ids=[where for where, _ in LIMITS])
+def test_the_limits_are_those_of_the_code(where, limit):
+    place, name, keyword = where.split()
+    schemas, paths = DOCUMENT["components"]["schemas"], DOCUMENT["paths"]
+    if place in paths:
+        body = paths[place]["post"]["requestBody"]["content"]["application/json"]
+        schemas = {place: body["schema"]}
+    assert schemas[place]["properties"][name][keyword] == limit
+
+
+def test_the_actions_of_the_panel_are_those_of_the_code():
+    panel = DOCUMENT["paths"]
+    of_users, of_groups = (
+        {
+            parameter["name"]: parameter["schema"].get("enum")
+            for parameter in panel[f"/admin/{kind}/{{id}}/{{action}}"]["post"]["parameters"]
+        }
+        for kind in ("users", "groups")
+    )
+    assert (of_users["action"], of_groups["action"]) == ([*ACTIONS], [*GROUP_ACTIONS])
+    of_account = DOCUMENT["components"]["schemas"]["Account"]["properties"]["actions"]
+    assert of_account["items"]["enum"] == [*ACTIONS]
+
+
+def test_the_filters_of_the_panel_are_those_of_the_code():
+    described = {
+        parameter["name"]: parameter["schema"]["enum"]
+        for parameter in DOCUMENT["paths"]["/admin/users"]["get"]["parameters"]
+        if "enum" in parameter["schema"]
+    }
+    assert described == {each.name: [*each.values, ""] for each in FILTERS}
 
 
 def test_every_reference_leads_to_a_component_and_every_component_is_referred_to():

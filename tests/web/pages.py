@@ -1,10 +1,18 @@
 """An example of each page, by its template."""
 
-from wsgiauth.app import ROUTES
+from wsgiauth.admin import samples as panel_samples
+from wsgiauth.endpoints import samples
 from wsgiauth.web.pages import ErrorPage, Pages
 
-SAMPLES = [sample for endpoint in ROUTES.values() for sample in endpoint.samples]
-ERROR = ErrorPage(404, "No such page", "There is nothing.", "/", "/login", "Log in")
+SAMPLES = (*samples.PAGES, *panel_samples.PAGES)
+ERROR = ErrorPage(
+    status=404,
+    title="No such page",
+    detail="There is nothing.",
+    home_url="/",
+    login_url="/login",
+    login_text="Log in",
+)
 EXAMPLES = (*SAMPLES, ERROR)
 PAGES = {page.template: page for page in EXAMPLES}
 

@@ -57,13 +57,13 @@ def contents(html):
 def filled(page, value):
     """Return the page with every text replaced."""
     texts = {
-        each.name: value
-        for each in dataclasses.fields(page)
-        if isinstance(getattr(page, each.name), str) and each.name != "focused"
+        name: value
+        for name, present in vars(page).items()
+        if isinstance(present, str) and name != "focused"
     }
     if hasattr(page, "errors"):
         texts["errors"] = {"email": [value], "username": [value], "password": [value]}
-    return dataclasses.replace(page, **texts)
+    return page.replaced(**texts)
 
 
 def test_there_is_a_page_for_every_template():
@@ -269,7 +269,7 @@ def folder(tmp_path):
 
 def test_a_file_in_the_folder_replaces_the_page_of_its_name(folder):
     (folder / "login.html").write_text("<p>Grüß Gott, {{ page.username }}</p>", encoding="utf-8")
-    page = dataclasses.replace(LOGIN, username="Zoë")
+    page = LOGIN.replaced(username="Zoë")
     assert shown(page, folder).text == "<p>Grüß Gott, Zoë</p>"
     assert shown(ERROR, folder).text == shown(ERROR).text
 
@@ -296,7 +296,7 @@ def test_a_layout_of_ones_own_is_that_of_every_page(folder):
 @pytest.mark.promise(20)
 def test_values_are_escaped_in_a_template_of_ones_own_too(folder):
     (folder / "error.html").write_text("<p title='{{ page.title }}'>{{ page.detail }}</p>")
-    html = shown(dataclasses.replace(ERROR, title=HOSTILE, detail=HOSTILE), folder).html
+    html = shown(ERROR.replaced(title=HOSTILE, detail=HOSTILE), folder).html
     assert structure(html) == [("p", ["title"])]
     assert (html.p["title"], html.p.text) == (HOSTILE, HOSTILE)
 

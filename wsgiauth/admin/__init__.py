@@ -23,7 +23,6 @@ from wsgiauth.forms import MemberForm, Outcome
 from wsgiauth.forms.endpoint import Endpoint, require_login, require_same_origin
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import JSON, content_type
 from wsgiauth.web.responses import Response, redirect
@@ -50,9 +49,6 @@ class Frame(NamedTuple):
     username: str
     account_url: str
     home_url: str
-
-
-EXAMPLE_FRAME = Frame("/auth/admin", USERS, "ada", "/auth/account", "/")
 
 
 class PanelPage(Page):
@@ -106,21 +102,6 @@ class PanelForm(PanelEndpoint, MemberForm[Outcome]):
 
 class Panel(PanelEndpoint):
     """Redirects from /auth/admin to the users."""
-
-    operations = {
-        "get": operation(
-            "openPanel",
-            tag="administration",
-            summary="The beginning of the staff panel",
-            description="Redirects to the list of users.",
-            security=LOGGED_IN,
-            answers={
-                302: TO_LOGIN,
-                303: {**TO_LOGIN, "description": "`Location` is the list of users."},
-            },
-            failures=["Unauthenticated", "NotFound", "Unavailable"],
-        )
-    }
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Redirect the staff."""

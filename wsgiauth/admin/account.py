@@ -6,10 +6,10 @@ from datetime import datetime
 
 from wsgiauth.accounts.administration import Party
 from wsgiauth.accounts.held_permissions import HeldPermission, held_permissions
+from wsgiauth.accounts.index_walks import FoundUser
 from wsgiauth.accounts.models import User
 from wsgiauth.admin.actions import ACTIONS, Action
 from wsgiauth.admin.groups import ListedGroup
-from wsgiauth.admin.users import USER_PROPERTIES
 from wsgiauth.authentication.factor_list import SecondFactors
 from wsgiauth.authentication.factors import are_offered
 from wsgiauth.authentication.identity import UserSession
@@ -18,7 +18,7 @@ from wsgiauth.authentication.session_list import ListedSession, list_sessions
 from wsgiauth.site import Site
 from wsgiauth.storage.models import utc_text
 
-_FIELDS = tuple(USER_PROPERTIES)
+_FIELDS = FoundUser._fields
 
 
 @dataclass(frozen=True, kw_only=True)

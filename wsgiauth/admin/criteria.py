@@ -135,28 +135,3 @@ class Query(NamedTuple):
         if self.beginning:
             fields = {BEGINNING: self.beginning, **fields}
         return f"{path}?{urlencode(fields)}" if fields else path
-
-
-PARAMETERS = [
-    {
-        "name": BEGINNING,
-        "in": "query",
-        "description": "How the username or the e-mail address begins, in any letter case.",
-        "schema": {"type": "string", "maxLength": 254},
-    },
-    *(
-        {
-            "name": each.name,
-            "in": "query",
-            "description": f"{each.label}: only these users.",
-            "schema": {"type": "string", "enum": [*each.values, ""]},
-        }
-        for each in FILTERS
-    ),
-    {
-        "name": GROUP,
-        "in": "query",
-        "description": "The number of a group: only its members.",
-        "schema": {"type": "string"},
-    },
-]

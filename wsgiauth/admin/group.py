@@ -1,6 +1,5 @@
 """GET /auth/admin/groups/{id}: one group, its permissions and its members."""
 
-from dataclasses import dataclass
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.administration import can_govern
@@ -8,7 +7,6 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.index_walks import FoundUser
 from wsgiauth.accounts.user_search import Criteria, find_users
 from wsgiauth.admin import (
-    EXAMPLE_FRAME,
     GROUPS,
     USERS,
     Frame,
@@ -19,11 +17,9 @@ from wsgiauth.admin import (
     require_staff,
 )
 from wsgiauth.admin.actions import NOTHING_CHANGED, UNCHANGED
-from wsgiauth.admin.group_actions import GROUP_ACTIONS, GROUP_ID, group_document, require_group
+from wsgiauth.admin.group_actions import GROUP_ACTIONS, group_document, require_group
 from wsgiauth.admin.groups import offered_permissions
-from wsgiauth.admin.users import EXAMPLE_USER
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
 
@@ -32,7 +28,6 @@ _NOTICES |= {UNCHANGED: NOTHING_CHANGED}
 _NOTICES |= {"create": "The group has been created. It has no permissions and no members yet."}
 
 
-@dataclass(frozen=True, kw_only=True)
 class GroupPage(PanelPage):
     """The page of a group.
 
@@ -65,44 +60,6 @@ class GroupPage(PanelPage):
 
 class ShowGroup(PanelEndpoint):
     """Shows a group."""
-
-    samples = (
-        GroupPage(
-            frame=EXAMPLE_FRAME,
-            name="Editors",
-            permissions=("reports.publish",),
-            offered=("reports.read",),
-            members=(EXAMPLE_USER,),
-            members_url="/auth/admin/users?group=3",
-            group_url="/auth/admin/groups/3",
-            users_url="/auth/admin/users",
-            can_change=True,
-            notice=_NOTICES["create"],
-        ),
-    )
-    operations = {
-        "get": operation(
-            "showGroup",
-            tag="administration",
-            summary="A group",
-            description="Its permissions; `/admin/users?group=…` lists its members.",
-            security=LOGGED_IN,
-            parameters=[GROUP_ID],
-            answers={200: with_page(success("The group.", "GroupRights")), 302: TO_LOGIN},
-            failures=["Unauthenticated", "NotFound", "Unavailable"],
-        )
-    }
-    schemas = {
-        "GroupRights": {
-            "type": "object",
-            "required": ["id", "name", "permissions"],
-            "properties": {
-                "id": {"type": "integer", "format": "int64", "minimum": 1},
-                "name": {"type": "string"},
-                "permissions": {"type": "array", "items": {"type": "string"}},
-            },
-        }
-    }
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the group as JSON."""

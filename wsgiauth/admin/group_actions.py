@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.administration import administer_groups
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
-    EXAMPLE_FRAME,
     GROUPS,
     PanelForm,
     frame_of,
@@ -22,16 +21,6 @@ from wsgiauth.admin.user_actions import ActionPage
 from wsgiauth.exceptions import NotFoundError
 from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    PAGE,
-    TO_CONFIRM,
-    TO_LOGIN,
-    TO_LOGIN_OR_CONFIRM,
-    json_operation,
-    operation,
-    success,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import ID, routing_argument, routing_number
@@ -82,43 +71,11 @@ _ACTIONS = (
 )
 GROUP_ACTIONS: Mapping[str, GroupAction] = {each.name: each for each in _ACTIONS}
 
-GROUP_ID: dict[str, Any] = {
-    "name": ID,
-    "in": "path",
-    "required": True,
-    "description": "The number of the group.",
-    "schema": {"type": "integer", "format": "int64", "minimum": 1, "maximum": 10**18 - 1},
-}
-_ACTION_NAME: dict[str, Any] = {
-    "name": _ACTION,
-    "in": "path",
-    "required": True,
-    "description": "What to do.",
-    "schema": {"type": "string", "enum": list(GROUP_ACTIONS)},
-}
-
 
 class ChangeGroup(PanelForm[str]):
     """The outcome is the name of the action, or `UNCHANGED`."""
 
-    fields = {
-        "permission": {
-            "type": "string",
-            "description": "For `grant` and `revoke`.",
-            "default": "",
-            "examples": ["reports.publish"],
-        },
-    }
-    samples = (
-        ActionPage(
-            frame=EXAMPLE_FRAME,
-            action=GROUP_ACTIONS["delete"],
-            is_of_group=True,
-            subject="Editors",
-            action_url="/auth/admin/groups/3/delete",
-            back_url="/auth/admin/groups/3",
-        ),
-    )
+    fields = ("permission",)
 
     def act(self, submission: MemberSubmission) -> str:
         """Do the action, if the member of the staff still has the right to."""
@@ -163,48 +120,6 @@ class ChangeGroup(PanelForm[str]):
         require_governor(member)
         _action(environ)
         require_group(environ)
-
-    operations = {
-        "get": operation(
-            "askBeforeGroupAction",
-            tag="administration",
-            summary="The page that asks before a group changes",
-            description="For browsers.",
-            security=LOGGED_IN,
-            parameters=[GROUP_ID, _ACTION_NAME],
-            answers={200: PAGE, 302: TO_LOGIN_OR_CONFIRM},
-            failures=["UnauthenticatedOrNotFresh", "Forbidden", "NotFound", "Unavailable"],
-        ),
-        "post": json_operation(
-            "changeGroup",
-            fields=fields,
-            tag="administration",
-            summary="Change a group",
-            description="For superusers.",
-            security=LOGGED_IN,
-            parameters=[GROUP_ID, _ACTION_NAME],
-            answers={
-                200: success(
-                    "The group as it is now; after `delete`, that it is done.",
-                    {
-                        "anyOf": [
-                            {"$ref": "#/components/schemas/GroupRights"},
-                            {"$ref": "#/components/schemas/Detail"},
-                        ]
-                    },
-                ),
-                302: TO_LOGIN,
-                303: TO_CONFIRM,
-            },
-            failures=[
-                "UnauthenticatedOrNotFresh",
-                "Forbidden",
-                "NotFound",
-                "Invalid",
-                "UnavailableOrBusy",
-            ],
-        ),
-    }
 
 
 def require_group(environ: WSGIEnvironment) -> Group:

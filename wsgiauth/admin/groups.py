@@ -1,7 +1,6 @@
 """GET, POST /auth/admin/groups: the groups, and a new one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -20,7 +19,6 @@ from wsgiauth.accounts.known_permissions import asked_for
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission
 from wsgiauth.admin import (
-    EXAMPLE_FRAME,
     GROUPS,
     Frame,
     PanelForm,
@@ -31,15 +29,6 @@ from wsgiauth.admin import (
 )
 from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    TO_CONFIRM,
-    TO_LOGIN,
-    json_operation,
-    operation,
-    success,
-    with_page,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import prefers_html, query_field, query_fields
 from wsgiauth.web.responses import Response, json_response, redirect
@@ -58,7 +47,6 @@ class ListedGroup(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class GroupsPage(PanelPage):
     """A page of the list of groups, with the form for a new one.
 
@@ -82,7 +70,7 @@ class GroupsPage(PanelPage):
     next_url: str
     can_change: bool
     name: str = ""
-    errors: Mapping[str, list[str]] = field(default_factory=dict)
+    errors: Mapping[str, list[str]] = {}
     message: str = ""
     notice: str = ""
 
@@ -90,28 +78,7 @@ class GroupsPage(PanelPage):
 class Groups(PanelForm[Group]):
     """The outcome is the new group."""
 
-    fields = {
-        "name": {
-            "type": "string",
-            "description": "Unique without regard to letter case.",
-            "minLength": 1,
-            "maxLength": names.GROUP_MAX_LENGTH,
-            "examples": ["Editors"],
-        },
-    }
-    samples = (
-        GroupsPage(
-            frame=EXAMPLE_FRAME,
-            groups=(ListedGroup(3, "Editors"),),
-            groups_url="/auth/admin/groups",
-            next_url="/auth/admin/groups?after=editors",
-            can_change=True,
-            name="Editors",
-            errors={"name": ["This group name is taken."]},
-            message=ONLY_SUPERUSERS,
-            notice=_NOTICES["delete"],
-        ),
-    )
+    fields = ("name",)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the list as a page, or as JSON; it needs no recent proof."""
@@ -162,68 +129,6 @@ class Groups(PanelForm[Group]):
     def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
         """Refuse a member of the staff who is not a superuser."""
         require_governor(member)
-
-    operations = {
-        "get": operation(
-            "listGroups",
-            tag="administration",
-            summary="The groups",
-            description=f"At most {PAGE}, by name.",
-            security=LOGGED_IN,
-            parameters=[
-                {
-                    "name": AFTER,
-                    "in": "query",
-                    "description": "Where the page begins, as in a `next`.",
-                    "schema": {"type": "string"},
-                }
-            ],
-            answers={200: with_page(success("The groups.", "Groups")), 302: TO_LOGIN},
-            failures=["Unauthenticated", "NotFound", "InvalidQuery", "Unavailable"],
-        ),
-        "post": json_operation(
-            "createGroup",
-            fields=fields,
-            tag="administration",
-            summary="Create a group",
-            description="For superusers. The group has no permissions and no members.",
-            security=LOGGED_IN,
-            answers={201: success("The group.", "Group"), 302: TO_LOGIN, 303: TO_CONFIRM},
-            failures=[
-                "UnauthenticatedOrNotFresh",
-                "Forbidden",
-                "NotFound",
-                "TakenGroup",
-                "Invalid",
-                "UnavailableOrBusy",
-            ],
-        ),
-    }
-    schemas = {
-        "Groups": {
-            "type": "object",
-            "required": ["groups", "next"],
-            "properties": {
-                "groups": {
-                    "type": "array",
-                    "items": {"$ref": "#/components/schemas/Group"},
-                    "maxItems": PAGE,
-                },
-                "next": {
-                    "type": ["string", "null"],
-                    "description": "The path and query of the next page. Null: this is the last.",
-                },
-            },
-        },
-        "Group": {
-            "type": "object",
-            "required": [*ListedGroup._fields],
-            "properties": {
-                "id": {"type": "integer", "format": "int64", "minimum": 1},
-                "name": {"type": "string", "examples": ["Editors"]},
-            },
-        },
-    }
 
 
 def require_governor(member: User) -> None:

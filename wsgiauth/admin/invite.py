@@ -1,7 +1,6 @@
 """GET, POST /auth/admin/invite: invites a person, by mail, to create an account."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
@@ -17,7 +16,6 @@ from wsgiauth.accounts.administration import (
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User, refuse_names
 from wsgiauth.admin import (
-    EXAMPLE_FRAME,
     USERS,
     Frame,
     PanelForm,
@@ -32,16 +30,6 @@ from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    PAGE,
-    TO_CONFIRM,
-    TO_LOGIN,
-    TO_LOGIN_OR_CONFIRM,
-    json_operation,
-    operation,
-    success,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response, redirect
 
@@ -49,7 +37,6 @@ INVITED = "invite"  # in the path, and as the `done` of the query
 SENT = f"The invitation is on its way. Its link works for {HOURS} hours."
 
 
-@dataclass(frozen=True, kw_only=True)
 class InvitePage(PanelPage):
     """The form that invites a person.
 
@@ -84,57 +71,15 @@ class InvitePage(PanelPage):
     username: str = ""
     is_staff: bool = False
     message: str = ""
-    errors: Mapping[str, list[str]] = field(default_factory=dict)
+    errors: Mapping[str, list[str]] = {}
 
 
 class Invite(PanelForm[None]):
     """Sends an invitation, where the site sends mail."""
 
-    fields = {
-        "email": {"$ref": "#/components/schemas/Email", "examples": ["grace@example.org"]},
-        "username": {
-            "type": "string",
-            "description": "Without it, the person chooses one.",
-            "default": "",
-            "examples": ["grace"],
-        },
-        "is_staff": {
-            "type": "boolean",
-            "description": "Makes the user a member of the staff. Only by superusers.",
-            "default": False,
-        },
-        "permissions": {
-            "type": "array",
-            "description": "What the user gets. Only by superusers.",
-            "items": {"type": "string", "maxLength": names.PERMISSION_MAX_LENGTH},
-            "default": [],
-        },
-        "groups": {
-            "type": "array",
-            "description": "The names of the groups that the user joins, in any letter case. Only"
-            " by superusers.",
-            "items": {"type": "string", "maxLength": names.GROUP_MAX_LENGTH},
-            "default": [],
-        },
-    }
-    samples = (
-        InvitePage(
-            frame=EXAMPLE_FRAME,
-            invite_url="/auth/admin/invite",
-            back_url="/auth/admin/users",
-            gives_rights=True,
-            offered=("reports.archive", "reports.publish"),
-            chosen=frozenset({"reports.publish"}),
-            groups=("Editors", "Writers"),
-            joined=frozenset({"Editors"}),
-            email="grace",
-            username="grace",
-            is_staff=True,
-            message="Only superusers can invite members of the staff, or give permissions or"
-            " groups.",
-            errors={"email": ["Enter an e-mail address such as ada@example.org."]},
-        ),
-    )
+    fields = ("email", "username")
+    lists = ("permissions", "groups")
+    flags = ("is_staff",)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site has a panel, and sends mail."""
@@ -205,40 +150,6 @@ class Invite(PanelForm[None]):
         reason = _refusal_reason(member)
         if reason is not None:
             raise refused(member, TO_INVITE, reason)
-
-    operations = {
-        "get": operation(
-            "askForInvitation",
-            tag="administration",
-            summary="The page that invites a person",
-            description="For browsers. Only with mail.",
-            security=LOGGED_IN,
-            answers={200: PAGE, 302: TO_LOGIN_OR_CONFIRM},
-            failures=["UnauthenticatedOrNotFresh", "Forbidden", "NotFound", "Unavailable"],
-        ),
-        "post": json_operation(
-            "invite",
-            fields=fields,
-            tag="administration",
-            summary="Invite a person to create an account",
-            description=f"By a mail, whose link works for {HOURS} hours, as long as the caller"
-            " keeps the right. Needs a recent proof of who the caller is.",
-            security=LOGGED_IN,
-            answers={
-                202: success("The invitation is on its way.", "Detail"),
-                302: TO_LOGIN,
-                303: TO_CONFIRM,
-            },
-            failures=[
-                "UnauthenticatedOrNotFresh",
-                "Forbidden",
-                "NotFound",
-                "Taken",
-                "Invalid",
-                "UnavailableOrBusy",
-            ],
-        ),
-    }
 
 
 def invite_url(environ: WSGIEnvironment, site: Site, member: User) -> str:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
@@ -10,7 +9,6 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts import find_user
 from wsgiauth.admin import (
     EVENTS,
-    EXAMPLE_FRAME,
     USERS,
     Frame,
     PanelEndpoint,
@@ -19,13 +17,12 @@ from wsgiauth.admin import (
     panel_url,
     require_staff,
 )
-from wsgiauth.admin.trail_rows import EXAMPLE_ROW, TITLES, Person, TrailRow, trail_rows
+from wsgiauth.admin.trail_rows import TITLES, TrailRow, trail_rows
 from wsgiauth.events import CHANGES, actors, trail
 from wsgiauth.events.trail import Entry, Filters, Position
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.site import Site
 from wsgiauth.storage.models import utc_text
-from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page
 from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response
 
@@ -38,7 +35,6 @@ _NUMBER = re.compile("[1-9][0-9]{0,17}")
 _POSITION = re.compile("([0-9]{1,12})-([0-9]{1,18})")
 
 
-@dataclass(frozen=True, kw_only=True)
 class EventsPage(PanelPage):
     """A page of the trail.
 
@@ -58,7 +54,7 @@ class EventsPage(PanelPage):
     frame: Frame
     rows: tuple[TrailRow, ...]
     fields: dict[str, str]
-    titles: Mapping[str, str] = field(default_factory=lambda: TITLES)
+    titles: Mapping[str, str] = TITLES
     events_url: str
     users_url: str
     next_url: str
@@ -67,81 +63,6 @@ class EventsPage(PanelPage):
 
 class Events(PanelEndpoint):
     """Lists the events of the trail, a page at a time."""
-
-    samples = (
-        EventsPage(
-            frame=EXAMPLE_FRAME,
-            rows=(EXAMPLE_ROW, EXAMPLE_ROW._replace(user=Person(8, ""), actor="command line ada")),
-            fields=dict.fromkeys(_FIELDS, "") | {"user": "grace", "since": "2026-11-02"},
-            events_url="/auth/admin/events",
-            users_url="/auth/admin/users",
-            next_url="/auth/admin/events?before=1793610300-7",
-            is_filtered=True,
-        ),
-    )
-    operations = {
-        "get": operation(
-            "readTrail",
-            tag="administration",
-            summary="The audit trail",
-            description=f"At most {PAGE} events, the newest first.",
-            security=LOGGED_IN,
-            parameters=[
-                {
-                    "name": name,
-                    "in": "query",
-                    "description": description,
-                    "schema": {"type": "string"},
-                }
-                for name, description in (
-                    ("user", "The number or a name of the account."),
-                    (
-                        "actor",
-                        "Who did it: the same of a user, `command line` or `code`, which is never a"
-                        " user: give one of that name by number. `user 7 key 4fD8…` is an API key.",
-                    ),
-                    ("name", "The name of the event."),
-                    ("since", "At this date or time (ISO 8601, UTC) or later."),
-                    ("until", "Before this date or time."),
-                    (_BEFORE, "Where the page begins, as in a `next`."),
-                )
-            ],
-            answers={200: with_page(success("The events.", "Events")), 302: TO_LOGIN},
-            failures=["Unauthenticated", "NotFound", "InvalidQuery", "Unavailable"],
-        )
-    }
-    schemas = {
-        "Events": {
-            "type": "object",
-            "required": ["events", "next"],
-            "properties": {
-                "events": {
-                    "type": "array",
-                    "items": {"$ref": "#/components/schemas/Event"},
-                    "maxItems": PAGE,
-                },
-                "next": {
-                    "type": ["string", "null"],
-                    "description": "The path and query of the next page. Null: this is the last.",
-                },
-            },
-        },
-        "Event": {
-            "type": "object",
-            "required": ["time", "name", "user_id", "actor", "address", "reason"],
-            "properties": {
-                "time": {"type": "string", "format": "date-time"},
-                "name": {"type": "string", "examples": ["rights_changed"]},
-                "user_id": {"type": ["integer", "null"], "description": "The account."},
-                "actor": {
-                    "type": ["string", "null"],
-                    "description": "`user 7`, `user 7 key 4fD8…`, `command line ada` or `code`.",
-                },
-                "address": {"type": ["string", "null"]},
-                "reason": {"type": ["string", "null"]},
-            },
-        },
-    }
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the trail, or with the same as JSON."""

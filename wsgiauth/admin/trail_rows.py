@@ -1,7 +1,7 @@
 """Events of the audit trail as people read them, on the page of the trail and on that of a user."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from wsgiauth.accounts.models import User
@@ -64,16 +64,6 @@ class TrailRow(NamedTuple):
     actor: Person | str | None
     address: str
     reason: str
-
-
-EXAMPLE_ROW = TrailRow(
-    time=datetime(2026, 11, 2, 9, 5, tzinfo=UTC),
-    title="Rights changed",
-    user=Person(7, "grace"),
-    actor=Person(1, "ada", "4fD8sKq2ZxLw"),
-    address="192.0.2.1",
-    reason="granted reports.publish",
-)
 
 
 def trail_rows(entries: list[Entry]) -> list[TrailRow]:

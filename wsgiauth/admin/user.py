@@ -1,12 +1,10 @@
 """GET /auth/admin/users/{id}: one user, and what the member of the staff can do with them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.admin import (
     EVENTS,
-    EXAMPLE_FRAME,
     GROUPS,
     USERS,
     Frame,
@@ -18,23 +16,20 @@ from wsgiauth.admin import (
     require_target,
 )
 from wsgiauth.admin.account import Account
-from wsgiauth.admin.account_schemas import ACCOUNT_SCHEMAS, EXAMPLE_ACCOUNT, USER_ID
-from wsgiauth.admin.actions import ACCESS, ACTIONS, DANGER, NOTICES, RIGHTS
+from wsgiauth.admin.actions import ACCESS, DANGER, NOTICES, RIGHTS
 from wsgiauth.admin.changes import GROUP, PERMISSION
 from wsgiauth.admin.groups import list_groups, offered_permissions
-from wsgiauth.admin.trail_rows import EXAMPLE_ROW, TrailRow, trail_rows
+from wsgiauth.admin.trail_rows import TrailRow, trail_rows
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.events import trail
 from wsgiauth.events.trail import Filters
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
 
 _EVENTS = 10  # on the page of the user
 
 
-@dataclass(frozen=True, kw_only=True)
 class UserPage(PanelPage):
     """The page of a user.
 
@@ -71,34 +66,6 @@ class UserPage(PanelPage):
 
 class ShowUser(PanelEndpoint):
     """Shows a user."""
-
-    samples = (
-        UserPage(
-            frame=EXAMPLE_FRAME,
-            account=EXAMPLE_ACCOUNT,
-            user_url="/auth/admin/users/7",
-            is_own=False,
-            choices={"permission": ("reports.read",), "group": ("Editors",)},
-            events=(EXAMPLE_ROW,),
-            groups_url="/auth/admin/groups",
-            events_url="/auth/admin/events?user=7",
-            users_url="/auth/admin/users",
-            notice=ACTIONS["grant"].done,
-        ),
-    )
-    operations = {
-        "get": operation(
-            "showUser",
-            tag="administration",
-            summary="A user",
-            description="Their account, rights and logins, and what the caller can do with them.",
-            security=LOGGED_IN,
-            parameters=[USER_ID],
-            answers={200: with_page(success("The user.", "Account")), 302: TO_LOGIN},
-            failures=["Unauthenticated", "NotFound", "Unavailable"],
-        )
-    }
-    schemas = ACCOUNT_SCHEMAS
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the user as JSON."""

@@ -1,6 +1,5 @@
 """GET, POST /auth/admin/users/{id}/{action}: asks, and does one of `actions.ACTIONS`."""
 
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 from wsgiref.types import WSGIEnvironment
@@ -14,7 +13,6 @@ from wsgiauth.accounts.administration import (
 )
 from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
-    EXAMPLE_FRAME,
     USERS,
     Frame,
     PanelForm,
@@ -24,7 +22,6 @@ from wsgiauth.admin import (
     require_target,
 )
 from wsgiauth.admin.account import Account
-from wsgiauth.admin.account_schemas import USER_ID
 from wsgiauth.admin.actions import ACTIONS, UNCHANGED, Action
 from wsgiauth.exceptions import (
     LastSuperuserError,
@@ -33,16 +30,6 @@ from wsgiauth.exceptions import (
 )
 from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    PAGE,
-    TO_CONFIRM,
-    TO_LOGIN,
-    TO_LOGIN_OR_CONFIRM,
-    json_operation,
-    operation,
-    success,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response, redirect
@@ -50,17 +37,7 @@ from wsgiauth.web.urls import ID, routing_argument
 
 _ACTION = "action"  # in the path
 
-ACTION_NAME: dict[str, Any] = {
-    "name": _ACTION,
-    "in": "path",
-    "required": True,
-    "description": "What to do. `reset-link` is only there where the site sends mail, and"
-    " `remove-factors` where it has second factors.",
-    "schema": {"type": "string", "enum": list(ACTIONS)},
-}
 
-
-@dataclass(frozen=True, kw_only=True)
 class ActionPage(PanelPage):
     """Asks before an action, or says why it was refused.
 
@@ -88,56 +65,13 @@ class ActionPage(PanelPage):
     value: str = ""
     named: str = ""
     message: str = ""
-    errors: list[str] = field(default_factory=list)
+    errors: list[str] = []
 
 
 class UserActions(PanelForm[str]):
     """The outcome is the name of the action, or `UNCHANGED`."""
 
-    fields = {
-        "permission": {
-            "type": "string",
-            "description": "For `grant` and `revoke`.",
-            "default": "",
-            "examples": ["reports.publish"],
-        },
-        "group": {
-            "type": "string",
-            "description": "For `join` and `leave`: the name of the group, in any letter case.",
-            "default": "",
-        },
-        "login": {
-            "type": "string",
-            "description": "For `end-login`: the `handle` of the login.",
-            "default": "",
-        },
-        "key": {
-            "type": "string",
-            "description": "For `end-key`: the `id` of the API key.",
-            "default": "",
-        },
-    }
-    samples = (
-        ActionPage(
-            frame=EXAMPLE_FRAME,
-            action=ACTIONS["grant"],
-            subject="grace",
-            action_url="/auth/admin/users/7/grant",
-            back_url="/auth/admin/users/7",
-            value="publish",
-            message="Only superusers can make this change.",
-            errors=["A permission has the form app.action, such as reports.publish."],
-        ),
-        ActionPage(
-            frame=EXAMPLE_FRAME,
-            action=ACTIONS["end-key"],
-            subject="grace",
-            action_url="/auth/admin/users/7/end-key",
-            back_url="/auth/admin/users/7",
-            value="4fD8sKq2ZxLw",
-            named="nightly export (4fD8sKq2ZxLw)",
-        ),
-    )
+    fields = ("permission", "group", "login", "key")
 
     def act(self, submission: MemberSubmission) -> str:
         """Do the action, if the member of the staff still has the right to."""
@@ -203,50 +137,6 @@ class UserActions(PanelForm[str]):
         )
         if reason is not None:
             raise refused(member, TO_CHANGE_AN_ACCOUNT, reason)
-
-    operations = {
-        "get": operation(
-            "askBeforeAction",
-            tag="administration",
-            summary="The page that asks before an action",
-            description="For browsers.",
-            security=LOGGED_IN,
-            parameters=[USER_ID, ACTION_NAME],
-            answers={200: PAGE, 302: TO_LOGIN_OR_CONFIRM},
-            failures=["UnauthenticatedOrNotFresh", "Forbidden", "NotFound", "Unavailable"],
-        ),
-        "post": json_operation(
-            "changeUser",
-            fields=fields,
-            tag="administration",
-            summary="Change a user",
-            description="Needs a recent proof of who the caller is, and a right that depends on the"
-            " action and on the user.",
-            security=LOGGED_IN,
-            parameters=[USER_ID, ACTION_NAME],
-            answers={
-                200: success(
-                    "The user as they are now; after `delete`, that it is done.",
-                    {
-                        "anyOf": [
-                            {"$ref": "#/components/schemas/Account"},
-                            {"$ref": "#/components/schemas/Detail"},
-                        ]
-                    },
-                ),
-                302: TO_LOGIN,
-                303: TO_CONFIRM,
-            },
-            failures=[
-                "UnauthenticatedOrNotFresh",
-                "Forbidden",
-                "NotFoundOrEnded",
-                "Conflict",
-                "Invalid",
-                "UnavailableOrBusy",
-            ],
-        ),
-    }
 
 
 def _action(environ: WSGIEnvironment) -> Action:

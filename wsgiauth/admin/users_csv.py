@@ -12,10 +12,9 @@ from wsgiauth.accounts.csv_cells import neutralize_formula
 from wsgiauth.accounts.index_walks import FoundUser
 from wsgiauth.accounts.user_search import all_users
 from wsgiauth.admin import PanelEndpoint, require_staff
-from wsgiauth.admin.criteria import PARAMETERS, Query
+from wsgiauth.admin.criteria import Query
 from wsgiauth.admin.users import document
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success
 from wsgiauth.web.responses import Response
 
 _ROWS = 500  # of one chunk of the file
@@ -23,27 +22,6 @@ _ROWS = 500  # of one chunk of the file
 
 class UsersCsv(PanelEndpoint):
     """Streams the users as RFC 4180 describes."""
-
-    operations = {
-        "get": operation(
-            "exportUsers",
-            tag="administration",
-            summary="All users of a list, as CSV",
-            description="In the order of the list. A name that a spreadsheet would take for a"
-            " formula begins with an apostrophe, and one follows each semicolon. Each"
-            " download is an event.",
-            security=LOGGED_IN,
-            parameters=PARAMETERS,
-            answers={
-                200: {
-                    **success("The users.", {}),
-                    "content": {"text/csv": {"schema": {"type": "string"}}},
-                },
-                302: TO_LOGIN,
-            },
-            failures=["Unauthenticated", "NotFound", "InvalidQuery", "Unavailable"],
-        )
-    }
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the file, whose rows are read while it is sent.

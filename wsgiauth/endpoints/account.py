@@ -1,15 +1,13 @@
 """GET /auth/account: who the user is, and links to what they can do with their account."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.profile import profile
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.forms.endpoint import AccountLink, Endpoint, require_login
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import LOGGED_IN, TO_LOGIN, operation, success, with_page
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
@@ -24,7 +22,6 @@ _NOTICES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
 class AccountPage(Page):
     """The page of the user's own account.
 
@@ -70,36 +67,6 @@ class Account(Endpoint):
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         self._endpoints = endpoints
-
-    samples = (
-        AccountPage(
-            username="ada",
-            email="ada@example.org",
-            is_verified=False,
-            email_url="/auth/email",
-            since=datetime(2026, 11, 2, 9, 5, tzinfo=UTC),
-            has_factor=True,
-            codes_left=1,
-            are_codes_few=True,
-            codes_url="/auth/recovery-codes",
-            links={"/auth/sessions": AccountLink("Logins", "See where you are logged in.")},
-            home_url="/",
-            logout_url="/auth/logout",
-            notice=_NOTICES["password"],
-        ),
-    )
-    operations = {
-        "get": operation(
-            "showAccount",
-            tag="accounts",
-            summary="The caller's own account",
-            description="For programs the same as /me; for people a page with links to what they"
-            " can do with their account.",
-            security=LOGGED_IN,
-            answers={200: with_page(success("The profile.", "Profile")), 302: TO_LOGIN},
-            failures=["Unauthenticated", "Unavailable"],
-        )
-    }
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the profile as JSON."""

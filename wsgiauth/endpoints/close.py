@@ -1,6 +1,5 @@
 """GET, POST /auth/close: the user deletes their account."""
 
-from dataclasses import dataclass
 from http import HTTPStatus
 
 from wsgiauth.accounts import delete_user
@@ -8,22 +7,11 @@ from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import LastSuperuserError, RequestError, UnauthenticatedError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    PAGE,
-    TO_CONFIRM,
-    TO_LOGIN,
-    TO_LOGIN_OR_CONFIRM,
-    json_operation,
-    operation,
-    success,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, root_url
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClosePage(Page):
     """What is deleted with the account, and the button.
 
@@ -49,16 +37,6 @@ class Close(MemberForm[None]):
 
     account_link = AccountLink("Close your account", "It is deleted. This cannot be undone.")
     is_sensitive = True
-    fields = {}
-    samples = (
-        ClosePage(
-            close_url="/auth/close",
-            account_url="/auth/account",
-            username="ada",
-            email="ada@example.org",
-            message="You are the last active superuser.",
-        ),
-    )
 
     def act(self, submission: MemberSubmission) -> None:
         """Delete the user."""
@@ -92,33 +70,6 @@ class Close(MemberForm[None]):
             email=user.email,
             message=refusal.text,
         )
-
-    operations = {
-        "get": operation(
-            "showClose",
-            tag="accounts",
-            summary="The page to close the account",
-            description="For browsers.",
-            security=LOGGED_IN,
-            answers={200: PAGE, 302: TO_LOGIN_OR_CONFIRM},
-            failures=["UnauthenticatedOrNotFresh", "Unavailable"],
-        ),
-        "post": json_operation(
-            "closeAccount",
-            fields=fields,
-            tag="accounts",
-            summary="Close the account",
-            description="Deletes the caller with all logins and permissions. This cannot be"
-            " undone. Others can then register the names.",
-            security=LOGGED_IN,
-            answers={
-                200: success("The account is deleted.", "Detail", "ClearedCookie"),
-                302: TO_LOGIN,
-                303: TO_CONFIRM,
-            },
-            failures=["UnauthenticatedOrNotFresh", "LastSuperuser", "UnavailableOrBusy"],
-        ),
-    }
 
 
 def _cleared(submission: MemberSubmission) -> tuple[Header, ...]:

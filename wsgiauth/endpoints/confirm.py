@@ -1,7 +1,5 @@
 """GET, POST /auth/confirm: the user who is logged in proves again who they are."""
 
-from dataclasses import dataclass
-
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import has_factor, list_factors
 from wsgiauth.authentication.freshness import confirm
@@ -12,8 +10,6 @@ from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.forms.passkey_page import (
     CREDENTIAL,
-    CREDENTIAL_FIELD,
-    SAMPLE_OPTIONS,
     PasskeyPage,
 )
 from wsgiauth.forms.proof import require_password
@@ -25,21 +21,11 @@ from wsgiauth.forms.second_factor import (
     require_passkey,
 )
 from wsgiauth.web.failures import RESEND, SWITCH
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    NEXT,
-    PAGE,
-    TO_LOGIN,
-    form_operation,
-    operation,
-    success,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import query_field
 from wsgiauth.web.urls import mount_url, with_next
 
 
-@dataclass(frozen=True, kw_only=True)
 class ConfirmPage(PasskeyPage):
     """The form that asks for the password again, or for the second factor instead.
 
@@ -71,41 +57,7 @@ class Confirm(RenewingForm):
 
     done = "Confirmed."
     admits_incomplete = True
-    fields = {
-        "password": {
-            "type": "string",
-            "format": "password",
-            "description": "Of a user without a second factor.",
-            "default": "",
-            "examples": ["four unrelated words"],
-        },
-        CODE: {
-            "type": "string",
-            "description": "Of a user with a second factor, instead of the password: its code, or a"
-            " recovery code.",
-            "default": "",
-        },
-        CREDENTIAL: CREDENTIAL_FIELD,
-    }
-    samples = (
-        ConfirmPage(
-            confirm_url="/auth/confirm?resend=1",
-            switch_url="/auth/login?switch=1",
-            username="ada",
-            is_resent=True,
-            next="/",
-            message="This is not your current password.",
-        ),
-        ConfirmPage(
-            confirm_url="/auth/confirm",
-            switch_url="/auth/login?switch=1",
-            username="ada",
-            has_factor=True,
-            has_app=True,
-            passkey_options=SAMPLE_OPTIONS,
-            message="This code is not right, or it was used before.",
-        ),
-    )
+    fields = ("password", CODE, CREDENTIAL)
 
     def act(self, submission: MemberSubmission) -> Login:
         """Return the renewed login."""
@@ -133,30 +85,6 @@ class Confirm(RenewingForm):
             next=destination,
             message=refusal.text,
         )
-
-    operations = {
-        "get": operation(
-            "showConfirmation",
-            tag="sessions",
-            summary="The page that asks for the password or for a code again",
-            description="For browsers.",
-            security=LOGGED_IN,
-            parameters=[NEXT],
-            answers={200: PAGE, 302: TO_LOGIN},
-            failures=["Unauthenticated", "Unavailable"],
-        ),
-        "post": form_operation(
-            "confirm",
-            fields=fields,
-            tag="sessions",
-            summary="Prove again who you are",
-            description="For requests that were refused with `insufficient_user_authentication`."
-            " Use the returned tokens, because the previous ones are not valid any more.",
-            security=LOGGED_IN,
-            answers={200: success("The login is fresh.", "Token"), 302: TO_LOGIN},
-            failures=["UnauthenticatedOrWrongProof"],
-        ),
-    }
 
 
 def _prove(submission: MemberSubmission) -> tuple[User, str]:

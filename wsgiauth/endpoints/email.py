@@ -3,7 +3,6 @@
 The request looks up no account, so that its answer does not tell whether an address is taken.
 """
 
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import cast
 
@@ -15,22 +14,11 @@ from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.mail.link_letters import request_address_link
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    PAGE,
-    TO_CONFIRM,
-    TO_LOGIN,
-    TO_LOGIN_OR_CONFIRM,
-    form_operation,
-    operation,
-    success,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
 
-@dataclass(frozen=True, kw_only=True)
 class EmailPage(Page):
     """The form for another address, and one to verify the present address.
 
@@ -53,7 +41,6 @@ class EmailPage(Page):
     message: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class EmailSentPage(Page):
     """What to do next. It shows nothing of other accounts.
 
@@ -81,29 +68,7 @@ class Email(MemberForm[None]):
         "Change your e-mail address", "You verify the new one by a link that we send there."
     )
     is_sensitive = True
-    fields = {
-        "email": {
-            "$ref": "#/components/schemas/Email",
-            "examples": ["ada@example.net"],
-        },
-    }
-    samples = (
-        EmailPage(
-            email_url="/auth/email",
-            account_url="/auth/account",
-            present="ada@example.org",
-            is_verified=False,
-            email="ada@",
-            message="Enter an e-mail address such as ada@example.org.",
-        ),
-        EmailSentPage(
-            account_url="/auth/account",
-            email_url="/auth/email",
-            present="ada@example.org",
-            email="ada@example.net",
-            minutes=60,
-        ),
-    )
+    fields = ("email",)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site sends mail."""
@@ -146,35 +111,6 @@ class Email(MemberForm[None]):
             email=submission.fields["email"],
             message=refusal.text,
         )
-
-    operations = {
-        "get": operation(
-            "showEmail",
-            tag="accounts",
-            summary="The page to change the e-mail address",
-            description="For browsers. Only where the site sends mail.",
-            security=LOGGED_IN,
-            answers={200: PAGE, 302: TO_LOGIN_OR_CONFIRM},
-            failures=["UnauthenticatedOrNotFresh", "Unavailable"],
-        ),
-        "post": form_operation(
-            "askForEmail",
-            fields=fields,
-            tag="accounts",
-            summary="Ask for a mail with a link that proves an e-mail address",
-            description="The address is used as soon as the user opens the link, logged in, and"
-            " confirms. The present address, if it is not verified yet, is proven in the same way."
-            " The answer is the same whether another account has the address or not. Only where"
-            " the site sends mail.",
-            security=LOGGED_IN,
-            answers={
-                202: success("The request is accepted.", "Detail"),
-                302: TO_LOGIN,
-                303: TO_CONFIRM,
-            },
-            failures=["UnauthenticatedOrNotFresh"],
-        ),
-    }
 
 
 def _problem(user: User, email: str) -> str | None:

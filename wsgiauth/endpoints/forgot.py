@@ -1,22 +1,19 @@
 """GET, POST /auth/forgot: ask for a mail with a link to choose a new password."""
 
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import cast
 
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
-from wsgiauth.forms.account_name import ACCOUNT_NAME, ACCOUNT_NAME_FIELD, account_name
+from wsgiauth.forms.account_name import ACCOUNT_NAME, account_name
 from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
-from wsgiauth.web.openapi import ANYONE, PAGE, form_operation, operation, success
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
 
-@dataclass(frozen=True, kw_only=True)
 class ForgotPage(Page):
     """The form to ask for a new password.
 
@@ -35,7 +32,6 @@ class ForgotPage(Page):
     message: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ForgotSentPage(Page):
     """What to do next. It shows nothing of the account, and not whether there is one.
 
@@ -53,16 +49,7 @@ class ForgotSentPage(Page):
 class Forgot(PublicForm[None]):
     """The outcome, and the work before it, do not depend on whether there is an account."""
 
-    fields = {ACCOUNT_NAME: ACCOUNT_NAME_FIELD}
-    samples = (
-        ForgotPage(
-            forgot_url="/auth/forgot",
-            login_url="/auth/login",
-            username="ada",
-            message="Enter your username or e-mail address.",
-        ),
-        ForgotSentPage(login_url="/auth/login", minutes=60),
-    )
+    fields = (ACCOUNT_NAME,)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site sends mail."""
@@ -98,23 +85,3 @@ class Forgot(PublicForm[None]):
             username=submission.fields[ACCOUNT_NAME],
             message=refusal.text,
         )
-
-    operations = {
-        "get": operation(
-            "showForgot",
-            tag="accounts",
-            summary="The page to ask for a new password",
-            description="For browsers. Only where the site sends mail.",
-            security=ANYONE,
-            answers={200: PAGE},
-        ),
-        "post": form_operation(
-            "askForNewPassword",
-            fields=fields,
-            tag="accounts",
-            summary="Ask for a mail with a link to choose a new password",
-            description="The answer is the same whether there is an account or not. Only where the"
-            " site sends mail.",
-            answers={202: success("The request is accepted.", "Detail")},
-        ),
-    }

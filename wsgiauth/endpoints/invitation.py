@@ -6,7 +6,6 @@ having made it. A browser that has a login keeps it: a stranger's link cannot re
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
@@ -31,7 +30,6 @@ from wsgiauth.web.urls import mount_url
 _HAS_ACCOUNT = "The address has an account: log in, or ask for a new password on the login page."
 
 
-@dataclass(frozen=True, kw_only=True)
 class InvitationPage(Page):
     """The form to create the account of an invitation.
 
@@ -49,30 +47,19 @@ class InvitationPage(Page):
     template = "invitation.html"
 
     verify_url: str
-    token: str = field(repr=False)
+    token: str
     email: str
     username: str
     asks_username: bool
     password_min_length: int
     message: str = ""
-    errors: Mapping[str, list[str]] = field(default_factory=dict)
+    errors: Mapping[str, list[str]] = {}
 
 
 class InvitationLink(LinkPurpose):
     """Creates the account, with the password that the owner of the address chooses."""
 
     purpose = INVITATION
-    samples = (
-        InvitationPage(
-            verify_url="/auth/verify",
-            token="example",  # noqa: S106 - an example
-            email="ada@example.org",
-            username="ada",
-            asks_username=True,
-            password_min_length=8,
-            errors={"username": ["This username is taken."]},
-        ),
-    )
 
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
         """Create the account."""

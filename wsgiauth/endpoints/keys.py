@@ -1,7 +1,6 @@
 """GET, POST /auth/keys: the user's API keys, a new one, and an end to one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
@@ -11,21 +10,11 @@ from wsgiauth.authentication import keys
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.key_list import ListedKey, list_keys
 from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MadeKey
-from wsgiauth.endpoints.key_schemas import EXAMPLE_KEY, KEY_FIELDS, KEY_SCHEMAS
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    TO_CONFIRM,
-    TO_LOGIN,
-    json_operation,
-    operation,
-    success,
-    with_page,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response, redirect
@@ -35,7 +24,6 @@ from wsgiauth.web.urls import mount_url, with_next
 _NOTICES = {"ended": "The API key has ended."}
 
 
-@dataclass(frozen=True, kw_only=True)
 class KeysPage(Page):
     """The list of the user's API keys, and the form to make one.
 
@@ -69,9 +57,9 @@ class KeysPage(Page):
     name: str = ""
     days: str = str(DEFAULT_DAYS)
     max_days: int = MAX_DAYS
-    made: str = field(default="", repr=False)
+    made: str = ""
     message: str = ""
-    errors: Mapping[str, list[str]] = field(default_factory=dict)
+    errors: Mapping[str, list[str]] = {}
     notice: str = ""
 
 
@@ -81,27 +69,9 @@ class Keys(MemberForm[MadeKey | None]):
     account_link = AccountLink(
         "API keys", "Let programs act for you, with no more than the permissions that you choose."
     )
-    fields = KEY_FIELDS
-    samples = (
-        KeysPage(
-            keys=(EXAMPLE_KEY,),
-            keys_url="/auth/keys",
-            account_url="/auth/account",
-            offered=("reports.archive", "reports.publish"),
-            chosen=frozenset({"reports.publish"}),
-            made=f"wsgiauth_{EXAMPLE_KEY.id}_{'example' * 7}",
-            message="The form was refused.",
-            errors={"name": ["Enter a name."], "permissions": ["A rule."], "days": ["A rule."]},
-        ),
-        KeysPage(keys=(), keys_url="/auth/keys", account_url="/auth/account", confirm_url="/x"),
-        KeysPage(
-            keys=(EXAMPLE_KEY,),
-            keys_url="/auth/keys",
-            account_url="/auth/account",
-            is_full=True,
-            notice="The API key has ended.",
-        ),
-    )
+    fields = ("name", "end")
+    numbers = ("days",)
+    lists = ("permissions",)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the list as a page, or as JSON."""
@@ -160,38 +130,6 @@ class Keys(MemberForm[MadeKey | None]):
             errors=refusal.errors,
             notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
         )
-
-    operations = {
-        "get": operation(
-            "listKeys",
-            tag="sessions",
-            summary="The caller's API keys",
-            description=f"The newest first; at most {MAX_KEYS}. The secrets are not stored.",
-            security=LOGGED_IN,
-            answers={200: with_page(success("The keys.", "Keys")), 302: TO_LOGIN},
-            failures=["Unauthenticated", "Unavailable"],
-        ),
-        "post": json_operation(
-            "makeKey",
-            fields=KEY_FIELDS,
-            tag="sessions",
-            summary="Make an API key, or end one",
-            description="Without `end`, makes a key, which is returned once and cannot be read"
-            " again. With `end`, returns the remaining keys.",
-            security=LOGGED_IN,
-            answers={
-                200: success("The key has ended.", "Keys"),
-                201: success("The new key.", "NewKey"),
-                302: TO_LOGIN,
-                303: TO_CONFIRM,
-            },
-            failures=[
-                *("UnauthenticatedOrNotFresh", "NoSuchKey", "TooManyKeys", "Invalid"),
-                "UnavailableOrBusy",
-            ],
-        ),
-    }
-    schemas = KEY_SCHEMAS
 
 
 def _days(digits: str) -> int:

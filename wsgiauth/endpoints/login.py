@@ -1,9 +1,6 @@
 """GET, POST /auth/login: a name and a password for a token or a cookie."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, ClassVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
@@ -16,9 +13,8 @@ from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.endpoints.passkey_login import log_in_with_passkey, login_options
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
-from wsgiauth.forms.account_name import ACCOUNT_NAME, ACCOUNT_NAME_FIELD, account_name
+from wsgiauth.forms.account_name import ACCOUNT_NAME, account_name
 from wsgiauth.forms.handover import (
-    LOGGED_IN_SAMPLE,
     REMEMBER,
     end_previous_login,
     logged_in_json,
@@ -29,8 +25,6 @@ from wsgiauth.forms.handover import (
 )
 from wsgiauth.forms.passkey_page import (
     CREDENTIAL,
-    CREDENTIAL_FIELD,
-    SAMPLE_OPTIONS,
     PasskeyPage,
 )
 from wsgiauth.forms.second_factor import (
@@ -43,8 +37,6 @@ from wsgiauth.forms.second_factor import (
 from wsgiauth.password_checks import check_password
 from wsgiauth.site import Site
 from wsgiauth.web.failures import SWITCH
-from wsgiauth.web.openapi import NEXT, PAGE, PERHAPS_LOGGED_IN, form_operation, operation, success
-from wsgiauth.web.openapi_failures import MISSING_FACTOR
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, challenge
@@ -55,7 +47,6 @@ from wsgiauth.web.urls import mount_url, with_next
 _NOTICES = {"reset": "Your password has been changed. Log in with the new one."}
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoginPage(PasskeyPage):
     """The login form.
 
@@ -89,44 +80,8 @@ class LoginPage(PasskeyPage):
 class Login(PublicForm[issuing.Login | PasswordProof]):
     """The outcome is the new login, or the proof to which a second factor is missing."""
 
-    _FIELDS: ClassVar[Mapping[str, dict[str, Any]]] = {  # of programs
-        ACCOUNT_NAME: ACCOUNT_NAME_FIELD,
-        "password": {
-            "type": "string",
-            "format": "password",
-            "minLength": 1,
-            "examples": ["four unrelated words"],
-        },
-        "refresh": {
-            "type": "boolean",
-            "description": "Whether to return a refresh token, too.",
-            "default": False,
-        },
-        REMEMBER: {
-            "type": "boolean",
-            "description": "Whether the refresh token lives for weeks instead of hours.",
-            "default": False,
-        },
-        CODE: {
-            "type": "string",
-            "description": "The code of the second factor, or a recovery code, if the user has"
-            " one: after the failure `second_factor_required`.",
-            "default": "",
-        },
-    }
-    fields = {**_FIELDS, CREDENTIAL: CREDENTIAL_FIELD}
-    samples = (
-        LoginPage(
-            login_url="/auth/login",
-            register_url="/auth/register",
-            forgot_url="/auth/forgot",
-            next="/",
-            username="ada",
-            passkey_options=SAMPLE_OPTIONS,
-            message="The username and password do not match an active account.",
-        ),
-        LOGGED_IN_SAMPLE,
-    )
+    fields = ("username", "password", "code", CREDENTIAL)
+    flags = ("refresh", "remember")
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the form, or tell a user who is logged in so."""
@@ -190,71 +145,6 @@ class Login(PublicForm[issuing.Login | PasswordProof]):
             was_logged_out=not refusal.text and _was_logged_out(submission),
             notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
         )
-
-    operations = {
-        "get": operation(
-            "showLogin",
-            tag="sessions",
-            summary="The page with the login form",
-            description="For browsers. A user who is logged in gets a page that says so instead,"
-            " unless `switch` is given.",
-            security=PERHAPS_LOGGED_IN,
-            parameters=(
-                NEXT,
-                {
-                    "name": SWITCH,
-                    "in": "query",
-                    "description": "Anything: shows the form even to a user who is logged in.",
-                    "schema": {"type": "string"},
-                    "example": "1",
-                },
-            ),
-            answers={200: PAGE},
-            failures=["Unavailable"],
-        ),
-        "post": form_operation(
-            "logIn",
-            fields=_FIELDS,
-            tag="sessions",
-            summary="Log in",
-            description="Returns a token, and sets no cookie. If the request carries a valid bearer"
-            " token, the login of that token ends.",
-            answers={200: success("Logged in.", "Token")},
-            failures=["InvalidCredentials"],
-        ),
-    }
-    schemas = {
-        "Token": {
-            "type": "object",
-            "required": ["access_token", "token_type", "expires_in"],
-            "properties": {
-                "access_token": {
-                    "type": "string",
-                    "description": "A JWT (RFC 7519), opaque to clients.",
-                    "pattern": r"^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$",
-                },
-                "token_type": {"type": "string", "const": "bearer"},
-                "expires_in": {
-                    "type": "integer",
-                    "description": "Lifetime of the token in seconds.",
-                    "minimum": 1,
-                    "examples": [3600],
-                },
-                "refresh_token": {
-                    "type": "string",
-                    "description": "Only if the login asked for one. For /refresh alone; each use"
-                    " replaces it.",
-                },
-                "restriction": {
-                    "enum": list(MISSING_FACTOR),
-                    "description": "Only where the site demands a second factor that the login"
-                    " lacks: the token then permits nothing but its set-up at /totp or"
-                    " /passkeys, or a code at /confirm; with `second_factor_switched_off`, nothing."
-                    " Every other request is refused with this code.",
-                },
-            },
-        }
-    }
 
 
 def _require_both(name: str, password: str) -> None:

@@ -10,32 +10,9 @@ from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
 from wsgiauth.forms.endpoint import Endpoint, require_same_origin
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import is_prefetch
-from wsgiauth.web.openapi import NEXT, PERHAPS_LOGGED_IN, Described, operation, redirection, success
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, safe_next
-
-
-def _operation(name: str, summary: str, more: str = "") -> Described:
-    return operation(
-        name,
-        tag="sessions",
-        summary=summary,
-        description="Ends the login of the token or cookie, and clears the cookie. The answer"
-        f" is the same if there is no login to end.{more}",
-        security=PERHAPS_LOGGED_IN,
-        parameters=[NEXT],
-        answers={
-            200: success(
-                "The login has ended, and the cookie is deleted.", "Detail", "ClearedCookie"
-            ),
-            303: redirection(
-                "The same for clients that prefer HTML. `Location` is `next`, or the login page.",
-                "ClearedCookie",
-            ),
-        },
-        failures=["LogoutRefused", "Unavailable"],
-    )
 
 
 class Logout(Endpoint):
@@ -67,11 +44,6 @@ class Logout(Endpoint):
             return json_response({"detail": "Logged out."}, headers=cleared)
         location = safe_next(query_field(environ, "next"), f"{mount_url(environ)}/login")
         return redirect(HTTPStatus.SEE_OTHER, location, headers=cleared)
-
-    operations = {
-        "get": _operation("followLogout", "Log out by a link"),
-        "post": _operation("logOut", "Log out", " A body is not read."),
-    }
 
 
 def _require_navigation(environ: WSGIEnvironment) -> None:

@@ -8,7 +8,6 @@ from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.failures import failure, second_factor_failure
-from wsgiauth.web.openapi import LOGGED_IN_OR_KEY, operation, success
 from wsgiauth.web.responses import Response, challenge, json_response
 
 
@@ -30,17 +29,3 @@ class Me(Endpoint):
                 headers=(challenge(identity.error),),
             )
         return json_response(profile(identity.user))
-
-    operations = {
-        "get": operation(
-            "showProfile",
-            tag="accounts",
-            summary="The caller's own profile",
-            description="Read from the database on every request. With an API key, the permissions"
-            " are those of the key that its owner has; the flags are false, and there are no"
-            " groups.",
-            security=LOGGED_IN_OR_KEY,
-            answers={200: success("The profile.", "Profile")},
-            failures=["Unauthenticated", "Unavailable"],
-        )
-    }

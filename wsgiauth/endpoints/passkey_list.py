@@ -56,18 +56,3 @@ class ListedPasskey:
 
 def _moment(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
-
-
-_EXAMPLE_TIME = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
-EXAMPLES = tuple(
-    ListedPasskey(
-        handle=digit * 64,
-        name=name,
-        created_at=_EXAMPLE_TIME,
-        last_used_at=_EXAMPLE_TIME if digit == "1" else None,
-        is_backed_up=digit == "1",
-        is_usable=digit == "1",
-        host="example.org",
-    )
-    for digit, name in (("1", "Laptop"), ("2", "Blue key"))
-)

@@ -1,7 +1,6 @@
 """GET, POST /auth/passkeys: the user's passkeys, a new one, and an end to one."""
 
 import json
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NamedTuple, cast
 from wsgiref.types import WSGIEnvironment
@@ -12,8 +11,7 @@ from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, list_passkeys
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
-from wsgiauth.endpoints.passkey_list import EXAMPLES, ListedPasskey
-from wsgiauth.endpoints.passkey_schemas import PASSKEY_FIELDS, PASSKEY_SCHEMAS
+from wsgiauth.endpoints.passkey_list import ListedPasskey
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, factor_changes
 from wsgiauth.forms.endpoint import AccountLink
@@ -23,16 +21,6 @@ from wsgiauth.forms.passkey_page import CREDENTIAL, PasskeyPage
 from wsgiauth.forms.renewal import has_token
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    TO_CONFIRM,
-    TO_LOGIN,
-    TO_LOGIN_OR_CONFIRM,
-    json_operation,
-    operation,
-    success,
-    with_page,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response, redirect
@@ -45,7 +33,6 @@ _NOTICES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
 class PasskeysPage(PasskeyPage):
     """The list of the user's passkeys, and the form to add one.
 
@@ -77,12 +64,6 @@ class PasskeysPage(PasskeyPage):
     notice: str = ""
 
 
-_EXAMPLE_OPTIONS = (
-    '{"challenge": "", "user": {"id": ""}, "excludeCredentials": [],'
-    ' "origin": "https://example.org"}'
-)
-
-
 class Outcome(NamedTuple):
     """What was done.
 
@@ -103,27 +84,7 @@ class Passkeys(MemberForm[Outcome]):
     )
     is_sensitive = True
     admits_incomplete = True  # of users without a factor: those with one are not fresh
-    fields = PASSKEY_FIELDS
-    samples = (
-        PasskeysPage(
-            passkeys_url="/auth/passkeys",
-            account_url="/auth/account",
-            codes_url="/auth/recovery-codes",
-            passkeys=(),
-            codes_left=0,
-            next="/",
-            logout_url="/auth/logout",
-            message="The passkey was not added. Try again.",
-        ),
-        PasskeysPage(
-            passkeys_url="/auth/passkeys",
-            account_url="/auth/account",
-            codes_url="/auth/recovery-codes",
-            passkeys=EXAMPLES,
-            codes_left=8,
-            passkey_options=_EXAMPLE_OPTIONS,
-        ),
-    )
+    fields = ("name", "credential", "remove")
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are passkeys."""
@@ -185,37 +146,6 @@ class Passkeys(MemberForm[Outcome]):
             message=refusal.text,
             notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
         )
-
-    operations = {
-        "get": operation(
-            "listPasskeys",
-            tag="accounts",
-            summary="The caller's passkeys",
-            description="With the options for a new one. Only with PASSKEYS.",
-            security=LOGGED_IN,
-            answers={
-                200: with_page(success("The passkeys.", "Passkeys")),
-                302: TO_LOGIN_OR_CONFIRM,
-            },
-            failures=["UnauthenticatedOrNotFresh", "Unavailable"],
-        ),
-        "post": json_operation(
-            "changePasskeys",
-            fields=fields,
-            tag="accounts",
-            summary="Add or remove a passkey",
-            description="Send a `name` and a `credential`, or what to `remove`.",
-            security=LOGGED_IN,
-            answers={
-                200: success("A passkey was removed.", "Passkeys"),
-                201: success("A passkey was added.", "Passkeys"),
-                302: TO_LOGIN,
-                303: TO_CONFIRM,
-            },
-            failures=["UnauthenticatedOrNotFresh", "Invalid", "UnavailableOrBusy"],
-        ),
-    }
-    schemas = PASSKEY_SCHEMAS
 
 
 def _party(site: Site) -> RelyingParty:

@@ -1,7 +1,6 @@
 """GET, POST /auth/password: a new password, from the user who knows the current one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from wsgiauth.accounts import password_problem
 from wsgiauth.accounts.passwords import hash_password
@@ -15,22 +14,12 @@ from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.proof import requiring_password
 from wsgiauth.forms.renewal import RenewingForm
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    NEXT,
-    PAGE,
-    TO_LOGIN,
-    form_operation,
-    operation,
-    success,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.urls import mount_url
 
 END_KEYS = "end_keys"  # the checkbox, and its field in JSON
 
 
-@dataclass(frozen=True, kw_only=True)
 class PasswordPage(Page):
     """The form to change the password.
 
@@ -58,7 +47,7 @@ class PasswordPage(Page):
     ends_keys: bool = False
     next: str = ""
     message: str = ""
-    errors: Mapping[str, list[str]] = field(default_factory=dict)
+    errors: Mapping[str, list[str]] = {}
 
 
 class Password(RenewingForm):
@@ -67,35 +56,8 @@ class Password(RenewingForm):
     account_link = AccountLink("Change your password", "You are then logged out everywhere else.")
     done = "Password changed."
     done_path = "/account?done=password"
-    fields = {
-        "current_password": {
-            "type": "string",
-            "format": "password",
-            "minLength": 1,
-            "examples": ["four unrelated words"],
-        },
-        "new_password": {
-            "$ref": "#/components/schemas/NewPassword",
-            "examples": ["some more unrelated words"],
-        },
-        END_KEYS: {
-            "type": "boolean",
-            "description": "Whether all API keys of the user end, too.",
-            "default": False,
-        },
-    }
-    samples = (
-        PasswordPage(
-            password_url="/auth/password",  # noqa: S106 - a path
-            account_url="/auth/account",
-            username="ada",
-            password_min_length=8,
-            focused="new_password",
-            has_keys=True,
-            message="This is not your current password.",
-            errors={"new_password": ["The password must have at least 8 characters."]},
-        ),
-    )
+    fields = ("current_password", "new_password")
+    flags = (END_KEYS,)
 
     def act(self, submission: MemberSubmission) -> Login:
         """Return the renewed login."""
@@ -133,31 +95,6 @@ class Password(RenewingForm):
             message=refusal.message,
             errors=refusal.errors,
         )
-
-    operations = {
-        "get": operation(
-            "showPassword",
-            tag="accounts",
-            summary="The page with the form to change the password",
-            description="For browsers.",
-            security=LOGGED_IN,
-            parameters=[NEXT],
-            answers={200: PAGE, 302: TO_LOGIN},
-            failures=["Unauthenticated", "Unavailable"],
-        ),
-        "post": form_operation(
-            "changePassword",
-            fields=fields,
-            tag="accounts",
-            summary="Change the password",
-            description="All other logins of the user end, and with `end_keys` all API keys. The"
-            " login that sent the request goes on: use the returned tokens, because the previous"
-            " ones are not valid any more.",
-            security=LOGGED_IN,
-            answers={200: success("The password is changed.", "Token"), 302: TO_LOGIN},
-            failures=["UnauthenticatedOrWrongPassword"],
-        ),
-    }
 
 
 def _check(submission: MemberSubmission, current: str, new: str) -> None:

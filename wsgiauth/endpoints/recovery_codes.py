@@ -1,6 +1,5 @@
 """GET, POST /auth/recovery-codes: codes that stand for a lost authenticator app or passkey."""
 
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import quote
 from wsgiref.types import WSGIEnvironment
@@ -13,16 +12,6 @@ from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import set_up_path
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    TO_CONFIRM,
-    TO_LOGIN,
-    TO_LOGIN_OR_CONFIRM,
-    json_operation,
-    operation,
-    success,
-    with_page,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
@@ -32,7 +21,6 @@ from wsgiauth.web.urls import mount_url
 _ADDED = {"added": "app", "passkey": "passkey"}
 
 
-@dataclass(frozen=True, kw_only=True)
 class RecoveryCodesPage(Page):
     """The user's recovery codes, once, or how many are left.
 
@@ -53,8 +41,8 @@ class RecoveryCodesPage(Page):
     account_url: str
     left: int
     set_up_url: str = ""
-    codes: tuple[str, ...] = field(default=(), repr=False)
-    download_url: str = field(default="", repr=False)
+    codes: tuple[str, ...] = ()
+    download_url: str = ""
     next: str = ""
     added: str = ""
 
@@ -67,30 +55,6 @@ class RecoveryCodes(MemberForm[list[str]]):
     )
     needs_factor = True
     is_sensitive = True
-    fields = {}
-    samples = (
-        RecoveryCodesPage(
-            codes_url="/auth/recovery-codes",
-            account_url="/auth/account",
-            left=3,
-            next="/",
-            added="app",
-        ),
-        RecoveryCodesPage(
-            codes_url="/auth/recovery-codes",
-            account_url="/auth/account",
-            left=0,
-            set_up_url="/auth/totp",
-        ),
-        RecoveryCodesPage(
-            codes_url="/auth/recovery-codes",
-            account_url="/auth/account",
-            left=2,
-            next="/",
-            codes=("GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV", "MFRG-GZDF-MZTW-Q2LK-NNWG-23TP"),
-            download_url="data:text/plain,GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV",
-        ),
-    )
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are second factors."""
@@ -145,51 +109,3 @@ class RecoveryCodes(MemberForm[list[str]]):
             next=next_after_set_up(submission),
             added=_ADDED.get(query_field(submission.environ, "done"), ""),
         )
-
-    operations = {
-        "get": operation(
-            "countRecoveryCodes",
-            tag="accounts",
-            summary="How many recovery codes are left",
-            description="For people a page, for which the login must be fresh. Only with"
-            " FACTOR_KEY or PASSKEYS.",
-            security=LOGGED_IN,
-            answers={
-                200: with_page(success("The number.", "RecoveryCodesLeft")),
-                302: TO_LOGIN_OR_CONFIRM,
-            },
-            failures=["Unauthenticated", "Unavailable"],
-        ),
-        "post": json_operation(
-            "makeRecoveryCodes",
-            fields=fields,
-            tag="accounts",
-            summary="Make new recovery codes",
-            description="The old ones work no longer. The new ones are shown only in this answer.",
-            security=LOGGED_IN,
-            answers={
-                201: success("The new codes.", "RecoveryCodes"),
-                302: TO_LOGIN,
-                303: TO_CONFIRM,
-            },
-            failures=["UnauthenticatedOrNotFresh", "NoSecondFactor", "UnavailableOrBusy"],
-        ),
-    }
-    schemas = {
-        "RecoveryCodesLeft": {
-            "type": "object",
-            "required": ["left"],
-            "properties": {"left": {"type": "integer", "description": "Not used yet."}},
-        },
-        "RecoveryCodes": {
-            "type": "object",
-            "required": ["recovery_codes"],
-            "properties": {
-                "recovery_codes": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "Each works once.",
-                }
-            },
-        },
-    }

@@ -8,7 +8,6 @@ from wsgiauth.exceptions import RequestError
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.forms.handover import token_json
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import json_operation, success
 from wsgiauth.web.request import JSON, content_type, read_json, text_field
 from wsgiauth.web.responses import Response, challenge
 
@@ -16,17 +15,7 @@ from wsgiauth.web.responses import Response, challenge
 class Refresh(Endpoint):
     """Exchanges tokens. The refresh token is taken from JSON alone: no cookie, no form, no URL."""
 
-    fields = {
-        "refresh_token": {
-            "type": "string",
-            "description": "The one of the login or of the last refresh.",
-            "minLength": 1,
-            "examples": [
-                "wsgiauth-refresh_ZmFjdCBvciBmaWN0aW9u_1_"
-                "bm8gb25lIHNpZ25lZCB0aGlzIHRva2VuIGZvciB5b3U"
-            ],
-        },
-    }
+    fields = ("refresh_token",)
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the new pair, or 401."""
@@ -46,16 +35,3 @@ class Refresh(Endpoint):
                 headers=(challenge(None),),
             )
         return token_json(site, login)
-
-    operations = {
-        "post": json_operation(
-            "refresh",
-            fields=fields,
-            tag="sessions",
-            summary="Renew the access token",
-            description="Returns a new access token and the next refresh token. For 30 seconds, the"
-            " previous refresh token gets the current one again; later, it ends the login.",
-            answers={200: success("The new tokens.", "Token")},
-            failures=["InvalidGrant", "Unavailable"],
-        )
-    }

@@ -1,7 +1,6 @@
 """GET, POST /auth/register: a new account."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
@@ -17,7 +16,6 @@ from wsgiauth.forms.handover import (
 )
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import NEXT, PAGE, PERHAPS_LOGGED_IN, form_operation, operation, success
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, with_next
@@ -25,7 +23,6 @@ from wsgiauth.web.urls import mount_url, with_next
 VERIFIED = VerifiedRegister()
 
 
-@dataclass(frozen=True, kw_only=True)
 class RegisterPage(Page):
     """The form to create an account.
 
@@ -50,32 +47,13 @@ class RegisterPage(Page):
     username: str = ""
     email: str = ""
     message: str = ""
-    errors: Mapping[str, list[str]] = field(default_factory=dict)
+    errors: Mapping[str, list[str]] = {}
 
 
 class Register(PublicForm[User]):
     """The outcome is the new user. A browser is logged in, a program is not."""
 
-    fields = {
-        "username": {"$ref": "#/components/schemas/Username", "examples": ["ada"]},
-        "email": {"$ref": "#/components/schemas/Email", "examples": ["ada@example.org"]},
-        "password": {
-            "$ref": "#/components/schemas/NewPassword",
-            "examples": ["four unrelated words"],
-        },
-    }
-    samples = (
-        RegisterPage(
-            register_url="/auth/register",
-            login_url="/auth/login",
-            password_min_length=8,
-            focused="email",
-            username="ada",
-            email="ada@example.org",
-            errors={"email": ["This e-mail address is taken."]},
-        ),
-        *VERIFIED.samples,
-    )
+    fields = ("username", "email", "password")
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether registration is open."""
@@ -128,25 +106,3 @@ class Register(PublicForm[User]):
             message=refusal.message,
             errors=refusal.errors,
         )
-
-    operations = {
-        "get": operation(
-            "showRegistration",
-            tag="accounts",
-            summary="The page with the registration form",
-            description="For browsers. A user who is logged in gets a page that says so instead.",
-            security=PERHAPS_LOGGED_IN,
-            parameters=[NEXT],
-            answers={200: PAGE},
-            failures=["Unavailable"],
-        ),
-        "post": form_operation(
-            "register",
-            fields=fields,
-            tag="accounts",
-            summary="Create an account",
-            description="Returns the profile. The client is not logged in.",
-            answers={201: success("The account is created.", "Profile", "ProfileLocation")},
-            failures=["Taken"],
-        ),
-    }

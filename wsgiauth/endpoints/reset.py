@@ -5,7 +5,6 @@ sends a referrer, because the address has the secret of the link.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
@@ -14,18 +13,16 @@ from wsgiauth.authentication.factors import are_offered
 from wsgiauth.authentication.resets import find_holder, reset_password
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms import PublicForm, Refusal, Submission
-from wsgiauth.forms.links import TOKEN, TOKEN_FIELD, TOKEN_PARAMETER, link_expired
+from wsgiauth.forms.links import TOKEN, link_expired
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
-from wsgiauth.web.openapi import ANYONE, PAGE, json_operation, operation, success
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url
 
 
-@dataclass(frozen=True, kw_only=True)
 class ResetPage(Page):
     """The form to choose a new password.
 
@@ -42,35 +39,18 @@ class ResetPage(Page):
     template = "reset.html"
 
     reset_url: str
-    token: str = field(repr=False)
+    token: str
     username: str
     password_min_length: int
     removes_factors: bool = False
     message: str = ""
-    errors: Mapping[str, list[str]] = field(default_factory=dict)
+    errors: Mapping[str, list[str]] = {}
 
 
 class Reset(PublicForm[None]):
     """Changes the password and ends all logins of the user, who then logs in again."""
 
-    fields = {
-        TOKEN: TOKEN_FIELD,
-        "password": {
-            "$ref": "#/components/schemas/NewPassword",
-            "examples": ["some more unrelated words"],
-        },
-    }
-    samples = (
-        ResetPage(
-            reset_url="/auth/reset",
-            token="example",  # noqa: S106 - an example
-            username="ada",
-            password_min_length=8,
-            removes_factors=True,
-            message="The site is busy.",
-            errors={"password": ["The password must have at least 8 characters."]},
-        ),
-    )
+    fields = (TOKEN, "password")
 
     hides_address = True
 
@@ -125,30 +105,6 @@ class Reset(PublicForm[None]):
             message=refusal.message,
             errors=refusal.errors,
         )
-
-    operations = {
-        "get": operation(
-            "showReset",
-            tag="accounts",
-            summary="The page to choose a new password",
-            description="For browsers: where the link of a mail leads. It changes nothing.",
-            security=ANYONE,
-            parameters=[TOKEN_PARAMETER],
-            answers={200: PAGE},
-            failures=["Gone", "Unavailable"],
-        ),
-        "post": json_operation(
-            "resetPassword",
-            fields=fields,
-            tag="accounts",
-            summary="Choose a new password by the link of a mail",
-            description="All logins and API keys of the user end; the client is not logged in."
-            " The link of a mail verifies the address; if that was never verified before, the"
-            " second factors of the user are removed. After a 422, the link can still be used.",
-            answers={200: success("The password is changed.", "Detail")},
-            failures=["LinkExpired", "Invalid", "UnavailableOrBusy"],
-        ),
-    }
 
 
 def _require_holder(submission: Submission) -> User:

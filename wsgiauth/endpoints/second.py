@@ -1,6 +1,6 @@
 """GET, POST /auth/second: the second step of a login, for browsers."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import factors, one_time, pending
@@ -18,8 +18,6 @@ from wsgiauth.forms.handover import (
 )
 from wsgiauth.forms.passkey_page import (
     CREDENTIAL,
-    CREDENTIAL_FIELD,
-    SAMPLE_OPTIONS,
     PasskeyPage,
 )
 from wsgiauth.forms.second_factor import (
@@ -30,20 +28,11 @@ from wsgiauth.forms.second_factor import (
 )
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import (
-    ANYONE,
-    PAGE,
-    TO_LOGIN,
-    form_operation,
-    operation,
-    success,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
 
 
-@dataclass(frozen=True, kw_only=True)
 class SecondPage(PasskeyPage):
     """The forms that ask for a passkey or a code. They show nothing else of the account.
 
@@ -65,24 +54,7 @@ class SecondPage(PasskeyPage):
 class SecondStep(PublicForm[tuple[Submission, Login]]):
     """The outcome is the new login, and the submission with what the login form had."""
 
-    fields = {
-        CODE: {
-            "type": "string",
-            "description": "The code of an authenticator app, or a recovery code.",
-            "default": "",
-            "examples": ["123456"],
-        },
-        CREDENTIAL: CREDENTIAL_FIELD,
-    }
-    samples = (
-        SecondPage(
-            second_url="/auth/second",
-            login_url="/auth/login",
-            has_app=True,
-            passkey_options=SAMPLE_OPTIONS,
-            message="This code is not right, or it was used before.",
-        ),
-    )
+    fields = (CODE, CREDENTIAL)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are second factors."""
@@ -126,39 +98,6 @@ class SecondStep(PublicForm[tuple[Submission, Login]]):
             passkey_options=passkey_options(submission, waiting.user, SECOND_STEP, binding),
             message=refusal.text,
         )
-
-    operations = {
-        "get": operation(
-            "showSecondStep",
-            tag="sessions",
-            summary="The page that asks for a second factor",
-            description="For browsers whose user has just entered the right password. Only with"
-            " FACTOR_KEY or PASSKEYS.",
-            security=ANYONE,
-            answers={200: PAGE, 302: TO_LOGIN},
-            failures=["Unauthenticated", "Unavailable"],
-        ),
-        "post": form_operation(
-            "completeLogin",
-            fields=fields,
-            tag="sessions",
-            summary="The second step of a login in a browser",
-            description="Sets the cookie of the login. Programs send the code to /login instead.",
-            security=ANYONE,
-            answers={200: success("Logged in.", "Done"), 302: TO_LOGIN},
-            failures=["NoPendingLogin"],
-        ),
-    }
-    schemas = {
-        "Done": {
-            "type": "object",
-            "required": ["detail", "next"],
-            "properties": {
-                "detail": {"type": "string", "description": "What happened."},
-                "next": {"type": "string", "description": "Where to go."},
-            },
-        }
-    }
 
 
 def _prove(submission: Submission, waiting: Pending) -> str:

@@ -1,6 +1,5 @@
 """GET, POST /auth/totp: the user's authenticator apps, which are second factors."""
 
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
@@ -10,8 +9,7 @@ from wsgiauth.authentication import factors, recovery_codes, totp
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
-from wsgiauth.endpoints.totp_schemas import SCHEMAS
-from wsgiauth.endpoints.totp_set_up import EXAMPLE, SetUp, set_up_of
+from wsgiauth.endpoints.totp_set_up import SetUp, set_up_of
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, factor_changes
 from wsgiauth.forms.endpoint import AccountLink, require_login
@@ -21,16 +19,6 @@ from wsgiauth.forms.renewal import has_token
 from wsgiauth.forms.second_factor import CODE
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    TO_CONFIRM,
-    TO_LOGIN,
-    TO_LOGIN_OR_CONFIRM,
-    json_operation,
-    operation,
-    success,
-    with_page,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response, redirect
@@ -42,7 +30,6 @@ _NOTICES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
 class TotpPage(Page):
     """The user's authenticator apps, and the set-up of another.
 
@@ -100,46 +87,7 @@ class AuthenticatorApps(MemberForm[Outcome]):
     )
     is_sensitive = True
     admits_incomplete = True  # of users without a factor: those with one are not fresh
-    fields = {
-        "name": {
-            "type": "string",
-            "description": "Begins the set-up of an app under this name.",
-            "maxLength": NAME_MAX_LENGTH,
-            "default": "",
-            "examples": ["Phone"],
-        },
-        CODE: {
-            "type": "string",
-            "description": "Confirms the app whose set-up this login began, by its first code.",
-            "default": "",
-        },
-        "remove": {
-            "type": "string",
-            "description": "Removes the app of this `handle`.",
-            "default": "",
-        },
-    }
-    samples = (
-        TotpPage(
-            totp_url="/auth/totp",
-            account_url="/auth/account",
-            codes_url="/auth/recovery-codes",
-            devices={"5f0c8e1b7a9d2c34": "Tablet"},
-            codes_left=8,
-            set_up=EXAMPLE,
-            message="This code is not right. Enter the one that the app shows now.",
-        ),
-        TotpPage(
-            totp_url="/auth/totp",
-            account_url="/auth/account",
-            codes_url="/auth/recovery-codes",
-            devices={},
-            codes_left=0,
-            next="/",
-            logout_url="/auth/logout",
-            passkeys_url="/auth/passkeys",
-        ),
-    )
+    fields = ("name", CODE, "remove")
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are second factors."""
@@ -204,38 +152,6 @@ class AuthenticatorApps(MemberForm[Outcome]):
             message=refusal.text,
             notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
         )
-
-    operations = {
-        "get": operation(
-            "listAuthenticatorApps",
-            tag="accounts",
-            summary="The caller's authenticator apps",
-            description="For people a page, for which the login must be fresh. Only with"
-            " FACTOR_KEY.",
-            security=LOGGED_IN,
-            answers={
-                200: with_page(success("The apps.", "AuthenticatorApps")),
-                302: TO_LOGIN_OR_CONFIRM,
-            },
-            failures=["Unauthenticated", "Unavailable"],
-        ),
-        "post": json_operation(
-            "changeAuthenticatorApps",
-            fields=fields,
-            tag="accounts",
-            summary="Add or remove an authenticator app",
-            description="Send a `name`, and then the first `code`; or what to `remove`.",
-            security=LOGGED_IN,
-            answers={
-                200: success("An app was added or removed.", "AuthenticatorApps"),
-                201: success("The set-up of an app began.", "AuthenticatorSetUp"),
-                302: TO_LOGIN,
-                303: TO_CONFIRM,
-            },
-            failures=["UnauthenticatedOrNotFresh", "Invalid", "UnavailableOrBusy"],
-        ),
-    }
-    schemas = SCHEMAS
 
 
 def _document(user: User) -> dict[str, object]:

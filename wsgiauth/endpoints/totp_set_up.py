@@ -10,9 +10,6 @@ from wsgiauth.forms import MemberSubmission
 from wsgiauth.web.qr_codes import qr_code
 from wsgiauth.web.responses import REALM
 
-_SAMPLE_KEY = "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ"
-_SAMPLE_URI = "otpauth://totp/Library:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Library"
-
 
 class SetUp(NamedTuple):
     """What an app needs to be set up.
@@ -31,9 +28,6 @@ class SetUp(NamedTuple):
 
     def __repr__(self) -> str:
         return "<Set-up of an app>"  # the key is secret
-
-
-EXAMPLE = SetUp("Phone", _SAMPLE_KEY, _SAMPLE_URI, qr_code(_SAMPLE_URI))
 
 
 def set_up_of(submission: MemberSubmission, device: Totp) -> SetUp:

@@ -1,6 +1,5 @@
 """GET, POST /auth/username: another username."""
 
-from dataclasses import dataclass
 from http import HTTPStatus
 
 from wsgiauth.accounts import names, update_user
@@ -9,22 +8,11 @@ from wsgiauth.accounts.profile import profile
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
-from wsgiauth.web.openapi import (
-    LOGGED_IN,
-    PAGE,
-    TO_CONFIRM,
-    TO_LOGIN,
-    TO_LOGIN_OR_CONFIRM,
-    form_operation,
-    operation,
-    success,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url
 
 
-@dataclass(frozen=True, kw_only=True)
 class UsernamePage(Page):
     """The form for another username.
 
@@ -50,16 +38,7 @@ class Username(MemberForm[User]):
 
     account_link = AccountLink("Change your username", "You stay logged in.")
     is_sensitive = True
-    fields = {"username": {"$ref": "#/components/schemas/Username", "examples": ["lovelace"]}}
-    samples = (
-        UsernamePage(
-            username_url="/auth/username",
-            account_url="/auth/account",
-            present="ada",
-            username="grace",
-            message="This username is taken.",
-        ),
-    )
+    fields = ("username",)
 
     def act(self, submission: MemberSubmission) -> User:
         """Change the name."""
@@ -99,29 +78,3 @@ class Username(MemberForm[User]):
             username=submission.fields["username"],
             message=refusal.text,
         )
-
-    operations = {
-        "get": operation(
-            "showUsername",
-            tag="accounts",
-            summary="The page to change the username",
-            description="For browsers.",
-            security=LOGGED_IN,
-            answers={200: PAGE, 302: TO_LOGIN_OR_CONFIRM},
-            failures=["UnauthenticatedOrNotFresh", "Unavailable"],
-        ),
-        "post": form_operation(
-            "changeUsername",
-            fields=fields,
-            tag="accounts",
-            summary="Change the username",
-            description="Returns the profile. All logins go on.",
-            security=LOGGED_IN,
-            answers={
-                200: success("The username is changed.", "Profile"),
-                302: TO_LOGIN,
-                303: TO_CONFIRM,
-            },
-            failures=["UnauthenticatedOrNotFresh", "Taken"],
-        ),
-    }

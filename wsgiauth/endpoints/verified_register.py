@@ -4,7 +4,6 @@ The answer, and the work before it, do not depend on whether the address has an 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import cast
 from wsgiref.types import WSGIEnvironment
@@ -16,13 +15,11 @@ from wsgiauth.forms.handover import page_for_logged_in
 from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import NEXT, PAGE, PERHAPS_LOGGED_IN, form_operation, operation, success
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
 
-@dataclass(frozen=True, kw_only=True)
 class VerifiedRegisterPage(Page):
     """The form to ask for an account.
 
@@ -45,10 +42,9 @@ class VerifiedRegisterPage(Page):
     username: str = ""
     email: str = ""
     message: str = ""
-    errors: Mapping[str, list[str]] = field(default_factory=dict)
+    errors: Mapping[str, list[str]] = {}
 
 
-@dataclass(frozen=True, kw_only=True)
 class VerifiedRegisterSentPage(Page):
     """What to do next. It shows nothing that was sent, and not whether there is an account.
 
@@ -66,21 +62,7 @@ class VerifiedRegisterSentPage(Page):
 class VerifiedRegister(PublicForm[None]):
     """Sends an invitation to the address. There is no account before its link is used."""
 
-    fields = {
-        "username": {"$ref": "#/components/schemas/Username", "examples": ["ada"]},
-        "email": {"$ref": "#/components/schemas/Email", "examples": ["ada@example.org"]},
-    }
-    samples = (
-        VerifiedRegisterPage(
-            register_url="/auth/register",
-            login_url="/auth/login",
-            focused="email",
-            username="ada",
-            email="ada",
-            errors={"email": ["Enter an e-mail address such as ada@example.org."]},
-        ),
-        VerifiedRegisterSentPage(login_url="/auth/login", minutes=60),
-    )
+    fields = ("username", "email")
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the form, or tell a user who is logged in so."""
@@ -124,24 +106,3 @@ class VerifiedRegister(PublicForm[None]):
             message=refusal.message,
             errors=refusal.errors,
         )
-
-    operations = {
-        "get": operation(
-            "showRegistration",
-            tag="accounts",
-            summary="The page with the registration form",
-            description="For browsers. A user who is logged in gets a page that says so instead.",
-            security=PERHAPS_LOGGED_IN,
-            parameters=[NEXT],
-            answers={200: PAGE},
-            failures=["Unavailable"],
-        ),
-        "post": form_operation(
-            "register",
-            fields=fields,
-            tag="accounts",
-            summary="Ask for a mail with a link to create an account",
-            description="The answer is the same whether the address has an account or not.",
-            answers={202: success("The request is accepted.", "Detail")},
-        ),
-    }

@@ -13,17 +13,9 @@ from wsgiauth.endpoints.invitation import InvitationLink
 from wsgiauth.endpoints.verify_address import AddressLink
 from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.link_purposes import LinkPurpose
-from wsgiauth.forms.links import TOKEN, TOKEN_FIELD, TOKEN_PARAMETER, link_expired
+from wsgiauth.forms.links import TOKEN, link_expired
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.openapi import (
-    PAGE,
-    PERHAPS_LOGGED_IN,
-    TO_LOGIN,
-    form_operation,
-    operation,
-    success,
-)
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
@@ -37,20 +29,7 @@ class Verify(PublicForm[Response]):
     """Finds the secret of the link, and lets its purpose answer."""
 
     hides_address = True
-    fields = {
-        TOKEN: TOKEN_FIELD,
-        "username": {
-            "$ref": "#/components/schemas/Username",
-            "default": "",
-            "examples": ["ada"],
-        },
-        "password": {
-            "$ref": "#/components/schemas/NewPassword",
-            "default": "",
-            "examples": ["four unrelated words"],
-        },
-    }
-    samples = tuple(sample for each in _PURPOSES for sample in each.samples)
+    fields = (TOKEN, "username", "password")
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there can be links: without mail, an operator can print one."""
@@ -84,36 +63,6 @@ class Verify(PublicForm[Response]):
         """
         secret = _require_secret(submission)
         return PURPOSES[secret.purpose].page(submission, secret, refusal)
-
-    operations = {
-        "get": operation(
-            "showVerification",
-            tag="accounts",
-            summary="The page that says what the link of a mail does",
-            description="For browsers: where the link of a mail leads. It changes nothing.",
-            security=PERHAPS_LOGGED_IN,
-            parameters=[TOKEN_PARAMETER],
-            answers={200: PAGE, 302: TO_LOGIN},
-            failures=["Unauthenticated", "OtherAccountPage", "Gone", "Unavailable"],
-        ),
-        "post": form_operation(
-            "verifyAddress",
-            fields=fields,
-            tag="accounts",
-            summary="Prove an e-mail address by the link of a mail",
-            description="The link of an invitation creates the account, with this `password`, and"
-            " with this `username` instead of the invitation's; the client is not logged in. The"
-            " link of /email is for the user who asked for it, logged in: the address becomes"
-            " theirs, and their logins go on. Except after a 410, the link can still be used.",
-            security=PERHAPS_LOGGED_IN,
-            answers={
-                200: success("The address is verified.", "Detail"),
-                201: success("The account is created.", "Profile", "ProfileLocation"),
-                302: TO_LOGIN,
-            },
-            failures=["Unauthenticated", "OtherAccount", "LinkExpired", "Taken"],
-        ),
-    }
 
 
 def _require_secret(submission: Submission) -> OneTimeSecret:

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import UserSession
@@ -95,12 +95,19 @@ class Refusal:
 class Form(Endpoint, Generic[Sent, Outcome]):
     """An endpoint whose GET shows a form and whose POST takes it, or the same fields as JSON.
 
+    Fields that it does not declare are ignored, so that nothing else can be set from outside.
+
     Attributes:
-        fields: The JSON schema of each field: a string, a boolean, a whole number or a list of
-            strings. Further fields are ignored, so that nothing else can be set from outside.
+        fields: The names of its fields that are strings.
+        numbers: Those of whole numbers.
+        lists: Those of lists of strings.
+        flags: Those of booleans.
     """
 
-    fields: ClassVar[Mapping[str, dict[str, Any]]]
+    fields: ClassVar[tuple[str, ...]] = ()
+    numbers: ClassVar[tuple[str, ...]] = ()
+    lists: ClassVar[tuple[str, ...]] = ()
+    flags: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def act(self, submission: Sent) -> Outcome:
@@ -130,8 +137,8 @@ class Form(Endpoint, Generic[Sent, Outcome]):
         empty = Submission(
             environ=environ,
             site=site,
-            fields=dict.fromkeys(self._names_of("string", "integer"), ""),
-            lists={name: [] for name in self._names_of("array")},
+            fields=dict.fromkeys((*self.fields, *self.numbers), ""),
+            lists={name: [] for name in self.lists},
             destination=destination,
         )
         return site.pages.render(self.page(self._admit(empty), Refusal()))
@@ -160,28 +167,21 @@ class Form(Endpoint, Generic[Sent, Outcome]):
         is_program = content_type(environ) == JSON
         if not is_program:
             require_same_origin(environ, site)
-        lists = self._names_of("array")
-        sent = read_json(environ) if is_program else read_form(environ, lists)
-        fields = {name: text_field(sent, name) for name in self._names_of("string")}
-        for name in self._names_of("integer"):
+        sent = read_json(environ) if is_program else read_form(environ, self.lists)
+        fields = {name: text_field(sent, name) for name in self.fields}
+        for name in self.numbers:
             fields[name] = number_field(sent, name, is_json=is_program)
         return Submission(
             environ=environ,
             site=site,
             fields=fields,
-            lists={name: list_field(sent, name) for name in lists},
-            flags=frozenset(name for name in self._names_of("boolean") if flag_field(sent, name)),
+            lists={name: list_field(sent, name) for name in self.lists},
+            flags=frozenset(name for name in self.flags if flag_field(sent, name)),
             destination="" if is_program else safe_next(text_field(sent, NEXT), ""),
             networks=networks,
             is_program=is_program,
             wants_json=is_program or asks_for_json(environ),
         )
-
-    def _names_of(self, *kinds: str) -> list[str]:
-        # A schema that is a reference is that of a string.
-        return [
-            name for name, schema in self.fields.items() if schema.get("type", "string") in kinds
-        ]
 
     def _refused(
         self,

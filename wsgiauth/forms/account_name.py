@@ -1,18 +1,8 @@
 """The field for the name of an account, in forms that find the account by it."""
 
-from typing import Any
-
 from wsgiauth.forms import Submission
 
 ACCOUNT_NAME = "username"
-
-ACCOUNT_NAME_FIELD: dict[str, Any] = {
-    "type": "string",
-    "description": "The username or the e-mail address, in any letter case. Spaces at its ends do"
-    " not count.",
-    "minLength": 1,
-    "examples": ["ada"],
-}
 
 
 def account_name(submission: Submission) -> str:

@@ -1,8 +1,8 @@
 """The base class of every URL below /auth, and the checks of who sent a request."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
@@ -18,7 +18,6 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.cross_origin import is_same_origin
-from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response
 
 Handler = Callable[[WSGIEnvironment, Site], Response]
@@ -43,19 +42,12 @@ class Endpoint:
     cannot answer; `app` turns exceptions into responses.
 
     Attributes:
-        operations: The description of each method, by its lower-case name (OpenAPI 3.1, "Path Item
-            Object"); see `descriptions`.
-        schemas: The JSON schemas that belong to this endpoint, by name.
-        samples: An example of each page that it shows, with which its template is checked.
         hides_address: Whether its address has a secret, which no referrer may show.
         account_link: The link to it on the page of the account, or None.
         is_for_staff: Whether only members of the staff see this link.
         needs_factor: Whether only users with a second factor see this link.
     """
 
-    operations: ClassVar[Mapping[str, dict[str, Any]]]
-    schemas: ClassVar[Mapping[str, dict[str, Any]]] = {}
-    samples: ClassVar[tuple[Page, ...]] = ()
     hides_address: ClassVar[bool] = False
     account_link: ClassVar[AccountLink | None] = None
     is_for_staff: ClassVar[bool] = False

@@ -3,7 +3,6 @@
 Used by every endpoint that starts a session.
 """
 
-from dataclasses import dataclass
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
@@ -27,7 +26,6 @@ _DEAD_ENDS = ("logout", "login", "second", "confirm")
 REMEMBER = "remember"  # the checkbox "Keep me logged in", and its field in JSON
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoggedInPage(Page):
     """The page for a user who asks for a login but has one.
 
@@ -48,16 +46,6 @@ class LoggedInPage(Page):
     logout_url: str
     account_url: str
     was_sent_here: bool
-
-
-LOGGED_IN_SAMPLE = LoggedInPage(
-    username="ada",
-    continue_url="/",
-    switch_url="/auth/login?switch=1",
-    logout_url="/auth/logout",
-    account_url="/auth/account",
-    was_sent_here=True,
-)
 
 
 def start_browser_login(

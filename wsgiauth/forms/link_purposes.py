@@ -17,11 +17,9 @@ class LinkPurpose(ABC):
 
     Attributes:
         purpose: That of the secrets.
-        samples: An example of each page that it shows.
     """
 
     purpose: ClassVar[str]
-    samples: ClassVar[tuple[Page, ...]] = ()
 
     @abstractmethod
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:

@@ -6,7 +6,6 @@ A host's folder replaces or extends any template. What is wrong with one is refu
 import base64
 import hashlib
 import os
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import ClassVar, NamedTuple
 from urllib.parse import quote
@@ -14,13 +13,13 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from wsgiauth.web.responses import Header, Response
-from wsgiauth.web.templates import Templates
+from wsgiauth.web.templates import Content, Templates
 
 SCRIPTS = ("passkeys.js",)
 
 
-class Page:
-    """What a template shows, as its attribute `page`. Subclasses are dataclasses.
+class Page(Content):
+    """What a template shows, as its attribute `page`.
 
     Attributes:
         template: The file's name.
@@ -34,7 +33,6 @@ class Page:
         return ""
 
 
-@dataclass(frozen=True)
 class ErrorPage(Page):
     """A failure, for a person.
 
@@ -109,7 +107,16 @@ class Pages:
         scripts = {"": "", **{name: self._templates.read(name) for name in SCRIPTS}}
         self._scripts = {name: Markup(each) for name, each in scripts.items()}  # noqa: S704 - as above
         self._policies = {name: _policy(style, each, sources) for name, each in scripts.items()}
-        self.check(ErrorPage(404, "Title", "Detail.", "/", "/login", "Log in"))
+        self.check(
+            ErrorPage(
+                status=404,
+                title="Title",
+                detail="Detail.",
+                home_url="/",
+                login_url="/login",
+                login_text="Log in",
+            )
+        )
 
     def render(
         self,

@@ -1,0 +1,167 @@
+"""An example of each page of the panel, with which the templates of a host are checked.
+
+Only a site with TEMPLATES imports this, at its start.
+"""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from wsgiauth.accounts.held_permissions import HeldPermission
+from wsgiauth.accounts.index_walks import FoundUser
+from wsgiauth.admin import USERS, Frame
+from wsgiauth.admin.account import Account
+from wsgiauth.admin.actions import ACTIONS
+from wsgiauth.admin.criteria import FILTERS, Choice
+from wsgiauth.admin.group import GroupPage
+from wsgiauth.admin.group_actions import GROUP_ACTIONS
+from wsgiauth.admin.groups import GroupsPage, ListedGroup
+from wsgiauth.admin.invite import InvitePage
+from wsgiauth.admin.trail import EventsPage
+from wsgiauth.admin.trail_rows import Person, TrailRow
+from wsgiauth.admin.user import UserPage
+from wsgiauth.admin.user_actions import ActionPage
+from wsgiauth.admin.users import UsersPage
+from wsgiauth.authentication.factor_list import ListedFactor, SecondFactors
+from wsgiauth.endpoints.samples import KEY, SESSION
+from wsgiauth.web.pages import Page
+
+_REGISTERED_AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+_VERIFIED_AT = datetime(2026, 3, 1, 9, 35, tzinfo=UTC)
+_LOGGED_IN_AT = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
+_FRAME = Frame("/auth/admin", USERS, "ada", "/auth/account", "/")
+_USER = FoundUser(
+    id=7,
+    username="grace",
+    email="grace@example.org",
+    is_active=True,
+    is_staff=True,
+    is_superuser=False,
+    created_at=_REGISTERED_AT,
+    email_verified_at=_VERIFIED_AT,
+    last_login_at=_LOGGED_IN_AT,
+)
+_ACCOUNT = Account(
+    **_USER._asdict(),
+    permissions=(HeldPermission("reports.publish", True, ("Editors",)),),
+    groups=(ListedGroup(3, "Editors"),),
+    logins=(replace(SESSION, is_current=False),),
+    second_factors=SecondFactors(
+        factors=(ListedFactor(method="otp", name="Phone", added_at=_VERIFIED_AT),),
+        recovery_codes_left=8,
+    ),
+    keys=(KEY,),
+    actions=ACTIONS,
+)
+_ROW = TrailRow(
+    time=_LOGGED_IN_AT,
+    title="Rights changed",
+    user=Person(7, "grace"),
+    actor=Person(1, "ada", "4fD8sKq2ZxLw"),
+    address="192.0.2.1",
+    reason="granted reports.publish",
+)
+
+PAGES: tuple[Page, ...] = (
+    UsersPage(
+        frame=_FRAME,
+        users=(_USER,),
+        beginning="gr",
+        choices=tuple(Choice(each, each.values[0]) for each in FILTERS),
+        groups=(ListedGroup(3, "Editors"),),
+        group=3,
+        chosen=len(FILTERS),
+        users_url="/auth/admin/users",
+        csv_url="/auth/admin/users.csv?q=gr",
+        invite_url="/auth/admin/invite",
+        next_url="/auth/admin/users?q=gr&after=name%3Agrace",
+        is_first=False,
+        is_cut=True,
+        notice="It has been deleted.",
+    ),
+    UserPage(
+        frame=_FRAME,
+        account=_ACCOUNT,
+        user_url="/auth/admin/users/7",
+        is_own=False,
+        choices={"permission": ("reports.read",), "group": ("Editors",)},
+        events=(_ROW,),
+        groups_url="/auth/admin/groups",
+        events_url="/auth/admin/events?user=7",
+        users_url="/auth/admin/users",
+        notice=ACTIONS["grant"].done,
+    ),
+    ActionPage(
+        frame=_FRAME,
+        action=ACTIONS["grant"],
+        subject="grace",
+        action_url="/auth/admin/users/7/grant",
+        back_url="/auth/admin/users/7",
+        value="publish",
+        message="Only superusers can make this change.",
+        errors=["A permission has the form app.action, such as reports.publish."],
+    ),
+    ActionPage(
+        frame=_FRAME,
+        action=ACTIONS["end-key"],
+        subject="grace",
+        action_url="/auth/admin/users/7/end-key",
+        back_url="/auth/admin/users/7",
+        value="4fD8sKq2ZxLw",
+        named="nightly export (4fD8sKq2ZxLw)",
+    ),
+    InvitePage(
+        frame=_FRAME,
+        invite_url="/auth/admin/invite",
+        back_url="/auth/admin/users",
+        gives_rights=True,
+        offered=("reports.archive", "reports.publish"),
+        chosen=frozenset({"reports.publish"}),
+        groups=("Editors", "Writers"),
+        joined=frozenset({"Editors"}),
+        email="grace",
+        username="grace",
+        is_staff=True,
+        message="Only superusers can invite members of the staff, or give permissions or groups.",
+        errors={"email": ["Enter an e-mail address such as ada@example.org."]},
+    ),
+    GroupsPage(
+        frame=_FRAME,
+        groups=(ListedGroup(3, "Editors"),),
+        groups_url="/auth/admin/groups",
+        next_url="/auth/admin/groups?after=editors",
+        can_change=True,
+        name="Editors",
+        errors={"name": ["This group name is taken."]},
+        message="Only superusers can make this change.",
+        notice="It has been deleted.",
+    ),
+    GroupPage(
+        frame=_FRAME,
+        name="Editors",
+        permissions=("reports.publish",),
+        offered=("reports.read",),
+        members=(_USER,),
+        members_url="/auth/admin/users?group=3",
+        group_url="/auth/admin/groups/3",
+        users_url="/auth/admin/users",
+        can_change=True,
+        notice="The group is created.",
+    ),
+    ActionPage(
+        frame=_FRAME,
+        action=GROUP_ACTIONS["delete"],
+        is_of_group=True,
+        subject="Editors",
+        action_url="/auth/admin/groups/3/delete",
+        back_url="/auth/admin/groups/3",
+    ),
+    EventsPage(
+        frame=_FRAME,
+        rows=(_ROW, _ROW._replace(user=Person(8, ""), actor="command line ada")),
+        fields={"user": "grace", "actor": "", "name": "", "since": "2026-11-02", "until": ""},
+        events_url="/auth/admin/events",
+        users_url="/auth/admin/users",
+        next_url="/auth/admin/events?before=1793610300-7",
+        is_filtered=True,
+    ),
+)

@@ -1,0 +1,313 @@
+"""An example of each page of the endpoints, with which the templates of a host are checked.
+
+Only a site with TEMPLATES imports this, at its start.
+"""
+
+from datetime import UTC, datetime
+
+from wsgiauth.authentication.key_list import ListedKey
+from wsgiauth.authentication.session_list import ListedSession
+from wsgiauth.endpoints.account import AccountPage
+from wsgiauth.endpoints.close import ClosePage
+from wsgiauth.endpoints.confirm import ConfirmPage
+from wsgiauth.endpoints.email import EmailPage, EmailSentPage
+from wsgiauth.endpoints.forgot import ForgotPage, ForgotSentPage
+from wsgiauth.endpoints.invitation import InvitationPage
+from wsgiauth.endpoints.keys import KeysPage
+from wsgiauth.endpoints.login import LoginPage
+from wsgiauth.endpoints.passkey_list import ListedPasskey
+from wsgiauth.endpoints.passkeys import PasskeysPage
+from wsgiauth.endpoints.password import PasswordPage
+from wsgiauth.endpoints.recovery_codes import RecoveryCodesPage
+from wsgiauth.endpoints.register import RegisterPage
+from wsgiauth.endpoints.reset import ResetPage
+from wsgiauth.endpoints.second import SecondPage
+from wsgiauth.endpoints.sessions import SessionsPage
+from wsgiauth.endpoints.totp import TotpPage
+from wsgiauth.endpoints.totp_set_up import SetUp
+from wsgiauth.endpoints.username import UsernamePage
+from wsgiauth.endpoints.verified_register import VerifiedRegisterPage, VerifiedRegisterSentPage
+from wsgiauth.endpoints.verify_address import VerifyAddressPage
+from wsgiauth.forms.endpoint import AccountLink
+from wsgiauth.forms.handover import LoggedInPage
+from wsgiauth.web.pages import Page
+from wsgiauth.web.qr_codes import qr_code
+
+_THEN = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
+_PASSKEY_OPTIONS = (
+    '{"challenge": "", "allowCredentials": [], "userVerification": "required",'
+    ' "origin": "https://example.org"}'
+)
+_NEW_PASSKEY_OPTIONS = (
+    '{"challenge": "", "user": {"id": ""}, "excludeCredentials": [],'
+    ' "origin": "https://example.org"}'
+)
+_APP_LINK = "otpauth://totp/Library:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Library"
+_APP = SetUp("Phone", "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ", _APP_LINK, qr_code(_APP_LINK))
+_ACCOUNT_URL = "/auth/account"
+
+KEY = ListedKey(
+    id="4fD8sKq2ZxLw",
+    name="nightly export",
+    permissions=("reports.publish",),
+    created_at=_THEN,
+    expires_at=datetime(2027, 1, 31, 9, 5, tzinfo=UTC),
+    last_used_at=datetime(2026, 11, 3, 2, tzinfo=UTC),
+)
+SESSION = ListedSession(
+    handle="5f0c8e1b7a9d2c34",
+    is_current=True,
+    is_reused=False,
+    created_at=_THEN,
+    last_seen_at=datetime(2026, 11, 2, 9, 35, tzinfo=UTC),
+    expires_at=datetime(2026, 11, 2, 10, 35, tzinfo=UTC),
+    ends_at=datetime(2026, 11, 2, 21, 5, tzinfo=UTC),
+    address="192.0.2.1",
+    browser="Firefox on Windows",
+    methods=("pwd",),
+)
+_PASSKEYS = tuple(
+    ListedPasskey(
+        handle=digit * 64,
+        name=name,
+        created_at=_THEN,
+        last_used_at=_THEN if digit == "1" else None,
+        is_backed_up=digit == "1",
+        is_usable=digit == "1",
+        host="example.org",
+    )
+    for digit, name in (("1", "Laptop"), ("2", "Blue key"))
+)
+
+PAGES: tuple[Page, ...] = (
+    RegisterPage(
+        register_url="/auth/register",
+        login_url="/auth/login",
+        password_min_length=8,
+        focused="email",
+        username="ada",
+        email="ada@example.org",
+        errors={"email": ["This e-mail address is taken."]},
+    ),
+    VerifiedRegisterPage(
+        register_url="/auth/register",
+        login_url="/auth/login",
+        focused="email",
+        username="ada",
+        email="ada",
+        errors={"email": ["Enter an e-mail address such as ada@example.org."]},
+    ),
+    VerifiedRegisterSentPage(login_url="/auth/login", minutes=60),
+    LoginPage(
+        login_url="/auth/login",
+        register_url="/auth/register",
+        forgot_url="/auth/forgot",
+        next="/",
+        username="ada",
+        passkey_options=_PASSKEY_OPTIONS,
+        message="The username and password do not match an active account.",
+    ),
+    LoggedInPage(
+        username="ada",
+        continue_url="/",
+        switch_url="/auth/login?switch=1",
+        logout_url="/auth/logout",
+        account_url=_ACCOUNT_URL,
+        was_sent_here=True,
+    ),
+    SecondPage(
+        second_url="/auth/second",
+        login_url="/auth/login",
+        has_app=True,
+        passkey_options=_PASSKEY_OPTIONS,
+        message="This code is not right, or it was used before.",
+    ),
+    ConfirmPage(
+        confirm_url="/auth/confirm?resend=1",
+        switch_url="/auth/login?switch=1",
+        username="ada",
+        is_resent=True,
+        next="/",
+        message="This is not your current password.",
+    ),
+    ConfirmPage(
+        confirm_url="/auth/confirm",
+        switch_url="/auth/login?switch=1",
+        username="ada",
+        has_factor=True,
+        has_app=True,
+        passkey_options=_PASSKEY_OPTIONS,
+        message="This code is not right, or it was used before.",
+    ),
+    AccountPage(
+        username="ada",
+        email="ada@example.org",
+        is_verified=False,
+        email_url="/auth/email",
+        since=datetime(2026, 11, 2, 9, 5, tzinfo=UTC),
+        has_factor=True,
+        codes_left=1,
+        are_codes_few=True,
+        codes_url="/auth/recovery-codes",
+        links={"/auth/sessions": AccountLink("Logins", "See where you are logged in.")},
+        home_url="/",
+        logout_url="/auth/logout",
+        notice="Your password has been changed.",
+    ),
+    UsernamePage(
+        username_url="/auth/username",
+        account_url=_ACCOUNT_URL,
+        present="ada",
+        username="grace",
+        message="This username is taken.",
+    ),
+    EmailPage(
+        email_url="/auth/email",
+        account_url=_ACCOUNT_URL,
+        present="ada@example.org",
+        is_verified=False,
+        email="ada@",
+        message="Enter an e-mail address such as ada@example.org.",
+    ),
+    EmailSentPage(
+        account_url=_ACCOUNT_URL,
+        email_url="/auth/email",
+        present="ada@example.org",
+        email="ada@example.net",
+        minutes=60,
+    ),
+    PasswordPage(
+        password_url="/auth/password",  # noqa: S106 - a path
+        account_url=_ACCOUNT_URL,
+        username="ada",
+        password_min_length=8,
+        focused="new_password",
+        has_keys=True,
+        message="This is not your current password.",
+        errors={"new_password": ["The password must have at least 8 characters."]},
+    ),
+    ForgotPage(
+        forgot_url="/auth/forgot",
+        login_url="/auth/login",
+        username="ada",
+        message="Enter your username or e-mail address.",
+    ),
+    ForgotSentPage(login_url="/auth/login", minutes=60),
+    ResetPage(
+        reset_url="/auth/reset",
+        token="example",  # noqa: S106 - an example
+        username="ada",
+        password_min_length=8,
+        removes_factors=True,
+        message="The site is busy.",
+        errors={"password": ["The password must have at least 8 characters."]},
+    ),
+    VerifyAddressPage(
+        verify_url="/auth/verify",
+        account_url=_ACCOUNT_URL,
+        token="example",  # noqa: S106 - an example
+        username="ada",
+        email="ada@example.net",
+        present="ada@example.org",
+        message="This e-mail address is taken.",
+    ),
+    InvitationPage(
+        verify_url="/auth/verify",
+        token="example",  # noqa: S106 - an example
+        email="ada@example.org",
+        username="ada",
+        asks_username=True,
+        password_min_length=8,
+        errors={"username": ["This username is taken."]},
+    ),
+    SessionsPage(
+        sessions=(SESSION,),
+        sessions_url="/auth/sessions",
+        account_url=_ACCOUNT_URL,
+        password_url="/auth/password",  # noqa: S106 - a path
+        message="That login has already ended.",
+    ),
+    KeysPage(
+        keys=(KEY,),
+        keys_url="/auth/keys",
+        account_url=_ACCOUNT_URL,
+        offered=("reports.archive", "reports.publish"),
+        chosen=frozenset({"reports.publish"}),
+        made=f"wsgiauth_{KEY.id}_{'example' * 7}",
+        message="The form was refused.",
+        errors={"name": ["Enter a name."], "permissions": ["A rule."], "days": ["A rule."]},
+    ),
+    KeysPage(keys=(), keys_url="/auth/keys", account_url=_ACCOUNT_URL, confirm_url="/x"),
+    KeysPage(
+        keys=(KEY,),
+        keys_url="/auth/keys",
+        account_url=_ACCOUNT_URL,
+        is_full=True,
+        notice="The API key has ended.",
+    ),
+    PasskeysPage(
+        passkeys_url="/auth/passkeys",
+        account_url=_ACCOUNT_URL,
+        codes_url="/auth/recovery-codes",
+        passkeys=(),
+        codes_left=0,
+        next="/",
+        logout_url="/auth/logout",
+        message="The passkey was not added. Try again.",
+    ),
+    PasskeysPage(
+        passkeys_url="/auth/passkeys",
+        account_url=_ACCOUNT_URL,
+        codes_url="/auth/recovery-codes",
+        passkeys=_PASSKEYS,
+        codes_left=8,
+        passkey_options=_NEW_PASSKEY_OPTIONS,
+    ),
+    TotpPage(
+        totp_url="/auth/totp",
+        account_url=_ACCOUNT_URL,
+        codes_url="/auth/recovery-codes",
+        devices={"5f0c8e1b7a9d2c34": "Tablet"},
+        codes_left=8,
+        set_up=_APP,
+        message="This code is not right. Enter the one that the app shows now.",
+    ),
+    TotpPage(
+        totp_url="/auth/totp",
+        account_url=_ACCOUNT_URL,
+        codes_url="/auth/recovery-codes",
+        devices={},
+        codes_left=0,
+        next="/",
+        logout_url="/auth/logout",
+        passkeys_url="/auth/passkeys",
+    ),
+    RecoveryCodesPage(
+        codes_url="/auth/recovery-codes",
+        account_url=_ACCOUNT_URL,
+        left=3,
+        next="/",
+        added="app",
+    ),
+    RecoveryCodesPage(
+        codes_url="/auth/recovery-codes",
+        account_url=_ACCOUNT_URL,
+        left=0,
+        set_up_url="/auth/totp",
+    ),
+    RecoveryCodesPage(
+        codes_url="/auth/recovery-codes",
+        account_url=_ACCOUNT_URL,
+        left=2,
+        next="/",
+        codes=("GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV", "MFRG-GZDF-MZTW-Q2LK-NNWG-23TP"),
+        download_url="data:text/plain,GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV",
+    ),
+    ClosePage(
+        close_url="/auth/close",
+        account_url=_ACCOUNT_URL,
+        username="ada",
+        email="ada@example.org",
+        message="You are the last active superuser.",
+    ),
+)
