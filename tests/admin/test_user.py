@@ -130,7 +130,7 @@ def test_a_program_gets_second_factors_and_keys(site, program, make):
     assert abs(datetime.fromisoformat(factor["added_at"]) - utc_now()) < timedelta(minutes=5)
     assert answer.json["second_factors"]["recovery_codes_left"] == 10
     (key,) = answer.json["keys"]
-    assert key == ListedKey.of(made.row).document()
+    assert key == {**ListedKey.of(made.row).document(), "permissions": ["reports.publish"]}
     answer.mustcontain(no=[made.text, made.row.digest, Totp.get().salt])
 
 

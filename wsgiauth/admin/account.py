@@ -16,7 +16,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.key_list import ListedKey, list_keys
 from wsgiauth.authentication.session_list import ListedSession, list_sessions
 from wsgiauth.site import Site
-from wsgiauth.storage.models import utc_text
+from wsgiauth.storage.models import json_fields
 
 _FIELDS = FoundUser._fields
 
@@ -77,12 +77,8 @@ class Account:
 
     def document(self) -> dict[str, object]:
         """Return the account, ready for JSON."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
         return {
-            **{
-                name: utc_text(value) if isinstance(value, datetime) else value
-                for name, value in fields.items()
-            },
+            **json_fields({name: getattr(self, name) for name in _FIELDS}),
             "permissions": [each._asdict() for each in self.permissions],
             "groups": [each._asdict() for each in self.groups],
             "logins": [each.document() for each in self.logins],

@@ -19,10 +19,10 @@ from wsgiauth.admin import (
 )
 from wsgiauth.admin.trail_rows import TITLES, TrailRow, trail_rows
 from wsgiauth.events import CHANGES, actors, trail
-from wsgiauth.events.trail import Entry, Filters, Position
+from wsgiauth.events.trail import Filters, Position
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.site import Site
-from wsgiauth.storage.models import utc_text
+from wsgiauth.storage.models import json_fields
 from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response
 
@@ -79,7 +79,7 @@ class Events(PanelEndpoint):
             chosen = {name: value for name, value in fields.items() if value}
             next_url = f"{events_url}?{urlencode(chosen | {_BEFORE: f'{time}-{number}'})}"
         if not prefers_html(environ):
-            events = [_document(each) for each in entries[:PAGE]]
+            events = [json_fields(each.event._asdict()) for each in entries[:PAGE]]
             return json_response({"events": events, "next": next_url or None})
         page = EventsPage(
             frame=frame_of(environ, member, EVENTS),
@@ -135,15 +135,3 @@ def _time(text: str) -> datetime | None:
         return time.replace(tzinfo=time.tzinfo or UTC)
     except ValueError:
         return None
-
-
-def _document(entry: Entry) -> dict[str, object]:
-    event = entry.event
-    return {
-        "time": utc_text(event.time),
-        "name": event.name,
-        "user_id": event.user_id,
-        "actor": event.actor,
-        "address": event.address,
-        "reason": event.reason,
-    }

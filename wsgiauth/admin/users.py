@@ -18,7 +18,7 @@ from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.invite import INVITED, SENT, invite_url
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.site import Site
-from wsgiauth.storage.models import utc_text
+from wsgiauth.storage.models import json_fields
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
 
@@ -78,9 +78,8 @@ class Users(PanelEndpoint):
         users_url = f"{panel_url(environ)}/{USERS}"
         next_url = query.url(users_url, **{AFTER: found.after}) if found.after else ""
         if not prefers_html(environ):
-            return json_response(
-                {"users": [document(each) for each in found.users], "next": next_url or None}
-            )
+            users = [json_fields(each._asdict()) for each in found.users]
+            return json_response({"users": users, "next": next_url or None})
         page = UsersPage(
             frame=frame_of(environ, member, USERS),
             users=tuple(found.users),
@@ -98,13 +97,3 @@ class Users(PanelEndpoint):
             notice=_NOTICES.get(query_field(environ, "done"), ""),
         )
         return site.pages.render(page)
-
-
-def document(user: FoundUser) -> dict[str, object]:
-    """Return a user of the list, ready for JSON."""
-    fields = user._asdict()
-    times = {name: value and utc_text(value) for name, value in fields.items() if name in _TIMES}
-    return {**fields, **times}
-
-
-_TIMES = ("created_at", "email_verified_at", "last_login_at")

@@ -13,8 +13,8 @@ from wsgiauth.accounts.index_walks import FoundUser
 from wsgiauth.accounts.user_search import all_users
 from wsgiauth.admin import PanelEndpoint, require_staff
 from wsgiauth.admin.criteria import Query
-from wsgiauth.admin.users import document
 from wsgiauth.site import Site
+from wsgiauth.storage.models import json_fields
 from wsgiauth.web.responses import Response
 
 _ROWS = 500  # of one chunk of the file
@@ -49,7 +49,7 @@ def _chunks(users: Iterator[FoundUser]) -> Iterator[bytes]:
 
 
 def _cells(user: FoundUser) -> list[str]:
-    return [_cell(value) for value in document(user).values()]
+    return [_cell(value) for value in json_fields(user._asdict()).values()]
 
 
 def _cell(value: object) -> str:

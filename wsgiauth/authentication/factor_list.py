@@ -1,13 +1,13 @@
 """The second factors of a user as people and programs see them."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.factors import Factor
 from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE
-from wsgiauth.storage.models import utc_text
+from wsgiauth.storage.models import json_fields
 
 _KINDS = {ONE_TIME_CODE: "Authenticator app", HARDWARE_KEY: "Passkey"}
 
@@ -39,7 +39,7 @@ class ListedFactor:
 
     def document(self) -> dict[str, object]:
         """Return the factor, ready for JSON."""
-        return {"method": self.method, "name": self.name, "added_at": utc_text(self.added_at)}
+        return json_fields(asdict(self))
 
 
 @dataclass(frozen=True, kw_only=True)

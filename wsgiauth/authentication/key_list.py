@@ -1,13 +1,13 @@
 """The API keys of a user as their owner sees them."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.lifetimes import HOUR
-from wsgiauth.storage.models import utc_text
+from wsgiauth.storage.models import json_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +46,7 @@ class ListedKey:
 
     def document(self) -> dict[str, object]:
         """Return the key, ready for JSON."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "permissions": list(self.permissions),
-            "created_at": utc_text(self.created_at),
-            "expires_at": utc_text(self.expires_at),
-            "last_used_at": self.last_used_at and utc_text(self.last_used_at),
-        }
+        return json_fields(asdict(self))
 
 
 def list_keys(user: User, now: float) -> list[ListedKey]:

@@ -1,6 +1,7 @@
 """What the models are made of: base classes, columns that Peewee lacks, and times in UTC."""
 
 import re
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any
@@ -82,6 +83,14 @@ def as_utc(stored: datetime | str) -> datetime:
 def utc_text(moment: datetime) -> str:
     """Format a time in UTC as RFC 3339 does."""
     return moment.isoformat().replace("+00:00", "Z")
+
+
+def json_fields(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return fields ready for JSON: with times in UTC as strings."""
+    return {
+        name: utc_text(value) if isinstance(value, datetime) else value
+        for name, value in fields.items()
+    }
 
 
 def utc_now() -> datetime:
