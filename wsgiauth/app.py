@@ -26,7 +26,7 @@ from wsgiauth.endpoints.confirm import Confirm
 from wsgiauth.endpoints.email import Email
 from wsgiauth.endpoints.forgot import Forgot
 from wsgiauth.endpoints.keys import Keys
-from wsgiauth.endpoints.login import Login
+from wsgiauth.endpoints.login import LogIn
 from wsgiauth.endpoints.logout import Logout
 from wsgiauth.endpoints.me import Me
 from wsgiauth.endpoints.openapi import OpenApi
@@ -62,7 +62,7 @@ from wsgiauth.web.urls import ROUTING_ARGS, Router, mount_url
 
 _ENDPOINTS: Mapping[str, Endpoint] = {
     "/register": Register(),
-    "/login": Login(),
+    "/login": LogIn(),
     "/logout": Logout(),
     "/refresh": Refresh(),
     "/me": Me(),

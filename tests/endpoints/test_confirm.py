@@ -196,19 +196,14 @@ def test_a_password_that_changes_while_it_confirms_ends_the_login(
 # Forms that need a recent proof.
 
 
-class Sensitive(MemberForm[str]):
+class Sensitive(MemberForm):
     """Says what was typed."""
 
     is_sensitive = True
     fields = ("text",)
 
     def act(self, submission):
-        return submission.fields["text"]
-
-    def as_json(self, submission, outcome):
-        return json_response({"text": outcome})
-
-    as_page = as_json
+        return json_response({"text": submission.fields["text"]})
 
     def page(self, submission, refusal):
         return PAGES["confirm.html"]

@@ -159,7 +159,7 @@ def test_a_browser_ends_a_key(browser, ada):
     page = form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     page.mustcontain("The API key has ended.", "You have no API keys.")
     refused = form.submit(headers=SAME_ORIGIN, status=404)
-    refused.mustcontain("That API key has already ended.")
+    refused.mustcontain("That API key has already been revoked.")
 
 
 def test_the_form_is_shown_again_as_it_was_sent(browser):

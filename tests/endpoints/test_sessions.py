@@ -249,14 +249,14 @@ def test_a_handle_identifies_no_request(client, program):
 def test_a_browser_that_ends_a_login_twice_sees_the_list_and_why(browser):
     fields = {"end": handle_of("ended")}
     page = browser.post("/auth/sessions", fields, headers=SAME_ORIGIN, status=404)
-    assert page.html.find(role="alert").text == "That login has already ended."
+    assert page.html.find(role="alert").text == "That session has already ended."
     assert len(items(page)) == 1
 
 
 @pytest.mark.parametrize("body", [{}, {"end": ""}])
 def test_what_is_to_end_must_be_named(client, program, body):
     refused = client.post_json("/auth/sessions", body, headers=program, status=422)
-    assert refused.json["errors"] == {"end": ["Name a login, or others."]}
+    assert refused.json["errors"] == {"end": ["Name a session, or others."]}
 
 
 # Who may

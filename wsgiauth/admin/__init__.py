@@ -19,7 +19,7 @@ from wsgiauth.exceptions import (
     NotFoundError,
     UnauthenticatedError,
 )
-from wsgiauth.forms import MemberForm, Outcome
+from wsgiauth.forms import MemberForm
 from wsgiauth.forms.endpoint import Endpoint, require_login, require_same_origin
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -69,7 +69,7 @@ class PanelEndpoint(Endpoint):
         return settings.ADMIN_PANEL
 
 
-class PanelForm(PanelEndpoint, MemberForm[Outcome]):
+class PanelForm(PanelEndpoint, MemberForm):
     """A form of the panel."""
 
     @abstractmethod

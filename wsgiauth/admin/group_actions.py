@@ -72,32 +72,27 @@ _ACTIONS = (
 GROUP_ACTIONS: Mapping[str, GroupAction] = {each.name: each for each in _ACTIONS}
 
 
-class ChangeGroup(PanelForm[str]):
-    """The outcome is the name of the action, or `UNCHANGED`."""
+class ChangeGroup(PanelForm):
+    """Does an action with a group, or says that it changed nothing."""
 
     fields = ("permission",)
 
-    def act(self, submission: MemberSubmission) -> str:
+    def act(self, submission: MemberSubmission) -> Response:
         """Do the action, if the member of the staff still has the right to."""
-        action = _action(submission.environ)
+        environ, action = submission.environ, _action(submission.environ)
 
         def change() -> object:
-            return action.change(require_group(submission.environ), submission)
+            return action.change(require_group(environ), submission)
 
         result = administer_groups(submission.member.user, change)
-        return UNCHANGED if result is False else action.name
-
-    def as_json(self, submission: MemberSubmission, outcome: str) -> Response:
-        """Return the group as it is now, or that it is deleted."""
-        if outcome == "delete":
-            return json_response({"detail": GROUP_ACTIONS["delete"].done})
-        return json_response(group_document(require_group(submission.environ)))
-
-    def as_page(self, submission: MemberSubmission, outcome: str) -> Response:
-        """Send the browser back to the group, or to the list."""
-        environ = submission.environ
-        page = f"{panel_url(environ)}/{GROUPS}" if outcome == "delete" else _group_url(environ)
-        return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={outcome}")
+        is_deleted = action.name == "delete"
+        if not submission.wants_json:
+            done = UNCHANGED if result is False else action.name
+            page = f"{panel_url(environ)}/{GROUPS}" if is_deleted else _group_url(environ)
+            return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={done}")
+        if is_deleted:
+            return json_response({"detail": action.done})
+        return json_response(group_document(require_group(environ)))
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the page that asks."""

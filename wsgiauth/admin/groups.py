@@ -75,7 +75,7 @@ class GroupsPage(PanelPage):
     notice: str = ""
 
 
-class Groups(PanelForm[Group]):
+class Groups(PanelForm):
     """The outcome is the new group."""
 
     fields = ("name",)
@@ -93,22 +93,17 @@ class Groups(PanelForm[Group]):
             {"groups": [each._asdict() for each in groups], "next": next_url or None}
         )
 
-    def act(self, submission: MemberSubmission) -> Group:
+    def act(self, submission: MemberSubmission) -> Response:
         """Create the group."""
         name = submission.fields["name"].strip()
         actor = submission.member.user
-        return administer_groups(actor, lambda: Group.objects.create(name=name))
-
-    def as_json(self, submission: MemberSubmission, outcome: Group) -> Response:
-        """Return the new group."""
-        location = ("Location", f"{_groups_url(submission.environ)}/{outcome.id}")
-        created = ListedGroup(outcome.id, outcome.name)._asdict()
-        return json_response(created, status=HTTPStatus.CREATED, headers=(location,))
-
-    def as_page(self, submission: MemberSubmission, outcome: Group) -> Response:
-        """Send the browser to the new group."""
-        location = f"{_groups_url(submission.environ)}/{outcome.id}?done=create"
-        return redirect(HTTPStatus.SEE_OTHER, location)
+        group = administer_groups(actor, lambda: Group.objects.create(name=name))
+        location = f"{_groups_url(submission.environ)}/{group.id}"
+        if not submission.wants_json:
+            return redirect(HTTPStatus.SEE_OTHER, f"{location}?done=create")
+        created = ListedGroup(group.id, group.name)._asdict()
+        headers = (("Location", location),)
+        return json_response(created, status=HTTPStatus.CREATED, headers=headers)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list with the form."""

@@ -74,7 +74,7 @@ class InvitePage(PanelPage):
     errors: Mapping[str, list[str]] = {}
 
 
-class Invite(PanelForm[None]):
+class Invite(PanelForm):
     """Sends an invitation, where the site sends mail."""
 
     fields = ("email", "username")
@@ -85,7 +85,7 @@ class Invite(PanelForm[None]):
         """Return whether the site has a panel, and sends mail."""
         return super().is_offered(settings) and settings.MAIL_URL is not None
 
-    def act(self, submission: MemberSubmission) -> None:
+    def act(self, submission: MemberSubmission) -> Response:
         """Send the invitation, if the member of the staff still has the right to."""
         site = submission.site
         permissions = submission.lists["permissions"]
@@ -115,13 +115,8 @@ class Invite(PanelForm[None]):
             ),
             gives_rights=invitation.gives_rights,
         )
-
-    def as_json(self, submission: MemberSubmission, outcome: None) -> Response:
-        """Return that it is on its way."""
-        return json_response({"detail": SENT}, status=HTTPStatus.ACCEPTED)
-
-    def as_page(self, submission: MemberSubmission, outcome: None) -> Response:
-        """Send the browser back to the list of users."""
+        if submission.wants_json:
+            return json_response({"detail": SENT}, status=HTTPStatus.ACCEPTED)
         location = f"{panel_url(submission.environ)}/{USERS}?done={INVITED}"
         return redirect(HTTPStatus.SEE_OTHER, location)
 

@@ -68,14 +68,15 @@ class ActionPage(PanelPage):
     errors: list[str] = []
 
 
-class UserActions(PanelForm[str]):
-    """The outcome is the name of the action, or `UNCHANGED`."""
+class UserActions(PanelForm):
+    """Does an action with a user, or says that it changed nothing."""
 
     fields = ("permission", "group", "login", "key")
 
-    def act(self, submission: MemberSubmission) -> str:
+    def act(self, submission: MemberSubmission) -> Response:
         """Do the action, if the member of the staff still has the right to."""
-        action, target = _action(submission.environ), require_target(submission.environ)
+        environ, site = submission.environ, submission.site
+        action, target = _action(environ), require_target(environ)
         action.count(target, submission)
         try:
             result = administer(
@@ -90,21 +91,15 @@ class UserActions(PanelForm[str]):
         except LastSuperuserError:
             detail = "This is the last active superuser. Make another user a superuser first."
             raise RequestError(HTTPStatus.CONFLICT, "last_superuser", detail) from None
-        return UNCHANGED if result is False else action.name
-
-    def as_json(self, submission: MemberSubmission, outcome: str) -> Response:
-        """Return the user as they are now, or that they are deleted."""
-        if outcome == "delete":
-            return json_response({"detail": ACTIONS["delete"].done})
-        target = require_target(submission.environ)
-        account = Account.read(submission.site, target, submission.member)
+        is_deleted = action.name == "delete"
+        if not submission.wants_json:
+            done = UNCHANGED if result is False else action.name
+            page = f"{panel_url(environ)}/{USERS}" if is_deleted else _user_url(environ)
+            return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={done}")
+        if is_deleted:
+            return json_response({"detail": action.done})
+        account = Account.read(site, require_target(environ), submission.member)
         return json_response(account.document())
-
-    def as_page(self, submission: MemberSubmission, outcome: str) -> Response:
-        """Send the browser back to the page of the user, or to the list."""
-        environ = submission.environ
-        page = f"{panel_url(environ)}/{USERS}" if outcome == "delete" else _user_url(environ)
-        return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={outcome}")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the page that asks."""

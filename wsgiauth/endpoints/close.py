@@ -8,7 +8,7 @@ from wsgiauth.exceptions import LastSuperuserError, RequestError, Unauthenticate
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.web.pages import Page
-from wsgiauth.web.responses import Header, Response, json_response, redirect
+from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, root_url
 
 
@@ -32,13 +32,13 @@ class ClosePage(Page):
     message: str = ""
 
 
-class Close(MemberForm[None]):
+class Close(MemberForm):
     """Deletes the user, with all that belongs to them. Others can then register the names."""
 
     account_link = AccountLink("Close your account", "It is deleted. This cannot be undone.")
     is_sensitive = True
 
-    def act(self, submission: MemberSubmission) -> None:
+    def act(self, submission: MemberSubmission) -> Response:
         """Delete the user."""
         try:
             delete_user(submission.member.user)
@@ -50,15 +50,11 @@ class Close(MemberForm[None]):
             ) from None
         except User.DoesNotExist:
             raise UnauthenticatedError("invalid_token") from None
-
-    def as_json(self, submission: MemberSubmission, outcome: None) -> Response:
-        """Say that it is done."""
-        return json_response({"detail": "Account closed."}, headers=_cleared(submission))
-
-    def as_page(self, submission: MemberSubmission, outcome: None) -> Response:
-        """Send the browser to the home page of the site, without the cookie."""
+        cleared = (submission.site.identifier.expired_cookie(submission.environ),)
+        if submission.wants_json:
+            return json_response({"detail": "Account closed."}, headers=cleared)
         location = f"{root_url(submission.environ)}/"
-        return redirect(HTTPStatus.SEE_OTHER, location, headers=_cleared(submission))
+        return redirect(HTTPStatus.SEE_OTHER, location, headers=cleared)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the page with the button."""
@@ -70,7 +66,3 @@ class Close(MemberForm[None]):
             email=user.email,
             message=refusal.text,
         )
-
-
-def _cleared(submission: MemberSubmission) -> tuple[Header, ...]:
-    return (submission.site.identifier.expired_cookie(submission.environ),)

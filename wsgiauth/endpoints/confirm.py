@@ -3,17 +3,16 @@
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import has_factor, list_factors
 from wsgiauth.authentication.freshness import confirm
-from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.passkeys.challenges import CONFIRM
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
-from wsgiauth.forms import MemberSubmission, Refusal
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.passkey_page import (
     CREDENTIAL,
     PasskeyPage,
 )
 from wsgiauth.forms.proof import require_password
-from wsgiauth.forms.renewal import RenewingForm
+from wsgiauth.forms.renewal import hand_over_renewed
 from wsgiauth.forms.second_factor import (
     CODE,
     passkey_options,
@@ -23,6 +22,7 @@ from wsgiauth.forms.second_factor import (
 from wsgiauth.web.failures import RESEND, SWITCH
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import query_field
+from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, with_next
 
 
@@ -52,21 +52,20 @@ class ConfirmPage(PasskeyPage):
     message: str = ""
 
 
-class Confirm(RenewingForm):
+class Confirm(MemberForm):
     """Makes the login fresh, for changes that need a recent proof."""
 
-    done = "Confirmed."
     admits_incomplete = True
     fields = ("password", CODE, CREDENTIAL)
 
-    def act(self, submission: MemberSubmission) -> Login:
-        """Return the renewed login."""
+    def act(self, submission: MemberSubmission) -> Response:
+        """Renew the session, which is then fresh."""
         user, methods = _prove(submission)
         tokens = submission.site.tokens
         login = confirm(submission.member.session_id, user, tokens, methods=methods)
         if login is None:
             raise UnauthenticatedError("invalid_token")
-        return login
+        return hand_over_renewed(submission, login, "Confirmed.")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the forms, without the password."""

@@ -61,7 +61,7 @@ class EmailSentPage(Page):
     minutes: int
 
 
-class Email(MemberForm[None]):
+class Email(MemberForm):
     """The outcome, and the work before it, do not depend on whether the address is taken."""
 
     account_link = AccountLink(
@@ -74,7 +74,7 @@ class Email(MemberForm[None]):
         """Return whether the site sends mail."""
         return settings.MAIL_URL is not None
 
-    def act(self, submission: MemberSubmission) -> None:
+    def act(self, submission: MemberSubmission) -> Response:
         """Insert a row, whoever has the address."""
         site, email, user = submission.site, submission.fields["email"], submission.member.user
         problem = _problem(user, email)
@@ -82,15 +82,12 @@ class Email(MemberForm[None]):
             raise ValidationError({"email": [problem]})
         site.mail_limits.count(email, submission.networks, user=user)
         request_address_link(cast(Outbox, site.outbox), user, email, mount=site.pages.mount)
-
-    def as_json(self, submission: MemberSubmission, outcome: None) -> Response:
-        """Return the same answer for every address."""
-        detail = "A mail with a link goes to the address. Open the link while you are logged in."
-        return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
-
-    def as_page(self, submission: MemberSubmission, outcome: None) -> Response:
-        """Return the same page for every address."""
-        site, mount = submission.site, mount_url(submission.environ)
+        if submission.wants_json:
+            detail = (
+                "A mail with a link goes to the address. Open the link while you are logged in."
+            )
+            return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
+        mount = mount_url(submission.environ)
         page = EmailSentPage(
             account_url=f"{mount}/account",
             email_url=f"{mount}/email",

@@ -46,7 +46,7 @@ class ForgotSentPage(Page):
     minutes: int
 
 
-class Forgot(PublicForm[None]):
+class Forgot(PublicForm):
     """The outcome, and the work before it, do not depend on whether there is an account."""
 
     fields = (ACCOUNT_NAME,)
@@ -55,22 +55,16 @@ class Forgot(PublicForm[None]):
         """Return whether the site sends mail."""
         return settings.MAIL_URL is not None
 
-    def act(self, submission: Submission) -> None:
+    def act(self, submission: Submission) -> Response:
         """Insert a row, whatever the name is."""
         site, name = submission.site, account_name(submission)
         if not name:
             raise ValidationError({"username": ["Enter your username or e-mail address."]})
         site.mail_limits.count(name, submission.networks)
         request_reset(cast(Outbox, site.outbox), name, mount=site.pages.mount)
-
-    def as_json(self, submission: Submission, outcome: None) -> Response:
-        """Return the same answer for every name."""
-        detail = "If the name belongs to an active account, a mail with a link is on its way."
-        return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
-
-    def as_page(self, submission: Submission, outcome: None) -> Response:
-        """Return the same page for every name."""
-        site = submission.site
+        if submission.wants_json:
+            detail = "If the name belongs to an active account, a mail with a link is on its way."
+            return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
         page = ForgotSentPage(
             login_url=f"{mount_url(submission.environ)}/login", minutes=site.settings.LINK_MINUTES
         )

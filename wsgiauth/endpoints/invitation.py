@@ -20,7 +20,7 @@ from wsgiauth.authentication.invitations import (
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.forms import Refusal, Submission
-from wsgiauth.forms.handover import created_json, created_page, start_browser_login
+from wsgiauth.forms.handover import account_created, start_browser_login
 from wsgiauth.forms.link_purposes import LinkPurpose
 from wsgiauth.forms.links import TOKEN, link_expired
 from wsgiauth.web.pages import Page
@@ -64,10 +64,7 @@ class InvitationLink(LinkPurpose):
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
         """Create the account."""
         user = _create(submission, secret)
-        login = _start_login(submission, user)
-        if submission.wants_json:
-            return created_json(submission, user, login)
-        return created_page(submission, login)
+        return account_created(submission, user, _start_login(submission, user))
 
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> Page:
         """Return the form, without the password."""

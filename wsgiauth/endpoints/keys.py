@@ -9,9 +9,9 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.key_list import ListedKey, list_keys
-from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MadeKey
+from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, choose_action
 from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
@@ -63,8 +63,8 @@ class KeysPage(Page):
     notice: str = ""
 
 
-class Keys(MemberForm[MadeKey | None]):
-    """The outcome is the new key, or None if one has ended."""
+class Keys(MemberForm):
+    """Makes an API key, and revokes keys."""
 
     account_link = AccountLink(
         "API keys", "Let programs act for you, with no more than the permissions that you choose."
@@ -84,39 +84,37 @@ class Keys(MemberForm[MadeKey | None]):
         is_change = environ["REQUEST_METHOD"] not in SAFE_METHODS
         return (require_fresh if is_change else require_login)(environ, site)
 
-    def act(self, submission: MemberSubmission) -> MadeKey | None:
-        """End the key that `end` names; otherwise make one."""
-        user, fields = submission.member.user, submission.fields
-        if fields["end"]:
-            if not keys.end(user, fields["end"]):
-                raise RequestError(
-                    HTTPStatus.NOT_FOUND, "no_such_key", "That API key has already ended."
-                )
-            return None
+    def act(self, submission: MemberSubmission) -> Response:
+        """Revoke a key, or make one."""
+        actions = {"end": self._revoke, "name": self._make}
+        return choose_action(submission, actions)(submission)
+
+    def _revoke(self, submission: MemberSubmission) -> Response:
+        member, site = submission.member, submission.site
+        if not keys.end(member.user, submission.fields["end"]):
+            raise RequestError(
+                HTTPStatus.NOT_FOUND, "no_such_key", "That API key has already been revoked."
+            )
+        if submission.wants_json:
+            return json_response(_document(member, site))
+        location = f"{mount_url(submission.environ)}/keys?done=ended"
+        return redirect(HTTPStatus.SEE_OTHER, location)
+
+    def _make(self, submission: MemberSubmission) -> Response:
+        fields = submission.fields
         made = keys.create(
-            user,
+            submission.member.user,
             fields["name"],
             submission.lists["permissions"],
             days=_days(fields["days"]),
             now=submission.site.tokens.now(),
         )
-        if made is None:  # the login has ended, too
+        if made is None:  # the session has ended, too
             raise UnauthenticatedError("invalid_token")
-        return made
-
-    def as_json(self, submission: MemberSubmission, outcome: MadeKey | None) -> Response:
-        """Return the new key, or the list."""
-        if outcome is None:
-            return json_response(_document(submission.member, submission.site))
-        document = {"key": outcome.text, **ListedKey.of(outcome.row).document()}
-        return json_response(document, status=HTTPStatus.CREATED)
-
-    def as_page(self, submission: MemberSubmission, outcome: MadeKey | None) -> Response:
-        """Show the new key, once, or send the browser back to the list."""
-        if outcome is None:
-            location = f"{mount_url(submission.environ)}/keys?done=ended"
-            return redirect(HTTPStatus.SEE_OTHER, location)
-        page = _page(submission, made=outcome.text)
+        if submission.wants_json:
+            document = {"key": made.text, **ListedKey.of(made.row).document()}
+            return json_response(document, status=HTTPStatus.CREATED)
+        page = _page(submission, made=made.text)
         return submission.site.pages.render(page, status=HTTPStatus.CREATED)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:

@@ -5,10 +5,11 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import issuing, lifetimes, sessions
+from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.clients import Client
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.identity import bearer_token
+from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.endpoints.passkey_login import log_in_with_passkey, login_options
 from wsgiauth.exceptions import RequestError, ValidationError
@@ -17,9 +18,8 @@ from wsgiauth.forms.account_name import ACCOUNT_NAME, account_name
 from wsgiauth.forms.handover import (
     REMEMBER,
     end_previous_login,
-    logged_in_json,
+    hand_over,
     page_for_logged_in,
-    redirect_after_login,
     start_browser_login,
     token_json,
 )
@@ -29,10 +29,8 @@ from wsgiauth.forms.passkey_page import (
 )
 from wsgiauth.forms.second_factor import (
     CODE,
-    PasswordProof,
-    ask_for_code,
+    ask_for_second_step,
     require_code,
-    second_factor_required,
 )
 from wsgiauth.password_checks import check_password
 from wsgiauth.site import Site
@@ -77,8 +75,8 @@ class LoginPage(PasskeyPage):
     notice: str = ""
 
 
-class Login(PublicForm[issuing.Login | PasswordProof]):
-    """The outcome is the new login, or the proof to which a second factor is missing."""
+class LogIn(PublicForm):
+    """Starts a session, by a name and a password or by a passkey."""
 
     fields = ("username", "password", "code", CREDENTIAL)
     flags = ("refresh", "remember")
@@ -88,17 +86,18 @@ class Login(PublicForm[issuing.Login | PasswordProof]):
         logged_in = page_for_logged_in(environ, site)
         return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
 
-    def act(self, submission: Submission) -> issuing.Login | PasswordProof:
-        """Return a new login, unless it needs a second factor first."""
+    def act(self, submission: Submission) -> Response:
+        """Start a session, unless the login needs a second factor first."""
         if submission.fields[CREDENTIAL] and not submission.is_program:
-            return log_in_with_passkey(submission, submission.fields[CREDENTIAL])
+            by_passkey = log_in_with_passkey(submission, submission.fields[CREDENTIAL])
+            return hand_over(submission, by_passkey)
         name, password = account_name(submission), submission.fields["password"]
         _require_both(name, password)
         user = check_password(submission.site, submission.networks, name, password)
         methods, code = PASSWORD, submission.fields[CODE]
         if user is not None and has_factor(user, submission.site.settings):
             if not code:
-                return PasswordProof(user)
+                return ask_for_second_step(submission, user)
             methods = f"{PASSWORD} {require_code(submission, user, code)}"
         login = None if user is None else _start_session(submission, user, methods)
         if login is None:
@@ -108,25 +107,13 @@ class Login(PublicForm[issuing.Login | PasswordProof]):
                 "The username and password do not match an active account.",
                 headers=(challenge(None),),
             )
-        return login
-
-    def as_json(self, submission: Submission, outcome: issuing.Login | PasswordProof) -> Response:
-        """Return the tokens to a program, or the cookie to a script."""
-        if isinstance(outcome, PasswordProof):
-            return second_factor_required(submission, outcome)
         if not submission.is_program:
-            return logged_in_json(submission, outcome)
+            return hand_over(submission, login)
         if bearer_token(submission.environ.get("HTTP_AUTHORIZATION", "")) is not None:
             # The new token replaces the one that was sent. The browser's cookie is not replaced, so
             # a script that fetches a token does not log the user out of the pages.
             end_previous_login(submission)
-        return token_json(submission.site, outcome)
-
-    def as_page(self, submission: Submission, outcome: issuing.Login | PasswordProof) -> Response:
-        """Send the browser to `next`, with the cookie, or to the second step."""
-        if isinstance(outcome, PasswordProof):
-            return ask_for_code(submission, outcome)
-        return redirect_after_login(submission, outcome)
+        return token_json(submission.site, login)
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
         """Return the form."""
@@ -164,7 +151,7 @@ def _was_logged_out(submission: Submission) -> bool:
     return submission.site.identifier.identify(environ).error == "invalid_token"
 
 
-def _start_session(submission: Submission, user: User, methods: str) -> issuing.Login | None:
+def _start_session(submission: Submission, user: User, methods: str) -> Login | None:
     if submission.is_program:
         login = _start_program_login(submission, user, methods)
     else:
@@ -174,7 +161,7 @@ def _start_session(submission: Submission, user: User, methods: str) -> issuing.
     return login
 
 
-def _start_program_login(submission: Submission, user: User, methods: str) -> issuing.Login | None:
+def _start_program_login(submission: Submission, user: User, methods: str) -> Login | None:
     settings, flags = submission.site.settings, submission.flags
     lifetime = lifetimes.of_program(settings)
     if "refresh" in flags:

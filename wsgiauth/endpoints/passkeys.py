@@ -2,18 +2,17 @@
 
 import json
 from http import HTTPStatus
-from typing import NamedTuple, cast
+from typing import cast
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, list_passkeys
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.endpoints.passkey_list import ListedPasskey
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, factor_changes
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, choose_action, factor_changes
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
 from wsgiauth.forms.handover import next_after_set_up
@@ -23,7 +22,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import prefers_html, query_field
-from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
 
 # What has just been done, by the `done` of the query.
@@ -64,19 +63,7 @@ class PasskeysPage(PasskeyPage):
     notice: str = ""
 
 
-class Outcome(NamedTuple):
-    """What was done.
-
-    Attributes:
-        done: `passkey` if one was added, or `removed`.
-        login: The renewed login of a user who added their first factor.
-    """
-
-    done: str
-    login: Login | None = None
-
-
-class Passkeys(MemberForm[Outcome]):
+class Passkeys(MemberForm):
     """Adds a passkey, and removes passkeys."""
 
     account_link = AccountLink(
@@ -96,36 +83,29 @@ class Passkeys(MemberForm[Outcome]):
             return super().get(environ, site)
         return json_response(_document(self.require_member(environ, site), site))
 
-    def act(self, submission: MemberSubmission) -> Outcome:
-        """Remove the passkey that `remove` names; otherwise add the new one."""
-        user, fields = submission.member.user, submission.fields
-        if fields["remove"]:
-            gone = "That passkey has already been removed."
-            factor_changes.remove(submission, fields["remove"], gone)
-            return Outcome("removed")
-        name, now = _checked(fields["name"]), submission.site.tokens.now()
-        factors.add_passkey(_party(submission.site), user, name, fields[CREDENTIAL], now)
-        return Outcome("passkey", upgrade(submission, HARDWARE_KEY))
+    def act(self, submission: MemberSubmission) -> Response:
+        """Remove a passkey, or add one."""
+        actions = {"remove": self._remove, "name": self._add}
+        return choose_action(submission, actions)(submission)
 
-    def as_json(self, submission: MemberSubmission, outcome: Outcome) -> Response:
-        """Return the list."""
-        status = HTTPStatus.OK if outcome.done == "removed" else HTTPStatus.CREATED
-        document = _document(submission.member, submission.site) | tokens_of(
-            submission, outcome.login
-        )
-        headers = cookies_of(submission, outcome.login)
-        return json_response(document, status=status, headers=headers)
+    def _remove(self, submission: MemberSubmission) -> Response:
+        gone = "That passkey has already been removed."
+        factor_changes.remove(submission, submission.fields["remove"], gone)
+        if submission.wants_json:
+            return json_response(_document(submission.member, submission.site))
+        return _see_other(submission, "passkeys?done=removed")
 
-    def as_page(self, submission: MemberSubmission, outcome: Outcome) -> Response:
-        """Send the browser back to the list, or to its first recovery codes."""
-        if outcome.login is not None and has_token(submission):
-            return self.as_json(submission, outcome)
-        mount, user = mount_url(submission.environ), submission.member.user
-        is_first = outcome.done == "passkey" and not recovery_codes.count(user)
-        page = "recovery-codes" if is_first else "passkeys"
-        location = with_next(f"{mount}/{page}?done={outcome.done}", submission.destination)
-        headers = cookies_of(submission, outcome.login)
-        return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
+    def _add(self, submission: MemberSubmission) -> Response:
+        user, site, fields = submission.member.user, submission.site, submission.fields
+        name = _checked(fields["name"])
+        factors.add_passkey(_party(site), user, name, fields[CREDENTIAL], site.tokens.now())
+        login = upgrade(submission, HARDWARE_KEY)
+        cookies = cookies_of(submission, login)
+        if submission.wants_json or (login is not None and has_token(submission)):
+            document = _document(submission.member, site) | tokens_of(submission, login)
+            return json_response(document, status=HTTPStatus.CREATED, headers=cookies)
+        page = "passkeys" if recovery_codes.count(user) else "recovery-codes"
+        return _see_other(submission, f"{page}?done=passkey", cookies)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list and the form."""
@@ -146,6 +126,13 @@ class Passkeys(MemberForm[Outcome]):
             message=refusal.text,
             notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
         )
+
+
+def _see_other(
+    submission: MemberSubmission, page: str, headers: tuple[Header, ...] = ()
+) -> Response:
+    location = with_next(f"{mount_url(submission.environ)}/{page}", submission.destination)
+    return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
 
 
 def _party(site: Site) -> RelyingParty:

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from wsgiauth.accounts import password_problem
 from wsgiauth.accounts.passwords import hash_password
 from wsgiauth.authentication.factors import has_factor
-from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.keys import has_keys
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.password import change
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
-from wsgiauth.forms import MemberSubmission, Refusal
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.proof import requiring_password
-from wsgiauth.forms.renewal import RenewingForm
+from wsgiauth.forms.renewal import hand_over_renewed
 from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
 
 END_KEYS = "end_keys"  # the checkbox, and its field in JSON
@@ -50,17 +50,15 @@ class PasswordPage(Page):
     errors: Mapping[str, list[str]] = {}
 
 
-class Password(RenewingForm):
+class Password(MemberForm):
     """Changes the password. All other logins of the user end."""
 
     account_link = AccountLink("Change your password", "You are then logged out everywhere else.")
-    done = "Password changed."
-    done_path = "/account?done=password"
     fields = ("current_password", "new_password")
     flags = (END_KEYS,)
 
-    def act(self, submission: MemberSubmission) -> Login:
-        """Return the renewed login."""
+    def act(self, submission: MemberSubmission) -> Response:
+        """Change the password, and renew the session."""
         settings, tokens = submission.site.settings, submission.site.tokens
         current, new = (submission.fields[name] for name in ("current_password", "new_password"))
         _check(submission, current, new)
@@ -77,7 +75,9 @@ class Password(RenewingForm):
         )
         if login is None:
             raise UnauthenticatedError("invalid_token")
-        return login
+        return hand_over_renewed(
+            submission, login, "Password changed.", path="/account?done=password"
+        )
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the form, without the passwords."""

@@ -47,8 +47,8 @@ class RecoveryCodesPage(Page):
     added: str = ""
 
 
-class RecoveryCodes(MemberForm[list[str]]):
-    """The outcome is a new set."""
+class RecoveryCodes(MemberForm):
+    """Makes a new set of codes, which replaces the old one."""
 
     account_link = AccountLink(
         "Recovery codes", "Log in with one of these if you have lost your app or your passkey."
@@ -67,8 +67,8 @@ class RecoveryCodes(MemberForm[list[str]]):
         user = require_login(environ, site).user
         return json_response({"left": recovery_codes.count(user)})
 
-    def act(self, submission: MemberSubmission) -> list[str]:
-        """Replace the codes."""
+    def act(self, submission: MemberSubmission) -> Response:
+        """Replace the codes, and show the new ones, once."""
         user = submission.member.user
         if not factors.has_factor(user, submission.site.settings):
             raise RequestError(
@@ -77,21 +77,16 @@ class RecoveryCodes(MemberForm[list[str]]):
                 "Set up an authenticator app or a passkey first: without one, no login asks for a"
                 " recovery code.",
             )
-        return recovery_codes.replace(user)
-
-    def as_json(self, submission: MemberSubmission, outcome: list[str]) -> Response:
-        """Return the codes, once."""
-        return json_response({"recovery_codes": outcome}, status=HTTPStatus.CREATED)
-
-    def as_page(self, submission: MemberSubmission, outcome: list[str]) -> Response:
-        """Return the page with the codes, once."""
-        mount, text = mount_url(submission.environ), "".join(f"{each}\n" for each in outcome)
+        codes = recovery_codes.replace(user)
+        if submission.wants_json:
+            return json_response({"recovery_codes": codes}, status=HTTPStatus.CREATED)
+        mount, text = mount_url(submission.environ), "".join(f"{each}\n" for each in codes)
         page = RecoveryCodesPage(
             codes_url=f"{mount}/recovery-codes",
             account_url=f"{mount}/account",
-            left=len(outcome),
+            left=len(codes),
             next=next_after_set_up(submission),
-            codes=tuple(outcome),
+            codes=tuple(codes),
             download_url=f"data:text/plain,{quote(text)}",
         )
         return submission.site.pages.render(page, status=HTTPStatus.CREATED)

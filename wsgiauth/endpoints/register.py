@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.models import User
 from wsgiauth.accounts.new_account import NewAccount
 from wsgiauth.endpoints.verified_register import VerifiedRegister
 from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.forms.handover import (
-    created_json,
-    created_page,
+    account_created,
     page_for_logged_in,
     start_browser_login,
 )
@@ -50,8 +48,8 @@ class RegisterPage(Page):
     errors: Mapping[str, list[str]] = {}
 
 
-class Register(PublicForm[User]):
-    """The outcome is the new user. A browser is logged in, a program is not."""
+class Register(PublicForm):
+    """Creates an account. A browser is then logged in, a program is not."""
 
     fields = ("username", "email", "password")
 
@@ -68,8 +66,8 @@ class Register(PublicForm[User]):
         logged_in = page_for_logged_in(environ, site)
         return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
 
-    def act(self, submission: Submission) -> User:
-        """Return the new user."""
+    def act(self, submission: Submission) -> Response:
+        """Create the account."""
         site = submission.site
         attempt = site.throttle.registration(submission.networks)
         account = NewAccount(**submission.fields, settings=site.settings)
@@ -81,16 +79,8 @@ class Register(PublicForm[User]):
             attempt.begin()  # counted even if a name is taken, or names could be tried without end
             user = account.create()
         site.throttle.recognise(user, submission.networks)
-        return user
-
-    def as_json(self, submission: Submission, outcome: User) -> Response:
-        """Return the profile, and the cookie to a script."""
-        login = None if submission.is_program else start_browser_login(submission, outcome)
-        return created_json(submission, outcome, login)
-
-    def as_page(self, submission: Submission, outcome: User) -> Response:
-        """Send the browser to `next`, with the cookie."""
-        return created_page(submission, start_browser_login(submission, outcome))
+        login = None if submission.is_program else start_browser_login(submission, user)
+        return account_created(submission, user, login)
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
         """Return the form, without the password."""

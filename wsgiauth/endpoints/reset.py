@@ -47,7 +47,7 @@ class ResetPage(Page):
     errors: Mapping[str, list[str]] = {}
 
 
-class Reset(PublicForm[None]):
+class Reset(PublicForm):
     """Changes the password and ends all logins of the user, who then logs in again."""
 
     fields = (TOKEN, "password")
@@ -64,7 +64,7 @@ class Reset(PublicForm[None]):
         submission = Submission(environ=environ, site=site, fields=fields)
         return site.pages.render(self.page(submission, Refusal()))
 
-    def act(self, submission: Submission) -> None:
+    def act(self, submission: Submission) -> Response:
         """Set the new password."""
         site, secret = submission.site, submission.fields[TOKEN]
         user = _require_holder(submission)
@@ -78,13 +78,8 @@ class Reset(PublicForm[None]):
             )
         if not is_changed:
             raise _link_expired(site)
-
-    def as_json(self, submission: Submission, outcome: None) -> Response:
-        """Say that it is done."""
-        return json_response({"detail": "Password changed. Log in with the new one."})
-
-    def as_page(self, submission: Submission, outcome: None) -> Response:
-        """Send the browser to the login page, which says what was done."""
+        if submission.wants_json:
+            return json_response({"detail": "Password changed. Log in with the new one."})
         location = f"{mount_url(submission.environ)}/login?done=reset"
         return redirect(HTTPStatus.SEE_OTHER, location)
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import factors, one_time, pending
-from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.passkeys.challenges import SECOND_STEP
 from wsgiauth.authentication.pending import Pending
@@ -12,8 +11,7 @@ from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.handover import (
     REMEMBER,
-    logged_in_json,
-    redirect_after_login,
+    hand_over,
     start_browser_login,
 )
 from wsgiauth.forms.passkey_page import (
@@ -51,8 +49,8 @@ class SecondPage(PasskeyPage):
     message: str = ""
 
 
-class SecondStep(PublicForm[tuple[Submission, Login]]):
-    """The outcome is the new login, and the submission with what the login form had."""
+class SecondStep(PublicForm):
+    """Starts the session of a pending login, with what its login form had."""
 
     fields = (CODE, CREDENTIAL)
 
@@ -60,8 +58,8 @@ class SecondStep(PublicForm[tuple[Submission, Login]]):
         """Return whether there are second factors."""
         return factors.are_offered(settings)
 
-    def act(self, submission: Submission) -> tuple[Submission, Login]:
-        """Start the login."""
+    def act(self, submission: Submission) -> Response:
+        """Start the session, and delete the cookie of the pending login."""
         site = submission.site
         waiting = _require_pending(submission.environ, site)
         methods = f"{PASSWORD} {_prove(submission, waiting)}"
@@ -75,15 +73,9 @@ class SecondStep(PublicForm[tuple[Submission, Login]]):
             login = start_browser_login(submission, waiting.user, methods=methods)
         if login is None:  # another request used it first, or the user has just changed
             raise UnauthenticatedError(None)
-        return submission, login
-
-    def as_json(self, submission: Submission, outcome: tuple[Submission, Login]) -> Response:
-        """Return the cookie to a script."""
-        return _without_pending(logged_in_json(*outcome), submission)
-
-    def as_page(self, submission: Submission, outcome: tuple[Submission, Login]) -> Response:
-        """Send the browser to where the login was to lead, with the cookie."""
-        return _without_pending(redirect_after_login(*outcome), submission)
+        response = hand_over(submission, login)
+        cookie = site.identifier.pending_cookie(submission.environ, "")
+        return replace(response, headers=(*response.headers, cookie))
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
         """Return the forms, without the code, if a login is pending."""
@@ -117,8 +109,3 @@ def _require_pending(environ: WSGIEnvironment, site: Site) -> Pending:
     if found is None:
         raise UnauthenticatedError(None)
     return found
-
-
-def _without_pending(response: Response, submission: Submission) -> Response:
-    cookie = submission.site.identifier.pending_cookie(submission.environ, "")
-    return replace(response, headers=(*response.headers, cookie))

@@ -17,7 +17,7 @@ from wsgiauth.forms.endpoint import AccountLink, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import prefers_html, query_field
-from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import mount_url
 
 OTHERS = "others"  # in the field `end`: all logins but the caller's
@@ -50,8 +50,8 @@ class SessionsPage(Page):
     notice: str = ""
 
 
-class Sessions(MemberForm[bool]):
-    """The outcome is whether the login of the request itself has ended."""
+class Sessions(MemberForm):
+    """Lists the sessions, and revokes one or all others."""
 
     account_link = AccountLink(
         "Where you are logged in", "See all your logins, and end those that you do not know."
@@ -64,32 +64,34 @@ class Sessions(MemberForm[bool]):
             return super().get(environ, site)
         return json_response(_document(require_login(environ, site), site))
 
-    def act(self, submission: MemberSubmission) -> bool:
-        """End what `end` names."""
-        end, (user, current_id) = submission.fields["end"], submission.member
+    def act(self, submission: MemberSubmission) -> Response:
+        """Revoke what `end` names."""
+        end = submission.fields["end"]
         if not end:
-            raise ValidationError({"end": ["Name a login, or others."]})
-        if end == OTHERS:
-            sessions.end_all(user, except_id=current_id)
-            return False
-        ended_id = end_by_handle(user, end, submission.site.tokens.now())
+            raise ValidationError({"end": ["Name a session, or others."]})
+        return self._revoke_others(submission) if end == OTHERS else self._revoke(submission, end)
+
+    def _revoke_others(self, submission: MemberSubmission) -> Response:
+        sessions.end_all(submission.member.user, except_id=submission.member.session_id)
+        return self._answer(submission, f"sessions?done={OTHERS}")
+
+    def _revoke(self, submission: MemberSubmission, handle: str) -> Response:
+        user, current_id = submission.member
+        ended_id = end_by_handle(user, handle, submission.site.tokens.now())
         if ended_id is None:
             raise RequestError(
-                HTTPStatus.NOT_FOUND, "no_such_login", "That login has already ended."
+                HTTPStatus.NOT_FOUND, "no_such_login", "That session has already ended."
             )
-        return ended_id == current_id
+        if ended_id != current_id:
+            return self._answer(submission, "sessions?done=login")
+        cleared = submission.site.identifier.expired_cookie(submission.environ)
+        return self._answer(submission, "login", cleared)
 
-    def as_json(self, submission: MemberSubmission, outcome: bool) -> Response:
-        """Return the list."""
-        document = _document(submission.member, submission.site)
-        return json_response(document, headers=_cookies(submission, outcome))
-
-    def as_page(self, submission: MemberSubmission, outcome: bool) -> Response:
-        """Send the browser back to the list, or to the login page."""
-        done = OTHERS if submission.fields["end"] == OTHERS else "login"
-        page = "login" if outcome else f"sessions?done={done}"
+    def _answer(self, submission: MemberSubmission, page: str, *headers: Header) -> Response:
+        if submission.wants_json:
+            return json_response(_document(submission.member, submission.site), headers=headers)
         location = f"{mount_url(submission.environ)}/{page}"
-        return redirect(HTTPStatus.SEE_OTHER, location, headers=_cookies(submission, outcome))
+        return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list."""
@@ -110,9 +112,3 @@ def _listed(member: UserSession, site: Site) -> list[ListedSession]:
 
 def _document(member: UserSession, site: Site) -> dict[str, object]:
     return {"sessions": [each.document() for each in _listed(member, site)]}
-
-
-def _cookies(submission: MemberSubmission, has_ended: bool) -> tuple[tuple[str, str], ...]:
-    if not has_ended:
-        return ()
-    return (submission.site.identifier.expired_cookie(submission.environ),)

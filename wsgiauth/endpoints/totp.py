@@ -1,17 +1,15 @@
 """GET, POST /auth/totp: the user's authenticator apps, which are second factors."""
 
 from http import HTTPStatus
-from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import factors, recovery_codes, totp
-from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import ONE_TIME_CODE
-from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
+from wsgiauth.authentication.totp import NAME_MAX_LENGTH
 from wsgiauth.endpoints.totp_set_up import SetUp, set_up_of
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, factor_changes
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, choose_action, factor_changes
 from wsgiauth.forms.endpoint import AccountLink, require_login
 from wsgiauth.forms.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
 from wsgiauth.forms.handover import next_after_set_up
@@ -21,7 +19,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import prefers_html, query_field
-from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
 
 _NOTICES = {
@@ -65,21 +63,7 @@ class TotpPage(Page):
     notice: str = ""
 
 
-class Outcome(NamedTuple):
-    """What was done.
-
-    Attributes:
-        done: `added` or `removed`; nothing for a set-up that began.
-        device: The app whose set-up began.
-        login: The renewed login of a user who added their first factor.
-    """
-
-    done: str
-    device: Totp | None = None
-    login: Login | None = None
-
-
-class AuthenticatorApps(MemberForm[Outcome]):
+class AuthenticatorApps(MemberForm):
     """Begins the set-up of an app, confirms it by its first code, and removes apps."""
 
     account_link = AccountLink(
@@ -99,38 +83,44 @@ class AuthenticatorApps(MemberForm[Outcome]):
             return super().get(environ, site)
         return json_response(_document(require_login(environ, site).user))
 
-    def act(self, submission: MemberSubmission) -> Outcome:
-        """Do what the one field that is sent asks for."""
-        name, code, remove = (submission.fields[each] for each in self.fields)
-        if remove:
-            factor_changes.remove(submission, remove, "That app has already been removed.")
-            return Outcome("removed")
-        if code:
-            _confirm(submission, code)
-            return Outcome("added", login=upgrade(submission, ONE_TIME_CODE))
-        return Outcome("", _begin(submission, " ".join(name.split())))
+    def act(self, submission: MemberSubmission) -> Response:
+        """Remove an app, confirm one by its first code, or begin the set-up of one."""
+        actions = {"remove": self._remove, CODE: self._confirm, "name": self._begin}
+        return choose_action(submission, actions)(submission)
 
-    def as_json(self, submission: MemberSubmission, outcome: Outcome) -> Response:
-        """Return the list, or what the app needs."""
-        if outcome.device is None:
-            document = _document(submission.member.user) | tokens_of(submission, outcome.login)
-            return json_response(document, headers=cookies_of(submission, outcome.login))
-        set_up = set_up_of(submission, outcome.device)
+    def _remove(self, submission: MemberSubmission) -> Response:
+        gone = "That app has already been removed."
+        factor_changes.remove(submission, submission.fields["remove"], gone)
+        if submission.wants_json:
+            return json_response(_document(submission.member.user))
+        return _see_other(submission, "totp?done=removed")
+
+    def _confirm(self, submission: MemberSubmission) -> Response:
+        user, site = submission.member.user, submission.site
+        device = totp.pending_device(*submission.member)
+        key, code = site.settings.FACTOR_KEY or "", submission.fields[CODE]
+        if device is None or not factors.confirm(device, code, key, site.tokens.now()):
+            detail = "This code is not right. Enter the one that the app shows now."
+            raise ValidationError({CODE: [detail]})
+        login = upgrade(submission, ONE_TIME_CODE)
+        cookies = cookies_of(submission, login)
+        if submission.wants_json or (login is not None and has_token(submission)):
+            document = _document(user) | tokens_of(submission, login)
+            return json_response(document, headers=cookies)
+        page = "totp" if recovery_codes.count(user) else "recovery-codes"
+        return _see_other(submission, f"{page}?done=added", cookies)
+
+    def _begin(self, submission: MemberSubmission) -> Response:
+        user, session_id = submission.member
+        name = _checked(submission.fields["name"])
+        if len(totp.devices(user)) >= totp.MOST_DEVICES:
+            raise ValidationError({"name": ["You have too many apps. Remove one first."]})
+        device = totp.begin(user, name, submission.site.tokens.now(), session_id=session_id)
+        if not submission.wants_json:
+            return _see_other(submission, "totp")
+        set_up = set_up_of(submission, device)
         document = {"name": set_up.name, "secret": set_up.key.replace(" ", ""), "uri": set_up.uri}
         return json_response(document, status=HTTPStatus.CREATED)
-
-    def as_page(self, submission: MemberSubmission, outcome: Outcome) -> Response:
-        """Send the browser back to the list, or to its first recovery codes."""
-        if outcome.login is not None and has_token(submission):
-            return self.as_json(submission, outcome)
-        mount, user = mount_url(submission.environ), submission.member.user
-        location = f"{mount}/totp" + (f"?done={outcome.done}" if outcome.done else "")
-        if outcome.done == "added" and not recovery_codes.count(user):
-            location = f"{mount}/recovery-codes?done=added"
-        location = with_next(location, submission.destination)
-        return redirect(
-            HTTPStatus.SEE_OTHER, location, headers=cookies_of(submission, outcome.login)
-        )
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list."""
@@ -159,22 +149,18 @@ def _document(user: User) -> dict[str, object]:
     return {"devices": listed, "recovery_codes_left": recovery_codes.count(user)}
 
 
-def _begin(submission: MemberSubmission, name: str) -> Totp:
-    user, session_id = submission.member
+def _checked(name: str) -> str:
+    name = " ".join(name.split())
     if not name:
         raise ValidationError({"name": ["Give the app a name, such as Phone."]})
     if len(name) > NAME_MAX_LENGTH or not name.isprintable():
         detail = f"The name must have at most {NAME_MAX_LENGTH} printable characters."
         raise ValidationError({"name": [detail]})
-    if len(totp.devices(user)) >= totp.MOST_DEVICES:
-        raise ValidationError({"name": ["You have too many apps. Remove one first."]})
-    now = submission.site.tokens.now()
-    return totp.begin(user, name, now, session_id=session_id)
+    return name
 
 
-def _confirm(submission: MemberSubmission, code: str) -> None:
-    device = totp.pending_device(*submission.member)
-    key, now = submission.site.settings.FACTOR_KEY or "", submission.site.tokens.now()
-    if device is None or not factors.confirm(device, code, key, now):
-        detail = "This code is not right. Enter the one that the app shows now."
-        raise ValidationError({CODE: [detail]})
+def _see_other(
+    submission: MemberSubmission, page: str, headers: tuple[Header, ...] = ()
+) -> Response:
+    location = with_next(f"{mount_url(submission.environ)}/{page}", submission.destination)
+    return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)

@@ -33,14 +33,14 @@ class UsernamePage(Page):
     message: str = ""
 
 
-class Username(MemberForm[User]):
-    """The outcome is the user with the new name. Logins go on."""
+class Username(MemberForm):
+    """Changes the username. Sessions go on."""
 
     account_link = AccountLink("Change your username", "You stay logged in.")
     is_sensitive = True
     fields = ("username",)
 
-    def act(self, submission: MemberSubmission) -> User:
+    def act(self, submission: MemberSubmission) -> Response:
         """Change the name."""
         site, (present, _) = submission.site, submission.member
         username = submission.fields["username"]
@@ -57,14 +57,8 @@ class Username(MemberForm[User]):
         except User.DoesNotExist:
             raise UnauthenticatedError("invalid_token") from None
         site.throttle.follow(user, submission.networks)
-        return user
-
-    def as_json(self, submission: MemberSubmission, outcome: User) -> Response:
-        """Return the profile."""
-        return json_response(profile(outcome))
-
-    def as_page(self, submission: MemberSubmission, outcome: User) -> Response:
-        """Send the browser to the page of the account."""
+        if submission.wants_json:
+            return json_response(profile(user))
         location = f"{mount_url(submission.environ)}/account?done=username"
         return redirect(HTTPStatus.SEE_OTHER, location)
 

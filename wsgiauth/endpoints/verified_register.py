@@ -59,7 +59,7 @@ class VerifiedRegisterSentPage(Page):
     minutes: int
 
 
-class VerifiedRegister(PublicForm[None]):
+class VerifiedRegister(PublicForm):
     """Sends an invitation to the address. There is no account before its link is used."""
 
     fields = ("username", "email")
@@ -69,7 +69,7 @@ class VerifiedRegister(PublicForm[None]):
         logged_in = page_for_logged_in(environ, site)
         return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
 
-    def act(self, submission: Submission) -> None:
+    def act(self, submission: Submission) -> Response:
         """Insert a row, whatever the address is."""
         site, fields = submission.site, submission.fields
         errors = names.name_errors(fields)
@@ -78,15 +78,9 @@ class VerifiedRegister(PublicForm[None]):
         site.mail_limits.count(fields["email"], submission.networks)
         outbox = cast(Outbox, site.outbox)
         request_invitation(outbox, fields["username"], fields["email"], mount=site.pages.mount)
-
-    def as_json(self, submission: Submission, outcome: None) -> Response:
-        """Return the same answer for every address."""
-        detail = "If the address can have an account, a mail with a link is on its way."
-        return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
-
-    def as_page(self, submission: Submission, outcome: None) -> Response:
-        """Return the same page for every address."""
-        site = submission.site
+        if submission.wants_json:
+            detail = "If the address can have an account, a mail with a link is on its way."
+            return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
         page = VerifiedRegisterSentPage(
             login_url=with_next(f"{mount_url(submission.environ)}/login", submission.destination),
             minutes=site.settings.LINK_MINUTES,

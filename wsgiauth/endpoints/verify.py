@@ -25,7 +25,7 @@ _PURPOSES: tuple[LinkPurpose, ...] = (InvitationLink(), AddressLink())
 PURPOSES = {each.purpose: each for each in _PURPOSES}
 
 
-class Verify(PublicForm[Response]):
+class Verify(PublicForm):
     """Finds the secret of the link, and lets its purpose answer."""
 
     hides_address = True
@@ -45,14 +45,6 @@ class Verify(PublicForm[Response]):
         """Return the answer of the link's purpose."""
         secret = _require_secret(submission)
         return PURPOSES[secret.purpose].act(submission, secret)
-
-    def as_json(self, submission: Submission, outcome: Response) -> Response:
-        """Return the answer."""
-        return outcome
-
-    def as_page(self, submission: Submission, outcome: Response) -> Response:
-        """Return the answer."""
-        return outcome
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
         """Return the page of the link's purpose.

@@ -1,11 +1,11 @@
-"""The one shape of an endpoint with a form: parse, act, answer as JSON or as a page.
+"""The one shape of an endpoint with a form: parse, act, and answer as JSON or as a page.
 
 Three kinds of clients send a form. A program sends JSON, and is answered with JSON. A script of
 this site sends a form and asks for JSON. A browser sends a form, and gets a page or a redirect.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import ClassVar, Generic, TypeVar
@@ -70,7 +70,6 @@ class MemberSubmission(Submission):
 
 
 Sent = TypeVar("Sent", bound=Submission)
-Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Refusal:
         return " ".join(filter(None, (self.message, *of_fields)))
 
 
-class Form(Endpoint, Generic[Sent, Outcome]):
+class Form(Endpoint, Generic[Sent]):
     """An endpoint whose GET shows a form and whose POST takes it, or the same fields as JSON.
 
     Fields that it does not declare are ignored, so that nothing else can be set from outside.
@@ -110,22 +109,13 @@ class Form(Endpoint, Generic[Sent, Outcome]):
     flags: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
-    def act(self, submission: Sent) -> Outcome:
-        """Do what the form asks for.
+    def act(self, submission: Sent) -> Response:
+        """Do what the form asks for, and answer as the client prefers (`wants_json`).
 
         Raises:
-            ValidationError: A field is wrong.
-            RequestError: The form is refused.
-            peewee.DatabaseError: The database failed.
+            ValidationError: A field is wrong. The form is shown again.
+            RequestError: The form is refused, and shown again.
         """
-
-    @abstractmethod
-    def as_json(self, submission: Sent, outcome: Outcome) -> Response:
-        """Return the answer to a program or a script."""
-
-    @abstractmethod
-    def as_page(self, submission: Sent, outcome: Outcome) -> Response:
-        """Return the answer to a browser, usually a redirect."""
 
     @abstractmethod
     def page(self, submission: Sent, refusal: Refusal) -> Page:
@@ -144,18 +134,16 @@ class Form(Endpoint, Generic[Sent, Outcome]):
         return site.pages.render(self.page(self._admit(empty), Refusal()))
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Take the form, and answer as the client prefers."""
+        """Take the form; show it again if it is refused."""
         submission = self._admit(self._parse(environ, site))
         try:
-            outcome = self.act(submission)
+            return self.act(submission)
         except UnauthenticatedError:
             raise  # the login ended meanwhile, and the form needs another one
         except ValidationError as error:
             return self._refused(submission, error, Refusal(errors=error.errors))
         except RequestError as error:
             return self._refused(submission, error, Refusal(error.detail), error.headers)
-        answer = self.as_json if submission.wants_json else self.as_page
-        return answer(submission, outcome)
 
     @abstractmethod
     def _admit(self, submission: Submission) -> Sent:
@@ -198,14 +186,14 @@ class Form(Endpoint, Generic[Sent, Outcome]):
         return submission.site.pages.render(page, status=HTTPStatus(error.status), headers=headers)
 
 
-class PublicForm(Form[Submission, Outcome]):
+class PublicForm(Form[Submission]):
     """A form for everyone."""
 
     def _admit(self, submission: Submission) -> Submission:
         return submission
 
 
-class MemberForm(Form[MemberSubmission, Outcome]):
+class MemberForm(Form[MemberSubmission]):
     """A form for users who are logged in; others are asked to log in.
 
     Attributes:
@@ -225,3 +213,15 @@ class MemberForm(Form[MemberSubmission, Outcome]):
     def _admit(self, submission: Submission) -> MemberSubmission:
         member = self.require_member(submission.environ, submission.site)
         return MemberSubmission(**vars(submission), member=member)
+
+
+def choose_action(
+    submission: MemberSubmission, actions: Mapping[str, Callable[[MemberSubmission], Response]]
+) -> Callable[[MemberSubmission], Response]:
+    """Return the action of a form that has several: each has a field that asks for it.
+
+    Returns:
+        The first whose field is filled in. If none is, the last, which refuses what is missing.
+    """
+    chosen = next((field for field in actions if submission.fields[field]), [*actions][-1])
+    return actions[chosen]

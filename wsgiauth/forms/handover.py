@@ -88,26 +88,13 @@ def end_previous_login(submission: Submission) -> None:
         sessions.end(previous.session_id, previous.user)
 
 
-def redirect_after_login(submission: Submission, login: Login) -> Response:
-    """Return the redirect of a browser that has just logged in, with its cookie.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+def hand_over(submission: Submission, login: Login) -> Response:
+    """Return the cookie of a new login, to a browser or a script, which never sees the token."""
     cookie = cookie_of_new_login(submission, login)
     location = _location_after_login(submission, login)
+    if submission.wants_json:
+        return json_response({"detail": "Logged in.", "next": location}, headers=(cookie,))
     return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
-
-
-def logged_in_json(submission: Submission, login: Login) -> Response:
-    """Return the answer to a script of this site, which gets the cookie and never sees the token.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
-    cookie = cookie_of_new_login(submission, login)
-    location = _location_after_login(submission, login)
-    return json_response({"detail": "Logged in.", "next": location}, headers=(cookie,))
 
 
 def token_json(site: Site, login: Login) -> Response:
@@ -135,26 +122,21 @@ def token_document(site: Site, login: Login) -> dict[str, object]:
     return document
 
 
-def created_json(submission: Submission, user: User, login: Login | None) -> Response:
-    """Return the answer to the creation of an account: the profile, and the cookie of a login.
+def account_created(submission: Submission, user: User, login: Login | None) -> Response:
+    """Return the answer to the creation of an account: the profile, or where the login leads.
 
-    Raises:
-        peewee.DatabaseError: The database failed.
+    Args:
+        submission: The form.
+        user: The new user.
+        login: The login of a browser, if it is logged in.
     """
-    location = ("Location", f"{mount_url(submission.environ)}/me")
-    cookies = () if login is None else (cookie_of_new_login(submission, login),)
-    return json_response(profile(user), status=HTTPStatus.CREATED, headers=(location, *cookies))
-
-
-def created_page(submission: Submission, login: Login | None) -> Response:
-    """Return the redirect of a browser that has created an account.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    if submission.wants_json:
+        location = ("Location", f"{mount_url(submission.environ)}/me")
+        cookies = () if login is None else (cookie_of_new_login(submission, login),)
+        return json_response(profile(user), status=HTTPStatus.CREATED, headers=(location, *cookies))
     if login is None:  # or deactivated in the same moment: the account exists, its login does not
         return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(submission.environ)}/login")
-    return redirect_after_login(submission, login)
+    return hand_over(submission, login)
 
 
 def destination_after_login(environ: WSGIEnvironment, destination: str) -> str:

@@ -5,7 +5,7 @@ Used by every endpoint that a code could be guessed at.
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from wsgiauth import events
 from wsgiauth.accounts.models import User
@@ -22,16 +22,6 @@ from wsgiauth.web.urls import mount_url
 CODE = "code"
 
 _Proven = TypeVar("_Proven", bool, Proof | None)
-
-
-class PasswordProof(NamedTuple):
-    """A right password, to which a second factor is missing.
-
-    Attributes:
-        user: As read before the password was verified.
-    """
-
-    user: User
 
 
 def require_code(
@@ -113,16 +103,21 @@ def invalid_passkey() -> RequestError:
     return _refusal("invalid_passkey", "The passkey was not accepted. Try again.")
 
 
-def second_factor_required(submission: Submission, proof: PasswordProof) -> Response:
-    """Return the answer to a program or a script whose login needs a second factor.
+def ask_for_second_step(submission: Submission, user: User) -> Response:
+    """Return the answer to a right password of a user who has a second factor.
 
-    A program sends its login again with a code. A script gets the cookie of a pending login.
+    A program sends its login again with a code. A browser gets the cookie of a pending login and
+    goes to the second step; a script gets the cookie.
 
-    Raises:
-        peewee.DatabaseError: The database failed.
+    Args:
+        submission: The form of the login.
+        user: As read before the password was verified.
     """
-    methods = [each.method for each in factors.list_factors(proof.user, submission.site.settings)]
-    cookies = () if submission.is_program else (_pending_cookie(submission, proof),)
+    cookies = () if submission.is_program else (_pending_cookie(submission, user),)
+    if not submission.wants_json:
+        location = f"{mount_url(submission.environ)}/second"
+        return redirect(HTTPStatus.SEE_OTHER, location, headers=cookies)
+    methods = [each.method for each in factors.list_factors(user, submission.site.settings)]
     return problem(
         HTTPStatus.UNAUTHORIZED,
         "second_factor_required",
@@ -130,17 +125,6 @@ def second_factor_required(submission: Submission, proof: PasswordProof) -> Resp
         further={"methods": list(dict.fromkeys(methods))},
         headers=(challenge(None), *cookies),
     )
-
-
-def ask_for_code(submission: Submission, proof: PasswordProof) -> Response:
-    """Send a browser to the second step, with the cookie of a pending login.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
-    location = f"{mount_url(submission.environ)}/second"
-    headers = (_pending_cookie(submission, proof),)
-    return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
 
 
 def _counted(
@@ -171,10 +155,10 @@ def _refusal(code: str, detail: str) -> RequestError:
     return RequestError(HTTPStatus.UNAUTHORIZED, code, detail, headers=(challenge(None),))
 
 
-def _pending_cookie(submission: Submission, proof: PasswordProof) -> Header:
+def _pending_cookie(submission: Submission, user: User) -> Header:
     site = submission.site
     cookie = pending.start(
-        proof.user,
+        user,
         destination=submission.destination,
         remember=REMEMBER in submission.flags,
         now=site.tokens.now(),
