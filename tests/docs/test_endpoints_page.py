@@ -1,17 +1,36 @@
-"""docs/endpoints.md: its table is that of the routes; tests/test_browser.py runs its script."""
+"""docs/endpoints.md: its sections are the routes, and its failures those of the OpenAPI document.
+
+tests/test_browser.py runs its script.
+"""
 
 import re
 
 from tests.docs.pages import PAGES
 from wsgiauth.app import ROUTES
 
+PAGE = PAGES["docs/endpoints.md"]
 
-def test_the_table_is_that_of_the_routes():
-    rows = re.findall(r"^\| (`(?:GET|POST).*?) \|", PAGES["docs/endpoints.md"], re.MULTILINE)
-    listed = {
-        (method, path)
-        for row in rows
-        for path in [re.search(r"/auth(/[\w./{}-]+)", row)[1]]
-        for method in re.findall(r"GET|POST", row)
+
+def test_every_route_has_a_section():
+    headings = re.findall(r"^### (.*)$", PAGE, re.MULTILINE)
+    listed = [
+        route for each in headings for route in re.findall(r"`(GET|POST) /auth([^`]+)`", each)
+    ]
+    assert sorted(listed) == sorted(
+        (method, path) for path, each in ROUTES.items() for method in each.handlers
+    )
+
+
+def test_the_table_of_failures_is_that_of_the_document():
+    table = re.search(r"^## Failures$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)[1]
+    rows = re.findall(r"^\| (\d+) \| (`.*?`) \|", table, re.MULTILINE)
+    listed = {(status, code) for status, codes in rows for code in re.findall(r"`(\w+)`", codes)}
+    schemas = ROUTES["/openapi.json"].document["components"]["schemas"]
+    described = {
+        (str(properties["status"]["const"]), code)
+        for name, schema in schemas.items()
+        if name.endswith("Problem") and name != "Problem"
+        for properties in [schema["allOf"][1]["properties"]]
+        for code in properties["code"].get("enum", [properties["code"].get("const")])
     }
-    assert listed == {(method, path) for path, each in ROUTES.items() for method in each.handlers}
+    assert listed == described | {("405", "method_not_allowed")}
