@@ -44,10 +44,10 @@ run: .venv/sample factor.key ## serve the sample on http://localhost:8080 (PORT=
 # Without the bytecode of the last run, every process of the tests would compile what it imports.
 test check: export PYTHONDONTWRITEBYTECODE =
 
-test: .venv/dev ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+test: .venv/dev ## run the tests that need only Python and SQLite, in a minute or two
+	$(BIN)/python -m pytest --quick -n auto --dist loadfile --no-loadscope-reorder
 
-check: .venv/dev ## what CI runs: lint, types, tests with branch coverage
+check: .venv/dev ## what CI runs: lint, types, all tests, with branch coverage
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	rm -f .coverage .coverage.*

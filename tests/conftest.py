@@ -4,6 +4,7 @@ import os
 import shutil
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import bcrypt
@@ -47,15 +48,66 @@ EMPTY = (  # the last with what it owns
 HASH = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # of an unknown password
 
 
-# Files that wait a lot, or long, for others; begun first, they do not keep a worker at the end.
-LONG = {
+# What `--quick` leaves out: whatever needs more than Python and SQLite, or takes long. Begun first
+# in a whole run, these files do not keep a worker at the end.
+THOROUGH = {
+    # Chromium
+    "mail/test_journey.py",
     "test_accessibility.py",
     "test_browser.py",
-    "test_faults.py",
-    "test_guide.py",
-    "test_openapi.py",
+    "test_browser_passkeys.py",
+    # other servers than waitress, for the site or in front of it
+    "frameworks/test_nginx.py",
+    "frameworks/test_public_paths.py",
+    "frameworks/test_servers.py",
+    "frameworks/test_transfers.py",
+    "storage/test_faults.py",
+    "storage/test_pooler.py",
+    "test_framing.py",
+    # builds, type checkers, linters, generated clients, requests made of anything
+    "endpoints/test_openapi.py",
+    "endpoints/test_openapi_tools.py",
+    "test_hostile.py",
     "test_packaging.py",
+    "test_typing.py",
+    # programs and commands of the pages
+    "docs/test_clients.py",
+    "docs/test_command_line_page.py",
+    "docs/test_deployment.py",
+    "docs/test_factors_page.py",
+    "docs/test_guide.py",
+    "docs/test_logins_page.py",
+    "docs/test_mail_page.py",
+    "docs/test_migration.py",
+    "docs/test_readme.py",
+    "docs/test_servers.py",
+    "docs/test_testing_page.py",
+    # processes that race or are killed
+    "test_concurrency.py",
+    "test_leftovers.py",
 }
+THOROUGH_PATHS = {Path(__file__).parent / name for name in THOROUGH}
+THOROUGH_FIXTURES = {"chromium", "in_processes", "server_urls"}
+LEFT_OUT = (
+    "Left to `make check`: PostgreSQL and MariaDB, browsers, other servers, builds, type checkers,"
+    " the programs of docs/, processes that race."
+)
+
+
+def pytest_addoption(parser):
+    """Add the option of `make test`."""
+    parser.addoption("--quick", action="store_true", help="leave out what `make check` is for")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """With `--quick`, do not even import what is left out."""
+    return True if config.option.quick and collection_path in THOROUGH_PATHS else None
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say what `--quick` leaves out."""
+    if config.option.quick:
+        terminalreporter.write_line(LEFT_OUT)
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
@@ -65,18 +117,22 @@ def pytest_xdist_auto_num_workers():
 
 
 @pytest.hookimpl(trylast=True)  # after the order has been made random
-def pytest_collection_modifyitems(items):
-    """Begin with the files that take longest."""
-    items.sort(key=lambda item: item.path.name not in LONG)
+def pytest_collection_modifyitems(config, items):
+    """Begin with the files that take longest; with `--quick`, leave out what needs more."""
+    items.sort(key=lambda item: item.path not in THOROUGH_PATHS)
+    if config.option.quick:
+        left_out = [item for item in items if THOROUGH_FIXTURES & set(item.fixturenames)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 def pytest_generate_tests(metafunc):
-    """Run tests marked `every_database` on each; the others on SQLite."""
+    """Run tests marked `every_database` on each; the others, and with `--quick` all, on SQLite."""
     if "database_url" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker
         every = marker("every_database") and not marker("sqlite_alone")
-        kinds = ["sqlite", *SERVERS] if every else ["sqlite"]
-        metafunc.parametrize("database_url", kinds, indirect=True)
+        others = [] if metafunc.config.option.quick or not every else SERVERS
+        metafunc.parametrize("database_url", ["sqlite", *others], indirect=True)
 
 
 def skip_or_fail(reason):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import wsgiauth
+from tests.conftest import THOROUGH_PATHS
 
 PACKAGE = Path(wsgiauth.__file__).parent
 TESTS = Path(__file__).parent
@@ -189,3 +190,7 @@ def test_every_promise_of_the_security_page_has_a_test():
         for number in re.findall(r"mark\.promise\((\d+)\)", path.read_text(encoding="utf-8"))
     }
     assert numbers == promised
+
+
+def test_what_the_quick_tests_leave_out_exists():
+    assert {path for path in THOROUGH_PATHS if not path.exists()} == set()
