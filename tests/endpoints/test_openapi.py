@@ -42,7 +42,7 @@ from wsgiauth.authentication.resets import make_reset_link
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.endpoints.register import VERIFIED
 from wsgiauth.forms import Form
-from wsgiauth.forms.passkey_page import CREDENTIAL
+from wsgiauth.forms.proofs import CREDENTIAL
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, make_user

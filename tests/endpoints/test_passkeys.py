@@ -472,9 +472,7 @@ def test_logins_by_a_passkey_count_as_logins_of_the_account(settings, key, clock
 
 
 def test_a_user_who_changes_while_the_passkey_is_verified_is_refused(client, key, monkeypatch):
-    monkeypatch.setattr(
-        "wsgiauth.endpoints.passkey_login.start_browser_login", lambda *_, **__: None
-    )
+    monkeypatch.setattr("wsgiauth.endpoints.login.start_browser_login", lambda *_, **__: None)
     assert alert(log_in(client, key, status=401)) == NOT_ACCEPTED
 
 

@@ -326,7 +326,7 @@ def test_a_link_that_is_used_after_it_was_read_is_refused(browser, site, ada, mo
         assert prove_address(proof, secret)
         return prove_address(proof, secret)
 
-    monkeypatch.setattr("wsgiauth.endpoints.verify_address.prove_address", use_first)
+    monkeypatch.setattr("wsgiauth.endpoints.verify.prove_address", use_first)
     for email in (NEW, NEW):  # the second time, it is the present address
         send(browser, token_of(link_for(User.get_by_id(ada.id), email, site)), SCRIPT, 410)
         assert address_of(ada) == (NEW, True)

@@ -7,17 +7,15 @@ from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.passkeys.challenges import CONFIRM
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
-from wsgiauth.forms.passkey_page import (
+from wsgiauth.forms.handover import hand_over_renewed
+from wsgiauth.forms.proofs import (
+    CODE,
     CREDENTIAL,
     PasskeyPage,
-)
-from wsgiauth.forms.proof import require_password
-from wsgiauth.forms.renewal import hand_over_renewed
-from wsgiauth.forms.second_factor import (
-    CODE,
     passkey_options,
     require_code,
     require_passkey,
+    require_password,
 )
 from wsgiauth.web.failures import RESEND, SWITCH
 from wsgiauth.web.pages import Page

@@ -5,7 +5,7 @@ from typing import cast
 
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
-from wsgiauth.forms.account_name import ACCOUNT_NAME, account_name
+from wsgiauth.forms.fields import ACCOUNT_NAME, account_name
 from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings

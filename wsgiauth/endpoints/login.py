@@ -11,10 +11,11 @@ from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.endpoints.passkey_login import log_in_with_passkey, login_options
+from wsgiauth.authentication.passkeys.challenges import LOG_IN
+from wsgiauth.authentication.passkeys.relying_party import Proof
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
-from wsgiauth.forms.account_name import ACCOUNT_NAME, account_name
+from wsgiauth.forms.fields import ACCOUNT_NAME, account_name
 from wsgiauth.forms.handover import (
     REMEMBER,
     end_previous_login,
@@ -23,13 +24,12 @@ from wsgiauth.forms.handover import (
     start_browser_login,
     token_json,
 )
-from wsgiauth.forms.passkey_page import (
+from wsgiauth.forms.proofs import (
+    CODE,
     CREDENTIAL,
     PasskeyPage,
-)
-from wsgiauth.forms.second_factor import (
-    CODE,
     ask_for_second_step,
+    invalid_passkey,
     require_code,
 )
 from wsgiauth.password_checks import check_password
@@ -168,3 +168,46 @@ def _start_program_login(submission: Submission, user: User, methods: str) -> Lo
         lifetime = lifetimes.of_refreshable(settings, remember=REMEMBER in flags)
     client = Client.of(submission.environ)
     return sessions.start(user, submission.site.tokens, lifetime, methods=methods, client=client)
+
+
+def login_options(site: Site) -> str:
+    """Return what the login page asks the browser for; nothing without PASSKEYS."""
+    party = site.relying_party
+    return party.request_options(LOG_IN, now=site.tokens.now()) if party else ""
+
+
+def log_in_with_passkey(submission: Submission, credential: str) -> Login:
+    """Start the login of the user whose passkey it is.
+
+    Args:
+        submission: The form of the login page.
+        credential: What the browser sent.
+
+    Raises:
+        RequestError: 401: the passkey is not accepted, for whatever reason.
+        RetryLaterError: The attempt must wait.
+        peewee.DatabaseError: The database failed.
+    """
+    proof, login = _accept(submission, credential), None
+    if proof is not None:
+        login = start_browser_login(submission, proof.user, methods=proof.methods)
+    if proof is None or login is None:  # or the user has just changed
+        events.emit("login_failed", reason="passkey")
+        raise invalid_passkey()
+    return login
+
+
+def _accept(submission: Submission, credential: str) -> Proof | None:
+    """Return whose passkey it is; what costs a query or a signature is counted."""
+    site, networks = submission.site, submission.networks
+    party, now = site.relying_party, site.tokens.now()
+    presented = party.read(credential, LOG_IN, now=now) if party else None
+    if party is None or presented is None:
+        return None
+    attempt = site.throttle.passkey(networks)
+    attempt.begin()
+    proof = party.accept(presented, now)
+    if proof is not None:
+        attempt.succeeded()
+        site.throttle.passkey_login(proof.user, networks).begin()
+    return proof

@@ -1,6 +1,8 @@
 """GET, POST /auth/passkeys: the user's passkeys, a new one, and an end to one."""
 
 import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import cast
 from wsgiref.types import WSGIEnvironment
@@ -8,22 +10,73 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import HARDWARE_KEY
-from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, list_passkeys
+from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, Passkey, list_passkeys
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
-from wsgiauth.endpoints.passkey_list import ListedPasskey
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, choose_action, factor_changes
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
-from wsgiauth.forms.handover import next_after_set_up
-from wsgiauth.forms.passkey_page import CREDENTIAL, PasskeyPage
-from wsgiauth.forms.renewal import has_token
+from wsgiauth.forms.handover import has_token, next_after_set_up
+from wsgiauth.forms.proofs import CREDENTIAL, PasskeyPage
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.storage.models import utc_text
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedPasskey:
+    """A passkey in the list of its owner; times are in UTC.
+
+    Attributes:
+        handle: Names it; no credential.
+        name: What the owner calls it.
+        created_at: When it was added.
+        last_used_at: When it was last used, or None.
+        is_backed_up: Whether it is on several devices.
+        is_usable: Whether it works on this site.
+        host: The host that it was made for.
+    """
+
+    handle: str
+    name: str
+    created_at: datetime
+    last_used_at: datetime | None
+    is_backed_up: bool
+    is_usable: bool
+    host: str
+
+    @classmethod
+    def of(cls, row: Passkey, host: str) -> "ListedPasskey":
+        """Return what the owner sees of a passkey, on a site at `host`."""
+        return cls(
+            handle=row.id,
+            name=row.name,
+            created_at=_moment(row.created_at),
+            last_used_at=_moment(row.last_used_at) if row.last_used_at else None,
+            is_backed_up=row.is_backed_up,
+            is_usable=row.relying_party == host,
+            host=row.relying_party,
+        )
+
+    def document(self) -> dict[str, object]:
+        """Return the passkey, ready for JSON."""
+        return {
+            "handle": self.handle,
+            "name": self.name,
+            "created_at": utc_text(self.created_at),
+            "last_used_at": self.last_used_at and utc_text(self.last_used_at),
+            "backed_up": self.is_backed_up,
+            "host": self.host,
+        }
+
+
+def _moment(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
 
 # What has just been done, by the `done` of the query.
 _NOTICES = {

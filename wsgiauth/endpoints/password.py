@@ -11,8 +11,8 @@ from wsgiauth.authentication.password import change
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
-from wsgiauth.forms.proof import requiring_password
-from wsgiauth.forms.renewal import hand_over_renewed
+from wsgiauth.forms.handover import hand_over_renewed
+from wsgiauth.forms.proofs import requiring_password
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url

@@ -1,10 +1,13 @@
 """GET, POST /auth/register: a new account."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
+from typing import cast
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts import names
 from wsgiauth.accounts.new_account import NewAccount
-from wsgiauth.endpoints.verified_register import VerifiedRegister
+from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.forms.handover import (
@@ -12,13 +15,13 @@ from wsgiauth.forms.handover import (
     page_for_logged_in,
     start_browser_login,
 )
+from wsgiauth.mail.link_letters import request_invitation
+from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
-from wsgiauth.web.responses import Response
+from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
-
-VERIFIED = VerifiedRegister()
 
 
 class RegisterPage(Page):
@@ -59,7 +62,7 @@ class Register(PublicForm):
 
     def variant(self, settings: Settings) -> Endpoint:
         """Return the endpoint that sends a link first, if addresses are to be proven."""
-        return VERIFIED if settings.VERIFICATION else self
+        return VerifiedRegister() if settings.VERIFICATION else self
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the form, or tell a user who is logged in so."""
@@ -89,6 +92,88 @@ class Register(PublicForm):
             register_url=f"{mount}/register",
             login_url=with_next(f"{mount}/login", destination),
             password_min_length=submission.site.settings.PASSWORD_MIN_LENGTH,
+            focused=next((name for name in self.fields if name in refusal.errors), "username"),
+            next=destination,
+            username=submission.fields["username"],
+            email=submission.fields["email"],
+            message=refusal.message,
+            errors=refusal.errors,
+        )
+
+
+class VerifiedRegisterPage(Page):
+    """The form to ask for an account.
+
+    Attributes:
+        register_url: Where the form is sent.
+        login_url: The login form, for those who have an account.
+        focused: The field that has the cursor.
+        next: Where the login leads afterwards; a safe path, or empty.
+        username, email: As they were sent before.
+        message: Why the whole form was refused.
+        errors: Why fields were refused, by field.
+    """
+
+    template = "verified_register.html"
+
+    register_url: str
+    login_url: str
+    focused: str
+    next: str = ""
+    username: str = ""
+    email: str = ""
+    message: str = ""
+    errors: Mapping[str, list[str]] = {}
+
+
+class VerifiedRegisterSentPage(Page):
+    """What to do next. It shows nothing that was sent, and not whether there is an account.
+
+    Attributes:
+        login_url: The login form.
+        minutes: How long the link can be used.
+    """
+
+    template = "verified_register_sent.html"
+
+    login_url: str
+    minutes: int
+
+
+class VerifiedRegister(PublicForm):
+    """Sends an invitation to the address. There is no account before its link is used."""
+
+    fields = ("username", "email")
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the form, or tell a user who is logged in so."""
+        logged_in = page_for_logged_in(environ, site)
+        return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
+
+    def act(self, submission: Submission) -> Response:
+        """Insert a row, whatever the address is."""
+        site, fields = submission.site, submission.fields
+        errors = names.name_errors(fields)
+        if errors:
+            raise ValidationError(errors)
+        site.mail_limits.count(fields["email"], submission.networks)
+        outbox = cast(Outbox, site.outbox)
+        request_invitation(outbox, fields["username"], fields["email"], mount=site.pages.mount)
+        if submission.wants_json:
+            detail = "If the address can have an account, a mail with a link is on its way."
+            return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
+        page = VerifiedRegisterSentPage(
+            login_url=with_next(f"{mount_url(submission.environ)}/login", submission.destination),
+            minutes=site.settings.LINK_MINUTES,
+        )
+        return site.pages.render(page, status=HTTPStatus.ACCEPTED)
+
+    def page(self, submission: Submission, refusal: Refusal) -> Page:
+        """Return the form."""
+        mount, destination = mount_url(submission.environ), submission.destination
+        return VerifiedRegisterPage(
+            register_url=f"{mount}/register",
+            login_url=with_next(f"{mount}/login", destination),
             focused=next((name for name in self.fields if name in refusal.errors), "username"),
             next=destination,
             username=submission.fields["username"],

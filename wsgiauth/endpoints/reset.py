@@ -13,7 +13,7 @@ from wsgiauth.authentication.factors import are_offered
 from wsgiauth.authentication.resets import find_holder, reset_password
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms import PublicForm, Refusal, Submission
-from wsgiauth.forms.links import TOKEN, link_expired
+from wsgiauth.forms.fields import TOKEN, link_expired
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim

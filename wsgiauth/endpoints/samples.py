@@ -12,22 +12,18 @@ from wsgiauth.endpoints.close import ClosePage
 from wsgiauth.endpoints.confirm import ConfirmPage
 from wsgiauth.endpoints.email import EmailPage, EmailSentPage
 from wsgiauth.endpoints.forgot import ForgotPage, ForgotSentPage
-from wsgiauth.endpoints.invitation import InvitationPage
 from wsgiauth.endpoints.keys import KeysPage
 from wsgiauth.endpoints.login import LoginPage
-from wsgiauth.endpoints.passkey_list import ListedPasskey
-from wsgiauth.endpoints.passkeys import PasskeysPage
+from wsgiauth.endpoints.passkeys import ListedPasskey, PasskeysPage
 from wsgiauth.endpoints.password import PasswordPage
 from wsgiauth.endpoints.recovery_codes import RecoveryCodesPage
-from wsgiauth.endpoints.register import RegisterPage
+from wsgiauth.endpoints.register import RegisterPage, VerifiedRegisterPage, VerifiedRegisterSentPage
 from wsgiauth.endpoints.reset import ResetPage
 from wsgiauth.endpoints.second import SecondPage
 from wsgiauth.endpoints.sessions import SessionsPage
-from wsgiauth.endpoints.totp import TotpPage
-from wsgiauth.endpoints.totp_set_up import SetUp
+from wsgiauth.endpoints.totp import SetUp, TotpPage
 from wsgiauth.endpoints.username import UsernamePage
-from wsgiauth.endpoints.verified_register import VerifiedRegisterPage, VerifiedRegisterSentPage
-from wsgiauth.endpoints.verify_address import VerifyAddressPage
+from wsgiauth.endpoints.verify import InvitationPage, VerifyAddressPage
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.handover import LoggedInPage
 from wsgiauth.web.pages import Page

@@ -14,12 +14,10 @@ from wsgiauth.forms.handover import (
     hand_over,
     start_browser_login,
 )
-from wsgiauth.forms.passkey_page import (
+from wsgiauth.forms.proofs import (
+    CODE,
     CREDENTIAL,
     PasskeyPage,
-)
-from wsgiauth.forms.second_factor import (
-    CODE,
     passkey_options,
     require_code,
     require_passkey,

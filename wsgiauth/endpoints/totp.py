@@ -1,26 +1,60 @@
 """GET, POST /auth/totp: the user's authenticator apps, which are second factors."""
 
 from http import HTTPStatus
+from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
+
+from markupsafe import Markup
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import factors, recovery_codes, totp
 from wsgiauth.authentication.methods import ONE_TIME_CODE
-from wsgiauth.authentication.totp import NAME_MAX_LENGTH
-from wsgiauth.endpoints.totp_set_up import SetUp, set_up_of
+from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, choose_action, factor_changes
 from wsgiauth.forms.endpoint import AccountLink, require_login
 from wsgiauth.forms.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
-from wsgiauth.forms.handover import next_after_set_up
-from wsgiauth.forms.renewal import has_token
-from wsgiauth.forms.second_factor import CODE
+from wsgiauth.forms.handover import has_token, next_after_set_up
+from wsgiauth.forms.proofs import CODE
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
+from wsgiauth.web.qr_codes import qr_code
 from wsgiauth.web.request import prefers_html, query_field
-from wsgiauth.web.responses import Header, Response, json_response, redirect
+from wsgiauth.web.responses import REALM, Header, Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
+
+
+class SetUp(NamedTuple):
+    """What an app needs to be set up.
+
+    Attributes:
+        name: How the user calls it.
+        key: The key in groups of four characters.
+        uri: The `otpauth:` link with the key.
+        qr: The same as a QR code; None without segno.
+    """
+
+    name: str
+    key: str
+    uri: str
+    qr: Markup | None
+
+    def __repr__(self) -> str:
+        return "<Set-up of an app>"  # the key is secret
+
+
+def set_up_of(submission: MemberSubmission, device: Totp) -> SetUp:
+    """Return what an app of the user who sent a form needs."""
+    settings = submission.site.settings
+    address = (settings.PUBLIC_URL or "").partition("://")[2].rstrip("/")
+    issuer = settings.SITE_NAME or address or REALM
+    key = totp.derive_key(settings.FACTOR_KEY or "", device.salt)
+    uri = totp.setup_uri(key, submission.member.user.username, issuer)
+    text = totp.base32(key)
+    groups = (text[start : start + 4] for start in range(0, len(text), 4))
+    return SetUp(device.name, " ".join(groups), uri, qr_code(uri))
+
 
 _NOTICES = {
     "added": "The app has been added. From now on, a login asks for a code.",

@@ -6,8 +6,7 @@ from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import has_second_factor, with_method
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import MemberSubmission
-from wsgiauth.forms.handover import token_document
-from wsgiauth.forms.renewal import has_token, renewed_cookie
+from wsgiauth.forms.handover import has_token, renewed_cookie, token_document
 from wsgiauth.storage import database
 from wsgiauth.web.responses import Header
 

@@ -10,10 +10,11 @@ from wsgiauth import logins
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.profile import profile
 from wsgiauth.authentication import sessions
-from wsgiauth.authentication.identity import ANONYMOUS
+from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.forms import NEXT, Submission
+from wsgiauth.forms import NEXT, MemberSubmission, Submission
+from wsgiauth.logins import login_cookie
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing, set_up_path
 from wsgiauth.web.failures import SWITCH
@@ -192,3 +193,36 @@ def page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | N
         # Applications send users who lack a permission here, with the page as `next`.
         was_sent_here=bool(page_asked_for),
     )
+
+
+def hand_over_renewed(
+    submission: MemberSubmission, login: Login, detail: str, *, path: str = ""
+) -> Response:
+    """Return the new token, or the new cookie and a redirect to `next`.
+
+    Args:
+        submission: The form.
+        login: The renewed login.
+        detail: A sentence that says what happened, for scripts.
+        path: Where the browser goes without a `next`, below the mount; empty for the home page of
+            the site.
+    """
+    if has_token(submission):
+        return token_json(submission.site, login)
+    location = destination_after_login(submission.environ, submission.destination)
+    if path and not submission.destination:
+        location = mount_url(submission.environ) + path
+    headers = (renewed_cookie(submission, login),)
+    if submission.wants_json:
+        return json_response({"detail": detail, "next": location}, headers=headers)
+    return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
+
+
+def has_token(submission: MemberSubmission) -> bool:
+    """Return whether a request carries its login as a bearer token."""
+    return bearer_token(submission.environ.get("HTTP_AUTHORIZATION", "")) is not None
+
+
+def renewed_cookie(submission: MemberSubmission, login: Login) -> Header:
+    """Return the header with the cookie of a renewed login."""
+    return login_cookie(submission.environ, submission.site, login)

@@ -1,8 +1,20 @@
-"""What the endpoints share to which the links of mails lead."""
+"""Fields that several forms have."""
 
 from http import HTTPStatus
 
 from wsgiauth.exceptions import RequestError
+from wsgiauth.forms import Submission
+
+ACCOUNT_NAME = "username"
+
+
+def account_name(submission: Submission) -> str:
+    """Return the name that was typed, without spaces at its ends, which keyboards of phones add.
+
+    Counts of attempts get the name from here as well: a name with spaces is no other name.
+    """
+    return submission.fields[ACCOUNT_NAME].strip()
+
 
 TOKEN = "token"  # noqa: S105 - the name of a field
 

@@ -3,21 +3,79 @@
 Used by every endpoint that a code could be guessed at.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import TypeVar
 
 from wsgiauth import events
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import factors, pending
+from wsgiauth.authentication import authenticate_user, factors, pending
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.challenges import Purpose
 from wsgiauth.authentication.passkeys.relying_party import Proof
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import Submission
+from wsgiauth.forms import MemberSubmission, Submission
 from wsgiauth.forms.handover import REMEMBER
+from wsgiauth.password_checks import checking
+from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Header, Response, challenge, problem, redirect
 from wsgiauth.web.urls import mount_url
+
+
+def require_password(submission: MemberSubmission, password: str) -> User:
+    """Return the user who is logged in if the password is theirs; the attempt is counted.
+
+    Args:
+        submission: The form of a `MemberForm`.
+        password: As typed.
+
+    Raises:
+        RequestError: 401: the password is wrong.
+        RetryLaterError: The attempt must wait.
+        peewee.DatabaseError: The database failed.
+    """
+    with requiring_password(submission, password) as user:
+        return user
+
+
+@contextmanager
+def requiring_password(submission: MemberSubmission, password: str) -> Iterator[User]:
+    """Do as `require_password`, and hold the hash slot in the `with` block, for another hash."""
+    owner = submission.member.user
+    compare = partial(authenticate_user, owner, password)
+    attempt = submission.site.throttle.confirmation(
+        owner, submission.member.session_id, submission.networks
+    )
+    with checking(submission.site, submission.networks, attempt, compare) as user:
+        if user is None:
+            raise RequestError(
+                HTTPStatus.UNAUTHORIZED,
+                "invalid_credentials",
+                "This is not your current password.",
+                headers=(challenge(None),),
+            )
+        yield user
+
+
+CREDENTIAL = "credential"
+
+
+class PasskeyPage(Page):
+    """A page that can have a passkey button; only then it has the script.
+
+    Attributes:
+        passkey_options: What the browser is asked, as JSON; nothing: there is no button.
+    """
+
+    passkey_options: str = ""
+
+    @property
+    def script(self) -> str:
+        """The script, if there is a button."""
+        return "passkeys.js" if self.passkey_options else ""
+
 
 CODE = "code"
 
