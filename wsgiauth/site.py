@@ -8,8 +8,8 @@ from wsgiauth.authentication.identity import Identifier
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty, make_relying_party
 from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.mail.kinds import make_outbox
 from wsgiauth.mail.outbox import Outbox
+from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.mail.transports import Transport
 from wsgiauth.settings import Settings
 from wsgiauth.throttling.hash_slots import HashSlots

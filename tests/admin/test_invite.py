@@ -15,7 +15,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import register
 from wsgiauth.accounts.models import User
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import Mail
 
 URL = "/auth/admin/invite"
 GRACE = {"email": "grace@example.net"}

@@ -23,7 +23,7 @@ from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError
-from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import Mail
 
 every_database = pytest.mark.every_database
 

@@ -15,7 +15,7 @@ from wsgiauth.authentication.invitations import INVITATION
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError
-from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import make_group, make_settings
 
 ROOT = MAIL["PUBLIC_URL"]

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.mails import MAIL
 from wsgiauth.cli import main
-from wsgiauth.mail.kinds import SAMPLES, SAMPLES_BY_NAME
+from wsgiauth.mail.site_outbox import SAMPLES, SAMPLES_BY_NAME
 
 
 @pytest.fixture

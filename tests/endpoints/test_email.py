@@ -11,7 +11,7 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME,
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import User
-from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in
 

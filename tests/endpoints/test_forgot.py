@@ -9,7 +9,7 @@ from tests.support.mails import Post, with_mail
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user, update_user
-from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import Mail
 
 LIMIT = 3
 NAMES = {

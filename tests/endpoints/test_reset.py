@@ -35,7 +35,7 @@ from wsgiauth.authentication.resets import (
 )
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in
 
 NEW_PASSWORD = "other unrelated birds"

@@ -11,7 +11,7 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
-from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in
 
 LIMIT = 3

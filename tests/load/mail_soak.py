@@ -24,9 +24,9 @@ from tests.support.mails import MAIL
 from tests.support.sites import FORKSERVER, SECRET_KEY, free_port, spawned
 from wsgiauth import Settings, storage
 from wsgiauth.mail import outbox as outboxes
-from wsgiauth.mail.kinds import make_outbox
 from wsgiauth.mail.link_letters import request_reset
-from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import Mail
+from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.storage import database
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.schema import migrate

@@ -7,9 +7,9 @@ import pytest
 from tests.support.mails import with_mail
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.mail.kinds import SAMPLES
 from wsgiauth.mail.letters import Addressed, Letters
 from wsgiauth.mail.link_letters import ResetLetter
+from wsgiauth.mail.site_outbox import SAMPLES
 
 LINK = "https://example.org/auth/reset?token=x"
 LETTERS = pytest.mark.parametrize("sample", SAMPLES, ids=lambda each: each.template)
@@ -102,6 +102,22 @@ def test_a_mail_that_does_not_show_its_link_is_refused(text, folder, write):
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["", "Subject", "Subject\n\n", "\n\nText", "Subject\nText", "Two\nlines\n\nText"],
+)
+def test_a_template_without_subject_and_text_is_refused(text, folder, write):
+    (folder / "reset.txt").write_text(text)
+    with pytest.raises(ConfigurationError, match=r"^TEMPLATES: mail/reset.txt: the first line"):
+        write(reset())
+
+
+def test_a_mistake_in_a_template_is_refused_with_its_line(folder, write):
+    (folder / "reset.txt").write_text("Subject\n\n{{ letter.missing }}\n")
+    with pytest.raises(ConfigurationError, match=r"reset.txt, line 3.*missing"):
+        write(reset())
+
+
+@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("\ufeffHello\n\n", r"line 1 has a byte-order mark: save the file as UTF-8 without it"),
@@ -127,3 +143,13 @@ def test_a_percent_sign_in_a_text_is_refused_with_its_place(folder, write):
     (folder / "reset.txt").write_text("Hello\n\n{{ _('100% of it') }} {{ letter.link }}\n")
     with pytest.raises(ConfigurationError, match=r"mail/reset.txt, line 3: the text '100% of it'"):
         write(reset())
+
+
+# The name of the site
+
+
+def test_a_template_knows_the_name_of_the_site(folder, write):
+    (folder / "reset.txt").write_text("Subject\n\n{{ site.name }} {{ site.url }} {{ letter.link }}")
+    for name, shown in ((None, "example.org/shop"), ("Ada & Sons", "Ada & Sons")):
+        message = write(reset(), SITE_NAME=name, PUBLIC_URL="https://example.org/shop")
+        assert message.get_content() == f"{shown} https://example.org/shop {LINK}\n"

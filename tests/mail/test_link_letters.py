@@ -18,15 +18,14 @@ from wsgiauth.authentication import one_time
 from wsgiauth.authentication.address_links import read_address_proof
 from wsgiauth.authentication.invitations import HOURS, INVITATION, Invitation, InvitedGroup
 from wsgiauth.exceptions import TakenError, ValidationError
-from wsgiauth.mail.kinds import COMPOSERS
 from wsgiauth.mail.link_letters import (
     issue_invitation,
     request_address_link,
     request_invitation,
     request_reset,
 )
-from wsgiauth.mail.models import Mail
-from wsgiauth.mail.outbox import Outbox
+from wsgiauth.mail.outbox import Mail, Outbox
+from wsgiauth.mail.site_outbox import COMPOSERS
 
 NEW = "ada@example.net"
 TAKEN = "grace@example.org"

@@ -19,8 +19,8 @@ from wsgiauth.authentication import sessions
 from wsgiauth.authentication.clients import Client
 from wsgiauth.cli import main
 from wsgiauth.events import record
-from wsgiauth.mail.models import Mail
-from wsgiauth.mail.notices import SAMPLES, Notices
+from wsgiauth.mail.notices import TEMPLATES, Notices
+from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in
 
 ADDRESS = "192.0.2.7"
@@ -344,11 +344,11 @@ def test_only_an_address_is_shown_as_one(client, ada, deliver, post, remote, sho
     assert (shown or "When: ") in body(post)
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.template)
-def test_a_mistake_in_a_template_is_refused_at_start(settings, tmp_path, sample):
+@pytest.mark.parametrize("template", TEMPLATES.values())
+def test_a_mistake_in_a_template_is_refused_at_start(settings, tmp_path, template):
     (tmp_path / "mail").mkdir()
-    (tmp_path / sample.template).write_text("Subject\n\n{{ letter.missing }}")
-    with pytest.raises(Exception, match=f"{sample.template}, line 3"):
+    (tmp_path / template).write_text("Subject\n\n{{ letter.missing }}")
+    with pytest.raises(Exception, match=f"{template}, line 3"):
         AuthMiddleware(echo, replace(with_mail(settings), TEMPLATES=tmp_path), send_mail=Post())
 
 

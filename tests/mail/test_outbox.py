@@ -14,12 +14,11 @@ from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.events import Event
 from wsgiauth.mail import outbox as outboxes
-from wsgiauth.mail.failures import DeliveryError, MailServerError
-from wsgiauth.mail.kinds import COMPOSERS
 from wsgiauth.mail.link_letters import request_address_link, request_invitation, request_reset
-from wsgiauth.mail.models import Mail
 from wsgiauth.mail.notices import Notices
-from wsgiauth.mail.outbox import Outbox
+from wsgiauth.mail.outbox import Mail, Outbox
+from wsgiauth.mail.site_outbox import COMPOSERS
+from wsgiauth.mail.transports import DeliveryError, MailServerError
 
 STRANGER = "finch@example.net"
 REFUSED = DeliveryError("550", is_final=True)
@@ -297,7 +296,7 @@ def test_a_mail_server_that_is_away_gets_one_mail_a_minute_and_loses_none(
         assert outbox.deliver() == 1
         assert len(post.errors) == minutes - minute - 1
         clock.move(1)
-    assert caplog.messages == ["mails are not sent, next attempt in a minute: away"] * minutes
+    assert caplog.messages == ["emails are not sent, next attempt in a minute: away"] * minutes
     assert outbox.deliver() is None
     assert (len(post.messages), failures(heard)) == (3, [])
 

@@ -14,10 +14,9 @@ from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import Settings, storage
 from wsgiauth.accounts import create_user
-from wsgiauth.mail.kinds import COMPOSERS
 from wsgiauth.mail.link_letters import request_reset
-from wsgiauth.mail.models import Mail
-from wsgiauth.mail.outbox import Outbox
+from wsgiauth.mail.outbox import Mail, Outbox
+from wsgiauth.mail.site_outbox import COMPOSERS
 
 MAILS = 40
 
@@ -199,7 +198,7 @@ def test_the_thread_survives_an_error_of_ours(settings, database, ada, post):
         return time
 
     outbox = Outbox(with_mail(settings), post, COMPOSERS, clock=clock)
-    with logged("mails were not sent"):
+    with logged("emails were not sent"):
         ask(outbox)
     ask(outbox)
     post.wait()

@@ -13,7 +13,7 @@ from wsgiauth.accounts.tables import (
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage import schema
 from wsgiauth.throttling.counts import AttemptCount
 

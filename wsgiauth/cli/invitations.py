@@ -7,10 +7,9 @@ from wsgiauth.authentication.invitations import HOURS, INVITATION, Invitation, I
 from wsgiauth.cli.command import Arguments, CommandError, open_database, require_group
 from wsgiauth.cli.output import print_line
 from wsgiauth.cli.parser import AddCommand, add_mount, permission
-from wsgiauth.mail.kinds import make_outbox
 from wsgiauth.mail.link_letters import issue_invitation
-from wsgiauth.mail.models import Mail
-from wsgiauth.mail.outbox import Outbox
+from wsgiauth.mail.outbox import Mail, Outbox
+from wsgiauth.mail.site_outbox import make_outbox
 
 
 def add_commands(add: AddCommand) -> None:

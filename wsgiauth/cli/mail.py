@@ -14,9 +14,9 @@ from wsgiauth.cli.command import (
 )
 from wsgiauth.cli.output import counted, print_line, print_text
 from wsgiauth.cli.parser import AddCommand, add_mount, add_user
-from wsgiauth.mail.kinds import SAMPLES, SAMPLES_BY_NAME, make_outbox
 from wsgiauth.mail.letters import Letters
-from wsgiauth.mail.models import Mail
+from wsgiauth.mail.outbox import Mail
+from wsgiauth.mail.site_outbox import SAMPLES, SAMPLES_BY_NAME, make_outbox
 
 _NAMES = f"one of: {', '.join(SAMPLES_BY_NAME)}"
 

@@ -1,21 +1,20 @@
-"""The texts of mails: one template and one typed object each, as plain text.
+"""The texts of emails: one template and one typed object each, as plain text.
 
 The first line of a template is the subject, the second one is empty.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from email.errors import MessageError
-from email.headerregistry import Address
 from email.message import EmailMessage
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from unicodedata import category
 from urllib.parse import quote
 from uuid import uuid4
 
 from wsgiauth.accounts.names import key
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.mail.failures import DeliveryError
+from wsgiauth.mail.transports import DeliveryError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import parse_sender
 from wsgiauth.web.templates import Templates
@@ -30,60 +29,53 @@ _MAX_LINE = 998  # characters, RFC 5322 section 2.1.1
 _LINK_CHARACTERS = frozenset("/:.\u3002")
 
 
-@dataclass(frozen=True)
-class Letter:
-    """What a template shows, as its attribute `letter`. Subclasses are dataclasses.
-
-    Attributes:
-        template: The file's name.
-    """
-
-    template: ClassVar[str]
-
-
 SAMPLE_ROOT = "https://example.org/auth"  # with which the links of samples begin
 
 
-class Site(NamedTuple):
-    """What every template can show of the site.
+@dataclass(frozen=True, kw_only=True)
+class Letter:
+    """What a template shows, as its attribute `letter`."""
 
-    Attributes:
-        name: SITE_NAME, or else the host of PUBLIC_URL.
-        url: PUBLIC_URL.
-    """
+    template: str = field(init=False)  # the file's name
 
-    name: str
+
+@dataclass(frozen=True, kw_only=True)
+class LinkLetter(Letter):
+    """A letter with a link that works once."""
+
+    link: str = field(repr=False)
+    minutes: int
+
+    @property
+    def secret(self) -> str:
+        """The one-time secret in the link."""
+        return self.link.partition("?token=")[2]
+
+
+class SiteLabel(NamedTuple):
+    """What every template can show of the site, as `site`."""
+
+    name: str  # SITE_NAME, or else the host of PUBLIC_URL
     url: str
 
 
-@dataclass(frozen=True)
-class Addressed:
-    """A letter and where it goes.
-
-    Attributes:
-        letter: The letter.
-        address: The stored address of an account, or the one that a link is to prove.
-        user_id: The account, for events.
-    """
+class Addressed(NamedTuple):
+    """A letter and where it goes."""
 
     letter: Letter
-    address: str
-    user_id: int | None
+    address: str  # the stored one of an account, or the one that a link is to prove
+    user_id: int | None  # for events
 
 
 class Letters:
-    """Makes messages.
-
-    Args:
-        settings: `MAIL_FROM`, `PUBLIC_URL`, `SITE_NAME` and `TEMPLATES`.
-    """
+    """Makes messages."""
 
     def __init__(self, settings: Settings) -> None:
         self._templates = Templates(settings.TEMPLATES, autoescape=False)
         self._name, self._sender = parse_sender(settings.MAIL_FROM or "") or ("", "")
         url = (settings.PUBLIC_URL or "").rstrip("/")
         name = settings.SITE_NAME or url.partition("://")[2]
-        self._site = Site(" ".join(name.split()), url)
+        self._site = SiteLabel(" ".join(name.split()), url)
 
     def message(self, addressed: Addressed) -> EmailMessage:
         """Return the message, with everything but its transport's headers.
@@ -91,6 +83,8 @@ class Letters:
         Raises:
             DeliveryError: The address could add a header.
         """
+        from email.headerregistry import Address  # here, because it makes every start slower
+
         subject, _, body = self._text(addressed.letter).partition("\n\n")
         message = EmailMessage()
         message["Subject"] = " ".join(subject.replace(_ENCODED_WORD, "= ?").split())
@@ -107,11 +101,7 @@ class Letters:
         return message
 
     def preview(self, sample: Letter, mount: str) -> EmailMessage:
-        """Return the message of an example, whose links lead to this site.
-
-        Args:
-            sample: The example.
-            mount: The path of /auth on the site.
+        """Return the message of an example, whose links lead to /auth of this site, at `mount`.
 
         Raises:
             ConfigurationError: The template is wrong; the message names the file.
@@ -151,13 +141,8 @@ class Letters:
         return self._templates.render(letter.template, letter=letter, site=self._site)
 
 
-def secret_of(letter: Letter) -> str | None:
-    """Return the secret in the link of a letter; None if it has no link."""
-    return _link(letter).partition("?token=")[2] or None
-
-
 def unlinked(name: str) -> str:
-    """Return a username as a mail can show it, or nothing if it could be read as a link.
+    """Return a username as an email can show it; empty if it could be read as a link.
 
     Mail software makes links of names that look like one, also of `evil.example` without a scheme,
     and anyone chooses a name. Compatibility forms count, such as the full-width solidus.
@@ -165,19 +150,12 @@ def unlinked(name: str) -> str:
     return "" if _LINK_CHARACTERS & set(key(name)) else name
 
 
-def _link(letter: Letter) -> str:
-    """Return the link with a secret of a letter; nothing if it has none."""
-    link: str = getattr(letter, "link", "")
-    return link
-
-
 def _marked(letter: Letter) -> tuple[Letter, str]:
     """Return an example with a link that its template cannot know, and the link, if it has one."""
-    link = _link(letter)
-    if not link:
+    if not isinstance(letter, LinkLetter):
         return letter, ""
-    link = f"{link}-shown"
-    return replace(letter, **{"link": link}), link
+    link = f"{letter.link}-shown"
+    return replace(letter, link=link), link
 
 
 def _problem(text: str, link: str) -> str | None:

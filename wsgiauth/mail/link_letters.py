@@ -9,7 +9,7 @@ Every function here raises peewee.DatabaseError if the database fails.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
 from wsgiauth import events
 from wsgiauth.accounts import find_user, names
@@ -17,7 +17,6 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import ADDRESS, RESET
 from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.invitations import (
-    HOURS,
     INVITATION,
     Invitation,
     check_invitation,
@@ -27,40 +26,32 @@ from wsgiauth.authentication.invitations import (
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.resets import make_reset_link
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, unlinked
-from wsgiauth.mail.models import Mail
-from wsgiauth.mail.outbox import Composer, Outbox
+from wsgiauth.mail.letters import Addressed, Letter, LinkLetter, unlinked
+from wsgiauth.mail.outbox import Composer, Mail, Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResetLetter(Letter):
+class ResetLetter(LinkLetter):
     """The email with the link to choose a new password."""
 
     template = "mail/reset.txt"
-
     username: str  # empty if the address is not proven, or if the name could be read as a link
-    link: str = field(repr=False)
-    minutes: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class InvitationLetter(Letter):
+class InvitationLetter(LinkLetter):
     """The email with the link to create an account.
 
     It shows no username, because anyone can type one that mail software makes a link of.
     """
 
     template = "mail/invitation.txt"
-
-    link: str = field(repr=False)
-    minutes: int
     is_requested: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class AddressLetter(Letter):
+class AddressLetter(LinkLetter):
     """The email with the link to prove an address.
 
     It has no text that the user chose, because the address can be that of anyone.
@@ -68,26 +59,11 @@ class AddressLetter(Letter):
 
     template = "mail/address.txt"
 
-    link: str = field(repr=False)
-    minutes: int
 
-
-@dataclass(frozen=True, kw_only=True)
 class AddressTakenLetter(Letter):
     """The email to the owner of an address that another user asked to use; it has no link."""
 
     template = "mail/address_taken.txt"
-
-
-_VERIFY_LINK = f"{SAMPLE_ROOT}/verify?token=example"
-
-SAMPLES: tuple[Letter, ...] = (
-    ResetLetter(username="ada", link=f"{SAMPLE_ROOT}/reset?token=example", minutes=60),
-    InvitationLetter(link=_VERIFY_LINK, minutes=60, is_requested=True),
-    InvitationLetter(link=_VERIFY_LINK, minutes=HOURS * 60, is_requested=False),
-    AddressLetter(link=_VERIFY_LINK, minutes=60),
-    AddressTakenLetter(),
-)
 
 
 def request_reset(outbox: Outbox, name: str, *, mount: str) -> None:

@@ -1,11 +1,11 @@
-"""The outbox: a request inserts one row, and a thread sends the mail afterwards.
+"""The outbox: a request inserts one row, and a thread sends the email afterwards.
 
 The request looks up no account, so its answer and its time tell nothing about who has one. The
 sender looks the account up, and only then creates the secret of the link.
 
 Delivery is at least once. A sender claims a row by moving its `due_at` to the end of a lease, with
 one UPDATE that compares, so that of many processes one sends it. If the process is killed, another
-one sends the mail after the lease.
+one sends the email after the lease.
 """
 
 import json
@@ -14,7 +14,6 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from email.message import EmailMessage
-from typing import Any
 
 import peewee
 
@@ -22,23 +21,28 @@ from wsgiauth import events, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
 from wsgiauth.authentication import one_time
-from wsgiauth.mail.failures import DeliveryError, MailServerError
-from wsgiauth.mail.letters import Addressed, Letters, secret_of
-from wsgiauth.mail.models import Mail
-from wsgiauth.mail.transports import Kept, Transport, sending
+from wsgiauth.mail.letters import Addressed, Letters, LinkLetter
+from wsgiauth.mail.transports import (
+    DeliveryError,
+    Kept,
+    MailServerError,
+    Transport,
+    sending,
+)
 from wsgiauth.mail.worker import Worker
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.connections import DATABASE_ERRORS
+from wsgiauth.storage.models import Model
 
 MINUTE = 60  # seconds
 RETRIES = (1 * MINUTE, 5 * MINUTE, 30 * MINUTE)  # after each failed attempt
 LEASE = 10 * MINUTE  # longer than a mail server can take: see `smtp.DEADLINE`
 OVERDUE = 5 * MINUTE
-LIFETIME = 24 * 60 * MINUTE  # how long a mail is worth sending
+LIFETIME = 24 * 60 * MINUTE  # how long an email is worth sending
 BATCH = 20
 
-# Kinds of mails for which a person waits; they are sent in this order, before all others.
+# Kinds of emails for which a person waits; they are sent in this order, before all others.
 URGENT = ("reset", "address", "invitation")
 
 # In `Mail.data`: that of the secret of the last attempt.
@@ -46,19 +50,43 @@ _DIGEST = "digest"
 
 logger = logging.getLogger("wsgiauth")
 
-# Looks up the account of a mail, and returns the letter; None if there is nothing to send.
+
+class Mail(Model):
+    """An email that is to be sent. Times are in seconds since the epoch.
+
+    Attributes:
+        id: Random, so that no number is used twice.
+        name: The name that was typed, if no account has been looked up for it.
+        user: The user it is for, or None.
+        data: What else its letter needs, and the digest of its last secret; JSON.
+        due_at: When to send it, or to try again. A process that is sending it has set this to the
+            time after which another process may send it.
+        attempts: How often a process has begun to send it.
+        expires_at: When it is not worth sending any more.
+    """
+
+    id: "peewee.CharField[str]" = peewee.CharField(max_length=32, primary_key=True)
+    kind: "peewee.CharField[str]" = peewee.CharField(max_length=32)
+    name: "peewee.CharField[str]" = peewee.CharField(max_length=EMAIL_MAX_LENGTH, default="")
+    user_id: int | None
+    user: "peewee.ForeignKeyField[User | None]" = peewee.ForeignKeyField(
+        User, null=True, backref="+", on_delete="CASCADE"
+    )
+    data: "peewee.TextField[str]" = peewee.TextField()
+    due_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)
+    attempts: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
+    expires_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
+
+    class Meta:
+        table_name = "wsgiauth_mail"
+
+
+# Looks up the account of an email, and returns the letter; None if there is nothing to send.
 Composer = Callable[[Mail, Settings, float], Addressed | None]
 
 
 class Outbox:
-    """Keeps mails and sends them.
-
-    Args:
-        settings: Those of the mails.
-        transport: Sends the messages.
-        composers: What makes the letter, by kind of mail.
-        clock: Returns the time in seconds since the epoch.
-    """
+    """Keeps emails and sends them."""
 
     def __init__(
         self,
@@ -71,9 +99,9 @@ class Outbox:
         self._settings = settings
         self._letters = Letters(settings)
         self._transport = transport
-        self._composers = composers
-        self._now = clock
-        self._worker = Worker(self.deliver)
+        self._composers = composers  # by kind
+        self._now = clock  # seconds since the epoch
+        self._worker = Worker(self)
         self._paused_until = self._warned_at = 0.0
 
     def enqueue(
@@ -82,19 +110,9 @@ class Outbox:
         *,
         name: str = "",
         user: User | None = None,
-        data: Mapping[str, Any] | None = None,
+        data: Mapping[str, object] | None = None,
     ) -> None:
-        """Insert a mail, which is sent after this request or transaction.
-
-        Args:
-            kind: Which mail.
-            name: The name that was typed.
-            user: The user it is for, if that is known.
-            data: What else its text needs.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
-        """
+        """Insert an email, which is sent after this request or transaction; see `Mail`."""
         chosen = storage.current()
         insert(kind, name=name, user=user, data=data, now=self._now())
         if chosen.in_transaction():
@@ -103,12 +121,9 @@ class Outbox:
             self._wake(chosen)
 
     def deliver(self) -> float | None:
-        """Send every mail that is due; return the seconds until the next one, or None.
+        """Send every email that is due; return the seconds until the next one, or None.
 
-        While the mail server takes nothing, one mail is tried in a minute.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
+        While the mail server takes nothing, one email is tried in a minute.
         """
         pause = self._paused_until - self._now()
         if 0 < pause <= MINUTE:  # the clock can be set back
@@ -121,7 +136,7 @@ class Outbox:
                             self._send(row, send)
         except MailServerError as error:
             self._paused_until = self._now() + MINUTE
-            logger.warning("mails are not sent, next attempt in a minute: %s", error)
+            logger.warning("emails are not sent, next attempt in a minute: %s", error)
             return MINUTE
         next_due = Mail.select(peewee.fn.MIN(Mail.due_at)).scalar()
         return None if next_due is None else max(next_due - self._now(), 0)
@@ -136,7 +151,7 @@ class Outbox:
             self._wake(storage.current())
 
     def stop(self) -> None:
-        """End the thread; the next mail starts another one."""
+        """End the thread; the next email starts another one."""
         self._worker.stop()
 
     def keep_messages(self) -> list[EmailMessage]:
@@ -154,7 +169,7 @@ class Outbox:
             self._worker.wake(chosen)
 
     def _due(self) -> list[Mail]:
-        """Return some mails that are due; to claim one changes when it is due."""
+        """Return some emails that are due; to claim one changes when it is due."""
         due = Mail.select().where(Mail.due_at <= int(self._now()))
         rank = peewee.Case(
             Mail.kind, [(kind, number) for number, kind in enumerate(URGENT)], len(URGENT)
@@ -162,7 +177,7 @@ class Outbox:
         return list(due.order_by(rank, Mail.due_at).limit(BATCH))
 
     def _claim(self, row: Mail) -> bool:
-        """Compare and set; return whether this process is to send the mail."""
+        """Compare and set; return whether this process is to send the email."""
         claimed = {"due_at": int(self._now()) + LEASE, "attempts": row.attempts + 1}
         with database.atomic():
             update = Mail.update(claimed).where(
@@ -174,7 +189,7 @@ class Outbox:
         return True
 
     def _send(self, row: Mail, send: Transport) -> None:
-        """Send a claimed mail, and delete it or set when to try again.
+        """Send a claimed email, and delete it or set when to try again.
 
         Raises:
             MailServerError: The mail server takes nothing; the attempt does not count.
@@ -190,7 +205,7 @@ class Outbox:
                 storage.release_connection(storage.current())  # the mail server can take long
                 send(message)
         except DATABASE_ERRORS:
-            raise  # the lease ends, and the mail is tried again
+            raise  # the lease ends, and the email is tried again
         except MailServerError:
             _postpone(row, int(self._now()) + MINUTE, row.attempts - 1)
             raise
@@ -212,12 +227,11 @@ class Outbox:
             addressed = self._composers[row.kind](row, self._settings, self._now())
         except (peewee.IntegrityError, User.DoesNotExist):
             return None
-        secret = None if addressed is None else secret_of(addressed.letter)
-        if secret is not None:
+        if addressed is not None and isinstance(addressed.letter, LinkLetter):
             with database.atomic():
                 if earlier is not None:
                     one_time.end(earlier)
-                stored = json.dumps({**data, _DIGEST: one_time.digest(secret)})
+                stored = json.dumps({**data, _DIGEST: one_time.digest(addressed.letter.secret)})
                 Mail.update(data=stored).where(Mail.id == row.id).execute()
         return addressed
 
@@ -234,7 +248,7 @@ class Outbox:
         if abs(self._now() - self._warned_at) >= MINUTE:  # a server can refuse thousands
             self._warned_at = self._now()
             logger.warning(
-                "a mail was not sent, next attempt in %d minutes: %s", wait // 60, reason
+                "an email was not sent, next attempt in %d minutes: %s", wait // 60, reason
             )
 
 
@@ -243,18 +257,10 @@ def insert(
     *,
     name: str = "",
     user: User | None = None,
-    data: Mapping[str, Any] | None = None,
+    data: Mapping[str, object] | None = None,
     now: float,
 ) -> None:
-    """Insert a mail, which some process sends later; see `Outbox.enqueue`.
-
-    Args:
-        kind, name, user, data: See `Outbox.enqueue`.
-        now: Seconds since the epoch.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Insert an email, which some process sends later; see `Mail`."""
     with database.atomic():
         Mail.insert(
             id=secrets.token_hex(16),
@@ -269,14 +275,7 @@ def insert(
 
 
 def overdue(now: float) -> int:
-    """Return how many mails should have been sent a while ago.
-
-    Args:
-        now: Seconds since the epoch.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return how many emails should have been sent a while ago."""
     number: int = Mail.select().where(Mail.due_at <= int(now) - OVERDUE).count()
     return number
 

@@ -1,7 +1,7 @@
 """Send messages by a mail server (RFC 6409), with `smtplib`.
 
 The connection is encrypted and the server's certificate is verified, unless the server is on this
-host. Errors never show an address, because they are logged.
+host.
 """
 
 import smtplib
@@ -11,9 +11,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from email.message import EmailMessage
 from functools import cached_property
 
-from wsgiauth.mail.deadlines import Deadline
-from wsgiauth.mail.failures import DeliveryError, MailServerError
-from wsgiauth.mail.smtp_connections import Connection, TlsConnection
+from wsgiauth.mail.smtp_connections import Connection, Deadline, TlsConnection
+from wsgiauth.mail.transports import (
+    ConnectingTransport,
+    DeliveryError,
+    MailServerError,
+    Transport,
+)
 from wsgiauth.settings.mail import MailUrl
 
 TIMEOUT = 15  # seconds to wait for data
@@ -21,26 +25,16 @@ DEADLINE = 120  # seconds for a message, and for its connection; less than half 
 MAILS_PER_CONNECTION = 50  # some servers accept no more
 
 
-class MailServer:
-    """A mail server; called with a message, it sends it.
-
-    Args:
-        url: The server.
-        hostname: The name by which this host greets it.
-    """
+class MailServer(ConnectingTransport):
+    """A mail server; called with a message, it sends it."""
 
     def __init__(self, url: MailUrl, hostname: str) -> None:
         self._url = url
-        self._hostname = hostname
-
-    def __call__(self, message: EmailMessage) -> None:
-        """Send one message by a connection of its own; see `Session.send`."""
-        with self.session() as send:
-            send(message)
+        self._hostname = hostname  # by which this host greets the server
 
     @contextmanager
-    def session(self) -> Iterator[Callable[[EmailMessage], None]]:
-        """Return what sends several messages, one after the other, by one connection."""
+    def session(self) -> Iterator[Transport]:
+        """Return `Session.send` of one session."""
         session = Session(self._connect)
         try:
             yield session.send
@@ -79,11 +73,7 @@ class MailServer:
 
 
 class Session:
-    """Sends messages by a connection, which it opens when it is needed, and anew if it fails.
-
-    Args:
-        connect: Opens a connection, which a deadline ends.
-    """
+    """Sends messages by a connection, which it opens when it is needed, and anew if it fails."""
 
     def __init__(self, connect: Callable[[Deadline], Connection]) -> None:
         self._connect = connect

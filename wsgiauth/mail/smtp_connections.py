@@ -1,20 +1,84 @@
 """Connections of `smtplib` that a deadline ends, and whose replies are bounded.
 
-`smtplib` bounds the length of a line, not the number of lines of a reply.
+The timeout of a socket is for one read, and `smtplib` bounds the length of a line, not the number
+of lines of a reply. So a server that sends a byte now and then would keep the only thread that
+sends emails, and its lease would end.
 """
 
 import smtplib
 import socket
+import threading
 from collections.abc import Sequence
-from typing import Any, BinaryIO, cast
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, BinaryIO, Self, cast
 
-from wsgiauth.mail.deadlines import Deadline
-from wsgiauth.mail.failures import DeliveryError, MailServerError
+from wsgiauth.mail.transports import DeliveryError, MailServerError
 
 # Of one reply; RFC 5321 section 4.5.3.1.5 allows a line of 512 octets.
 MAX_LINE = 8 * 1024  # bytes; not more than `smtplib` reads
 MAX_REPLY = 64 * 1024  # bytes
 MAX_LINES = 100
+
+
+class Deadline:
+    """Ends connections when the time is over, as if the other side had; a context manager.
+
+    Args:
+        seconds: From the beginning of the `with` block, or from `restart`.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._timer = self._make_timer()
+        self._lock = threading.Lock()
+        self._watched: list[socket.socket] = []
+        self.is_over = False
+
+    def __enter__(self) -> Self:
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            for each in self._watched:
+                each.close()
+            self._watched.clear()
+
+    def restart(self) -> None:
+        """Let the time begin anew; a connection that was ended stays so."""
+        self._timer.cancel()
+        self._timer = self._make_timer()
+        self._timer.start()
+
+    def watch(self, connected: socket.socket) -> None:
+        """End this connection when the time is over, also if it is wrapped in TLS meanwhile.
+
+        Raises:
+            TimeoutError: The time is over.
+        """
+        with self._lock:
+            if self.is_over:
+                raise TimeoutError
+            self._watched.append(connected.dup())
+
+    def _make_timer(self) -> threading.Timer:
+        timer = threading.Timer(self._seconds, self._end)
+        timer.daemon = True  # the process need not wait for a mail server
+        return timer
+
+    def _end(self) -> None:
+        with self._lock:
+            self.is_over = True
+            for each in self._watched:
+                with suppress(OSError):  # the other side was faster
+                    each.shutdown(socket.SHUT_RDWR)
 
 
 class _Replies:
@@ -41,17 +105,9 @@ class _Replies:
 
 
 class Connection(smtplib.SMTP):
-    """A connection that a deadline ends, from before its greeting and its TLS.
+    """A connection that a deadline ends, from before its greeting and its TLS."""
 
-    Args:
-        deadline: The deadline.
-        arguments, options: Those of `smtplib`.
-
-    Attributes:
-        has_recipient: Whether the server was given the recipient of the present message.
-    """
-
-    has_recipient = False
+    has_recipient = False  # whether the server was given that of the present message
 
     def __init__(self, deadline: Deadline, *arguments: Any, **options: Any) -> None:
         self._deadline = deadline

@@ -1,10 +1,10 @@
-"""The thread that sends mails: it starts with the first one, and again in a forked process."""
+"""The thread that sends emails: it starts with the first one, and again in a forked process."""
 
 import logging
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from typing import Protocol
 
 import peewee
 
@@ -13,27 +13,32 @@ from wsgiauth.storage import context
 from wsgiauth.storage.connections import DATABASE_ERRORS, discard_connection
 from wsgiauth.storage.failures import report_failure
 
-LONGEST_WAIT = 60  # seconds; then mails that another process left behind are looked for
+LONGEST_WAIT = 60  # seconds; then emails that another process left behind are looked for
 
 logger = logging.getLogger("wsgiauth")
 
 _workers: "weakref.WeakSet[Worker]" = weakref.WeakSet()
 
 
-class _Sender(threading.Thread):
-    """One thread: it works whenever it is woken, until `stop` ends it."""
+class Delivering(Protocol):
+    """What a worker works for: the outbox."""
 
-    def __init__(
-        self, work: "weakref.WeakMethod[Callable[[], float | None]]", database: peewee.Database
-    ) -> None:
+    def deliver(self) -> float | None:
+        """Send what is due; return the seconds until the next call, or None."""
+
+
+class _Sender(threading.Thread):
+    """One thread: it delivers whenever it is woken, until it is ended or the owner is gone."""
+
+    def __init__(self, owner: "weakref.ref[Delivering]", database: peewee.Database) -> None:
         super().__init__(name="wsgiauth-mail", daemon=True)
-        self._work = work
+        self._owner = owner
         self._database = database
         self.is_ended = False
         self._woken = threading.Event()
 
     def wake(self) -> None:
-        """Work now, or again if it does so already."""
+        """Deliver now, or again if it does so already."""
         self._woken.set()
 
     def end(self) -> None:
@@ -45,41 +50,32 @@ class _Sender(threading.Thread):
         context.use(self._database)
         while True:
             self._woken.clear()
-            work = None if self.is_ended else self._work()
-            if work is None:
+            owner = None if self.is_ended else self._owner()
+            if owner is None:
                 return
-            wait = _call(work)
-            del work  # the owner need not stay
+            wait = _deliver(owner)
+            del owner  # it need not stay
             self._woken.wait(wait)
 
 
 class Worker:
-    """Calls a method in a daemon thread: at once when it is woken, and whenever it says.
+    """Delivers in a daemon thread: at once when it is woken, and whenever the owner says.
 
-    The thread ends with the process, or when the owner of the method is no longer used.
-
-    Args:
-        work: A method that returns the seconds until the next call, or None.
-
-    Attributes:
-        has_begun: Whether this process has started the thread, or tried to.
+    The thread ends with the process, or when the owner is no longer used.
     """
 
     _thread: _Sender | None
+    has_begun: bool  # whether this process has started the thread, or tried to
 
-    def __init__(self, work: Callable[[], float | None]) -> None:
-        self._work = weakref.WeakMethod(work)
-        unused = weakref.finalize(work.__self__, self._end)  # type: ignore[attr-defined]
+    def __init__(self, owner: Delivering) -> None:
+        self._owner = weakref.ref(owner)
+        unused = weakref.finalize(owner, self._end)
         unused.atexit = False  # the process need not wait for a mail server
         _workers.add(self)
         self.forget()
 
     def wake(self, database: peewee.Database) -> None:
-        """Let the thread work now; start it if there is none.
-
-        Args:
-            database: The database of the thread.
-        """
+        """Let the thread deliver now; start it, with its database, if there is none."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 self._thread.wake()
@@ -87,7 +83,7 @@ class Worker:
                 self._start(database)
 
     def stop(self) -> None:
-        """End the thread, and wait for the mail that it is sending."""
+        """End the thread, and wait for the email that it is sending."""
         thread = self._end()
         if thread is not None:
             thread.join()
@@ -100,11 +96,11 @@ class Worker:
 
     def _start(self, database: peewee.Database) -> None:
         self.has_begun = True
-        thread = _Sender(self._work, database)
+        thread = _Sender(self._owner, database)
         try:
             thread.start()
-        except RuntimeError:  # too many threads; the next mail tries again
-            logger.warning("the thread that sends mails cannot be started")
+        except RuntimeError:  # too many threads; the next email tries again
+            logger.warning("the thread that sends emails cannot be started")
             return
         self._thread = thread
 
@@ -116,15 +112,15 @@ class Worker:
         return thread
 
 
-def _call(work: Callable[[], float | None]) -> float:
-    """Work once, and return how long to wait; no error ends the thread."""
+def _deliver(owner: Delivering) -> float:
+    """Deliver once, and return how long to wait; no error ends the thread."""
     try:
-        wait = work()
+        wait = owner.deliver()
     except DATABASE_ERRORS as error:
         report_failure(error)
         return LONGEST_WAIT
     except Exception:
-        logger.exception("mails were not sent")
+        logger.exception("emails were not sent")
         return LONGEST_WAIT
     discard_connection(storage.current())
     return LONGEST_WAIT if wait is None else min(wait, LONGEST_WAIT)

@@ -3,18 +3,21 @@
 import threading
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 
 import pytest
 from webtest import TestApp
 
 from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
-from wsgiauth import AuthMiddleware, storage
+from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.cli import main
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.mail.models import Mail
-from wsgiauth.mail.outbox import OVERDUE
+from wsgiauth.mail.outbox import OVERDUE, Mail
+from wsgiauth.mail.site_outbox import make_transport
 
 
 @pytest.fixture
@@ -46,6 +49,19 @@ def waiting(database, settings):
         ).execute()
 
     return insert
+
+
+@pytest.fixture
+def send(settings):
+    """Return a function that sends a text as MAIL_URL says."""
+
+    def send(url, address="ada@example.org", text="Hello."):
+        message = EmailMessage()
+        message["To"], message["Date"] = address, datetime.now(UTC)
+        message.set_content(text)
+        make_transport(with_mail(settings, MAIL_URL=url))(message)
+
+    return send
 
 
 def test_a_site_without_a_url_of_mail_has_no_outbox(site):
@@ -155,3 +171,44 @@ def test_check_says_nothing_of_mails_that_were_just_asked_for(environ, waiting, 
     waiting()
     assert main(["check"]) == 0
     assert "overdue" not in capsys.readouterr().out
+
+
+# Ways to send without a mail server
+
+
+def test_a_folder_gets_one_private_file_for_each_message(send, tmp_path):
+    for _ in range(2):
+        send(f"file://{tmp_path}", "ädä@example.org", text="Grüße")
+    files = sorted(tmp_path.glob("*.eml"))
+    assert len(files) == 2
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    message = message_from_bytes(files[0].read_bytes(), policy=policy.default)
+    assert message.get_content() == "Grüße\n"
+    assert [each for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+
+
+def test_the_console_gets_the_message(send, capsys):
+    send("console:", "ädä@example.org")
+    assert "To: ädä@example.org" in capsys.readouterr().err
+
+
+def test_a_file_and_the_console_have_each_link_in_one_piece(send, tmp_path, capsys):
+    link = f"https://example.org/auth/reset?token={'x' * 80}=="
+    send(f"file://{tmp_path}", "ada@example.org", text=link)
+    send("console:", "ada@example.org", text=link)
+    (file,) = tmp_path.glob("*.eml")
+    assert link in file.read_text(encoding="utf-8")
+    assert link in capsys.readouterr().err
+
+
+def test_an_application_can_send_messages_itself(settings):
+    sent = []
+    settings = with_mail(settings)
+    make_transport(settings, sent.append)(EmailMessage())
+    assert len(sent) == 1
+    with pytest.raises(ConfigurationError, match=r"^MAIL_URL is callable: but"):
+        make_transport(settings)
+
+
+def test_without_a_url_there_is_no_transport():
+    assert make_transport(Settings()) is None

@@ -1,14 +1,11 @@
 """Messages reach a real mail server, encrypted and verified, or it is said why they do not."""
 
-import email
-import email.policy
 import logging
 import socket
 import ssl
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from email.message import EmailMessage
 
 import pytest
 
@@ -22,12 +19,11 @@ from tests.support.mail_servers import (
 )
 from tests.support.sites import free_port
 from wsgiauth import Settings
-from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.mail import smtp
-from wsgiauth.mail.failures import DeliveryError, MailServerError
 from wsgiauth.mail.letters import Addressed, Letter, Letters
 from wsgiauth.mail.outbox import LEASE
-from wsgiauth.mail.transports import make_transport
+from wsgiauth.mail.site_outbox import make_transport
+from wsgiauth.mail.transports import DeliveryError, MailServerError
 
 CREDENTIALS = f"{USER}:{PASSWORD.replace(' ', '%20')}@"
 SENDER = "Bücherei <accounts@example.org>"
@@ -657,71 +653,3 @@ def test_a_text_cannot_end_the_message(send):
         send(f"smtp://127.0.0.1:{port}", text=".\r\nMAIL FROM:<eve@example.net>\r\n.\n..")
     assert len(received.messages) == 1
     assert received.messages[0].get_content().splitlines()[0] == "."
-
-
-# Other transports
-
-
-def test_a_folder_gets_one_private_file_for_each_message(send, tmp_path):
-    for _ in range(2):
-        send(f"file://{tmp_path}", "ädä@example.org", text="Grüße")
-    files = sorted(tmp_path.glob("*.eml"))
-    assert len(files) == 2
-    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
-    message = email.message_from_bytes(files[0].read_bytes(), policy=email.policy.default)
-    assert message.get_content() == "Grüße\n"
-    assert [each for each in tmp_path.iterdir() if each.name.startswith(".")] == []
-
-
-def test_the_console_gets_the_message(send, capsys):
-    send("console:", "ädä@example.org")
-    assert "To: ädä@example.org" in capsys.readouterr().err
-
-
-def test_a_file_and_the_console_have_each_link_in_one_piece(send, tmp_path, capsys):
-    link = f"https://example.org/auth/reset?token={'x' * 80}=="
-    send(f"file://{tmp_path}", "ada@example.org", text=link)
-    send("console:", "ada@example.org", text=link)
-    (file,) = tmp_path.glob("*.eml")
-    assert link in file.read_text(encoding="utf-8")
-    assert link in capsys.readouterr().err
-
-
-def test_an_application_can_send_messages_itself(settings_of):
-    sent = []
-    settings = settings_of("callable:")
-    make_transport(settings, sent.append)(EmailMessage())
-    assert len(sent) == 1
-    with pytest.raises(ConfigurationError, match=r"^MAIL_URL is callable: but"):
-        make_transport(settings)
-
-
-def test_without_a_url_there_is_no_transport():
-    assert make_transport(Settings()) is None
-
-
-# Templates
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "Subject", "Subject\n\n", "\n\nText", "Subject\nText", "Two\nlines\n\nText"],
-)
-def test_a_template_without_subject_and_text_is_refused(text, settings_of, templates):
-    (templates / "note.txt").write_text(text)
-    with pytest.raises(ConfigurationError, match=r"^TEMPLATES: note.txt: the first line"):
-        Letters(settings_of("console:")).check(Note())
-
-
-def test_a_mistake_in_a_template_is_refused_with_its_line(settings_of, templates):
-    (templates / "note.txt").write_text("Subject\n\n{{ letter.missing }}\n")
-    with pytest.raises(ConfigurationError, match=r"note.txt, line 3.*missing"):
-        Letters(settings_of("console:")).check(Note())
-
-
-def test_a_template_knows_the_name_of_the_site(settings_of, templates):
-    (templates / "note.txt").write_text("Subject\n\n{{ site.name }} {{ site.url }} <&>")
-    for name, shown in ((None, "example.org/shop"), ("Ada & Sons", "Ada & Sons")):
-        letters = Letters(settings_of("console:", SITE_NAME=name))
-        message = letters.message(Addressed(Note(), "ada@example.org", 1))
-        assert message.get_content() == f"{shown} https://example.org/shop <&>\n"
