@@ -115,7 +115,7 @@ def test_of_a_stranger_the_app_is_told_nobody(told):
 def test_of_a_user_the_app_is_told_who_and_by_which_login(told, tokens, ada, bearer):
     headers = bearer(ada)
     environ = told(headers=headers)
-    claims = tokens.verify(headers["Authorization"].removeprefix("Bearer "))
+    claims = tokens.verify(headers["Authorization"].removeprefix("Bearer "), tokens.now())
     assert (environ["wsgiauth.user"], environ["wsgiauth.session"]) == (ada, claims.session_id)
     assert environ["wsgiauth.error"] is None
     assert webob.Request(environ).user is environ["wsgiauth.user"]

@@ -141,7 +141,7 @@ class AuthMiddleware:
         opened, unasked = _open_database(settings)
         self.database: AccountDatabase = opened
         self.scope: RequestScope = RequestScope(self.database)
-        self._identify = self.scope.released_after(self.site.identifier.identify)
+        self._identify = self.scope.released_after(self.site.identifier.find_caller)
         subscribe(self.database, subscribers)
         if self.site.outbox is not None:
             record(self.database, [Notices(settings, self.site.outbox, mount=mount)])
@@ -154,12 +154,13 @@ class AuthMiddleware:
     @in_request_scope
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request, or pass it on (PEP 3333)."""
+        site = self.site
         if "wsgiauth.site" in environ:
-            refuse_nested(environ, self.site)
-        if self.site.outbox is not None:
-            self.site.outbox.start()
+            refuse_nested(environ, site)
+        if site.outbox is not None:
+            site.outbox.start()
         environ["wsgiauth.root"] = environ.get("SCRIPT_NAME", "")
-        environ["wsgiauth.site"] = self.site
+        environ["wsgiauth.site"] = site
         path = environ.get("PATH_INFO", "")
         if path.startswith(self._mount) and path[len(self._mount) :][:1] in ("", "/"):
             return self._auth_app(self._below_mount(environ), start_response)

@@ -72,7 +72,7 @@ def test_a_renewed_login_is_fresh_under_a_new_id_alone(ada, tokens, freshness, l
     clock.now += FRESH + 1
     renewed = renew(login.session_id, ada, tokens)
     assert freshness.is_fresh(renewed.session_id)
-    assert sessions.find(renewed.token, tokens) == (ada, renewed.session_id)
+    assert sessions.find(renewed.token, tokens) == (ada, renewed.session_id, "")
     assert sessions.find(login.token, tokens) is None
     assert Session.select().count() == 1
 
@@ -142,4 +142,4 @@ def test_a_login_that_has_ended_is_not_renewed(
 def test_a_login_is_renewed_for_its_user_alone(ada, tokens, login, settings):
     grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
     assert renew(login.session_id, grace, tokens) is None
-    assert sessions.find(login.token, tokens) == (ada, login.session_id)
+    assert sessions.find(login.token, tokens) == (ada, login.session_id, "")

@@ -53,7 +53,7 @@ def test_the_login_that_changed_it_is_the_only_one_left(ada, tokens, login):
     other = sessions.start(ada, tokens)
     renewed = change(login.session_id, ada, NEW_HASH, tokens)
     assert has_password(NEW_PASSWORD)
-    assert sessions.find(renewed.token, tokens) == (ada, renewed.session_id)
+    assert sessions.find(renewed.token, tokens) == (ada, renewed.session_id, "")
     assert sessions.find(login.token, tokens) is sessions.find(other.token, tokens) is None
     assert valid_session_ids() == {renewed.session_id}
 
@@ -223,7 +223,7 @@ def test_of_eight_processes_with_one_password_one_changes_it(
     }
     assert has_password(new_password)
     assert User.get().security_stamp == 1
-    user, session_id = sessions.find(changed["access_token"], tokens)
+    user, session_id, _ = sessions.find(changed["access_token"], tokens)
     assert (user.username, valid_session_ids()) == (USERNAME, {session_id})
 
 

@@ -61,8 +61,8 @@ def expirations():
 
 def test_a_login_is_found_by_its_token(ada, tokens):
     token = sessions.start(ada, tokens).token
-    found, session_id = sessions.find(token, tokens)
-    assert (found, session_id) == (ada, tokens.verify(token).session_id)
+    found, session_id, _ = sessions.find(token, tokens)
+    assert (found, session_id) == (ada, tokens.verify(token, tokens.now()).session_id)
     assert found.created_at == ada.created_at
     assert found.is_active is True
 
@@ -88,7 +88,7 @@ def test_what_is_no_token_costs_no_query(ada, tokens, queries, token):
 def test_a_login_is_found_with_the_methods_of_its_user(ada, tokens, queries):
     login = sessions.start(ada, tokens, methods="pwd otp")
     found = []
-    sqls = queries(lambda: found.append(sessions.find_with_methods(login.token, tokens)))
+    sqls = queries(lambda: found.append(sessions.find(login.token, tokens, with_methods=True)))
     assert found == [(ada, login.session_id, "pwd otp")]
     assert found[0][0].__data__ == sessions.find(login.token, tokens)[0].__data__
     assert [sql.partition(" ")[0] for sql in sqls] == ["SELECT"]
@@ -96,11 +96,11 @@ def test_a_login_is_found_with_the_methods_of_its_user(ada, tokens, queries):
 
 def test_what_finds_nobody_finds_no_methods(ada, tokens):
     for token in ("garbage", tokens.issue(ada.id, "invented", START + LIFETIME)):
-        assert sessions.find_with_methods(token, tokens) is None
+        assert sessions.find(token, tokens, with_methods=True) is None
 
 
 def test_who_is_found_is_as_peewee_would_have_read_them(ada, tokens):
-    user, _ = sessions.find(sessions.start(ada, tokens).token, tokens)
+    user, *_ = sessions.find(sessions.start(ada, tokens).token, tokens)
     read = User.get_by_id(ada.id)
     assert user == read
     unread = {"username_key", "email_key"}
@@ -145,19 +145,19 @@ def test_a_login_ends_with_its_row_even_if_the_token_lasts(ada, tokens):
 
 def test_a_login_that_is_ended_is_not_found(ada, tokens):
     ended, other = sessions.start(ada, tokens).token, sessions.start(ada, tokens).token
-    sessions.end(tokens.verify(ended).session_id, ada)
+    sessions.end(tokens.verify(ended, tokens.now()).session_id, ada)
     assert sessions.find(ended, tokens) is None
     assert sessions.find(other, tokens) is not None
 
 
 def test_a_login_is_ended_by_its_user_alone(ada, grace, tokens):
-    session_id = tokens.verify(sessions.start(ada, tokens).token).session_id
+    session_id = tokens.verify(sessions.start(ada, tokens).token, tokens.now()).session_id
     sessions.end(session_id, grace)
     assert len(expirations()) == 1
 
 
 def test_a_login_can_be_ended_twice(ada, tokens):
-    session_id = tokens.verify(sessions.start(ada, tokens).token).session_id
+    session_id = tokens.verify(sessions.start(ada, tokens).token, tokens.now()).session_id
     sessions.end(session_id, ada)
     sessions.end(session_id, ada)
     assert expirations() == []

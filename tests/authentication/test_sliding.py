@@ -108,7 +108,8 @@ def updates(sqls):
 
 def test_a_login_that_is_found_with_its_methods_moves_too(ada, tokens, clock, login):
     clock.now = START + TENTH
-    assert sessions.find_with_methods(login.token, tokens) == (ada, login.session_id, "pwd")
+    found = sessions.find(login.token, tokens, with_methods=True)
+    assert found == (ada, login.session_id, "pwd")
     assert end() == TENTH + IDLE
 
 

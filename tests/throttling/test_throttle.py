@@ -743,7 +743,7 @@ def test_a_database_that_fails_after_a_change_of_name_is_only_logged(
 
 
 def test_who_was_read_for_a_request_is_recognised_as_well(throttle, ada, tokens):
-    caller, _ = sessions.find(sessions.start(ada, tokens).token, tokens)
+    caller, *_ = sessions.find(sessions.start(ada, tokens).token, tokens)
     throttle.recognise(caller, (HOME,))
     fail(throttle, "ada", THERE, times=FREE)
     for name in (USERNAME, EMAIL):

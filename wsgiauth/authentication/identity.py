@@ -5,7 +5,6 @@ Also sets and clears the login cookie.
 On the way of a request, `middleware` calls this module, which calls `sessions`.
 """
 
-from functools import partial
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
@@ -65,8 +64,8 @@ COOKIE = "Cookie"  # as AUTH_TYPE; no registered scheme of HTTP (RFC 3875 sectio
 ANONYMOUS = Identity()
 _REJECTED = Identity(error="invalid_token")
 
-# The constructor of a named tuple is written in Python and takes twice as long.
-_identity = partial(tuple.__new__, Identity)
+# The values of an `Identity`. A plain tuple, because every request makes one.
+_Caller = tuple[User | None, str | None, str | None, str | None, UserSession | None]
 
 
 class Identifier:
@@ -101,22 +100,24 @@ class Identifier:
         Raises:
             peewee.DatabaseError: The database failed.
         """
+        return Identity(*self.find_caller(environ))
+
+    def find_caller(self, environ: WSGIEnvironment) -> _Caller:
+        """Return what `identify` does, as a plain tuple."""
         authorization = environ.get("HTTP_AUTHORIZATION")
-        token = bearer_token(authorization) if authorization is not None else None
+        if authorization is None:
+            token = None
+        else:
+            token = authorization.removeprefix("Bearer ")  # the usual spelling
+            token = bearer_token(authorization) if token == authorization else token.strip(" \t")
         if token is None:
             cookie = environ.get("HTTP_COOKIE")
             token = self._cookie_token(environ, cookie) if cookie is not None else None
             if token is None:
                 return ANONYMOUS
         elif token.startswith(PREFIX):
-            return self._identify_key(token)
-        if self._demands_factor:
-            return self._identify_strictly(token)
-        login = sessions.find(token, self._tokens)
-        if login is None:
-            return _REJECTED
-        user, session_id = login
-        return _identity((user, session_id, None, None, None))
+            return self._find_key(token)
+        return self._find_session(token)
 
     def incomplete_login(self, token: str) -> UserSession | None:
         """Return the login of a token if it lacks the second factor that the site demands.
@@ -124,24 +125,24 @@ class Identifier:
         Raises:
             peewee.DatabaseError: The database failed.
         """
-        return self._identify_strictly(token).incomplete if self._demands_factor else None
+        return self._find_session(token)[-1] if self._demands_factor else None
 
-    def _identify_strictly(self, token: str) -> Identity:
-        found = sessions.find_with_methods(token, self._tokens)
+    def _find_session(self, token: str) -> _Caller:
+        demands_factor = self._demands_factor
+        found = sessions.find(token, self._tokens, with_methods=demands_factor)
         if found is None:
             return _REJECTED
         user, session_id, methods = found
-        if demand.is_met(user, methods, self._settings):
-            return _identity((user, session_id, None, None, None))
-        login = UserSession(user, session_id)
-        return Identity(error=INSUFFICIENT_AUTHENTICATION, incomplete=login)
+        if demands_factor and not demand.is_met(user, methods, self._settings):
+            return None, None, INSUFFICIENT_AUTHENTICATION, None, UserSession(user, session_id)
+        return user, session_id, None, None, None
 
-    def _identify_key(self, token: str) -> Identity:
+    def _find_key(self, token: str) -> _Caller:
         found = keys.find(token, int(self._tokens.now()))
         if found is None:
             return _REJECTED
         user, key_id = found
-        return _identity((user, None, None, key_id, None))
+        return user, None, None, key_id, None
 
     def login_cookie(
         self, environ: WSGIEnvironment, token: str, max_age: int | None
@@ -233,11 +234,9 @@ def set_caller(
 
 
 def _auth_type(environ: WSGIEnvironment) -> str:
-    authorization = environ.get("HTTP_AUTHORIZATION")
-    if authorization is None:
-        return COOKIE
-    # Without a cookie, it was the token: parsing it again would take time on each request.
-    is_bearer = "HTTP_COOKIE" not in environ or bearer_token(authorization) is not None
+    if "HTTP_COOKIE" not in environ:
+        return "Bearer"
+    is_bearer = bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is not None
     return "Bearer" if is_bearer else COOKIE
 
 
@@ -247,8 +246,6 @@ def bearer_token(authorization: str) -> str | None:
     The scheme is matched in any letter case (RFC 9110 section 11.1). The token can be empty or
     malformed; `Tokens` verifies it.
     """
-    if authorization[:7] == "Bearer ":  # faster for the usual spelling
-        return authorization[7:].strip(" \t")
     scheme, _, credentials = authorization.replace("\t", " ").strip(" ").partition(" ")
     if scheme.lower() != "bearer":
         return None

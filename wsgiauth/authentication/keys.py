@@ -59,7 +59,7 @@ class MadeKey(NamedTuple):
 # Selects the owner of a key that has not expired: one row by primary key, joined to another.
 _FIND = Statement(
     lambda: (
-        User.select(*CALLER, Key.digest, Key.permissions, Key.last_used_at)
+        User.select(*CALLER, User.id, Key.digest, Key.permissions, Key.last_used_at)
         .join(Key, on=(Key.user == User.id))
         .where(Key.id == "", Key.expires_at > 0, User.is_active)
     )
@@ -86,12 +86,12 @@ def find(text: str, now: int) -> tuple[User, str] | None:
     row = _FIND.fetchone(key_id, now)
     if row is None:
         return None
-    *caller, digest, permissions, last_used_at = row
+    user_id, digest, permissions, last_used_at = row[len(CALLER) :]
     if not hmac.compare_digest(digest, presented):
         return None
     if last_used_at is None or last_used_at <= now - _LAST_USE_PRECISION:
         _write_use(key_id, now)
-    user = from_row((*caller, None))
+    user = from_row(user_id, row)
     limit(user, _permissions_in(permissions))
     return user, key_id
 

@@ -29,16 +29,18 @@ def _caller(*further: peewee.Field) -> Any:
 
     One row by primary key, joined to one row by primary key.
     """
+    is_to_move = peewee.Case(None, [(is_due(0), peewee.SQL("1"))])
     return (
-        User.select(*CALLER, peewee.Case(None, [(is_due(0), peewee.SQL("1"))]), *further)
+        User.select(*CALLER, is_to_move, *further)
         .join(Session, on=(Session.user == User.id))
-        .where(Session.id == "", Session.expires_at > 0, IS_VALID_SESSION)
+        .where(Session.id == "", Session.user == 0, Session.expires_at > 0, IS_VALID_SESSION)
     )
 
 
 _FIND = Statement(_caller)
 _FIND_WITH_METHODS = Statement(lambda: _caller(Session.methods))
 
+_IS_TO_MOVE = len(CALLER)  # the index of that column
 _LATEST = 2**63 - 1  # the largest `expires_at`
 _LAST_LOGIN_PRECISION = timedelta(hours=1)
 
@@ -137,44 +139,30 @@ def _record_login(user: User) -> None:
     ).execute()
 
 
-def find(token: str, tokens: Tokens) -> tuple[User, str] | None:
-    """Return the user and the id of the session that `token` names, or None if it is not valid.
+def find(token: str, tokens: Tokens, *, with_methods: bool = False) -> tuple[User, str, str] | None:
+    """Return the user, the session's id and the methods of a token, or None if it is not valid.
 
-    Costs one SELECT, or none if the token itself is not valid. A login that use keeps alive also
+    Costs one SELECT, or none if the token itself is not valid. A session that use keeps alive also
     costs an UPDATE, now and then: see `sliding`.
 
-    Raises:
-        peewee.DatabaseError: The database failed.
+    Args:
+        token: As the client sent it.
+        tokens: Verifies it.
+        with_methods: Whether to read by what the user proved who they are. Without, the methods are
+            empty: a site that demands no second factor pays nothing for them.
     """
-    claims = tokens.verify(token)
+    now = int(tokens.now())
+    claims = tokens.verify(token, now)
     if claims is None:
         return None
-    now = int(tokens.now())
-    row = _FIND.fetchone(now, claims.session_id, now)
-    if row is None or str(row[0]) != claims.subject:
+    statement = _FIND_WITH_METHODS if with_methods else _FIND
+    row = statement.fetchone(now, claims.session_id, claims.user_id, now)
+    if row is None:
         return None
-    if row[-1]:
+    if row[_IS_TO_MOVE]:
         slide(claims.session_id, now)
-    return from_row(row), claims.session_id
-
-
-def find_with_methods(token: str, tokens: Tokens) -> tuple[User, str, str] | None:
-    """Do as `find`, and also return by what the user proved who they are.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
-    # Not a part of `find`: a site that demands no second factor pays nothing for it.
-    claims = tokens.verify(token)
-    if claims is None:
-        return None
-    now = int(tokens.now())
-    row = _FIND_WITH_METHODS.fetchone(now, claims.session_id, now)
-    if row is None or str(row[0]) != claims.subject:
-        return None
-    if row[-2]:
-        slide(claims.session_id, now)
-    return from_row(row[:-1]), claims.session_id, row[-1]
+    methods = row[-1] if with_methods else ""
+    return from_row(claims.user_id, row), claims.session_id, methods
 
 
 def end(session_id: str, user: User) -> None:

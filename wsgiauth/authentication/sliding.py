@@ -22,7 +22,7 @@ def is_due(now: int) -> "peewee.Expression":
     idle time is 0; a session with a refresh token is moved by a refresh alone.
     """
     gone = Session.idle - Session.expires_at + now
-    return (gone * _TEN >= Session.idle) & (Session.expires_at < Session.ends_at) & _HAS_NO_REFRESH
+    return (Session.expires_at < Session.ends_at) & _HAS_NO_REFRESH & (gone * _TEN >= Session.idle)
 
 
 def slide(session_id: str, now: int) -> None:

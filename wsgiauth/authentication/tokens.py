@@ -7,13 +7,14 @@ import hmac
 import json
 import re
 import time
+from binascii import a2b_base64
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jwt
 from jwt.algorithms import HMACAlgorithm
-from jwt.utils import base64url_decode, base64url_encode
+from jwt.utils import base64url_encode
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
@@ -23,9 +24,12 @@ MAX_LENGTH = 4096  # characters
 CACHE_SIZE = 16_384  # tokens; each takes about 600 bytes with its claims
 
 # Checked before decoding, because PyJWT accepts padding, which RFC 7515 section 2 forbids.
-_TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+_TOKEN = re.compile(r"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)")
 _SUBJECT = re.compile(r"[1-9][0-9]{0,18}")
+_MAX_USER_ID = 2**63 - 1  # a larger number is none of the database
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,43}")  # no other value reaches a query
+
+_TO_BASE64 = bytes.maketrans(b"-_", b"+/")
 
 _HASHES = {
     "HS256": HMACAlgorithm.SHA256,
@@ -38,13 +42,13 @@ class Claims(NamedTuple):
     """The claims of a verified token.
 
     Attributes:
-        subject: The user's id, in decimal (`sub`).
+        user_id: The user's id (`sub`).
         session_id: The session's id (`jti`).
         expires_at: Seconds since the epoch (`exp`).
         not_before: Seconds since the epoch (`nbf`).
     """
 
-    subject: str
+    user_id: int
     session_id: str
     expires_at: int
     not_before: int = 0
@@ -110,17 +114,21 @@ class Tokens:
             headers=self._header,
         )
 
-    def verify(self, token: str) -> Claims | None:
-        """Return the claims of a token that one of our keys signed and that is valid now, or None.
+    def verify(self, token: str, now: float) -> Claims | None:
+        """Return the claims of a token, or None if none of our keys signed it or it is not valid.
 
         A token is valid from its `nbf`, if it has one, until its `exp` (RFC 7519 section 4.1).
-        Not checked here: whether its session has been ended.
+        Not checked here: whether its session has been revoked.
+
+        Args:
+            token: As the client sent it.
+            now: Seconds since the epoch.
         """
         try:
             claims = self._claims_of(token)
         except _InvalidTokenError:
             return None
-        return claims if claims.not_before <= self.now() < claims.expires_at else None
+        return claims if claims.not_before <= now < claims.expires_at else None
 
     def _decode(self, token: str) -> Claims:
         """Return the claims of a signed token.
@@ -128,24 +136,26 @@ class Tokens:
         PyJWT decodes a token before it verifies the signature. So the token is split here, and
         PyJWT only computes and compares the signature.
         """
-        if len(token) > MAX_LENGTH or not _TOKEN.fullmatch(token):
+        match = _TOKEN.fullmatch(token) if len(token) <= MAX_LENGTH else None
+        if match is None:
             raise _InvalidTokenError
-        signed, _, signature = token.rpartition(".")
-        header, _, payload = signed.partition(".")
+        signed, header, payload, signature = match.groups()
         try:
-            if self._is_signed(signed.encode(), base64url_decode(signature)) and self._is_ours(
-                header
-            ):
-                return self._checked(json.loads(base64url_decode(payload).decode()))
+            self._check_signature(signed.encode(), _decoded(signature))
+            if self._is_ours(header):
+                return self._checked(json.loads(_decoded(payload).decode()))
         except (ValueError, RecursionError):  # not base64, UTF-8 or JSON
             raise _InvalidTokenError from None
         raise _InvalidTokenError
 
-    def _is_signed(self, signed: bytes, signature: bytes) -> bool:
-        return any(self._hmac.verify(signed, key, signature) for key in self._keys)
+    def _check_signature(self, signed: bytes, signature: bytes) -> None:
+        for key in self._keys:
+            if self._hmac.verify(signed, key, signature):
+                return
+        raise _InvalidTokenError
 
     def _check_header(self, segment: str) -> bool:
-        header = json.loads(base64url_decode(segment).decode())
+        header = json.loads(_decoded(segment).decode())
         return (
             isinstance(header, dict)
             and header.get("alg") == self._algorithm
@@ -172,13 +182,19 @@ class Tokens:
             and type(not_before) is int
             and isinstance(subject, str)
             and _SUBJECT.fullmatch(subject)
+            and int(subject) <= _MAX_USER_ID
             and isinstance(session_id, str)
             and _SESSION_ID.fullmatch(session_id)
             and payload.get("iss") == self._registered.get("iss")
             and payload.get("aud") == self._registered.get("aud")
         ):
-            return Claims(subject, session_id, expires_at, not_before)
+            return Claims(int(subject), session_id, expires_at, not_before)
         raise _InvalidTokenError
+
+
+def _decoded(segment: str) -> bytes:
+    # Padding that is not needed is ignored.
+    return a2b_base64(segment.encode().translate(_TO_BASE64) + b"==")
 
 
 def key_id(key: bytes) -> str:

@@ -134,7 +134,7 @@ class Statement:
 
     def fetchone(self, *parameters: object) -> tuple[Any, ...] | None:
         """Execute and return the first row, or None."""
-        opened: Any = current()
+        opened: Any = current_request()[0] or current()
         sql = self._sql.get(type(opened)) or self._build_sql(opened)
         row: tuple[Any, ...] | None = opened.fetchone(sql, parameters)
         return row

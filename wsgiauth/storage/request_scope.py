@@ -84,17 +84,18 @@ def in_request_scope(respond: _Method[_Site]) -> _Method[_Site]:
         site: _Site, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
         scope = site.scope
+        database = scope.database
         uses: DatabaseUses = {}
         app_iter: Iterable[bytes] = ()
-        request = scope.database, environ, uses
+        request = database, environ, uses
         token = enter_request(request)
         try:
             app_iter = respond(site, environ, start_response)
         finally:
             leave_request(token)
-            if default_database() is not scope.database:
-                use(scope.database)  # for code after the request, such as a test
-            if _is_streamed(app_iter, environ):
+            if default_database() is not database:
+                use(database)  # for code after the request, such as a test
+            if type(app_iter) is not list and _is_streamed(app_iter, environ):
                 app_iter = _StreamedResponse(app_iter, scope, request)
                 release_connection(scope.database)
             elif uses or scope.is_pooled:

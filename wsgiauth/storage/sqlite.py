@@ -135,7 +135,7 @@ class File(SQLite):
 
         For the SELECT of every request. A replaced file is noticed within `CHECK_INTERVAL`.
         """
-        connection = self._quick_connection()
+        connection = self._state.conn or self._quick_connection()
         if connection.in_transaction:
             connection = self.connection()  # records the use: it may be a forgotten transaction
         if monotonic() - connection.checked_at > CHECK_INTERVAL:

@@ -14,8 +14,9 @@ _ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None
 _SELECTING = ("Authorization", "Cookie")
 
 _PRIVATE = ("Cache-Control", "private")
-_VARY = ("Vary", ", ".join(_SELECTING))
+_ADDED = [_PRIVATE, ("Vary", ", ".join(_SELECTING))]
 _DECIDING = frozenset({"cache-control", "vary"})
+_LENGTHS = frozenset(map(len, _DECIDING))  # compared first, because it takes half as long
 
 
 def start_private(
@@ -43,11 +44,11 @@ def start_private(
         The `write` of the server.
     """
     for name, _ in headers:
-        if name.lower() in _DECIDING:
+        if len(name) in _LENGTHS and name.lower() in _DECIDING:
             headers = _merged_headers(headers)
             break
     else:  # the usual case, without a second pass
-        headers = [*headers, _PRIVATE, _VARY]
+        headers = headers + _ADDED
     if exc_info is None:
         return start_response(status, headers)
     return start_response(status, headers, exc_info)
