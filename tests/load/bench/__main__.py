@@ -43,7 +43,7 @@ def draw(machine, costs, compared):
             *((name, cost, "peer") for name, cost in sorted(peers, key=lambda row: -row[1])),
             ("wsgiauth, token never seen", never_seen, "ours"),
             ("wsgiauth, token seen before", seen, "ours"),
-            ("by hand, without a request", costs[requests.FLOOR], "floor"),
+            ("by hand", costs[requests.FLOOR], "floor"),
         ],
         f"The token verified, its login not revoked, its user loaded and active. {machine}.",
     )

@@ -22,8 +22,8 @@ from wsgiauth.storage.schema import migrate
 
 TOKENS = 1_000  # spread over all sessions
 COLUMNS = """
-    s.expires_at, s.idle, s.ends_at, s.generation, u.id, u.username, u.email, u.hashed_password,
-    u.security_stamp, u.is_staff, u.is_superuser, u.created_at
+    u.id, u.username, u.email, u.hashed_password, u.security_stamp, u.is_staff, u.is_superuser,
+    u.created_at, u.email_verified_at, u.last_login_at
 """
 ANALYZE = {"postgresql": "ANALYZE", "mariadb": "ANALYZE TABLE wsgiauth_user, wsgiauth_session"}
 NAME = f"wsgiauth_bench_{os.getpid()}"
@@ -92,7 +92,7 @@ def _measured(site):
 
 def _driver_select(database):
     """Return the SELECT of a request as the driver alone does it; PostgreSQL prepares it."""
-    sql = SELECT.replace("u.*", COLUMNS).replace("?", "%s")
+    sql = SELECT.replace("u.id, u.username", COLUMNS).replace("?", "%s")
     connection, options = database.connection(), {}
     if isinstance(database, peewee.PostgresqlDatabase):
         connection, options = psycopg.Connection(connection.pgconn), {"prepare": True}
