@@ -144,9 +144,9 @@ def test_a_malformed_name_does_not_hide_that_the_other_is_taken(
 @pytest.mark.parametrize(
     ("options", "keys", "done"),
     [
-        pytest.param([], 0, ", ended all sessions and revoked 2 API keys", id="revokes keys"),
+        pytest.param([], 0, ", and revoked all sessions and 2 API keys", id="revokes keys"),
         pytest.param(
-            ["--keep-keys"], 2, " and ended all sessions; API keys stay valid", id="keeps keys"
+            ["--keep-keys"], 2, " and revoked all sessions; API keys stay valid", id="keeps keys"
         ),
     ],
 )
@@ -164,7 +164,7 @@ def test_changepassword_ends_all_sessions(wsgiauth, person, bearer, options, key
 
 def test_deactivate_and_activate_can_be_repeated(wsgiauth, person, bearer):
     bearer(person)
-    ended = "Ada can no longer log in; all sessions are ended.\n"
+    ended = "Ada can no longer log in; all sessions are revoked.\n"
     for expected in (ended, "Nothing changed: Ada cannot log in.\n"):
         assert wsgiauth("deactivate", EMAIL) == (0, expected, "")
         assert not stored().is_active
@@ -385,15 +385,15 @@ def test_logout_of_all_users_ends_all_sessions(wsgiauth, person, bearer, setting
     grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
     for user in (person, grace, grace):
         bearer(user)
-    assert wsgiauth("logout", "--all") == (0, "Ended 3 sessions of all users.\n", "")
-    assert wsgiauth("logout", "--all") == (0, "Ended 0 sessions of all users.\n", "")
+    assert wsgiauth("logout", "--all") == (0, "Revoked 3 sessions of all users.\n", "")
+    assert wsgiauth("logout", "--all") == (0, "Revoked 0 sessions of all users.\n", "")
 
 
 def test_logout_ends_one_session_by_its_handle(wsgiauth, person, settings):
     ended, other = (sessions.start(person, Tokens(settings)).session_id for _ in range(2))
     handle = handle_of(ended)
     command = ("logout", "ada", "--session", handle)
-    assert wsgiauth(*command) == (0, f"Ended session {handle} of Ada.\n", "")
+    assert wsgiauth(*command) == (0, f"Revoked session {handle} of Ada.\n", "")
     assert wsgiauth(*command) == (1, "", f"wsgiauth: Ada has no session {handle}\n")
     assert [each.id for each in person.sessions] == [other]
 
@@ -406,8 +406,8 @@ def test_a_session_to_end_needs_its_user(wsgiauth, person, capsys):
 
 def test_logout_ends_all_sessions(wsgiauth, person, bearer):
     bearer(person)
-    assert wsgiauth("logout", "ada") == (0, "Ended 1 session of Ada.\n", "")
-    assert wsgiauth("logout", "ada") == (0, "Ended 0 sessions of Ada.\n", "")
+    assert wsgiauth("logout", "ada") == (0, "Revoked 1 session of Ada.\n", "")
+    assert wsgiauth("logout", "ada") == (0, "Revoked 0 sessions of Ada.\n", "")
 
 
 def test_purge_counts_what_had_expired(wsgiauth, person, settings):
@@ -903,8 +903,8 @@ def test_createsuperuser_asks_until_the_answers_will_do(settings, database):
         answers=[
             (b"Username: ", b"a da\n"),
             (b"Username: ", b"Ada\n"),
-            (b"E-mail: ", b"nowhere\n"),
-            (b"E-mail: ", b"ada@example.org\n"),
+            (b"Email: ", b"nowhere\n"),
+            (b"Email: ", b"ada@example.org\n"),
             (b"Password: ", b"four unrelated words\n"),
             (b"Password (again): ", b"four unrelated birds\n"),
             (b"Password: ", b"four unrelated words\n"),
@@ -960,7 +960,7 @@ def test_a_taken_name_and_a_common_password_are_asked_for_again(settings, person
         answers=[
             (b"Username: ", b"ADA\n"),
             (b"Username: ", b"grace\n"),
-            (b"E-mail: ", b"grace@example.org\n"),
+            (b"Email: ", b"grace@example.org\n"),
             (b"Password: ", b"password1\n"),
             (b"Password: ", b"four unrelated words\n"),
             (b"Password (again): ", b"four unrelated words\n"),

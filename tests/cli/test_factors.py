@@ -24,7 +24,7 @@ def test_removefactor_removes_all_apps_and_recovery_codes(wsgiauth, person):
     add_app(person)
     recovery_codes.replace(person)
     login = sessions.start(person, Tokens(SETTINGS), methods="pwd otp")
-    output = "Removed 2 second factors of Ada and the recovery codes; all sessions are ended.\n"
+    output = "Removed 2 second factors of Ada and the recovery codes, and revoked all sessions.\n"
     assert wsgiauth("removefactor", "ada") == (0, output, "")
     assert not factors.list_factors(person)
     assert recovery_codes.count(person) == 0

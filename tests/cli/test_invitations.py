@@ -58,7 +58,7 @@ def test_a_mail_is_sent_whose_link_creates_the_account(invite, client, tmp_path)
     )
     assert (status, output) == (
         0,
-        f"Invited {EMAIL}; the link in the mail works for 72 hours.\n",
+        f"Invited {EMAIL}; the link in the email works for 72 hours.\n",
     ), errors
     (mail,) = tmp_path.glob("*.eml")
     (link,) = (word for word in mail.read_text().split() if word.startswith(ROOT))
@@ -171,7 +171,7 @@ def test_a_mail_that_is_refused_is_reported(invite, monkeypatch):
         monkeypatch.setenv("MAIL_URL", f"smtp://localhost:{port}")
         status, output, errors = invite(EMAIL)
     assert (status, output) == (1, "")
-    assert "the mail was refused: invitation" in errors
+    assert "the email was refused: invitation" in errors
     assert Mail.select().count() == 0
 
 

@@ -84,13 +84,13 @@ def test_keys_prints_json_without_secrets(wsgiauth, made):
 
 def test_endkey_ends_one(wsgiauth, made):
     ended = wsgiauth("endkey", "ada", made.id)
-    assert ended == (0, f"Ended the API key {made.id} of Ada.\n", "")
+    assert ended == (0, f"Revoked the API key {made.id} of Ada.\n", "")
     again = wsgiauth("endkey", "ada", made.id)
     assert again == (1, "", f"wsgiauth: Ada has no API key {made.id}\n")
 
 
 def test_endkey_ends_all(wsgiauth, made):
-    assert wsgiauth("endkey", "ada", "--all") == (0, "Ended 1 API key of Ada.\n", "")
+    assert wsgiauth("endkey", "ada", "--all") == (0, "Revoked 1 API key of Ada.\n", "")
     assert not Key.select().exists()
 
 

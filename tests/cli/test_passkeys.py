@@ -21,7 +21,7 @@ def passkey(person):
 
 def test_removefactor_removes_passkeys(wsgiauth, person, passkey):
     recovery_codes.replace(person)
-    output = "Removed 1 second factor of Ada and the recovery codes; all sessions are ended.\n"
+    output = "Removed 1 second factor of Ada and the recovery codes, and revoked all sessions.\n"
     assert wsgiauth("removefactor", "ada") == (0, output, "")
     assert not Passkey.select().exists()
     assert recovery_codes.count(person) == 0

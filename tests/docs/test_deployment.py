@@ -90,7 +90,7 @@ def test_a_restored_session_lives_until_all_are_ended(run, accounts, ada, folder
         (folder / f"wsgiauth.db{end}").unlink(missing_ok=True)
     copy.replace(folder / "wsgiauth.db")
     accounts.get("/auth/me", headers=token, status=200)
-    assert run(end_all) == "Ended 1 session of all users.\n"
+    assert run(end_all) == "Revoked 1 session of all users.\n"
     accounts.get("/auth/me", headers=token, status=401)
 
 

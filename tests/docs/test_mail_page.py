@@ -116,4 +116,4 @@ def test_the_preview_prints_what_is_shown(run):
 def test_the_command_sends_what_is_due(run, accounts, environ):
     ((command, _),) = shown(PAGE, "What to watch")
     environ.update({**MAIL, "MAIL_URL": "console:"})
-    assert run(command) == "0 mails left for later.\n"
+    assert run(command) == "0 emails left for later.\n"

@@ -147,7 +147,7 @@ def test_a_sender_that_makes_no_header_is_refused_at_start(settings):
 def test_the_command_sends_what_is_due(environ, waiting, capsys):
     waiting()
     assert main(["mail"]) == 0
-    assert capsys.readouterr().out == "0 mails left for later.\n"
+    assert capsys.readouterr().out == "0 emails left for later.\n"
     (file,) = environ.glob("*.eml")
     assert f"To: {EMAIL}" in file.read_text()
 
@@ -157,7 +157,7 @@ def test_the_command_needs_a_url_of_mail(environ, database, monkeypatch, capsys)
     assert main(["mail"]) == 1
     assert (
         capsys.readouterr().err
-        == "wsgiauth: MAIL_URL must be set, because it says how mails are sent\n"
+        == "wsgiauth: MAIL_URL must be set, because it says how emails are sent\n"
     )
 
 

@@ -9,28 +9,13 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.cli import (
-    accounts,
-    check,
-    events,
-    groups,
-    invitations,
-    keys,
-    mail,
-    permissions,
-    serve,
-    sessions,
-    transfer,
-    upkeep,
-    users,
-)
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, read_database_option
 from wsgiauth.cli.output import print_error
 from wsgiauth.cli.parser import USER, Parser
-from wsgiauth.cli.prompts import NoTerminalError
 from wsgiauth.events import actors
 from wsgiauth.exceptions import (
     ConfigurationError,
@@ -41,29 +26,59 @@ from wsgiauth.exceptions import (
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
 from wsgiauth.version import __version__
 
-_REFUSALS = (
-    CommandError,
-    LastSuperuserError,
-    NoTerminalError,
-    TooManyKeysError,
-    ValidationError,
-)
-# In the order of `--help`.
-_MODULES = (
-    accounts,
-    invitations,
-    permissions,
-    groups,
-    users,
-    transfer,
-    sessions,
-    keys,
-    events,
-    mail,
-    upkeep,
-    check,
-    serve,
-)
+# What each command does, and its module, which is imported for this command alone.
+COMMANDS = {
+    "createsuperuser": ("accounts", "create a superuser; asks for missing values"),
+    "createuser": ("accounts", "create a user; asks for missing values"),
+    "changepassword": (
+        "accounts",
+        "change a user's password, and revoke their sessions and API keys",
+    ),
+    "set": ("accounts", "change a user's names or flags"),
+    "deleteuser": ("accounts", "delete a user with all sessions and permissions"),
+    "activate": ("accounts", "allow a user to log in again"),
+    "deactivate": ("accounts", "prevent a user from logging in, and revoke their sessions"),
+    "invite": ("mail", "invite a person, by email, to create an account"),
+    "grant": (
+        "rights",
+        "grant permissions to a user or a group, each of the form <app>.<action>",
+    ),
+    "revoke": (
+        "rights",
+        "revoke permissions from a user or a group, each of the form <app>.<action>",
+    ),
+    "permissions": ("rights", "list the permissions that are known"),
+    "join": ("rights", "make a user a member of a group"),
+    "leave": ("rights", "take a user out of a group"),
+    "creategroup": ("rights", "create a group, unless it exists"),
+    "deletegroup": ("rights", "delete a group; its members lose its permissions"),
+    "groups": ("rights", "list groups, their permissions and number of members"),
+    "users": ("accounts", "list users, the oldest account first"),
+    "import": ("transfer", "create the users of a CSV file; run it again to resume"),
+    "export": ("transfer", "print all users as CSV, as `import` reads it"),
+    "sessions": ("credentials", "list a user's active sessions, the newest first"),
+    "removefactor": (
+        "credentials",
+        "remove all second factors of a user, and revoke their sessions",
+    ),
+    "logout": ("credentials", "revoke sessions of a user, or of all users"),
+    "keys": ("credentials", "list a user's API keys, the newest first"),
+    "makekey": ("credentials", "create an API key, and print it: it is not shown again"),
+    "endkey": ("credentials", "revoke an API key of a user, or all"),
+    "events": ("events", "print the audit trail, the newest change last"),
+    "mail": ("mail", "send the emails that are due, as the server does"),
+    "preview": ("mail", "print the emails that the site sends, with example values"),
+    "resetlink": ("mail", "print a link with which a user can choose a new password"),
+    "purge": (
+        "upkeep",
+        "delete expired sessions, API keys, links and counts of attempts, and old events",
+    ),
+    "migrate": ("upkeep", "create or update the database's tables"),
+    "secret": ("upkeep", "print a new SECRET_KEY"),
+    "check": ("check", "validate the settings as the server does, and report risks"),
+    "serve": ("serve", "serve a WSGI application over HTTP, with waitress"),
+}
+_REFUSALS = (CommandError, LastSuperuserError, TooManyKeysError, ValidationError)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -75,7 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # escape what the terminal cannot encode
             stream.reconfigure(errors="backslashreplace")
-    arguments = _parser().parse_args(argv)
+    typed = sys.argv[1:] if argv is None else argv
+    arguments = _parser(typed).parse_args(typed)
     run: Callable[[Arguments], None] = arguments.run
     try:
         arguments.database = read_database_option(arguments.database)
@@ -111,7 +127,8 @@ def _print_refusal(reason: str) -> int:
     return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(typed: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of all commands; the typed one knows its arguments."""
     parser = Parser(
         prog="wsgiauth",
         description="Manage the users of an application that uses wsgiauth.",
@@ -123,10 +140,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"wsgiauth {__version__}")
     parser.set_defaults(run=lambda _: parser.print_help(), database=None)
     subparsers = parser.add_subparsers(metavar="COMMAND")
-    parser.commands = subparsers.choices
+    parser.commands = COMMANDS
+    for name, (_, text) in COMMANDS.items():
+        subparsers.add_parser(name, help=text, description=text, allow_abbrev=False)
 
-    def command(name: str, run: Callable[[Arguments], None], text: str) -> argparse.ArgumentParser:
-        added = subparsers.add_parser(name, help=text, description=text, allow_abbrev=False)
+    def command(name: str, run: Callable[[Arguments], None]) -> argparse.ArgumentParser:
+        added = subparsers.choices[name]
         added.add_argument(
             "--database",
             metavar="URL",
@@ -136,6 +155,6 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run, parser=added)
         return added
 
-    for module in _MODULES:
-        module.add_commands(command)
+    for module in [COMMANDS[word][0] for word in typed if word in COMMANDS][:1]:
+        import_module(f"wsgiauth.cli.{module}").add_commands(command)
     return parser

@@ -1,4 +1,4 @@
-"""Commands that create, change and delete one account."""
+"""Commands that create, change, delete and list accounts."""
 
 import argparse
 import sys
@@ -6,23 +6,84 @@ from collections.abc import Callable
 
 from wsgiauth import accounts
 from wsgiauth.accounts import names
+from wsgiauth.accounts.listing import user_pages
 from wsgiauth.accounts.models import refuse_names
 from wsgiauth.accounts.password_rules import MAX_BYTES, PasswordRules
+from wsgiauth.accounts.profile import summary
 from wsgiauth.authentication.password import change_password as set_password
-from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
-from wsgiauth.cli.output import counted, print_change, print_line, yes_or_no
-from wsgiauth.cli.parser import AddCommand, add_password_option, add_user
+from wsgiauth.cli.command import (
+    Arguments,
+    UsageError,
+    open_database,
+    require_group,
+    require_user,
+)
+from wsgiauth.cli.output import counted, print_change, print_line, print_list, yes_or_no
+from wsgiauth.cli.parser import (
+    AddCommand,
+    add_json,
+    add_password_option,
+    add_user,
+    add_yes,
+    positive,
+)
 from wsgiauth.cli.prompts import ask, ask_password, confirm, require_terminal
 from wsgiauth.exceptions import TakenError
 from wsgiauth.settings import Settings
 
 _Rule = Callable[[str], str | None]
+_COLUMNS = {
+    "id": "id",
+    "username": "username",
+    "email": "email",
+    "active": "is_active",
+    "staff": "is_staff",
+    "superuser": "is_superuser",
+    "created": "created_at",
+    "permissions": "permissions",
+}
 
 
 def add_commands(add: AddCommand) -> None:
     """Add the commands of this module."""
-    _add_creation(add)
-    _add_changes(add)
+    for name in ("createsuperuser", "createuser"):
+        added = add(name, create_user)
+        added.add_argument("--username", metavar="NAME", help="unique, without spaces or @")
+        added.add_argument("--email", metavar="ADDRESS", help="unique")
+        add_password_option(added)
+        if name == "createuser":
+            added.add_argument("--staff", action="store_true", help="mark the user as staff")
+            added.set_defaults(superuser=False)
+        else:
+            added.set_defaults(staff=True, superuser=True)
+    added = add("changepassword", change_password)
+    add_user(added)
+    add_password_option(added)
+    added.add_argument("--keep-keys", action="store_true", help="revoke no API key")
+    added = add("set", update_user)
+    add_user(added)
+    added.add_argument("--username", metavar="NAME", help="the new username")
+    added.add_argument("--email", metavar="ADDRESS", help="the new email address")
+    for option, text in (("--staff", "staff"), ("--superuser", "a superuser")):
+        added.add_argument(
+            option, action=argparse.BooleanOptionalAction, help=f"whether the user is {text}"
+        )
+    added = add("deleteuser", delete_user)
+    add_user(added)
+    add_yes(added)
+    add_user(add("activate", activate))
+    add_user(add("deactivate", deactivate))
+    added = add("users", print_users)
+    added.add_argument(
+        "prefix",
+        metavar="PREFIX",
+        nargs="?",
+        default="",
+        help="only users whose username or email address begins with PREFIX, in any letter case",
+    )
+    added.add_argument("--group", metavar="NAME", help="only members of this group")
+    added.add_argument("--limit", metavar="N", type=positive, help="at most N users")
+    add_json(added)
 
 
 def create_user(arguments: Arguments) -> None:
@@ -38,7 +99,7 @@ def create_user(arguments: Arguments) -> None:
         require_terminal(*missing)
         _refuse_given_names(arguments)
     username = arguments.username or ask("Username: ", _untaken("username", names.username_problem))
-    email = arguments.email or ask("E-mail: ", _untaken("email", names.email_problem))
+    email = arguments.email or ask("Email: ", _untaken("email", names.email_problem))
     user = accounts.create_user(
         username,
         email,
@@ -51,7 +112,7 @@ def create_user(arguments: Arguments) -> None:
 
 
 def change_password(arguments: Arguments) -> None:
-    """Change a user's password, which ends all sessions, and revoke API keys or keep them."""
+    """Change a user's password, which revokes all sessions, and revoke API keys or keep them."""
     settings = open_database(arguments)
     user = require_user(arguments.user)
     if not arguments.password_stdin:
@@ -59,10 +120,10 @@ def change_password(arguments: Arguments) -> None:
     password = _new_password(arguments, settings, user.username, user.email)
     revoked = set_password(user, password, settings=settings, end_keys=not arguments.keep_keys)
     if arguments.keep_keys:
-        print_line(f"Changed the password of {user} and ended all sessions; API keys stay valid.")
+        print_line(f"Changed the password of {user} and revoked all sessions; API keys stay valid.")
     else:
-        ended = f"ended all sessions and revoked {counted(revoked, 'API key')}"
-        print_line(f"Changed the password of {user}, {ended}.")
+        also = f"revoked all sessions and {counted(revoked, 'API key')}"
+        print_line(f"Changed the password of {user}, and {also}.")
 
 
 def update_user(arguments: Arguments) -> None:
@@ -85,13 +146,10 @@ def update_user(arguments: Arguments) -> None:
 
 
 def delete_user(arguments: Arguments) -> None:
-    """Delete a user with all sessions and permissions; ask for confirmation on a terminal."""
+    """Delete a user with all sessions and permissions, after a confirmation."""
     open_database(arguments)
     user = require_user(arguments.user)
-    if not arguments.yes:
-        require_terminal("--yes")
-        if not confirm(f"Delete {user} ({user.email}) with all sessions and permissions?"):
-            raise CommandError("nothing was deleted")
+    confirm(arguments, f"Delete {user} ({user.email}) with all sessions and permissions?")
     accounts.delete_user(user)
     print_line(f"Deleted {user}.")
 
@@ -104,59 +162,23 @@ def activate(arguments: Arguments) -> None:
 
 
 def deactivate(arguments: Arguments) -> None:
-    """Prevent a user from logging in, and end all of their sessions."""
+    """Prevent a user from logging in, and revoke all of their sessions."""
     open_database(arguments)
     user = require_user(arguments.user)
     print_change(
         accounts.update_user(user, is_active=False),
         f"{user} cannot log in.",
-        done=f"{user} can no longer log in; all sessions are ended.",
+        done=f"{user} can no longer log in; all sessions are revoked.",
     )
 
 
-def _add_creation(add: AddCommand) -> None:
-    for name, kind in (("createsuperuser", "a superuser"), ("createuser", "a user")):
-        added = add(name, create_user, f"create {kind}; asks for missing values")
-        added.add_argument("--username", metavar="NAME", help="unique, without spaces or @")
-        added.add_argument("--email", metavar="ADDRESS", help="unique")
-        add_password_option(added)
-        if name == "createuser":
-            added.add_argument("--staff", action="store_true", help="mark the user as staff")
-            added.set_defaults(superuser=False)
-        else:
-            added.set_defaults(staff=True, superuser=True)
-
-
-def _add_changes(add: AddCommand) -> None:
-    added = add(
-        "changepassword",
-        change_password,
-        "change a user's password, end their sessions and revoke their API keys",
-    )
-    add_user(added)
-    add_password_option(added)
-    added.add_argument("--keep-keys", action="store_true", help="revoke no API key")
-    added = add("set", update_user, "change a user's names or flags")
-    add_user(added)
-    added.add_argument("--username", metavar="NAME", help="the new username")
-    added.add_argument("--email", metavar="ADDRESS", help="the new e-mail address")
-    for flag in ("staff", "superuser"):
-        added.add_argument(
-            f"--{flag}",
-            action=argparse.BooleanOptionalAction,
-            help=f"whether the user is {'a ' if flag == 'superuser' else ''}{flag}",
-        )
-    added = add("deleteuser", delete_user, "delete a user with all sessions and permissions")
-    add_user(added)
-    added.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    add_user(add("activate", activate, "allow a user to log in again"))
-    add_user(
-        add(
-            "deactivate",
-            deactivate,
-            "prevent a user from logging in, and end their sessions",
-        )
-    )
+def print_users(arguments: Arguments) -> None:
+    """Print users, a page at a time."""
+    open_database(arguments)
+    group = require_group(arguments.group) if arguments.group else None
+    pages = user_pages(arguments.prefix, limit=arguments.limit, group=group)
+    documents = ([summary(user, permissions) for user, permissions in page] for page in pages)
+    print_list(documents, _COLUMNS, as_json=arguments.json)
 
 
 def _refuse_given_names(arguments: Arguments) -> None:
@@ -187,7 +209,7 @@ def _new_password(arguments: Arguments, settings: Settings, username: str, email
         rules = PasswordRules.from_settings(settings)
         return ask_password(
             f"A password must have at least {rules.min_length} characters and at most {MAX_BYTES}"
-            " bytes in UTF-8. It must not be common or similar to the username or e-mail address.",
+            " bytes in UTF-8. It must not be common or similar to the username or email address.",
             lambda password: rules.problem(password, username=username, email=email),
         )
     line = sys.stdin.readline()

@@ -32,7 +32,7 @@ OTHER_VARIABLES = frozenset({"COOKIE_SECRET"})
 
 def add_commands(add: AddCommand) -> None:
     """Add the commands of this module."""
-    added = add("check", check, "validate the settings as the server does, and report risks")
+    added = add("check", check)
     added.add_argument("--strict", action="store_true", help="also exit with status 1 on warnings")
 
 

@@ -1,10 +1,12 @@
-"""What the commands share: how they find the settings, the database and the user.
+"""What the commands share: how they find the settings, the database, the user, the application.
 
 `cli` parses the command line; each command is one function. Commands call the same functions as
-the endpoints, so the same rules apply.
+the endpoints, so the same rules apply. Every function that uses the database raises
+peewee.DatabaseError if it fails.
 """
 
 import getpass
+import importlib
 import os
 import re
 import sys
@@ -79,44 +81,30 @@ def read_settings(arguments: Arguments) -> Settings:
 def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings:
     """Open the database and return the settings.
 
-    Args:
-        arguments: The arguments of the command.
-        may_create: Whether to create an SQLite file that does not exist.
+    Without `may_create`, a command in the wrong folder must not create an empty SQLite file and
+    report success.
 
     Raises:
         CommandError: The file does not exist.
         ConfigurationError: See `storage.open_database`.
     """
     settings = read_settings(arguments)
-    if not may_create:
-        require_file(settings)
-    opened = storage.open_database(settings.DATABASE_URL)
-    if settings.MAIL_URL is not None:
-        record(opened, [Notices(settings)])  # a process that sends mails sends them
-    return settings
-
-
-def require_file(settings: Settings) -> None:
-    """Check that an SQLite file exists.
-
-    Otherwise, a command in the wrong folder would create an empty file and report success.
-
-    Raises:
-        CommandError: The file does not exist.
-    """
-    missing = missing_file(settings.DATABASE_URL)
+    missing = None if may_create else missing_file(settings.DATABASE_URL)
     if missing is not None:
         raise CommandError(
             f"{missing} does not exist: set DATABASE_URL or give --database; `migrate` creates it"
         )
+    opened = storage.open_database(settings.DATABASE_URL)
+    if settings.MAIL_URL is not None:
+        record(opened, [Notices(settings)])  # a process that sends emails sends them
+    return settings
 
 
 def require_user(name: str) -> User:
-    """Return the user with this username or e-mail address.
+    """Return the user with this username or email address.
 
     Raises:
         CommandError: There is no such user.
-        peewee.DatabaseError: The database failed.
     """
     user = find_user(name)
     if user is None:
@@ -129,12 +117,43 @@ def require_group(name: str) -> Group:
 
     Raises:
         CommandError: There is no such group.
-        peewee.DatabaseError: The database failed.
     """
     group = Group.objects.find(name)
     if group is None:
         raise CommandError(f"there is no group {name!r}; `groups` lists them")
     return group
+
+
+def import_application(path: str) -> object:
+    """Import `module:name`, as WSGI servers do; a `module` alone returns the module.
+
+    Raises:
+        CommandError: The module does not exist, cannot be imported (the cause is the exception of
+            its code), or lacks the name.
+        WsgiAuthError: The application refused its settings.
+    """
+    module_name, _, name = path.partition(":")
+    sys.path.insert(0, "")  # the current folder, which `python -m` adds, and a script does not
+    try:
+        module = importlib.import_module(module_name)
+    except WsgiAuthError:
+        raise
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and _is_within(module_name, error.name):
+            advice = "run this command in the folder of the application"
+            if module_name.endswith(".py"):
+                advice = f"name the module {module_name.removesuffix('.py')!r}, without .py"
+            raise CommandError(f"there is no module {module_name!r}; {advice}") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise CommandError(f"{module_name!r} cannot be imported: {reason}") from error
+    finally:
+        sys.path.remove("")
+    if name and not hasattr(module, name):
+        raise CommandError(
+            f"{module_name!r} has no {name!r}; name its WSGI application, as in"
+            f" {module_name}:application"
+        )
+    return getattr(module, name) if name else module
 
 
 def _read_url() -> str:
@@ -144,3 +163,8 @@ def _read_url() -> str:
     if not line:
         raise EOFError
     return line.strip()
+
+
+def _is_within(module_name: str, missing: str | None) -> bool:
+    """Return whether the missing module is this one or one of its packages."""
+    return f"{module_name}.".startswith(f"{missing}.")

@@ -25,7 +25,7 @@ _COLUMNS = ("time", "event", "user", "actor", "address", "reason")
 
 def add_commands(add: AddCommand) -> None:
     """Add the command of this module."""
-    added = add("events", print_events, "print the audit trail, the newest change last")
+    added = add("events", print_events)
     added.add_argument("user", metavar="USER", nargs="?", help=f"only changes of {_ANY_USER}")
     added.add_argument("--name", metavar="NAME", choices=CHANGES, help=", ".join(CHANGES))
     added.add_argument(

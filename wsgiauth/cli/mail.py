@@ -1,48 +1,84 @@
-"""Commands about mail: send what is due, show each mail, and a link for a user without mail."""
+"""Commands about email: invite, send what is due, show each email, print a reset link."""
 
 import time
 from dataclasses import replace
 from email.message import EmailMessage
 
+from wsgiauth import events, storage
+from wsgiauth.authentication.invitations import HOURS, INVITATION, Invitation, InvitedGroup
 from wsgiauth.authentication.resets import make_printed_reset_link
 from wsgiauth.cli.command import (
     Arguments,
     CommandError,
     open_database,
     read_settings,
+    require_group,
     require_user,
 )
 from wsgiauth.cli.output import counted, print_line, print_text
-from wsgiauth.cli.parser import AddCommand, add_mount, add_user
+from wsgiauth.cli.parser import AddCommand, add_mount, add_permissions, add_user
 from wsgiauth.mail.letters import Letters
-from wsgiauth.mail.outbox import Mail
+from wsgiauth.mail.link_letters import issue_invitation
+from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.mail.site_outbox import SAMPLES, SAMPLES_BY_NAME, make_outbox
-
-_NAMES = f"one of: {', '.join(SAMPLES_BY_NAME)}"
 
 
 def add_commands(add: AddCommand) -> None:
     """Add the commands of this module."""
-    add("mail", send, "send the mails that are due, as the server does")
-    shown = add("preview", preview, "print the mails that the site sends, with example values")
-    shown.add_argument("name", metavar="NAME", nargs="?", choices=SAMPLES_BY_NAME, help=_NAMES)
-    add_mount(shown)
-    added = add("resetlink", print_reset_link, "print a link to choose a new password, for a user")
+    added = add("invite", send_invitation)
+    added.add_argument("email", metavar="EMAIL", help="an address that has no account")
+    added.add_argument("--username", metavar="NAME", help="without it, the person chooses one")
+    added.add_argument("--staff", action="store_true", help="mark the user as staff")
+    add_permissions(added, "--grant", "what the user gets, such as reports.publish")
+    added.add_argument(
+        "--join",
+        metavar="GROUP",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="the groups that the user joins",
+    )
+    add_mount(added)
+    add("mail", send)
+    added = add("preview", preview)
+    names = f"one of: {', '.join(SAMPLES_BY_NAME)}"
+    added.add_argument("name", metavar="NAME", nargs="?", choices=SAMPLES_BY_NAME, help=names)
+    add_mount(added)
+    added = add("resetlink", print_reset_link)
     add_user(added)
     add_mount(added)
 
 
+def send_invitation(arguments: Arguments) -> None:
+    """Send an invitation; print its link if the site sends no emails."""
+    settings = open_database(arguments)
+    outbox = make_outbox(settings)
+    invitation = Invitation(
+        email=arguments.email,
+        username=arguments.username or "",
+        is_staff=arguments.staff,
+        permissions=tuple(arguments.grant),
+        groups=tuple(InvitedGroup.of(require_group(name)) for name in arguments.join),
+    )
+    link = issue_invitation(invitation, outbox, settings, mount=arguments.mount, now=time.time())
+    if outbox is None:
+        print_line(str(link))
+        return
+    _send(outbox, arguments.email)
+    print_line(f"Invited {arguments.email}; the link in the email works for {HOURS} hours.")
+
+
 def send(arguments: Arguments) -> None:
-    """Send the mails that are due."""
+    """Send the emails that are due."""
     outbox = make_outbox(open_database(arguments))
     if outbox is None:
-        raise CommandError("MAIL_URL must be set, because it says how mails are sent")
+        raise CommandError("MAIL_URL must be set, because it says how emails are sent")
     outbox.deliver()
-    print_line(f"{counted(Mail.select().count(), 'mail')} left for later.")
+    print_line(f"{counted(Mail.select().count(), 'email')} left for later.")
 
 
 def preview(arguments: Arguments) -> None:
-    """Print one mail, or all of them, as a user would get it."""
+    """Print one email, or all of them, as a user would get it."""
     settings = read_settings(arguments)
     settings = replace(
         settings,  # an example for what is not set
@@ -51,8 +87,8 @@ def preview(arguments: Arguments) -> None:
     )
     letters = Letters(settings)
     samples = SAMPLES_BY_NAME[arguments.name] if arguments.name else SAMPLES
-    mails = [letters.preview(each, arguments.mount) for each in samples]
-    print_text("\n---\n\n".join(map(_as_text, mails)))
+    messages = [letters.preview(each, arguments.mount) for each in samples]
+    print_text("\n---\n\n".join(map(_as_text, messages)))
 
 
 def print_reset_link(arguments: Arguments) -> None:
@@ -65,6 +101,24 @@ def print_reset_link(arguments: Arguments) -> None:
         raise CommandError(f"{user} is inactive")
     link = make_printed_reset_link(user, settings, mount=arguments.mount, now=time.time())
     print_line(link)
+
+
+def _send(outbox: Outbox, email: str) -> None:
+    """Send what is due, because this process ends before its thread has.
+
+    Raises:
+        CommandError: The email was not sent.
+    """
+    noted: list[events.Event] = []
+    events.subscribe(storage.current(), [noted.append])
+    outbox.stop()
+    outbox.deliver()
+    failures = [str(event.reason) for event in noted if event.name == "mail_failed"]
+    refused = [reason for reason in failures if reason.startswith(INVITATION)]
+    if refused:
+        raise CommandError(f"the email was refused: {'; '.join(refused)}")
+    if Mail.select().where(Mail.kind == INVITATION, Mail.name == email).exists():
+        raise CommandError("the email was not sent yet; the server, or `mail`, tries again")
 
 
 def _as_text(message: EmailMessage) -> str:

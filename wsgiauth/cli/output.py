@@ -9,7 +9,8 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from textwrap import indent
 from typing import TextIO
 
@@ -72,14 +73,40 @@ def print_json_line(document: object) -> None:
     print(json.dumps(document))
 
 
-def print_json_list(documents: Iterable[object]) -> None:
-    """Print documents as one list, as ASCII, each as soon as it is there."""
+def print_list(
+    pages: Iterable[Sequence[Mapping[str, object]]], columns: Mapping[str, str], *, as_json: bool
+) -> None:
+    """Print documents as one JSON list or as a table, each page as soon as it is there.
+
+    Args:
+        pages: Documents that are ready for JSON.
+        columns: The headings of the table, each with the key of its values.
+        as_json: Whether to print JSON, in ASCII.
+    """
+    if as_json:
+        _print_json_list(chain.from_iterable(pages))
+        return
+    table = Table(list(columns))
+    remaining = iter(pages)
+    for page in chain([next(remaining, ())], remaining):  # without any, a table is its headings
+        table.print([[_cell(each[key]) for key in columns.values()] for each in page])
+
+
+def _print_json_list(documents: Iterable[object]) -> None:
     separator = "["
     for document in documents:
         print(separator)
         print(indent(json.dumps(document, indent=2), "  "), end="")
         separator = ","
     print("[]" if separator == "[" else "\n]")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(value)
+    if isinstance(value, bool):
+        return yes_or_no(value)
+    return "" if value is None else str(value)
 
 
 def print_csv(rows: Iterable[Sequence[str]]) -> None:

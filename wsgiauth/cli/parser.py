@@ -1,20 +1,19 @@
-"""The parser of the command line, and the arguments that commands share.
-
-Each module of commands has a function `add_commands`, which is given a function that adds one.
-"""
+"""The parser of the command line, and the arguments that commands share."""
 
 import argparse
-import difflib
 import re
 from collections.abc import Callable, Collection
-from typing import NoReturn, Protocol
+from difflib import get_close_matches
+from typing import NoReturn
 
 from wsgiauth.accounts import names
 from wsgiauth.arguments import is_mount
 from wsgiauth.cli.command import Arguments
 from wsgiauth.cli.output import printable
 
-USER = "a username or an e-mail address"
+USER = "a username or an email address"
+# Takes the name of a command and what runs it; returns its parser, for its arguments.
+AddCommand = Callable[[str, Callable[[Arguments], None]], argparse.ArgumentParser]
 _USUAL_NAMES = {  # what other programs call these commands
     "addgroup": "creategroup",
     "adduser": "createuser",
@@ -33,27 +32,8 @@ _USUAL_NAMES = {  # what other programs call these commands
 }
 
 
-class AddCommand(Protocol):
-    """Adds a command, and returns its parser for its arguments."""
-
-    def __call__(
-        self, name: str, run: Callable[[Arguments], None], text: str
-    ) -> argparse.ArgumentParser:
-        """Add a command.
-
-        Args:
-            name: As typed.
-            run: Runs it.
-            text: What it does, for `--help`.
-        """
-
-
 class Parser(argparse.ArgumentParser):
-    """A parser that suggests similar commands, and hides passwords in its errors.
-
-    Attributes:
-        commands: The names of all commands.
-    """
+    """A parser that suggests similar commands, and hides passwords in its errors."""
 
     commands: Collection[str] = ()
 
@@ -63,7 +43,7 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             message = f"there is no command {unknown[1]!r}"
             usual = [_USUAL_NAMES[unknown[1]]] if unknown[1] in _USUAL_NAMES else []
-            for similar in usual or difflib.get_close_matches(unknown[1], self.commands, 1):
+            for similar in usual or get_close_matches(unknown[1], self.commands, 1):
                 message += f"; did you mean {similar!r}?"
             if "://" in unknown[1]:
                 message = "--database must follow the command"
@@ -76,6 +56,29 @@ class Parser(argparse.ArgumentParser):
 def add_user(parser: argparse.ArgumentParser) -> None:
     """Add the argument USER."""
     parser.add_argument("user", metavar="USER", help=USER)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the option --json."""
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+
+
+def add_yes(parser: argparse.ArgumentParser) -> None:
+    """Add the option --yes."""
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+
+
+def add_permissions(parser: argparse.ArgumentParser, option: str, text: str) -> None:
+    """Add an option that takes permissions, and can be repeated."""
+    parser.add_argument(
+        option,
+        metavar="PERMISSION",
+        nargs="+",
+        action="extend",
+        type=permission,
+        default=[],
+        help=text,
+    )
 
 
 def add_mount(parser: argparse.ArgumentParser) -> None:
@@ -99,11 +102,7 @@ def add_password_option(parser: argparse.ArgumentParser) -> None:
 
 
 def permission(text: str) -> str:
-    """Return a permission that was typed.
-
-    Raises:
-        argparse.ArgumentTypeError: It is malformed.
-    """
+    """Return a permission that was typed, or raise argparse.ArgumentTypeError."""
     try:
         return names.check_permission(text)
     except ValueError as error:
@@ -111,11 +110,7 @@ def permission(text: str) -> str:
 
 
 def positive(text: str) -> int:
-    """Return a number that was typed.
-
-    Raises:
-        argparse.ArgumentTypeError: It is not a whole number of 1 or more.
-    """
+    """Return a number that was typed, or raise argparse.ArgumentTypeError."""
     if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)

@@ -1,24 +1,14 @@
-"""Ask the person at the terminal, and repeat a question until the answer is valid."""
+"""Ask the person at the terminal, and repeat a question until the answer is valid.
+
+Every function raises EOFError if the input has ended.
+"""
 
 import getpass
 import sys
 from collections.abc import Callable
 
+from wsgiauth.cli.command import Arguments, CommandError
 from wsgiauth.cli.output import print_error, printable
-from wsgiauth.exceptions import WsgiAuthError
-
-
-class NoTerminalError(WsgiAuthError):
-    """A command needs an answer, but standard input is not a terminal.
-
-    Args:
-        options: The options that scripts use instead of an answer.
-    """
-
-    def __init__(self, options: tuple[str, ...]) -> None:
-        *others, last = options
-        wanted = f"{', '.join(others)} and {last}" if others else last
-        super().__init__(f"standard input is not a terminal: give {wanted}")
 
 
 def require_terminal(*options: str) -> None:
@@ -28,27 +18,21 @@ def require_terminal(*options: str) -> None:
         options: The options that scripts use instead of an answer.
 
     Raises:
-        NoTerminalError: It is not a terminal; the message names the options.
+        CommandError: It is not a terminal; the message names the options.
     """
     if not sys.stdin.isatty():
-        raise NoTerminalError(options)
+        *others, last = options
+        wanted = f"{', '.join(others)} and {last}" if others else last
+        raise CommandError(f"standard input is not a terminal: give {wanted}")
 
 
 def ask(prompt: str, problem_of: Callable[[str], str | None]) -> str:
-    """Return the answer to `prompt`; ask again until `problem_of` returns None.
-
-    Raises:
-        EOFError: The input has ended.
-    """
+    """Return the answer to `prompt`; ask again until `problem_of` returns None."""
     return _first_valid(lambda: input(prompt), problem_of)
 
 
 def ask_password(rules: str, problem_of: Callable[[str], str | None]) -> str:
-    """Show the rules and return a new password, which is typed twice and never echoed.
-
-    Raises:
-        EOFError: The input has ended.
-    """
+    """Show the rules and return a new password, which is typed twice and never echoed."""
     print_error(rules)
     while True:
         password = _first_valid(lambda: getpass.getpass("Password: "), problem_of)
@@ -57,13 +41,17 @@ def ask_password(rules: str, problem_of: Callable[[str], str | None]) -> str:
         print_error("The two passwords differ; try again.")
 
 
-def confirm(question: str) -> bool:
-    """Return whether the answer is yes; any other answer means no.
+def confirm(arguments: Arguments, question: str) -> None:
+    """Ask for confirmation, unless `--yes` was given.
 
     Raises:
-        EOFError: The input has ended.
+        CommandError: The answer is not yes, or standard input is not a terminal.
     """
-    return input(printable(f"{question} [y/N] ")).strip().lower() in ("y", "yes")
+    if arguments.yes:
+        return
+    require_terminal("--yes")
+    if input(printable(f"{question} [y/N] ")).strip().lower() not in ("y", "yes"):
+        raise CommandError("nothing was deleted")
 
 
 def _first_valid(question: Callable[[], str], problem_of: Callable[[str], str | None]) -> str:

@@ -14,15 +14,14 @@ from typing import NoReturn
 
 import waitress
 
-from wsgiauth.cli.application import import_application
-from wsgiauth.cli.command import Arguments, CommandError, environment
+from wsgiauth.cli.command import Arguments, CommandError, environment, import_application
 from wsgiauth.cli.output import print_line
 from wsgiauth.cli.parser import AddCommand, positive
 
 
 def add_commands(add: AddCommand) -> None:
     """Add the commands of this module."""
-    added = add("serve", serve, "serve a WSGI application over HTTP, with waitress")
+    added = add("serve", serve)
     added.add_argument(
         "application",
         metavar="MODULE:APPLICATION",

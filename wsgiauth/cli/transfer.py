@@ -22,7 +22,7 @@ from wsgiauth.cli.output import counted, print_csv, print_error, print_line, wit
 from wsgiauth.cli.parser import AddCommand
 from wsgiauth.exceptions import ValidationError
 
-# Decoders read ahead, so an error of theirs does not tell the line: see `_utf_8_lines`.
+# Decoders read ahead, so their errors do not name the line: see `_utf_8_lines`.
 _ERRORS = "surrogateescape"
 
 
@@ -59,17 +59,17 @@ class _Tally:
 
 def add_commands(add: AddCommand) -> None:
     """Add the commands of this module."""
-    added = add("import", import_users, "create the users of a CSV file; run it again to resume")
+    added = add("import", import_users)
     added.add_argument(
         "file",
         metavar="FILE",
-        help=f"with a line of headings: {', '.join(REQUIRED)} and, if you like,"
+        help=f"with a line of headings: {', '.join(REQUIRED)} and optionally"
         f" {', '.join(COLUMNS[len(REQUIRED) :])}; - reads standard input",
     )
     added.add_argument(
         "--dry-run", action="store_true", help="report what would happen, and change nothing"
     )
-    added = add("export", export_users, "print all users as CSV, as `import` reads it")
+    added = add("export", export_users)
     added.add_argument(
         "--with-hashes", action="store_true", help="include the hashes of the passwords"
     )

@@ -15,28 +15,23 @@ from wsgiauth.throttling import counts
 
 def add_commands(add: AddCommand) -> None:
     """Add the commands of this module."""
-    add(
-        "purge",
-        purge,
-        "delete expired sessions, API keys, links and counts of attempts, and old events",
-    )
-    add("migrate", migrate, "create or update the database's tables")
-    add("secret", print_secret, "print a new SECRET_KEY")
+    add("purge", purge)
+    add("migrate", migrate)
+    add("secret", print_secret)
 
 
 def purge(arguments: Arguments) -> None:
     """Delete expired sessions, API keys, links and counts of attempts, and old events."""
     settings = open_database(arguments)
     now = time.time()
-    ended = counted(sessions.purge(now), "expired session")
-    ended_keys = counted(keys.purge(now), "expired API key")
-    links = counted(one_time.purge(now), "expired link")
-    attempts = counted(counts.purge(now), "expired count")
-    old = counted(retention.purge(now, settings.AUDIT_DAYS), "event")
-    print_line(
-        f"Deleted {ended}, {ended_keys}, {links}, {attempts} of attempts and {old} of the audit"
-        " trail."
+    deleted = (
+        counted(sessions.purge(now), "expired session"),
+        counted(keys.purge(now), "expired API key"),
+        counted(one_time.purge(now), "expired link"),
+        counted(counts.purge(now), "expired count"),
     )
+    old = counted(retention.purge(now, settings.AUDIT_DAYS), "event")
+    print_line(f"Deleted {', '.join(deleted)} of attempts and {old} of the audit trail.")
 
 
 def migrate(arguments: Arguments) -> None:

@@ -1,0 +1,171 @@
+"""Commands that grant, revoke and list permissions; and for groups and their members."""
+
+import argparse
+from collections.abc import Callable
+
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.known_permissions import known_permissions
+from wsgiauth.accounts.listing import list_groups
+from wsgiauth.accounts.models import User
+from wsgiauth.cli.command import (
+    Arguments,
+    UsageError,
+    import_application,
+    open_database,
+    require_group,
+    require_user,
+)
+from wsgiauth.cli.output import counted, print_change, print_line, print_list
+from wsgiauth.cli.parser import AddCommand, add_json, add_user, add_yes, permission
+from wsgiauth.cli.prompts import confirm
+
+_PERMISSION_COLUMNS = {
+    "permission": "name",
+    "asked for": "asked_for",
+    "users": "users",
+    "groups": "groups",
+}
+_GROUP_COLUMNS = {"name": "name", "members": "members", "permissions": "permissions"}
+
+
+def add_commands(add: AddCommand) -> None:
+    """Add the commands of this module."""
+    _add_change(add, "grant", grant)
+    _add_change(add, "revoke", revoke)
+    added = add("permissions", print_permissions)
+    added.add_argument(
+        "--app",
+        metavar="MODULE",
+        help="import this module of the application, such as wsgi:application, and list also the"
+        " permissions that it asks for",
+    )
+    add_json(added)
+    for name, run in (("join", join), ("leave", leave)):
+        added = add(name, run)
+        add_user(added)
+        added.add_argument("group", metavar="GROUP", help="the name of a group")
+    added = add("creategroup", create_group)
+    added.add_argument("group", metavar="NAME", help="unique; spaces inside are allowed")
+    added = add("deletegroup", delete_group)
+    added.add_argument("group", metavar="GROUP", help="the name of a group")
+    add_yes(added)
+    add_json(add("groups", print_groups))
+
+
+def grant(arguments: Arguments) -> None:
+    """Grant permissions to a user or a group."""
+    holder, permissions = _holder_and_permissions(arguments)
+    _print_holder(holder, is_changed=holder.grant(*permissions))
+
+
+def revoke(arguments: Arguments) -> None:
+    """Revoke permissions from a user or a group."""
+    holder, permissions = _holder_and_permissions(arguments)
+    _print_holder(holder, is_changed=holder.revoke(*permissions))
+    if isinstance(holder, User):
+        for group in holder.groups:
+            for kept in sorted(group.permissions.intersection(permissions)):
+                print_line(f"{kept} comes from the group {group}.")
+
+
+def print_permissions(arguments: Arguments) -> None:
+    """Print the permissions that are granted, and those that the application asks for."""
+    if arguments.app:
+        import_application(arguments.app)
+    open_database(arguments)  # after the import, which can open another one
+    unknown = None if arguments.json else "unknown"
+    documents = [
+        {
+            "name": each.name,
+            "asked_for": each.is_asked_for if arguments.app else unknown,
+            "users": each.users,
+            # Names of groups can have spaces.
+            "groups": each.groups if arguments.json else ", ".join(each.groups),
+        }
+        for each in known_permissions()
+    ]
+    print_list([documents], _PERMISSION_COLUMNS, as_json=arguments.json)
+
+
+def join(arguments: Arguments) -> None:
+    """Make a user a member of a group."""
+    user, group = _user_and_group(arguments)
+    _print_memberships(user, is_changed=user.join(group))
+
+
+def leave(arguments: Arguments) -> None:
+    """Take a user out of a group."""
+    user, group = _user_and_group(arguments)
+    _print_memberships(user, is_changed=user.leave(group))
+
+
+def create_group(arguments: Arguments) -> None:
+    """Create a group, unless it exists."""
+    open_database(arguments)
+    existing = Group.objects.find(arguments.group)
+    if existing is not None:
+        print_line(f"The group {existing} exists already.")
+        return
+    print_line(f"Created the group {Group.objects.create(name=arguments.group)}.")
+
+
+def delete_group(arguments: Arguments) -> None:
+    """Delete a group, after a confirmation."""
+    open_database(arguments)
+    group = require_group(arguments.group)
+    members = counted(group.members.count(), "member")
+    confirm(arguments, f"Delete the group {group} with {members}? The users stay.")
+    if not group.delete_instance():
+        raise Group.DoesNotExist
+    print_line(f"Deleted the group {group}.")
+
+
+def print_groups(arguments: Arguments) -> None:
+    """Print the groups, with their permissions and number of members."""
+    open_database(arguments)
+    documents = [
+        {"name": each.group.name, "members": each.members, "permissions": each.permissions}
+        for each in list_groups()
+    ]
+    print_list([documents], _GROUP_COLUMNS, as_json=arguments.json)
+
+
+def _add_change(add: AddCommand, name: str, run: Callable[[Arguments], None]) -> None:
+    added = add(name, run)
+    added.usage = f"wsgiauth {name} [-h] [--database URL] (USER | --group NAME) PERMISSION ..."
+    added.add_argument("--group", metavar="NAME", help="the group, instead of a USER")
+    added.add_argument(
+        "words",
+        metavar="PERMISSION",
+        nargs="+",
+        help="such as reports.publish; before the first one, a username or an email address",
+    )
+
+
+def _holder_and_permissions(arguments: Arguments) -> tuple[User | Group, list[str]]:
+    words: list[str] = arguments.words
+    name = None if arguments.group else words.pop(0)
+    if not words:
+        raise UsageError("a USER, or --group NAME, and at least one PERMISSION are needed")
+    try:
+        permissions = [permission(each) for each in words]
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"argument PERMISSION: {error}") from None
+    open_database(arguments)
+    if name is None:
+        return require_group(arguments.group), permissions
+    return require_user(name), permissions
+
+
+def _user_and_group(arguments: Arguments) -> tuple[User, Group]:
+    open_database(arguments)
+    return require_user(arguments.user), require_group(arguments.group)
+
+
+def _print_holder(holder: User | Group, *, is_changed: bool) -> None:
+    held = ", ".join(sorted(holder.permissions)) or "no permissions"
+    print_change(is_changed, f"{holder} holds: {held}")
+
+
+def _print_memberships(user: User, *, is_changed: bool) -> None:
+    print_change(is_changed, f"{user} is in: {', '.join(map(str, user.groups)) or 'no group'}")
