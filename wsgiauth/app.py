@@ -11,13 +11,11 @@ import peewee
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.administration import MANAGE_USERS
 from wsgiauth.admin import Panel
-from wsgiauth.admin.group import ShowGroup
-from wsgiauth.admin.group_actions import ChangeGroup
+from wsgiauth.admin.group import ChangeGroup, ShowGroup
 from wsgiauth.admin.groups import Groups
 from wsgiauth.admin.invite import Invite
 from wsgiauth.admin.trail import Events
-from wsgiauth.admin.user import ShowUser
-from wsgiauth.admin.user_actions import UserActions
+from wsgiauth.admin.user import ChangeUser, ShowUser
 from wsgiauth.admin.users import Users
 from wsgiauth.admin.users_csv import UsersCsv
 from wsgiauth.endpoints.account import Account
@@ -84,7 +82,7 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/admin/users": Users(),
     "/admin/users.csv": UsersCsv(),
     "/admin/users/{id}": ShowUser(),
-    "/admin/users/{id}/{action}": UserActions(),
+    "/admin/users/{id}/{action}": ChangeUser(),
     "/admin/invite": Invite(),
     "/admin/groups": Groups(),
     "/admin/groups/{id}": ShowGroup(),

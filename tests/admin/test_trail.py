@@ -6,8 +6,8 @@ from tests.support.sites import SAME_ORIGIN
 from wsgiauth import events
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.admin.actions import ACTIONS
-from wsgiauth.admin.trail_rows import TITLES
+from wsgiauth.admin.trail import TITLES
+from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.events import CHANGES, actors
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.mail.link_letters import request_reset

@@ -15,7 +15,7 @@ from tests.support.sites import BROWSER, echo
 from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Key
-from wsgiauth.admin.actions import ACTIONS
+from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.authentication import keys, recovery_codes
 from wsgiauth.authentication.key_list import ListedKey
 from wsgiauth.authentication.session_list import handle_of

@@ -17,7 +17,7 @@ from wsgiauth.accounts.administration import MANAGE_USERS, Right
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key, OneTimeSecret, Session
-from wsgiauth.admin.actions import ACTIONS
+from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.authentication import keys, recovery_codes, sessions
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
@@ -488,7 +488,7 @@ def test_a_user_who_is_deleted_meanwhile_is_not_found(program, make, monkeypatch
     def fail(*_, **__):
         raise User.DoesNotExist
 
-    monkeypatch.setattr("wsgiauth.admin.user_actions.administer", fail)
+    monkeypatch.setattr("wsgiauth.admin.user.administer", fail)
     assert program(url_of(make("Tim"), "delete"), {}, status=404).json["code"] == "not_found"
 
 
@@ -497,7 +497,7 @@ def test_the_last_active_superuser_is_not_removed(program, make, monkeypatch):
     def fail(*_, **__):
         raise LastSuperuserError("Tim")
 
-    monkeypatch.setattr("wsgiauth.admin.user_actions.administer", fail)
+    monkeypatch.setattr("wsgiauth.admin.user.administer", fail)
     refused = program(url_of(make("Tim", "superuser"), "delete"), {}, status=409)
     assert refused.json["code"] == "last_superuser"
 

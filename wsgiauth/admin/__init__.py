@@ -1,17 +1,21 @@
 """The staff panel below /auth/admin: users, groups and the audit trail.
 
 Members of the staff see everything. A change needs a right (see `accounts.administration`) and a
-recent proof of who they are, and is a POST. To all others, the panel does not exist. This file has
-what its endpoints share.
+recent proof of who they are, and is a POST. To all others, the panel does not exist.
+
+This file has what all URLs of the panel share. `users`, `users_csv`, `user`, `groups`, `group`,
+`invite` and `trail` have the URLs. `actions` has what the buttons of a user and of a group share,
+`user_actions` the table of those of a user, and `user_changes` what each does.
 
 Every function in this room that uses the database raises peewee.DatabaseError if it fails.
 """
 
 from abc import abstractmethod
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import (
@@ -28,35 +32,25 @@ from wsgiauth.web.request import JSON, content_type
 from wsgiauth.web.responses import Response, redirect
 from wsgiauth.web.urls import mount_url, root_url, routing_number
 
+_Row = TypeVar("_Row", User, Group)
+
 USERS = "users"
 GROUPS = "groups"
 EVENTS = "events"
 
 
 class Frame(NamedTuple):
-    """What every page of the panel shows around its content.
-
-    Attributes:
-        panel_url: Where the panel is.
-        section: Which part of the panel the page belongs to.
-        username: The member of the staff.
-        account_url: The page of their own account.
-        home_url: Where the site begins.
-    """
+    """What every page of the panel shows around its content."""
 
     panel_url: str
-    section: str
-    username: str
-    account_url: str
-    home_url: str
+    section: str  # the part of the panel to which the page belongs
+    username: str  # of the member of the staff
+    account_url: str  # the page of their own account
+    home_url: str  # where the site begins
 
 
 class PanelPage(Page):
-    """A page of the panel.
-
-    Attributes:
-        frame: What it shows around its content.
-    """
+    """A page of the panel."""
 
     frame: Frame
 
@@ -122,16 +116,16 @@ def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
     return login
 
 
-def require_target(environ: WSGIEnvironment) -> User:
-    """Return the user whose number is in the path of a request.
+def require_row(environ: WSGIEnvironment, model: type[_Row]) -> _Row:
+    """Return the user or the group whose number is in the path of a request.
 
     Raises:
-        NotFoundError: There is no such user.
+        NotFoundError: There is none.
     """
-    user: User | None = User.get_or_none(User.id == routing_number(environ))
-    if user is None:
+    row: _Row | None = model.get_or_none(model.id == routing_number(environ))
+    if row is None:
         raise NotFoundError
-    return user
+    return row
 
 
 def panel_url(environ: WSGIEnvironment) -> str:

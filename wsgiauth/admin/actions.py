@@ -1,268 +1,162 @@
-"""What a member of the staff can do with a user: one table of actions.
+"""Actions on a user or a group: a button, perhaps a page that asks first, and the change.
 
-The page of the user, the pages that ask before an action, and the URLs of the actions are made of
-it. `accounts.administration` decides who has the right to each.
+`user_actions` and `group` have the actions. `accounts.administration` decides who has the right to
+each.
 """
 
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
+from typing import ClassVar, NamedTuple, TypeVar
+from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.administration import Party, Right, refusal_reason
-from wsgiauth.accounts.models import User
-from wsgiauth.admin.changes import (
-    GROUP,
-    KEY,
-    LOGIN,
-    PERMISSION,
-    Field,
-    count_link,
-    delete,
-    end_key,
-    end_login,
-    end_logins,
-    grant,
-    has_flag,
-    join,
-    leave,
-    remove_factors,
-    revoke,
-    send_link,
-    set_flag,
-)
-from wsgiauth.authentication.factors import are_offered
-from wsgiauth.forms import MemberSubmission
-from wsgiauth.settings import Settings
+from wsgiauth.accounts import names
+from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url
+from wsgiauth.exceptions import NotFoundError, ValidationError
+from wsgiauth.forms import MemberSubmission, Refusal
+from wsgiauth.web.request import query_field
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.urls import ID, routing_argument
 
+DELETE = "delete"
 UNCHANGED = "unchanged"  # as the `done` of a query
 NOTHING_CHANGED = "Nothing has changed."
 ACCESS, RIGHTS, DANGER = "Access", "Rights", "Danger"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Action:
-    """Something that a member of the staff can do with a user.
-
-    Attributes:
-        name: In the path of its URL.
-        section: Where it is offered on the page of the user.
-        button: The text of its button.
-        question: What will happen.
-        done: What has happened, afterwards.
-        right: What it needs.
-        change: Does it, in a transaction, with the user as stored; returns False if nothing
-            changed.
-        count: Counts it if it is limited, before the transaction, and raises what refuses it.
-        field: What else it needs, or None.
-        asks_first: Whether it has a page that asks first.
-        is_removal: Whether it can take away a superuser.
-        exists: Whether a site with these settings has it.
-        applies: Whether it would do anything with this user.
-    """
+class Field(NamedTuple):
+    """The field of an action."""
 
     name: str
-    section: str
+    label: str
+
+
+PERMISSION = Field("permission", "Permission")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """Something that a member of the staff can do with a user or a group."""
+
+    name: str  # in the path of its URL
+    section: str  # of the page; empty if it is offered beside what it changes
     button: str
-    question: str
-    done: str
-    right: Right
-    change: Callable[[User, MemberSubmission], object]
-    count: Callable[[User, MemberSubmission], None] = lambda user, submission: None
-    field: Field | None = None
-    asks_first: bool = False
-    is_removal: bool = False
-    exists: Callable[[Settings], bool] = lambda settings: True
-    applies: Callable[[User], bool] = lambda user: True
-
-    def is_offered(self, actor: Party, target: Party, settings: Settings) -> bool:
-        """Return whether the page of `target` offers it to `actor`."""
-        is_permitted = refusal_reason(self.right, actor, target) is None
-        return is_permitted and self.exists(settings) and self.applies(target.user)
+    question: str  # what will happen
+    done: str  # what has happened
+    field: Field | None = None  # what else it needs
 
 
-_ACTIONS = (
-    Action(
-        name="activate",
-        section=ACCESS,
-        button="Activate",
-        question="The user can log in again.",
-        done="The account is active: the user can log in.",
-        right=Right.MANAGE,
-        change=set_flag("is_active", True),
-        applies=has_flag("is_active", False),
-    ),
-    Action(
-        name="deactivate",
-        section=ACCESS,
-        button="Deactivate",
-        question="The user can no longer log in, and all of their sessions end at once. Nothing is"
-        " deleted; you can activate the account again.",
-        done="The account is inactive: the user cannot log in, and all sessions have ended.",
-        right=Right.MANAGE,
-        change=set_flag("is_active", False),
-        asks_first=True,
-        is_removal=True,
-        applies=has_flag("is_active", True),
-    ),
-    Action(
-        name="end-logins",
-        section=ACCESS,
-        button="Revoke all sessions",
-        question="The user is logged out everywhere, and can log in again. If this is your own"
-        " account, you stay logged in here.",
-        done="All sessions have been revoked.",
-        right=Right.SUPPORT,
-        change=end_logins,
-        asks_first=True,
-        applies=has_flag("is_active", True),
-    ),
-    Action(
-        name="end-login",
-        section="",  # beside the session
-        button="Revoke this session",
-        question="The user is logged out of this session.",
-        done="The session has been revoked.",
-        right=Right.SUPPORT,
-        change=end_login,
-        field=LOGIN,
-    ),
-    Action(
-        name="end-key",
-        section="",  # beside the key
-        button="Revoke this key",
-        question="Programs can no longer use this API key. This cannot be undone; the user can"
-        " create another key.",
-        done="The API key has been revoked.",
-        right=Right.SUPPORT,
-        change=end_key,
-        field=KEY,
-        asks_first=True,
-    ),
-    Action(
-        name="remove-factors",
-        section="",  # below the second factors
-        button="Turn off two-step verification",
-        question="The authenticator apps, passkeys and recovery codes of the user are removed, and"
-        " all of their sessions end. The password alone is then enough to log in. Make sure that"
-        " the user asked for this.",
-        done="Two-step verification has been turned off, and all sessions have ended.",
-        right=Right.MANAGE,
-        change=remove_factors,
-        asks_first=True,
-        exists=are_offered,
-    ),
-    Action(
-        name="reset-link",
-        section=ACCESS,
-        button="Send a password reset link",
-        question="The user gets an email with a link to choose a new password.",
-        done="An email with a link to choose a new password is on its way to the user.",
-        right=Right.SUPPORT,
-        change=send_link,
-        count=count_link,
-        exists=lambda settings: settings.MAIL_URL is not None,
-        applies=has_flag("is_active", True),
-    ),
-    Action(
-        name="grant",
-        section=RIGHTS,
-        button="Grant",
-        question="The user gets this permission.",
-        done="The permission has been granted.",
-        right=Right.GOVERN,
-        change=grant,
-        field=PERMISSION,
-    ),
-    Action(
-        name="revoke",
-        section="",  # beside the permission
-        button="Revoke",
-        question="The user loses this permission, unless a group also grants it.",
-        done="The permission has been revoked.",
-        right=Right.GOVERN,
-        change=revoke,
-        field=PERMISSION,
-    ),
-    Action(
-        name="join",
-        section=RIGHTS,
-        button="Add to the group",
-        question="The user gets the permissions of this group.",
-        done="The user has been added to the group.",
-        right=Right.GOVERN,
-        change=join,
-        field=GROUP,
-    ),
-    Action(
-        name="leave",
-        section="",  # beside the group
-        button="Remove",
-        question="The user loses the permissions of this group.",
-        done="The user has been removed from the group.",
-        right=Right.GOVERN,
-        change=leave,
-        field=GROUP,
-    ),
-    Action(
-        name="make-staff",
-        section=RIGHTS,
-        button="Add to the staff",
-        question="The user can open this panel, and see all users.",
-        done="The user is now a member of the staff.",
-        right=Right.GOVERN,
-        change=set_flag("is_staff", True),
-        asks_first=True,
-        applies=has_flag("is_staff", False),
-    ),
-    Action(
-        name="unmake-staff",
-        section=RIGHTS,
-        button="Remove from the staff",
-        question="The user can no longer open this panel.",
-        done="The user is no longer a member of the staff.",
-        right=Right.GOVERN,
-        change=set_flag("is_staff", False),
-        asks_first=True,
-        applies=has_flag("is_staff", True),
-    ),
-    Action(
-        name="make-superuser",
-        section=RIGHTS,
-        button="Make superuser",
-        question="The user gets every permission. A superuser in the staff can change every"
-        " account, including yours.",
-        done="The user is now a superuser.",
-        right=Right.GOVERN,
-        change=set_flag("is_superuser", True),
-        asks_first=True,
-        applies=has_flag("is_superuser", False),
-    ),
-    Action(
-        name="unmake-superuser",
-        section=RIGHTS,
-        button="Remove superuser status",
-        question="The user keeps only the permissions that have been granted.",
-        done="The user is no longer a superuser.",
-        right=Right.GOVERN,
-        change=set_flag("is_superuser", False),
-        asks_first=True,
-        is_removal=True,
-        applies=has_flag("is_superuser", True),
-    ),
-    Action(
-        name="delete",
-        section=DANGER,
-        button="Delete the account",
-        question="The account is deleted with all of its sessions and permissions. This cannot be"
-        " undone. Others can then register the username and the email address.",
-        done="The account has been deleted.",
-        right=Right.GOVERN,
-        change=delete,
-        asks_first=True,
-        is_removal=True,
-    ),
-)
+class ActionPage(PanelPage):
+    """Asks before an action, or says why it was refused."""
 
-ACTIONS: Mapping[str, Action] = {each.name: each for each in _ACTIONS}
-NOTICES: Mapping[str, str] = {UNCHANGED: NOTHING_CHANGED} | {
-    each.name: each.done for each in _ACTIONS
-}
+    template = "admin/action.html"
+
+    action: Action
+    is_of_group: bool = False
+    subject: str  # the name of the user or of the group
+    action_url: str  # where the form is sent
+    back_url: str  # the page of the user or of the group
+    value: str = ""  # what was entered or chosen
+    named: str = ""  # what the value names, in words; then it is not entered here
+    message: str = ""  # why the form was refused
+    errors: list[str] = []  # about the field of the action
+
+
+_Action = TypeVar("_Action", bound=Action)
+
+
+class ActionForm(PanelForm):
+    """Asks before one of its actions, and does it.
+
+    Attributes:
+        section: The part of the panel, in the path.
+        actions: By name.
+    """
+
+    section: ClassVar[str]
+    actions: ClassVar[Mapping[str, Action]]
+
+    @abstractmethod
+    def change(self, submission: MemberSubmission) -> object:
+        """Do the action, if the member of the staff still has the right to.
+
+        Returns:
+            False if nothing changed.
+        """
+
+    @abstractmethod
+    def subject(self, environ: WSGIEnvironment) -> str:
+        """Return the name of the user or of the group."""
+
+    @abstractmethod
+    def document(self, submission: MemberSubmission) -> dict[str, object]:
+        """Return the user or the group, ready for JSON."""
+
+    def in_words(self, submission: MemberSubmission, field: Field, value: str) -> str:
+        """Return what a value of a field names; an empty string if people enter the value."""
+        return ""
+
+    def act(self, submission: MemberSubmission) -> Response:
+        """Do the action; answer with what changed, or send the browser back to its page."""
+        environ = submission.environ
+        action = require_action(environ, self.actions)
+        done = UNCHANGED if self.change(submission) is False else action.name
+        is_deleted = action.name == DELETE
+        if not submission.wants_json:
+            url = self._list_url(environ) if is_deleted else self._url(environ)
+            return redirect(HTTPStatus.SEE_OTHER, f"{url}?done={done}")
+        return json_response({"detail": action.done} if is_deleted else self.document(submission))
+
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> ActionPage:
+        """Return the page that asks."""
+        environ = submission.environ
+        action = require_action(environ, self.actions)
+        name, value, named = "", "", ""
+        if action.field is not None:
+            name = action.field.name
+            value = submission.fields[name] or query_field(environ, name)
+            named = self.in_words(submission, action.field, value)
+        return ActionPage(
+            frame=frame_of(environ, submission.member.user, self.section),
+            action=action,
+            is_of_group=self.section == GROUPS,
+            subject=self.subject(environ),
+            action_url=f"{self._url(environ)}/{action.name}",
+            back_url=self._url(environ),
+            value=value,
+            named=named,
+            message=refusal.message,
+            errors=refusal.errors.get(name, []),
+        )
+
+    def _list_url(self, environ: WSGIEnvironment) -> str:
+        return f"{panel_url(environ)}/{self.section}"
+
+    def _url(self, environ: WSGIEnvironment) -> str:
+        return f"{self._list_url(environ)}/{routing_argument(environ, ID)}"
+
+
+def require_action(environ: WSGIEnvironment, actions: Mapping[str, _Action]) -> _Action:
+    """Return the action in the path of a request.
+
+    Raises:
+        NotFoundError: There is no such action.
+    """
+    action = actions.get(routing_argument(environ, "action"))
+    if action is None:
+        raise NotFoundError
+    return action
+
+
+def read_permission(submission: MemberSubmission) -> str:
+    """Return the permission that a form names.
+
+    Raises:
+        ValidationError: It does not have the form of one.
+    """
+    try:
+        return names.check_permission(submission.fields[PERMISSION.name].strip())
+    except ValueError:
+        message = "A permission has the form app.action, such as reports.publish."
+        raise ValidationError({PERMISSION.name: [message]}) from None

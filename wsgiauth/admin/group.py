@@ -1,27 +1,84 @@
-"""GET /auth/admin/groups/{id}: one group, its permissions and its members."""
+"""GET /auth/admin/groups/{id}: one group. GET, POST …/{action}: asks, and changes the group."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.administration import can_govern
+from wsgiauth.accounts.administration import administer_groups, can_govern
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.index_walks import FoundUser
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.user_search import Criteria, find_users
 from wsgiauth.admin import (
     GROUPS,
     USERS,
-    Frame,
     PanelEndpoint,
     PanelPage,
     frame_of,
     panel_url,
+    require_row,
     require_staff,
 )
-from wsgiauth.admin.actions import NOTHING_CHANGED, UNCHANGED
-from wsgiauth.admin.group_actions import GROUP_ACTIONS, group_document, require_group
-from wsgiauth.admin.groups import offered_permissions
+from wsgiauth.admin.actions import (
+    DANGER,
+    DELETE,
+    NOTHING_CHANGED,
+    PERMISSION,
+    RIGHTS,
+    UNCHANGED,
+    Action,
+    ActionForm,
+    read_permission,
+    require_action,
+)
+from wsgiauth.admin.groups import offered_permissions, require_governor
+from wsgiauth.forms import MemberSubmission
 from wsgiauth.site import Site
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupAction(Action):
+    """Something that a superuser can do with a group.
+
+    Attributes:
+        change: Does it, in a transaction; returns False if nothing changed.
+    """
+
+    change: Callable[[Group, MemberSubmission], object]
+
+
+_ACTIONS = (
+    GroupAction(
+        name="grant",
+        section=RIGHTS,
+        button="Grant",
+        question="All members of the group get this permission.",
+        done="The permission has been granted to the group.",
+        change=lambda group, submission: group.grant(read_permission(submission)),
+        field=PERMISSION,
+    ),
+    GroupAction(
+        name="revoke",
+        section=RIGHTS,
+        button="Revoke",
+        question="The members lose this permission, unless it is also granted to them elsewhere.",
+        done="The permission has been revoked from the group.",
+        change=lambda group, submission: group.revoke(read_permission(submission)),
+        field=PERMISSION,
+    ),
+    GroupAction(
+        name=DELETE,
+        section=DANGER,
+        button="Delete the group",
+        question="The members lose the permissions of the group. No user is deleted. This cannot"
+        " be undone.",
+        done="The group has been deleted.",
+        change=lambda group, submission: group.delete_instance(),
+    ),
+)
+GROUP_ACTIONS: Mapping[str, GroupAction] = {each.name: each for each in _ACTIONS}
 
 _NOTICES = {name: each.done for name, each in GROUP_ACTIONS.items()}
 _NOTICES |= {UNCHANGED: NOTHING_CHANGED}
@@ -29,33 +86,19 @@ _NOTICES |= {"create": "The group has been created. It has no permissions and no
 
 
 class GroupPage(PanelPage):
-    """The page of a group.
-
-    Attributes:
-        frame: See `PanelPage`.
-        name: The name of the group.
-        permissions: Its permissions.
-        offered: Permissions to choose from.
-        members: The newest members.
-        members_url: All members, in the list of users; nothing if all are shown.
-        group_url: The path of this page, below which the actions are.
-        users_url: The list of users.
-        can_change: Whether the member of the staff can change it.
-        notice: What has just been done.
-    """
+    """The page of a group."""
 
     template = "admin/group.html"
 
-    frame: Frame
     name: str
     permissions: tuple[str, ...]
-    offered: tuple[str, ...]
-    members: tuple[FoundUser, ...]
-    members_url: str
-    group_url: str
+    offered: tuple[str, ...]  # permissions to choose from
+    members: tuple[FoundUser, ...]  # the newest
+    members_url: str  # all members, in the list of users; empty if all are shown
+    group_url: str  # the path of this page, below which the actions are
     users_url: str
     can_change: bool
-    notice: str = ""
+    notice: str = ""  # what has just been done
 
 
 class ShowGroup(PanelEndpoint):
@@ -64,9 +107,9 @@ class ShowGroup(PanelEndpoint):
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the group as JSON."""
         member = require_staff(environ, site).user
-        group: Group = require_group(environ)
+        group = require_row(environ, Group)
         if not prefers_html(environ):
-            return json_response(group_document(group))
+            return json_response(_document(group))
         members = find_users(Criteria(group_id=group.id))
         users_url = f"{panel_url(environ)}/{USERS}"
         page = GroupPage(
@@ -82,3 +125,37 @@ class ShowGroup(PanelEndpoint):
             notice=_NOTICES.get(query_field(environ, "done"), ""),
         )
         return site.pages.render(page)
+
+
+class ChangeGroup(ActionForm):
+    """Does what `GROUP_ACTIONS` lists."""
+
+    section = GROUPS
+    actions = GROUP_ACTIONS
+    fields = ("permission",)
+
+    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+        """Refuse a member of the staff who is not a superuser."""
+        require_governor(member)
+        require_action(environ, GROUP_ACTIONS)
+        require_row(environ, Group)
+
+    def change(self, submission: MemberSubmission) -> object:
+        """Do the action, if the member of the staff is still a superuser."""
+        action = require_action(submission.environ, GROUP_ACTIONS)
+        return administer_groups(
+            submission.member.user,
+            lambda: action.change(require_row(submission.environ, Group), submission),
+        )
+
+    def subject(self, environ: WSGIEnvironment) -> str:
+        """Return the name of the group."""
+        return require_row(environ, Group).name
+
+    def document(self, submission: MemberSubmission) -> dict[str, object]:
+        """Return the group with its permissions."""
+        return _document(require_row(submission.environ, Group))
+
+
+def _document(group: Group) -> dict[str, object]:
+    return {"id": group.id, "name": group.name, "permissions": sorted(group.permissions)}

@@ -9,17 +9,14 @@ from datetime import UTC, datetime
 from wsgiauth.accounts.held_permissions import HeldPermission
 from wsgiauth.accounts.index_walks import FoundUser
 from wsgiauth.admin import USERS, Frame
-from wsgiauth.admin.account import Account
-from wsgiauth.admin.actions import ACTIONS
+from wsgiauth.admin.actions import ActionPage
 from wsgiauth.admin.criteria import FILTERS, Choice
-from wsgiauth.admin.group import GroupPage
-from wsgiauth.admin.group_actions import GROUP_ACTIONS
+from wsgiauth.admin.group import GROUP_ACTIONS, GroupPage
 from wsgiauth.admin.groups import GroupsPage, ListedGroup
 from wsgiauth.admin.invite import InvitePage
-from wsgiauth.admin.trail import EventsPage
-from wsgiauth.admin.trail_rows import Person, TrailRow
-from wsgiauth.admin.user import UserPage
-from wsgiauth.admin.user_actions import ActionPage
+from wsgiauth.admin.trail import EventsPage, Person, TrailRow
+from wsgiauth.admin.user import Account, UserPage
+from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.admin.users import UsersPage
 from wsgiauth.authentication.factor_list import ListedFactor, SecondFactors
 from wsgiauth.endpoints.samples import KEY, SESSION

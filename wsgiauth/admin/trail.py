@@ -1,25 +1,25 @@
 """GET /auth/admin/events: the audit trail, the newest event first."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user
+from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
     EVENTS,
     USERS,
-    Frame,
     PanelEndpoint,
     PanelPage,
     frame_of,
     panel_url,
     require_staff,
 )
-from wsgiauth.admin.trail_rows import TITLES, TrailRow, trail_rows
 from wsgiauth.events import CHANGES, actors, trail
-from wsgiauth.events.trail import Filters, Position
+from wsgiauth.events.trail import Entry, Filters, Position
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
@@ -34,31 +34,61 @@ _NOBODY = 0  # the number of no user
 _NUMBER = re.compile("[1-9][0-9]{0,17}")
 _POSITION = re.compile("([0-9]{1,12})-([0-9]{1,18})")
 
+# What people read; programs and the log have the name.
+TITLES = {
+    "registration": "Account created",
+    "login": "Logged in",
+    "logout": "Logged out",
+    "confirmed": "Entered the password again",
+    "password_changed": "Password changed",
+    "names_changed": "Name changed",
+    "rights_changed": "Rights changed",
+    "group_changed": "Group changed",
+    "link_sent": "Link sent",
+    "user_deleted": "Account deleted",
+    "users_exported": "Users downloaded",
+    "refresh_reused": "Refresh token used twice",
+    "key_created": "API key created",
+    "key_ended": "API key revoked",
+    "factor_added": "Second factor added",
+    "factor_removed": "Second factor removed",
+    "factor_guessed": "Wrong second factors",
+    "recovery_code_used": "Recovery code used",
+    "passkey_cloned": "Passkey possibly copied",
+}
+
+
+class Person(NamedTuple):
+    """A user in the trail."""
+
+    id: int
+    username: str  # empty if the user has been deleted
+    key: str = ""  # the id of the API key of which a request did it
+
+
+class TrailRow(NamedTuple):
+    """An event in a table; see `Event`."""
+
+    time: datetime
+    title: str  # what happened, in words
+    user: Person | None
+    actor: Person | str | None  # the user who did it; otherwise as in `Event.actor`
+    address: str
+    reason: str
+
 
 class EventsPage(PanelPage):
-    """A page of the trail.
-
-    Attributes:
-        frame: See `PanelPage`.
-        rows: The events.
-        fields: What was asked for, by field.
-        titles: The events to choose from: what people read, by name.
-        events_url: Where the form is sent.
-        users_url: Below which each user is.
-        next_url: The next page, or nothing.
-        is_filtered: Whether a field has a value.
-    """
+    """A page of the trail."""
 
     template = "admin/events.html"
 
-    frame: Frame
     rows: tuple[TrailRow, ...]
-    fields: dict[str, str]
-    titles: Mapping[str, str] = TITLES
-    events_url: str
+    fields: dict[str, str]  # what was asked for, by field
+    titles: Mapping[str, str] = TITLES  # the events to choose from
+    events_url: str  # where the form is sent
     users_url: str
-    next_url: str
-    is_filtered: bool
+    next_url: str  # the next page; empty if there is none
+    is_filtered: bool  # whether a field has a value
 
 
 class Events(PanelEndpoint):
@@ -91,6 +121,24 @@ class Events(PanelEndpoint):
             is_filtered=any(fields.values()),
         )
         return site.pages.render(page)
+
+
+def trail_rows(entries: list[Entry]) -> list[TrailRow]:
+    """Return events with the names of their users, which are read with one query."""
+    events = [entry.event for entry in entries]
+    acting = [actors.user_id_of(each.actor or "") for each in events]
+    names = _names({each.user_id for each in events} | set(acting))
+    return [
+        TrailRow(
+            time=event.time,
+            title=TITLES.get(event.name, event.name),
+            user=_person(event.user_id, names),
+            actor=_person(actor_id, names, actors.key_of(event.actor or "")) or event.actor,
+            address=event.address or "",
+            reason=event.reason or "",
+        )
+        for event, actor_id in zip(events, acting, strict=True)
+    ]
 
 
 def _filters(fields: dict[str, str]) -> Filters:
@@ -135,3 +183,15 @@ def _time(text: str) -> datetime | None:
         return time.replace(tzinfo=time.tzinfo or UTC)
     except ValueError:
         return None
+
+
+def _names(user_ids: Iterable[int | None]) -> dict[int, str]:
+    wanted = sorted(each for each in user_ids if each is not None)
+    if not wanted:
+        return {}
+    rows: Any = User.select(User.id, User.username).where(User.id.in_(wanted))
+    return dict(rows.tuples())
+
+
+def _person(user_id: int | None, names: dict[int, str], key: str = "") -> Person | None:
+    return None if user_id is None else Person(user_id, names.get(user_id, ""), key)

@@ -1,67 +1,138 @@
-"""GET /auth/admin/users/{id}: one user, and what the member of the staff can do with them."""
+"""GET /auth/admin/users/{id}: one user. GET, POST …/{action}: asks, and changes the user."""
 
 from collections.abc import Mapping
+from datetime import datetime
+from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.administration import (
+    TO_CHANGE_AN_ACCOUNT,
+    Party,
+    administer,
+    refusal_reason,
+    refused,
+)
+from wsgiauth.accounts.held_permissions import HeldPermission, held_permissions
+from wsgiauth.accounts.index_walks import FoundUser
+from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
     EVENTS,
     GROUPS,
     USERS,
-    Frame,
     PanelEndpoint,
     PanelPage,
     frame_of,
     panel_url,
+    require_row,
     require_staff,
-    require_target,
 )
-from wsgiauth.admin.account import Account
-from wsgiauth.admin.actions import ACCESS, DANGER, NOTICES, RIGHTS
-from wsgiauth.admin.changes import GROUP, PERMISSION
-from wsgiauth.admin.groups import list_groups, offered_permissions
-from wsgiauth.admin.trail_rows import TrailRow, trail_rows
-from wsgiauth.authentication.session_list import LISTED
+from wsgiauth.admin.actions import (
+    ACCESS,
+    DANGER,
+    PERMISSION,
+    RIGHTS,
+    ActionForm,
+    Field,
+    require_action,
+)
+from wsgiauth.admin.groups import ListedGroup, list_groups, offered_permissions
+from wsgiauth.admin.trail import TrailRow, trail_rows
+from wsgiauth.admin.user_actions import ACTIONS, NOTICES, UserAction
+from wsgiauth.admin.user_changes import GROUP, KEY
+from wsgiauth.authentication.factor_list import SecondFactors
+from wsgiauth.authentication.factors import are_offered
+from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.key_list import ListedKey, list_keys
+from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
 from wsgiauth.events import trail
 from wsgiauth.events.trail import Filters
+from wsgiauth.exceptions import LastSuperuserError, NotFoundError, RequestError
+from wsgiauth.forms import MemberSubmission
 from wsgiauth.site import Site
+from wsgiauth.storage.models import json_fields
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.templates import Content
 
 _EVENTS = 10  # on the page of the user
+_FIELDS = FoundUser._fields
+
+
+class Account(Content):
+    """What the panel shows of a user, and what the member of the staff can do with them."""
+
+    id: int
+    username: str
+    email: str
+    is_active: bool
+    is_staff: bool
+    is_superuser: bool
+    created_at: datetime
+    email_verified_at: datetime | None
+    last_login_at: datetime | None
+    permissions: tuple[HeldPermission, ...]
+    groups: tuple[ListedGroup, ...]
+    logins: tuple[ListedSession, ...]  # those that are valid, the newest first; at most `LISTED`
+    second_factors: SecondFactors | None  # None on a site that has none
+    keys: tuple[ListedKey, ...]  # those that have not expired, the newest first
+    actions: Mapping[str, UserAction]
+
+    @classmethod
+    def read(cls, site: Site, target: User, viewer: UserSession) -> "Account":
+        """Return what the panel shows of `target` to `viewer`."""
+        held = held_permissions(target)
+        parties = (
+            Party(viewer.user, viewer.user.permissions),
+            Party(target, frozenset(each.name for each in held)),
+        )
+        now, settings = site.tokens.now(), site.settings
+        return cls(
+            **{name: getattr(target, name) for name in _FIELDS},
+            permissions=tuple(held),
+            groups=tuple(ListedGroup(each.id, each.name) for each in target.groups),
+            logins=tuple(list_sessions(target, now, viewer.session_id)),
+            second_factors=SecondFactors.read(target) if are_offered(settings) else None,
+            keys=tuple(list_keys(target, now)),
+            actions={
+                name: action
+                for name, action in ACTIONS.items()
+                if action.is_offered(*parties, settings)
+            },
+        )
+
+    def document(self) -> dict[str, object]:
+        """Return the account, ready for JSON."""
+        return {
+            **json_fields({name: getattr(self, name) for name in _FIELDS}),
+            "permissions": [each._asdict() for each in self.permissions],
+            "groups": [each._asdict() for each in self.groups],
+            "logins": [each.document() for each in self.logins],
+            "second_factors": self.second_factors and self.second_factors.document(),
+            "keys": [each.document() for each in self.keys],
+            "actions": list(self.actions),
+        }
+
+    def in_section(self, section: str) -> list[UserAction]:
+        """Return the actions that are offered in a section of the page."""
+        return [each for each in self.actions.values() if each.section == section]
 
 
 class UserPage(PanelPage):
-    """The page of a user.
-
-    Attributes:
-        frame: See `PanelPage`.
-        account: The user.
-        user_url: The path of this page, below which the actions are.
-        is_own: Whether it is the member of the staff themselves.
-        choices: What to choose from in the fields of the actions, by field.
-        events: The newest events of the user.
-        groups_url: The list of groups.
-        events_url: All events of the user.
-        users_url: Below which each user is.
-        sections: The names of the sections of actions.
-        limit: How many logins are shown at most.
-        notice: What has just been done, or nothing.
-    """
+    """The page of a user."""
 
     template = "admin/user.html"
 
-    frame: Frame
     account: Account
-    user_url: str
-    is_own: bool
-    choices: Mapping[str, tuple[str, ...]]
-    events: tuple[TrailRow, ...]
+    user_url: str  # the path of this page, below which the actions are
+    is_own: bool  # whether it is the member of the staff
+    choices: Mapping[str, tuple[str, ...]]  # for the fields of the actions, by field
+    events: tuple[TrailRow, ...]  # the newest
     groups_url: str
-    events_url: str
+    events_url: str  # all events of the user
     users_url: str
-    sections: tuple[str, ...] = (ACCESS, RIGHTS, DANGER)
-    limit: int = LISTED
-    notice: str = ""
+    sections: tuple[str, ...] = (ACCESS, RIGHTS, DANGER)  # of actions
+    limit: int = LISTED  # how many sessions are shown at most
+    notice: str = ""  # what has just been done
 
 
 class ShowUser(PanelEndpoint):
@@ -70,7 +141,7 @@ class ShowUser(PanelEndpoint):
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the user as JSON."""
         login = require_staff(environ, site)
-        target = require_target(environ)
+        target = require_row(environ, User)
         account = Account.read(site, target, login)
         if not prefers_html(environ):
             return json_response(account.document())
@@ -87,6 +158,62 @@ class ShowUser(PanelEndpoint):
             notice=NOTICES.get(query_field(environ, "done"), ""),
         )
         return site.pages.render(page)
+
+
+class ChangeUser(ActionForm):
+    """Does what `user_actions.ACTIONS` lists."""
+
+    section = USERS
+    actions = ACTIONS
+    fields = ("permission", "group", "login", "key")
+
+    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+        """Refuse a member of the staff without the right to the action."""
+        action = require_action(environ, ACTIONS)
+        target = require_row(environ, User)
+        if not action.exists(site.settings):
+            raise NotFoundError
+        reason = refusal_reason(
+            action.right, Party(member, member.permissions), Party(target, target.permissions)
+        )
+        if reason is not None:
+            raise refused(member, TO_CHANGE_AN_ACCOUNT, reason)
+
+    def change(self, submission: MemberSubmission) -> object:
+        """Do the action, if the member of the staff still has the right to."""
+        action = require_action(submission.environ, ACTIONS)
+        target = require_row(submission.environ, User)
+        action.count(target, submission)
+        try:
+            return administer(
+                submission.member.user,
+                target,
+                action.right,
+                lambda user: action.change(user, submission),
+                is_removal=action.is_removal,
+            )
+        except User.DoesNotExist:
+            raise NotFoundError from None
+        except LastSuperuserError:
+            detail = "This is the last active superuser. Make another user a superuser first."
+            raise RequestError(HTTPStatus.CONFLICT, "last_superuser", detail) from None
+
+    def subject(self, environ: WSGIEnvironment) -> str:
+        """Return the username."""
+        return require_row(environ, User).username
+
+    def document(self, submission: MemberSubmission) -> dict[str, object]:
+        """Return what the panel shows of the user."""
+        target = require_row(submission.environ, User)
+        return Account.read(submission.site, target, submission.member).document()
+
+    def in_words(self, submission: MemberSubmission, field: Field, value: str) -> str:
+        """Return the name of an API key."""
+        if field is not KEY:
+            return ""
+        owner, now = require_row(submission.environ, User), submission.site.tokens.now()
+        named = [each.name for each in list_keys(owner, now) if each.id == value]
+        return f"{named[0]} ({value})" if named else ""
 
 
 def _choices(account: Account) -> dict[str, tuple[str, ...]]:

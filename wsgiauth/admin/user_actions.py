@@ -1,145 +1,255 @@
-"""GET, POST /auth/admin/users/{id}/{action}: asks, and does one of `actions.ACTIONS`."""
+"""The table of what a member of the staff can do with a user."""
 
-from http import HTTPStatus
-from typing import Any
-from wsgiref.types import WSGIEnvironment
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from wsgiauth.accounts.administration import (
-    TO_CHANGE_AN_ACCOUNT,
-    Party,
-    administer,
-    refusal_reason,
-    refused,
-)
+from wsgiauth.accounts.administration import Party, Right, refusal_reason
 from wsgiauth.accounts.models import User
-from wsgiauth.admin import (
-    USERS,
-    Frame,
-    PanelForm,
-    PanelPage,
-    frame_of,
-    panel_url,
-    require_target,
+from wsgiauth.admin.actions import (
+    ACCESS,
+    DANGER,
+    DELETE,
+    NOTHING_CHANGED,
+    PERMISSION,
+    RIGHTS,
+    UNCHANGED,
+    Action,
 )
-from wsgiauth.admin.account import Account
-from wsgiauth.admin.actions import ACTIONS, UNCHANGED, Action
-from wsgiauth.exceptions import (
-    LastSuperuserError,
-    NotFoundError,
-    RequestError,
+from wsgiauth.admin.user_changes import (
+    GROUP,
+    KEY,
+    LOGIN,
+    count_link,
+    delete,
+    end_key,
+    end_login,
+    end_logins,
+    grant,
+    has_flag,
+    join,
+    leave,
+    remove_factors,
+    revoke,
+    send_link,
+    set_flag,
 )
-from wsgiauth.forms import MemberSubmission, Refusal
-from wsgiauth.site import Site
-from wsgiauth.web.pages import Page
-from wsgiauth.web.request import query_field
-from wsgiauth.web.responses import Response, json_response, redirect
-from wsgiauth.web.urls import ID, routing_argument
-
-_ACTION = "action"  # in the path
+from wsgiauth.authentication.factors import are_offered
+from wsgiauth.forms import MemberSubmission
+from wsgiauth.settings import Settings
 
 
-class ActionPage(PanelPage):
-    """Asks before an action, or says why it was refused.
+@dataclass(frozen=True, kw_only=True)
+class UserAction(Action):
+    """Something that a member of the staff can do with a user.
 
     Attributes:
-        frame: See `PanelPage`.
-        action: The action.
-        is_of_group: Whether it concerns a group instead of a user.
-        subject: The name of the user or of the group.
-        action_url: Where the form is sent.
-        back_url: The page of the user or of the group.
-        value: What was entered or chosen.
-        named: What the value names, in words; then it is not entered here.
-        message: Why the form was refused.
-        errors: Messages about the field of the action.
+        change: Does it, in a transaction, with the user as stored; returns False if nothing
+            changed.
+        count: Counts it if it is limited, before the transaction, and raises what refuses it.
+        asks_first: Whether it has a page that asks first.
+        is_removal: Whether it can take away a superuser.
+        exists: Whether a site with these settings has it.
+        applies: Whether it would do anything with this user.
     """
 
-    template = "admin/action.html"
+    right: Right
+    change: Callable[[User, MemberSubmission], object]
+    count: Callable[[User, MemberSubmission], None] = lambda user, submission: None
+    asks_first: bool = False
+    is_removal: bool = False
+    exists: Callable[[Settings], bool] = lambda settings: True
+    applies: Callable[[User], bool] = lambda user: True
 
-    frame: Frame
-    action: Action | Any
-    is_of_group: bool = False
-    subject: str
-    action_url: str
-    back_url: str
-    value: str = ""
-    named: str = ""
-    message: str = ""
-    errors: list[str] = []
-
-
-class UserActions(PanelForm):
-    """Does an action with a user, or says that it changed nothing."""
-
-    fields = ("permission", "group", "login", "key")
-
-    def act(self, submission: MemberSubmission) -> Response:
-        """Do the action, if the member of the staff still has the right to."""
-        environ, site = submission.environ, submission.site
-        action, target = _action(environ), require_target(environ)
-        action.count(target, submission)
-        try:
-            result = administer(
-                submission.member.user,
-                target,
-                action.right,
-                lambda user: action.change(user, submission),
-                is_removal=action.is_removal,
-            )
-        except User.DoesNotExist:
-            raise NotFoundError from None
-        except LastSuperuserError:
-            detail = "This is the last active superuser. Make another user a superuser first."
-            raise RequestError(HTTPStatus.CONFLICT, "last_superuser", detail) from None
-        is_deleted = action.name == "delete"
-        if not submission.wants_json:
-            done = UNCHANGED if result is False else action.name
-            page = f"{panel_url(environ)}/{USERS}" if is_deleted else _user_url(environ)
-            return redirect(HTTPStatus.SEE_OTHER, f"{page}?done={done}")
-        if is_deleted:
-            return json_response({"detail": action.done})
-        account = Account.read(site, require_target(environ), submission.member)
-        return json_response(account.document())
-
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
-        """Return the page that asks."""
-        environ = submission.environ
-        action, target = _action(environ), require_target(environ)
-        name, value, named = "", "", ""
-        if action.field is not None:
-            name = action.field.name
-            value = submission.fields[name] or query_field(environ, name)
-            named = action.field.in_words(target, value, submission.site.tokens.now())
-        return ActionPage(
-            frame=frame_of(environ, submission.member.user, USERS),
-            action=action,
-            subject=target.username,
-            action_url=f"{_user_url(environ)}/{action.name}",
-            back_url=_user_url(environ),
-            value=value,
-            named=named,
-            message=refusal.message,
-            errors=refusal.errors.get(name, []),
-        )
-
-    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
-        """Refuse a member of the staff without the right to the action."""
-        action, target = _action(environ), require_target(environ)
-        if not action.exists(site.settings):
-            raise NotFoundError
-        reason = refusal_reason(
-            action.right, Party(member, member.permissions), Party(target, target.permissions)
-        )
-        if reason is not None:
-            raise refused(member, TO_CHANGE_AN_ACCOUNT, reason)
+    def is_offered(self, actor: Party, target: Party, settings: Settings) -> bool:
+        """Return whether the page of `target` offers it to `actor`."""
+        is_permitted = refusal_reason(self.right, actor, target) is None
+        return is_permitted and self.exists(settings) and self.applies(target.user)
 
 
-def _action(environ: WSGIEnvironment) -> Action:
-    action = ACTIONS.get(routing_argument(environ, _ACTION))
-    if action is None:
-        raise NotFoundError
-    return action
+_ACTIONS = (
+    UserAction(
+        name="activate",
+        section=ACCESS,
+        button="Activate",
+        question="The user can log in again.",
+        done="The account is active: the user can log in.",
+        right=Right.MANAGE,
+        change=set_flag("is_active", True),
+        applies=has_flag("is_active", False),
+    ),
+    UserAction(
+        name="deactivate",
+        section=ACCESS,
+        button="Deactivate",
+        question="The user can no longer log in, and all of their sessions end at once. Nothing is"
+        " deleted; you can activate the account again.",
+        done="The account is inactive: the user cannot log in, and all sessions have ended.",
+        right=Right.MANAGE,
+        change=set_flag("is_active", False),
+        asks_first=True,
+        is_removal=True,
+        applies=has_flag("is_active", True),
+    ),
+    UserAction(
+        name="end-logins",
+        section=ACCESS,
+        button="Revoke all sessions",
+        question="The user is logged out everywhere, and can log in again. If this is your own"
+        " account, you stay logged in here.",
+        done="All sessions have been revoked.",
+        right=Right.SUPPORT,
+        change=end_logins,
+        asks_first=True,
+        applies=has_flag("is_active", True),
+    ),
+    UserAction(
+        name="end-login",
+        section="",  # beside the session
+        button="Revoke this session",
+        question="The user is logged out of this session.",
+        done="The session has been revoked.",
+        right=Right.SUPPORT,
+        change=end_login,
+        field=LOGIN,
+    ),
+    UserAction(
+        name="end-key",
+        section="",  # beside the key
+        button="Revoke this key",
+        question="Programs can no longer use this API key. This cannot be undone; the user can"
+        " create another key.",
+        done="The API key has been revoked.",
+        right=Right.SUPPORT,
+        change=end_key,
+        field=KEY,
+        asks_first=True,
+    ),
+    UserAction(
+        name="remove-factors",
+        section="",  # below the second factors
+        button="Turn off two-step verification",
+        question="The authenticator apps, passkeys and recovery codes of the user are removed, and"
+        " all of their sessions end. The password alone is then enough to log in. Make sure that"
+        " the user asked for this.",
+        done="Two-step verification has been turned off, and all sessions have ended.",
+        right=Right.MANAGE,
+        change=remove_factors,
+        asks_first=True,
+        exists=are_offered,
+    ),
+    UserAction(
+        name="reset-link",
+        section=ACCESS,
+        button="Send a password reset link",
+        question="The user gets an email with a link to choose a new password.",
+        done="An email with a link to choose a new password is on its way to the user.",
+        right=Right.SUPPORT,
+        change=send_link,
+        count=count_link,
+        exists=lambda settings: settings.MAIL_URL is not None,
+        applies=has_flag("is_active", True),
+    ),
+    UserAction(
+        name="grant",
+        section=RIGHTS,
+        button="Grant",
+        question="The user gets this permission.",
+        done="The permission has been granted.",
+        right=Right.GOVERN,
+        change=grant,
+        field=PERMISSION,
+    ),
+    UserAction(
+        name="revoke",
+        section="",  # beside the permission
+        button="Revoke",
+        question="The user loses this permission, unless a group also grants it.",
+        done="The permission has been revoked.",
+        right=Right.GOVERN,
+        change=revoke,
+        field=PERMISSION,
+    ),
+    UserAction(
+        name="join",
+        section=RIGHTS,
+        button="Add to the group",
+        question="The user gets the permissions of this group.",
+        done="The user has been added to the group.",
+        right=Right.GOVERN,
+        change=join,
+        field=GROUP,
+    ),
+    UserAction(
+        name="leave",
+        section="",  # beside the group
+        button="Remove",
+        question="The user loses the permissions of this group.",
+        done="The user has been removed from the group.",
+        right=Right.GOVERN,
+        change=leave,
+        field=GROUP,
+    ),
+    UserAction(
+        name="make-staff",
+        section=RIGHTS,
+        button="Add to the staff",
+        question="The user can open this panel, and see all users.",
+        done="The user is now a member of the staff.",
+        right=Right.GOVERN,
+        change=set_flag("is_staff", True),
+        asks_first=True,
+        applies=has_flag("is_staff", False),
+    ),
+    UserAction(
+        name="unmake-staff",
+        section=RIGHTS,
+        button="Remove from the staff",
+        question="The user can no longer open this panel.",
+        done="The user is no longer a member of the staff.",
+        right=Right.GOVERN,
+        change=set_flag("is_staff", False),
+        asks_first=True,
+        applies=has_flag("is_staff", True),
+    ),
+    UserAction(
+        name="make-superuser",
+        section=RIGHTS,
+        button="Make superuser",
+        question="The user gets every permission. A superuser in the staff can change every"
+        " account, including yours.",
+        done="The user is now a superuser.",
+        right=Right.GOVERN,
+        change=set_flag("is_superuser", True),
+        asks_first=True,
+        applies=has_flag("is_superuser", False),
+    ),
+    UserAction(
+        name="unmake-superuser",
+        section=RIGHTS,
+        button="Remove superuser status",
+        question="The user keeps only the permissions that have been granted.",
+        done="The user is no longer a superuser.",
+        right=Right.GOVERN,
+        change=set_flag("is_superuser", False),
+        asks_first=True,
+        is_removal=True,
+        applies=has_flag("is_superuser", True),
+    ),
+    UserAction(
+        name=DELETE,
+        section=DANGER,
+        button="Delete the account",
+        question="The account is deleted with all of its sessions and permissions. This cannot be"
+        " undone. Others can then register the username and the email address.",
+        done="The account has been deleted.",
+        right=Right.GOVERN,
+        change=delete,
+        asks_first=True,
+        is_removal=True,
+    ),
+)
 
-
-def _user_url(environ: WSGIEnvironment) -> str:
-    return f"{panel_url(environ)}/{USERS}/{routing_argument(environ, ID)}"
+ACTIONS: Mapping[str, UserAction] = {each.name: each for each in _ACTIONS}
+NOTICES: Mapping[str, str] = {UNCHANGED: NOTHING_CHANGED} | {
+    each.name: each.done for each in _ACTIONS
+}

@@ -1,49 +1,22 @@
-"""What each action of `actions` does with a user, in the transaction of the change."""
+"""What each action of `user_actions` does with a user, in the transaction of the change."""
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import NamedTuple, cast
+from typing import cast
 
-from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.admin.actions import Field, read_permission
 from wsgiauth.authentication import factors, keys, sessions
-from wsgiauth.authentication.keys import list_keys
 from wsgiauth.authentication.session_list import end_by_handle
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.mail.link_letters import send_reset
 from wsgiauth.mail.outbox import Outbox
 
-
-def _no_words(user: User, value: str, now: float) -> str:
-    return ""
-
-
-def _key_in_words(user: User, key_id: str, now: float) -> str:
-    named = [each for each in list_keys(user, now) if each.id == key_id]
-    return f"{named[0].name} ({key_id})" if named else ""
-
-
-class Field(NamedTuple):
-    """The field of an action.
-
-    Attributes:
-        name: In the form.
-        label: For people.
-        in_words: Returns in words what a value names, of a user at a time in seconds since the
-            epoch; an empty string if people enter the value.
-    """
-
-    name: str
-    label: str
-    in_words: Callable[[User, str, float], str] = _no_words
-
-
-PERMISSION = Field("permission", "Permission")
 GROUP = Field("group", "Group")
 LOGIN = Field("login", "Session")
-KEY = Field("key", "API key", _key_in_words)
+KEY = Field("key", "API key")
 
 
 def set_flag(flag: str, value: bool) -> Callable[[User, MemberSubmission], object]:
@@ -107,19 +80,6 @@ def send_link(user: User, submission: MemberSubmission) -> None:
         )
     site = submission.site
     send_reset(cast(Outbox, site.outbox), user, mount=site.pages.mount)
-
-
-def read_permission(submission: MemberSubmission) -> str:
-    """Return the permission that a form names.
-
-    Raises:
-        ValidationError: It does not have the form of one.
-    """
-    try:
-        return names.check_permission(submission.fields[PERMISSION.name].strip())
-    except ValueError:
-        message = "A permission has the form app.action, such as reports.publish."
-        raise ValidationError({PERMISSION.name: [message]}) from None
 
 
 def grant(user: User, submission: MemberSubmission) -> bool:
