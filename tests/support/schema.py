@@ -17,6 +17,7 @@ from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage import schema
 from wsgiauth.throttling.counts import AttemptCount
 
+# Tables come after those that they refer to.
 MODELS = [User, Session, Permission, AttemptCount, Mail, OneTimeSecret, RecordedEvent, Totp]
 MODELS += [Passkey, Key, Group, GroupPermission, Membership]
 MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
@@ -24,5 +25,6 @@ MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
 
 def take_back_migrations(database):
     """Drop every table."""
-    database.drop_tables(MODELS)
+    for model in reversed(MODELS):  # Peewee does not order those with deferred foreign keys
+        model.drop_table()
     database.execute_sql("DROP TABLE wsgiauth_migration")
