@@ -129,9 +129,8 @@ def pytest_collection_modifyitems(config, items):
 def pytest_generate_tests(metafunc):
     """Run tests marked `every_database` on each; the others, and with `--quick` all, on SQLite."""
     if "database_url" in metafunc.fixturenames:
-        marker = metafunc.definition.get_closest_marker
-        every = marker("every_database") and not marker("sqlite_alone")
-        others = [] if metafunc.config.option.quick or not every else SERVERS
+        is_marked = metafunc.definition.get_closest_marker("every_database")
+        others = SERVERS if is_marked and not metafunc.config.option.quick else ()
         metafunc.parametrize("database_url", ["sqlite", *others], indirect=True)
 
 

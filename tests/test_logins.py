@@ -14,8 +14,6 @@ from wsgiauth.exceptions import MiddlewareMissingError, RetryLaterError
 from wsgiauth.testing import make_settings, make_user
 from wsgiauth.throttling.hash_slots import Claim, HashSlots
 
-pytestmark = pytest.mark.every_database
-
 CROSS_SITE = {"Sec-Fetch-Site": "cross-site", "Origin": "https://elsewhere.example"}
 PUBLIC = ("Cache-Control", "public, max-age=60")
 DAY = 24 * 3600
@@ -106,6 +104,7 @@ def test_an_inactive_user_is_none(post, ada):
     assert found == [None]
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(12)
 def test_guesses_at_a_view_and_at_the_login_page_are_counted_together(
     stopped_throttle, post, client, ada, settings
@@ -119,7 +118,6 @@ def test_guesses_at_a_view_and_at_the_login_page_are_counted_together(
     assert int(dict(refused.value.headers)["Retry-After"]) > 0
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(14)
 def test_without_a_free_slot_the_client_must_come_back(host, settings, monkeypatch, ada):
     monkeypatch.setattr("wsgiauth.site.HashSlots", partial(HashSlots, longest_wait=0))
@@ -152,6 +150,7 @@ def test_a_view_that_got_a_bearer_token_logs_in_by_the_cookie(post, client, ada,
     assert (at_once["user"], at_once["auth_type"]) == (USERNAME, "Cookie")
 
 
+@pytest.mark.every_database
 def test_a_view_logs_a_browser_in(post, client, ada):
     at_once = post(lambda environ: log_in(environ, ada)).json
     assert (at_once["user"], at_once["remote_user"], at_once["error"]) == (USERNAME, USERNAME, None)
@@ -204,6 +203,7 @@ def test_the_login_of_a_token_ends_too(post, site, ada, bearer):
     assert caller(site, headers) is None
 
 
+@pytest.mark.every_database
 def test_of_two_logins_in_one_request_the_second_stays(post, client, ada):
     post(lambda environ: log_in(environ, ada) and log_in(environ, ada))
     assert client.get("/").json["user"] == USERNAME
@@ -250,6 +250,7 @@ def test_without_a_login_nothing_is_sent(post, host):
     assert host.returned == []
 
 
+@pytest.mark.every_database
 def test_the_cookie_of_a_login_that_has_ended_is_deleted(post, client, ada):
     post(lambda environ: log_in(environ, ada))
     Session.delete().execute()
@@ -268,7 +269,6 @@ def test_another_sites_form_logs_nobody_out(post, client, host, ada):
 # Both
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(21)
 @pytest.mark.parametrize("public", [(), (PUBLIC,)], ids=["", "that others are permitted to keep"])
 def test_no_cache_keeps_an_answer_with_our_cookie(post, host, ada, public):
@@ -279,21 +279,18 @@ def test_no_cache_keeps_an_answer_with_our_cookie(post, host, ada, public):
         assert "no-store" in answer.headers.getall("Cache-Control")
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize("methods", ["", " ", "pwd,otp", "pwd  otp", "PWD", "pwd\n", "x" * 65])
 def test_malformed_methods_are_refused(post, ada, methods):
     with pytest.raises(ValueError, match="RFC 8176"):
         post(lambda environ: log_in(environ, ada, methods=methods))
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize("user", ["Ada", None, 1])
 def test_what_is_no_user_is_refused(post, user):
     with pytest.raises(TypeError, match="must be a User of wsgiauth"):
         post(lambda environ: log_in(environ, user))
 
 
-@pytest.mark.sqlite_alone
 def test_a_user_of_another_application_is_refused(post, ada):
     other = AuthMiddleware(echo, make_settings())
     stranger = make_user(other)
@@ -302,7 +299,6 @@ def test_a_user_of_another_application_is_refused(post, ada):
     storage.discard_connection(other.database)
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize(
     "function",
     [

@@ -19,8 +19,6 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError, TakenError, ValidationError
 
-pytestmark = pytest.mark.every_database
-
 NEW_PASSWORD = "four other words"
 SETTINGS = Settings(BCRYPT_ROUNDS=4)  # for what never reaches a database
 
@@ -51,6 +49,7 @@ def read(user):
     return User.objects.get(id=user.id)
 
 
+@pytest.mark.every_database
 def test_an_account_is_created_as_it_is_described(ada):
     assert (read(ada).username, read(ada).email) == (USERNAME, EMAIL)
     assert verify_password(PASSWORD, read(ada).hashed_password)
@@ -79,7 +78,6 @@ def test_all_broken_rules_are_told_at_once():
     assert set(refused.value.errors) == {"username", "email", "password"}
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(7)
 @BAD_PASSWORDS
 def test_a_password_against_the_rules_makes_no_account(database, settings, password):
@@ -88,6 +86,7 @@ def test_a_password_against_the_rules_makes_no_account(database, settings, passw
     assert list(refused.value.errors) == ["password"]
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 @pytest.mark.parametrize(
     ("username", "email", "taken"),
@@ -104,6 +103,7 @@ def test_a_name_that_is_taken_makes_no_account(ada, settings, username, email, t
     assert User.objects.count() == 1
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 @pytest.mark.parametrize("letters", ["\u1fbc\u0342", "\u1fcc\u0342", "\u1ffc\u0342"], ids=ascii)
 def test_an_iota_subscript_does_not_make_a_second_name(database, settings, letters):
@@ -131,12 +131,14 @@ def test_a_new_password_against_the_rules_is_refused(password):
     assert list(refused.value.errors) == ["password"]
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 @pytest.mark.parametrize("identifier", ["Ada", "aDA", "\uff21da", EMAIL, "ADA@EXAMPLE.ORG"])
 def test_a_user_is_found_by_either_name_in_any_spelling(ada, identifier):
     assert find_user(identifier) == ada
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 @pytest.mark.parametrize(
     "identifier",
@@ -174,6 +176,7 @@ def test_what_is_no_text_is_nobodys_name(ada, identifier):
     assert find_user(identifier) is None
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 def test_an_older_username_with_a_leading_dash_is_found(ada, database):
     database.execute_sql("UPDATE wsgiauth_user SET username = '-h', username_key = '-h'")
@@ -207,6 +210,7 @@ REMOVALS = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.every_database
 def test_only_the_given_fields_are_changed(ada):
     ada.is_staff = True
     ada.save()
@@ -217,6 +221,7 @@ def test_only_the_given_fields_are_changed(ada):
     assert (read(ada).email, read(ada).is_staff) == ("augusta@example.org", False)
 
 
+@pytest.mark.every_database
 def test_a_change_with_a_name_that_is_taken_changes_nothing(ada, grace):
     with pytest.raises(TakenError):
         update_user(ada, username="grace", is_staff=True)
@@ -229,6 +234,7 @@ def save(user, **changes):
     return user.save()
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(49)
 @REMOVALS
 def test_the_last_active_superuser_stays(root, ada, remove):
@@ -240,6 +246,7 @@ def test_the_last_active_superuser_stays(root, ada, remove):
     assert (read(root).is_active, read(root).is_superuser) == (True, True)
 
 
+@pytest.mark.every_database
 @REMOVALS
 @pytest.mark.parametrize("flags", [{}, {"is_superuser": True, "is_active": False}], ids=repr)
 def test_others_can_be_removed(root, ada, remove, flags):
@@ -248,6 +255,7 @@ def test_others_can_be_removed(root, ada, remove, flags):
     assert not User.objects.filter(id=ada.id, is_superuser=True, is_active=True).exists()
 
 
+@pytest.mark.every_database
 @REMOVALS
 def test_a_superuser_beside_another_can_be_removed(root, ada, remove):
     update_user(ada, is_superuser=True)
@@ -255,11 +263,13 @@ def test_a_superuser_beside_another_can_be_removed(root, ada, remove):
     assert list(User.objects.filter(is_superuser=True, is_active=True)) == [ada]
 
 
+@pytest.mark.every_database
 def test_the_last_active_superuser_can_be_renamed(root):
     update_user(root, username="Admin", is_active=True, is_superuser=True)
     assert read(root).username == "Admin"
 
 
+@pytest.mark.every_database
 def test_what_is_stored_decides_who_is_a_superuser(root, ada):
     stale = read(ada)
     update_user(ada, is_superuser=True)
@@ -268,6 +278,7 @@ def test_what_is_stored_decides_who_is_a_superuser(root, ada):
         update_user(stale, is_active=False)
 
 
+@pytest.mark.every_database
 def test_an_address_and_its_proof_are_stored_together(ada):
     proven_at = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
     update_user(ada, email="b@example.org", email_verified_at=proven_at)
@@ -276,12 +287,14 @@ def test_an_address_and_its_proof_are_stored_together(ada):
     assert read(ada).email_verified_at is None
 
 
+@pytest.mark.every_database
 def test_a_deleted_user_takes_sessions_along(ada, grace):
     insert_session(ada, "hers")
     delete_user(ada)
     assert (Session.select().count(), list(User.objects.all())) == (0, [grace])
 
 
+@pytest.mark.every_database
 @REMOVALS
 def test_a_refused_removal_leaves_no_event(root, remove):
     before = RecordedEvent.select().count()
@@ -297,6 +310,7 @@ def test_a_flag_that_is_set_before_another_change_is_checked_as_well(root):
     assert (read(root).username, read(root).is_superuser) == ("Root", True)
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize(
     "change",
     [
@@ -311,6 +325,7 @@ def test_a_change_of_the_object_of_a_deleted_user_changes_nothing(ada, change):
     assert not change(ada)
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("change", [delete_user, lambda user: update_user(user, is_staff=True)])
 def test_a_user_who_is_gone_is_not_changed(ada, change):
     delete_user(read(ada))

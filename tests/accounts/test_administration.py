@@ -20,7 +20,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ForbiddenError, LastSuperuserError
 from wsgiauth.storage import context
 
-pytestmark = [pytest.mark.every_database, pytest.mark.promise(49)]
+pytestmark = pytest.mark.promise(49)
 
 ACTORS = {
     "user": {},
@@ -62,7 +62,6 @@ def deactivate(user):
     user.save()
 
 
-@pytest.mark.sqlite_alone  # nothing of it depends on the database
 def test_the_rights_are_those_of_the_table():
     actors = {kind: Party.read(make(f"a{n}", **ACTORS[kind]).id) for n, kind in enumerate(ACTORS)}
     targets = {
@@ -93,6 +92,7 @@ def test_a_change_is_made_and_returns_its_result():
     assert not User.get_by_id(tim.id).is_active
 
 
+@pytest.mark.every_database
 def test_what_was_read_before_the_transaction_does_not_count():
     ann, tim = make("Ann", **ACTORS["manager"]), make("Tim")
     User.get_by_id(ann.id).revoke(MANAGE_USERS)
@@ -105,6 +105,7 @@ def test_what_was_read_before_the_transaction_does_not_count():
     assert User.get_by_id(tim.id).is_active
 
 
+@pytest.mark.every_database
 def test_the_change_gets_the_user_as_they_are_now():
     ann, tim = make("Ann", **ACTORS["superuser"]), make("Tim")
     User.update(email="new@example.org").where(User.id == tim.id).execute()
@@ -126,6 +127,7 @@ def test_a_deleted_user_does_not_exist():
         administer(ann, tim, Right.MANAGE, deactivate)
 
 
+@pytest.mark.every_database
 def test_a_change_that_fails_leaves_nothing():
     ann, tim = make("Ann", **ACTORS["superuser"]), make("Tim")
 
@@ -144,6 +146,7 @@ def test_a_manager_is_refused_before_anyone_looks_for_another_superuser():
         administer(ann, tim, Right.MANAGE, deactivate, is_removal=True)
 
 
+@pytest.mark.every_database
 def test_two_superusers_who_remove_each_other_at_once_leave_one(opened):
     ann, tim = (make(name, **ACTORS["superuser"]) for name in ("Ann", "Tim"))
     together = Barrier(2)
@@ -181,6 +184,7 @@ def test_only_superusers_of_the_staff_change_groups(actor):
         administer_groups(ann, lambda: "done")
 
 
+@pytest.mark.every_database
 def test_of_groups_too_what_was_read_before_does_not_count():
     ann, gone = make("Ann", **ACTORS["superuser"]), make("Gone", **ACTORS["superuser"])
     User.get_by_id(gone.id).delete_instance()

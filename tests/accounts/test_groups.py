@@ -18,8 +18,6 @@ from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.testing import make_group, make_settings
 
-pytestmark = pytest.mark.every_database
-
 HASH = hash_password(PASSWORD, rounds=4)
 
 
@@ -52,6 +50,7 @@ def heard(database):
 # Names
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize(
     "name",
     [
@@ -67,7 +66,6 @@ def test_a_name_is_shown_as_it_was_written(database, name):
     assert repr(group) == f"<Group {group.id} {name!r}>"
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -92,6 +90,7 @@ def test_a_name_against_the_rules_is_not_saved(database, name, message):
     assert Group.objects.find(name) is None
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize(
     ("taken", "wanted"),
     [
@@ -107,6 +106,7 @@ def test_a_name_is_taken_in_all_its_spellings(database, taken, wanted):
     assert Group.objects.count() == 1
 
 
+@pytest.mark.every_database
 def test_a_group_can_be_renamed(editors, heard):
     editors.name = "Writers"
     editors.save()
@@ -121,6 +121,7 @@ def test_a_group_that_gets_the_name_that_it_has_is_not_renamed(editors, heard):
     assert heard == []
 
 
+@pytest.mark.every_database
 def test_a_group_cannot_be_renamed_to_another(editors):
     Group.objects.create(name="Writers")
     editors.name = "WRITERS"
@@ -135,6 +136,7 @@ def test_saving_a_group_unchanged_writes_nothing(editors, heard, queries):
     assert heard == []
 
 
+@pytest.mark.every_database
 def test_saving_a_group_that_was_deleted_is_no_event(editors, heard):
     gone = Group.objects.get(id=editors.id)
     editors.delete_instance()
@@ -145,6 +147,7 @@ def test_saving_a_group_that_was_deleted_is_no_event(editors, heard):
     assert heard == []
 
 
+@pytest.mark.every_database
 def test_another_constraint_than_that_of_names_is_not_hidden(editors):
     with pytest.raises(peewee.IntegrityError):
         Group(id=editors.id, name="Writers").save(force_insert=True)
@@ -153,6 +156,7 @@ def test_another_constraint_than_that_of_names_is_not_hidden(editors):
 # Permissions
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(47)
 def test_members_have_the_permissions_of_their_groups_and_their_own(ada, grace, editors):
     ada.join(editors)
@@ -165,6 +169,7 @@ def test_members_have_the_permissions_of_their_groups_and_their_own(ada, grace, 
     assert profile(ada)["permissions"] == ["reports.archive", "reports.publish", "reports.read"]
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(47)
 @pytest.mark.parametrize(
     "lose",
@@ -206,6 +211,7 @@ def test_an_inactive_member_has_no_permission(ada, editors):
     assert not ada.has_permission("reports.publish")
 
 
+@pytest.mark.every_database
 def test_permissions_are_granted_and_revoked_once(editors, heard):
     for _ in range(2):
         editors.grant("a.a", "b.b")
@@ -218,6 +224,7 @@ def test_permissions_are_granted_and_revoked_once(editors, heard):
     ]
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("action", ["grant", "revoke"])
 def test_permissions_are_changed_all_or_none(editors, action):
     editors.grant("reports.read")
@@ -226,6 +233,7 @@ def test_permissions_are_changed_all_or_none(editors, action):
     assert editors.permissions == {"reports.read"}
 
 
+@pytest.mark.every_database
 def test_a_group_that_was_deleted_is_granted_nothing(editors):
     editors.delete_instance()
     with pytest.raises(Group.DoesNotExist):
@@ -235,6 +243,7 @@ def test_a_group_that_was_deleted_is_granted_nothing(editors):
 # Members
 
 
+@pytest.mark.every_database
 def test_users_join_and_leave_by_the_group_or_its_name(ada, grace, editors):
     ada.join(editors)
     grace.join("EDITORS")
@@ -245,6 +254,7 @@ def test_users_join_and_leave_by_the_group_or_its_name(ada, grace, editors):
     assert (list(editors.members), list(ada.groups)) == ([], [])
 
 
+@pytest.mark.every_database
 def test_the_groups_of_a_user_are_sorted_by_name(ada, editors):
     for name in ("writers", "Admins"):
         Group.objects.create(name=name)
@@ -253,6 +263,7 @@ def test_the_groups_of_a_user_are_sorted_by_name(ada, editors):
     assert [group.name for group in ada.groups] == ["Admins", "Editors", "writers"]
 
 
+@pytest.mark.every_database
 def test_joining_and_leaving_again_changes_nothing(ada, grace, editors, heard):
     grace.join(editors)
     heard.clear()
@@ -275,6 +286,7 @@ def test_a_group_that_does_not_exist_is_named(ada, editors, action, name):
         getattr(ada, action)(name)
 
 
+@pytest.mark.every_database
 def test_a_group_that_was_deleted_cannot_be_joined(ada, editors, heard):
     gone = Group.objects.get(id=editors.id)
     editors.delete_instance()
@@ -284,7 +296,6 @@ def test_a_group_that_was_deleted_cannot_be_joined(ada, editors, heard):
     assert (Membership.select().count(), heard) == (0, [])
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize("change", [User.join, User.leave], ids=["join", "leave"])
 def test_a_group_of_another_application_is_refused(ada, editors, change, heard):
     other = AuthMiddleware(echo, make_settings())
@@ -298,6 +309,7 @@ def test_a_group_of_another_application_is_refused(ada, editors, change, heard):
     storage.discard_connection(other.database)
 
 
+@pytest.mark.every_database
 def test_a_user_who_was_deleted_cannot_join(ada, editors, heard):
     ada.delete_instance()
     heard.clear()
@@ -306,6 +318,7 @@ def test_a_user_who_was_deleted_cannot_join(ada, editors, heard):
     assert (Membership.select().count(), heard) == (0, [])
 
 
+@pytest.mark.every_database
 def test_deleting_a_group_keeps_its_members_and_deletes_what_belongs_to_it(ada, editors, heard):
     ada.join(editors)
     editors.grant("a.a")
@@ -316,12 +329,14 @@ def test_deleting_a_group_keeps_its_members_and_deletes_what_belongs_to_it(ada, 
     assert heard == [("group_changed", None, "deleted Editors")]
 
 
+@pytest.mark.every_database
 def test_deleting_a_user_ends_their_memberships(ada, editors):
     ada.join(editors)
     ada.delete_instance()
     assert Membership.select().count() == 0
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize(
     "change",
     [
@@ -364,17 +379,20 @@ def at_once(*actions):
         return [each.result() for each in running]
 
 
+@pytest.mark.every_database
 def test_joins_at_the_same_time_are_one_row(ada, editors, heard):
     assert sorted(at_once(*[lambda: ada.join(editors)] * 4)) == [False, False, False, True]
     assert Membership.select().count() == 1
     assert heard == [("rights_changed", ada.id, "joined Editors")]
 
 
+@pytest.mark.every_database
 def test_grants_at_the_same_time_are_one_row(editors):
     assert sorted(at_once(*[lambda: editors.grant("a.a")] * 4)) == [False, False, False, True]
     assert GroupPermission.select().count() == 1
 
 
+@pytest.mark.every_database
 def test_a_join_beside_a_deletion_happens_or_is_refused(ada):
     for _ in range(10):
         group = Group.objects.create(name="short-lived")
@@ -387,6 +405,7 @@ def test_a_join_beside_a_deletion_happens_or_is_refused(ada):
 # Lists
 
 
+@pytest.mark.every_database
 def test_members_are_listed_a_page_at_a_time_with_all_their_permissions(ada, grace, editors):
     for user in (ada, grace):
         user.join(editors)
@@ -405,6 +424,7 @@ def test_a_page_of_members_takes_two_queries(ada, editors, queries):
     assert len(queries(lambda: list(user_pages(group=editors)))) == 2
 
 
+@pytest.mark.every_database
 def test_groups_are_listed_by_name_with_three_queries(ada, grace, editors, queries):
     for user in (ada, grace):
         user.join(editors)
@@ -414,7 +434,6 @@ def test_groups_are_listed_by_name_with_three_queries(ada, grace, editors, queri
     assert len(queries(list_groups)) == 3
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize(
     ("query", "index"),
     [

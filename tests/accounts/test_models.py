@@ -18,8 +18,6 @@ from wsgiauth.authentication import passkeys, sessions, totp
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.storage.models import utc_now
 
-pytestmark = pytest.mark.every_database
-
 CHANGES = pytest.mark.parametrize(
     "change",
     [
@@ -60,7 +58,6 @@ def heard(database):
     events.subscribe(database, [])
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize(
     ("model", "names"),
     [
@@ -122,6 +119,7 @@ def test_no_other_column_can_be_given_to_a_new_user(column):
         create(**{column: 1})
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(51)
 @pytest.mark.parametrize(
     "changes",
@@ -144,12 +142,14 @@ def test_what_is_stored_already_is_no_change(ada, heard, changes):
     assert heard == []
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(51)
 def test_of_several_changes_only_those_that_change_anything_are_reported(ada, heard):
     assert update_user(ada, username="Countess", email=EMAIL, is_active=True, is_staff=True)
     assert heard == [("names_changed", "username"), ("rights_changed", "is_staff on")]
 
 
+@pytest.mark.every_database
 def test_a_flag_that_another_copy_has_changed_is_written(ada):
     copy = read(ada)
     save(ada, is_staff=True)
@@ -157,6 +157,7 @@ def test_a_flag_that_another_copy_has_changed_is_written(ada):
     assert not read(ada).is_staff
 
 
+@pytest.mark.every_database
 def test_a_user_who_was_deleted_is_not_written(ada):
     copy = read(ada)
     ada.delete_instance()
@@ -164,16 +165,19 @@ def test_a_user_who_was_deleted_is_not_written(ada):
     assert not copy.save()
 
 
+@pytest.mark.every_database
 def test_what_is_read_is_what_was_written(ada):
     assert model_to_dict(read(ada)) == model_to_dict(ada)
 
 
+@pytest.mark.every_database
 def test_the_moment_of_creation_is_in_utc_and_whole_seconds(ada):
     assert ada.created_at.tzinfo is UTC
     assert ada.created_at.microsecond == 0
     assert read(ada).created_at.tzinfo is UTC
 
 
+@pytest.mark.every_database
 def test_get_returns_the_user_that_matches(ada, grace):
     assert User.objects.get(username="Grace") == grace
     assert User.objects.get(User.id == ada.id, is_active=True) == ada
@@ -184,11 +188,13 @@ def test_get_raises_when_nobody_matches(ada):
         User.objects.get(username="Nobody")
 
 
+@pytest.mark.every_database
 def test_get_or_none_returns_none_when_nobody_matches(ada):
     assert User.objects.get_or_none(username="Nobody") is None
     assert User.objects.get_or_none(User.email == EMAIL) == ada
 
 
+@pytest.mark.every_database
 def test_filter_returns_all_who_match(ada, grace):
     grace.is_staff = True
     grace.save()
@@ -196,12 +202,14 @@ def test_filter_returns_all_who_match(ada, grace):
     assert list(User.objects.filter(User.id < grace.id, is_active=True)) == [ada]
 
 
+@pytest.mark.every_database
 def test_all_returns_the_oldest_account_first(ada, grace):
     ada.is_staff = True
     ada.save()
     assert list(User.objects.all()) == [ada, grace]
 
 
+@pytest.mark.every_database
 def test_count_counts(ada, grace):
     assert User.objects.count() == 2
 
@@ -217,7 +225,6 @@ def test_the_hash_is_not_in_the_repr(ada):
 # Names
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(10)
 @pytest.mark.parametrize(
     ("field", "name"),
@@ -266,6 +273,7 @@ def test_the_messages_for_both_names_come_together(database):
     assert list(refused.value.errors) == ["username", "email"]
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 @pytest.mark.parametrize(
     ("username", "email"),
@@ -282,6 +290,7 @@ def test_a_name_is_shown_as_it_was_written(database, username, email):
     assert (user.username, user.email) == (username, email)
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 @pytest.mark.parametrize(
     ("taken", "wanted"),
@@ -320,6 +329,7 @@ def test_an_international_domain_is_taken_in_both_spellings(database, taken, wan
     assert User.get().email == taken
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 def test_an_email_is_taken_in_all_its_spellings(ada):
     with pytest.raises(TakenError) as refused:
@@ -355,6 +365,7 @@ def test_ones_own_name_is_not_taken_beside_a_malformed_one(ada):
     assert list(refused.value.errors) == ["email"]
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 def test_both_names_can_be_taken_at_once(ada):
     with pytest.raises(TakenError) as refused:
@@ -362,6 +373,7 @@ def test_both_names_can_be_taken_at_once(ada):
     assert list(refused.value.errors) == ["username", "email"]
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 @pytest.mark.parametrize(
     "other",
@@ -377,6 +389,7 @@ def test_a_name_that_only_looks_alike_is_another_name(ada, other):
     assert User.objects.get(username=other).username == other
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 def test_the_keys_are_not_longer_than_their_columns(database):
     user = create("ﬃ" * 50, f"{'ﬃ' * 80}@example.org")
@@ -384,6 +397,7 @@ def test_the_keys_are_not_longer_than_their_columns(database):
     assert read(user).email_key == user.email_key
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 def test_ones_own_name_can_be_spelled_anew(ada):
     ada.username, ada.email = "ADA", "ADA@example.org"
@@ -391,6 +405,7 @@ def test_ones_own_name_can_be_spelled_anew(ada):
     assert (read(ada).username, read(ada).email) == ("ADA", "ADA@example.org")
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 def test_nobody_can_be_renamed_to_somebody_else(ada, grace):
     grace.username = "ada"
@@ -399,6 +414,7 @@ def test_nobody_can_be_renamed_to_somebody_else(ada, grace):
     assert read(grace).username == "Grace"
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(10)
 def test_a_name_given_up_is_free(ada):
     ada.username = "Countess"
@@ -410,6 +426,7 @@ def test_a_name_given_up_is_free(ada):
 # Saving
 
 
+@pytest.mark.every_database
 def test_saving_a_copy_keeps_what_others_changed(ada):
     copy = read(ada)
     ada.is_staff = True
@@ -427,13 +444,13 @@ def test_saving_nothing_changes_nothing(ada):
     assert read(ada).email == "countess@example.org"
 
 
+@pytest.mark.every_database
 def test_a_constraint_that_is_not_about_names_is_not_hidden(ada):
     ada.is_staff = None
     with pytest.raises(peewee.IntegrityError):
         ada.save()
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize(
     "value",
     [
@@ -456,12 +473,14 @@ def test_a_password_is_not_stored_by_a_query_either(ada):
         User.update(hashed_password="canary").execute()
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("version", ["$2a$", "$2y$"])
 def test_hashes_of_other_bcrypt_tools_are_stored(database, version):
     imported = HASH.replace("$2b$", version)
     assert read(create(hashed_password=imported)).hashed_password == imported
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(5)
 @pytest.mark.parametrize(
     ("field", "value"),
@@ -492,6 +511,7 @@ def test_any_other_change_ends_no_session(ada, change, field, value):
     assert valid_session_ids() == {"hers"}
 
 
+@pytest.mark.every_database
 def test_a_change_that_is_refused_ends_no_session(ada, grace):
     insert_session(ada, "hers")
     ada.is_active, ada.username = False, "grace"
@@ -500,6 +520,7 @@ def test_a_change_that_is_refused_ends_no_session(ada, grace):
     assert valid_session_ids() == {"hers"}
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(5)
 @CHANGES
 def test_a_user_who_is_active_again_has_none_of_the_old_sessions(ada, change):
@@ -509,6 +530,7 @@ def test_a_user_who_is_active_again_has_none_of_the_old_sessions(ada, change):
     assert valid_session_ids() == set()
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(5)
 def test_saving_reads_the_new_stamp_and_ends_sessions_of_stale_copies(ada):
     copies = [read(ada), read(ada)]
@@ -521,6 +543,7 @@ def test_saving_reads_the_new_stamp_and_ends_sessions_of_stale_copies(ada):
     assert valid_session_ids() == {"after both"}
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(5)
 def test_no_object_can_set_the_stamp_back(ada):
     ada.hashed_password = ANOTHER_HASH
@@ -533,6 +556,7 @@ def test_no_object_can_set_the_stamp_back(ada):
     assert (read(ada).security_stamp, read(ada).is_staff) == (1, False)
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(5)
 def test_objects_saved_in_bulk_end_their_sessions(ada, grace):
     insert_session(ada, "hers")
@@ -542,6 +566,7 @@ def test_objects_saved_in_bulk_end_their_sessions(ada, grace):
     assert valid_session_ids() == {"another's"}
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(8)
 def test_an_update_that_keeps_the_stamp_ends_no_session(ada):
     insert_session(ada, "hers")
@@ -549,6 +574,7 @@ def test_an_update_that_keeps_the_stamp_ends_no_session(ada):
     assert valid_session_ids() == {"hers"}
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(5)
 def test_deleting_a_user_deletes_what_belongs_to_them(ada):
     insert_session(ada, "hers")
@@ -571,6 +597,7 @@ def test_several_permissions_are_granted_at_once(ada):
     assert read(ada).permissions == {"reports.publish", "reports.archive"}
 
 
+@pytest.mark.every_database
 def test_a_permission_granted_twice_is_had_once(ada):
     ada.grant("reports.publish", "reports.publish")
     ada.grant("reports.publish")
@@ -582,11 +609,13 @@ def test_a_permission_is_one_users_alone(ada, grace):
     assert not grace.has_permission("reports.publish")
 
 
+@pytest.mark.every_database
 def test_a_permission_that_differs_in_case_is_another(ada):
     ada.grant("reports.publish")
     assert not ada.has_permission("reports.Publish")
 
 
+@pytest.mark.every_database
 def test_a_permission_is_gone_when_it_is_revoked(ada, grace):
     for user in (ada, grace):
         user.grant("reports.publish", "reports.archive")
@@ -615,6 +644,7 @@ def test_an_inactive_user_has_no_permission(database):
     assert not user.has_permission("reports.publish")
 
 
+@pytest.mark.every_database
 def test_a_user_who_was_deleted_is_granted_nothing(ada):
     ada.delete_instance()
     with pytest.raises(User.DoesNotExist):
@@ -649,12 +679,14 @@ def test_a_permission_of_another_form_is_refused(action, permission):
         getattr(User(id=1, is_superuser=True), action)(permission)
 
 
+@pytest.mark.every_database
 def test_a_permission_may_have_100_characters(ada):
     longest = f"a.{'b' * 98}"
     ada.grant(longest)
     assert ada.has_permission(longest)
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("action", ["grant", "revoke"])
 def test_permissions_are_changed_all_or_none(ada, action):
     ada.grant("reports.read")
@@ -663,6 +695,7 @@ def test_permissions_are_changed_all_or_none(ada, action):
     assert ada.permissions == {"reports.read"}
 
 
+@pytest.mark.every_database
 def test_a_deleted_users_id_is_not_given_again(ada):
     ada.delete_instance()
     assert create().id != ada.id
@@ -679,6 +712,7 @@ def test_a_name_that_is_saved_alone_takes_its_key_along(ada):
     assert (stored.username, stored.username_key, stored.email) == ("Grace", "grace", EMAIL)
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(5)
 def test_saving_all_fields_of_a_stale_object_revives_no_login(database, ada, tokens):
     stale = User.get_by_id(ada.id)
@@ -691,6 +725,7 @@ def test_saving_all_fields_of_a_stale_object_revives_no_login(database, ada, tok
     assert sessions.find(login.token, tokens) is None
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(5)
 def test_saving_the_stamp_beside_a_new_password_ends_logins_all_the_same(ada, tokens):
     user = User.get_by_id(ada.id)
@@ -713,6 +748,7 @@ def test_a_stamp_cannot_be_set(ada):
 # The proof of the address
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("is_bulk", [False, True], ids=["save", "update"])
 def test_another_address_is_not_verified(ada, is_bulk):
     ada.email_verified_at = utc_now()
@@ -727,6 +763,7 @@ def test_another_address_is_not_verified(ada, is_bulk):
     assert User.get_by_id(ada.id).email_verified_at is None
 
 
+@pytest.mark.every_database
 def test_an_address_can_be_changed_together_with_its_proof(ada):
     ada.email, ada.email_verified_at = "b@example.org", utc_now()
     ada.save()

@@ -17,7 +17,7 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
 from wsgiauth.storage.connections import BUSY_TIMEOUT
 
-pytestmark = [pytest.mark.every_database, pytest.mark.promise(57)]
+pytestmark = pytest.mark.promise(57)
 
 NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
 HOUR, DAY = 3600, 86400
@@ -47,11 +47,13 @@ def caller_of(made, now=NOW):
 # What a key permits
 
 
+@pytest.mark.every_database
 def test_a_key_identifies_its_owner(ada):
     made = create(ada, "a.read")
     assert keys.find(made.text, NOW) == (ada, made.row.id)
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(54)
 def test_the_database_has_only_a_digest_of_a_key(ada):
     made = create(ada)
@@ -66,6 +68,7 @@ def test_a_key_has_only_its_permissions(ada):
     assert (caller.has_permission("a.read"), caller.has_permission("a.write")) == (True, False)
 
 
+@pytest.mark.every_database
 def test_a_key_loses_what_its_owner_loses_at_once(ada):
     caller = caller_of(create(ada, "a.read"))
     ada.revoke("a.read")
@@ -73,6 +76,7 @@ def test_a_key_loses_what_its_owner_loses_at_once(ada):
     assert not caller.has_permission("a.read")
 
 
+@pytest.mark.every_database
 def test_permissions_of_groups_count(ada):
     editors = Group.objects.create(name="editors")
     editors.grant("b.edit")
@@ -84,6 +88,7 @@ def test_permissions_of_groups_count(ada):
     assert not caller.has_permission("b.edit")
 
 
+@pytest.mark.every_database
 def test_the_key_of_a_superuser_has_exactly_its_permissions(ada):
     update_user(ada, is_superuser=True, is_staff=True)
     caller = caller_of(create(ada, "c.any"))
@@ -155,6 +160,7 @@ def test_a_superuser_chooses_any_well_formed_permission(ada):
         create(ada, "any")
 
 
+@pytest.mark.every_database
 def test_the_number_of_keys_is_limited_and_ended_ones_do_not_count(ada):
     for _ in range(MAX_KEYS - 1):
         create(ada)
@@ -175,6 +181,7 @@ def create_in_process(url):
     return True
 
 
+@pytest.mark.every_database
 def test_not_even_concurrent_requests_exceed_the_limit(in_processes, ada, settings):
     for _ in range(MAX_KEYS - 3):
         create(ada)
@@ -182,6 +189,7 @@ def test_not_even_concurrent_requests_exceed_the_limit(in_processes, ada, settin
     assert sorted(made) == [False] * 5 + [True] * 3
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize(
     "change",
     [
@@ -197,6 +205,7 @@ def test_who_has_been_removed_meanwhile_gets_no_key(ada, change):
     assert not Key.select().exists()
 
 
+@pytest.mark.every_database
 def test_a_login_of_an_old_password_makes_no_key(ada, settings):
     stale = User.get_by_id(ada.id)
     change_password(ada, "another unrelated phrase", settings=settings)
@@ -212,6 +221,7 @@ def test_a_key_ends_at_its_time(ada):
     assert caller_of(made, NOW + 2 * DAY) is None
 
 
+@pytest.mark.every_database
 def test_an_ended_key_is_anonymous_and_others_go_on(ada):
     made, other = create(ada), create(ada)
     assert keys.end(ada, made.row.id)
@@ -220,6 +230,7 @@ def test_an_ended_key_is_anonymous_and_others_go_on(ada):
     assert caller_of(other)
 
 
+@pytest.mark.every_database
 def test_a_user_cannot_end_the_key_of_another(ada, settings):
     made = create(ada)
     bob = create_user("Bob", "bob@example.org", PASSWORD, settings=settings)
@@ -227,6 +238,7 @@ def test_a_user_cannot_end_the_key_of_another(ada, settings):
     assert caller_of(made)
 
 
+@pytest.mark.every_database
 def test_a_deactivation_ends_all_keys_for_good(ada):
     made = create(ada)
     update_user(ada, is_active=False)
@@ -235,6 +247,7 @@ def test_a_deactivation_ends_all_keys_for_good(ada):
     assert caller_of(made) is None
 
 
+@pytest.mark.every_database
 def test_a_deactivation_in_the_database_ends_them_at_the_latest_when_it_is_undone(ada):
     made = create(ada)
     User.update(is_active=False).execute()
@@ -249,6 +262,7 @@ def test_to_activate_an_active_user_ends_no_key(ada):
     assert caller_of(made)
 
 
+@pytest.mark.every_database
 def test_a_key_can_outlive_a_new_password_but_not_its_user(ada, settings):
     made = create(ada)
     change_password(ada, "another unrelated phrase", settings=settings, end_keys=False)
@@ -258,6 +272,7 @@ def test_a_key_can_outlive_a_new_password_but_not_its_user(ada, settings):
     assert not Key.select().exists()
 
 
+@pytest.mark.every_database
 def test_expired_keys_are_deleted(ada):
     create(ada, days=1)
     create(ada, days=3)
@@ -266,6 +281,7 @@ def test_expired_keys_are_deleted(ada):
     assert Key.select().count() == 1
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(51)
 def test_each_change_is_in_the_trail_with_the_id(ada):
     made, _ = create(ada), create(ada)
@@ -281,6 +297,7 @@ def test_each_change_is_in_the_trail_with_the_id(ada):
 # What it costs
 
 
+@pytest.mark.every_database
 def test_a_key_costs_one_select_and_an_update_in_an_hour(ada, queries):
     made = create(ada)
     sent = {at: queries(lambda at=at: caller_of(made, NOW + at)) for at in (0, 1, HOUR - 1, HOUR)}
@@ -310,6 +327,7 @@ def test_what_cannot_be_a_key_costs_no_query(ada, queries, spoil):
     assert keys.find(text, NOW) is None
 
 
+@pytest.mark.every_database
 def test_a_well_formed_key_that_was_not_made_is_none(ada):
     made = create(ada)
     assert keys.find(make_key().text, NOW) is None
@@ -317,6 +335,7 @@ def test_a_well_formed_key_that_was_not_made_is_none(ada):
     assert caller_of(made) is None
 
 
+@pytest.mark.every_database
 def test_no_lock_delays_a_request(request, ada, database, settings, caplog):
     made = create(ada)
     rival = storage.open_database(settings.DATABASE_URL, prepare=lambda opened: None)
@@ -336,6 +355,7 @@ def test_no_lock_delays_a_request(request, ada, database, settings, caplog):
     assert Key.get().last_used_at == NOW
 
 
+@pytest.mark.every_database
 def test_of_threads_that_use_a_key_at_once_none_fails(ada):
     made = create(ada)
 

@@ -78,7 +78,6 @@ def test_finding_costs_one_query(ada, tokens, queries):
     assert [sql.partition(" ")[0] for sql in sqls] == ["SELECT"]
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize("token", ["", "garbage", "a.b.c"])
 def test_what_is_no_token_costs_no_query(ada, tokens, queries, token):
     assert queries(lambda: sessions.find(token, tokens)) == []

@@ -16,8 +16,6 @@ OTHER_KEY = "Zq1mWc8XrTn5YvBk2LsDj7HgPf4EaUi9"
 NOW = 2_000_000_000
 STEP = totp.STEP
 
-pytestmark = pytest.mark.every_database
-
 
 @pytest.fixture
 def ada(database, settings):
@@ -76,6 +74,7 @@ def test_a_device_is_no_factor_before_its_first_code(ada):
     assert [each.name for each in totp.devices(ada)] == ["Phone"]
 
 
+@pytest.mark.every_database
 def test_another_set_up_replaces_one_that_is_not_confirmed(ada):
     totp.begin(ada, "Phone", NOW, session_id="one")
     second = totp.begin(ada, "Tablet", NOW, session_id="one")
@@ -86,12 +85,14 @@ def test_another_set_up_replaces_one_that_is_not_confirmed(ada):
     assert Totp.select().count() == 1
 
 
+@pytest.mark.every_database
 def test_set_ups_of_several_logins_add_no_more_apps_than_one_may_have(ada):
     begun = [totp.begin(ada, "Phone", NOW, session_id=f"{number}") for number in range(11)]
     confirmed = [factors.confirm(each, app_of(each).at(NOW), KEY, NOW) for each in begun]
     assert confirmed == 10 * [True] + [False]
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize(
     ("age", "is_accepted"),
     [(-2, False), (-1, False), (0, True), (1, True), (2, False)],
@@ -103,6 +104,7 @@ def test_this_step_and_the_one_before_are_accepted(age, is_accepted, ada):
     assert accepts(ada, app.at(now - age * STEP), now) is is_accepted
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(52)
 def test_a_code_works_once(ada):
     _, app = add_app(ada)
@@ -133,6 +135,7 @@ def test_each_of_several_devices_is_a_factor(ada):
     assert accepts(ada, phone.at(now), now)
 
 
+@pytest.mark.every_database
 def test_a_code_of_another_user_is_not_accepted(ada, settings):
     grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
     _, app = add_app(grace)
@@ -140,6 +143,7 @@ def test_a_code_of_another_user_is_not_accepted(ada, settings):
     assert not accepts(ada, app.at(NOW + STEP), NOW + STEP)
 
 
+@pytest.mark.every_database
 def test_the_last_device_takes_the_recovery_codes_with_it(ada):
     (phone, _), (tablet, _) = add_app(ada), add_app(ada, "Tablet")
     recovery_codes.replace(ada)
@@ -151,6 +155,7 @@ def test_the_last_device_takes_the_recovery_codes_with_it(ada):
     assert recovery_codes.count(ada) == 0
 
 
+@pytest.mark.every_database
 def test_a_device_of_another_user_stays(ada, settings):
     grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
     device, _ = add_app(grace)
@@ -159,6 +164,7 @@ def test_a_device_of_another_user_stays(ada, settings):
     assert factors.list_factors(grace)
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(54)
 def test_the_database_alone_yields_no_code(ada):
     device, app = add_app(ada)
@@ -179,6 +185,7 @@ def test_there_are_ten_recovery_codes_of_120_bits(ada):
     assert {len(code.replace("-", "")) * 5 for code in codes} == {120}
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(52)
 def test_a_recovery_code_works_once(ada):
     first, second, *_ = recovery_codes.replace(ada)
@@ -188,6 +195,7 @@ def test_a_recovery_code_works_once(ada):
     assert accepts(ada, f" {second.lower().replace('-', '')} ", NOW)
 
 
+@pytest.mark.every_database
 def test_a_new_set_replaces_the_old_one(ada):
     first, *_ = recovery_codes.replace(ada)
     recovery_codes.replace(ada)
@@ -202,6 +210,7 @@ def test_a_new_password_leaves_the_recovery_codes(ada, settings):
     assert accepts(find_user(USERNAME), first, NOW)
 
 
+@pytest.mark.every_database
 def test_a_recovery_code_of_another_user_is_not_accepted(ada, settings):
     grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
     first, *_ = recovery_codes.replace(grace)
@@ -214,6 +223,7 @@ def accept_once(url, code):
     return accepts(find_user(USERNAME), code, NOW + STEP)
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(52)
 @pytest.mark.parametrize("kind", ["app", "recovery code"])
 def test_of_eight_processes_with_one_code_one_succeeds(in_processes, kind, ada, settings):
@@ -230,6 +240,7 @@ def replace_codes(url):
     return recovery_codes.replace(user)
 
 
+@pytest.mark.every_database
 def test_of_eight_processes_that_make_recovery_codes_the_codes_of_one_remain(
     in_processes, ada, settings
 ):
@@ -246,6 +257,7 @@ def remove_app(url, handle):
     return factors.remove(user, handle)
 
 
+@pytest.mark.every_database
 def test_of_eight_processes_that_remove_every_app_the_last_one_ends_the_recovery_codes(
     in_processes, ada, settings
 ):

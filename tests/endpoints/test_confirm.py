@@ -18,8 +18,6 @@ from wsgiauth.forms import MemberForm
 from wsgiauth.testing import logged_in
 from wsgiauth.web.responses import json_response
 
-pytestmark = pytest.mark.every_database
-
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 NOT_CARRIED_OUT = (
@@ -55,6 +53,7 @@ def stale(client, ada):
     return headers
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(46)
 def test_a_browser_goes_to_confirm_and_back(browser):
     page = browser.get("/reports?page=2", headers=BROWSER, status=302).follow(headers=BROWSER)
@@ -179,12 +178,14 @@ def test_a_form_of_another_site_is_refused(browser, path):
     browser.post(path, RIGHT, headers=headers, status=403)
 
 
+@pytest.mark.every_database
 def test_a_login_that_ends_while_it_confirms_is_asked_to_log_in(client, stale, ada, meanwhile):
     meanwhile(lambda: sessions.end_all(ada))
     refused = client.post_json("/auth/confirm", RIGHT, headers=stale, status=401)
     assert refused.json["code"] == "invalid_token"
 
 
+@pytest.mark.every_database
 def test_a_password_that_changes_while_it_confirms_ends_the_login(
     client, stale, ada, settings, meanwhile
 ):

@@ -24,8 +24,6 @@ from wsgiauth.authentication import keys
 from wsgiauth.authentication.keys import MAX_KEYS
 from wsgiauth.authentication.resets import make_reset_link
 
-pytestmark = pytest.mark.every_database
-
 NEW_PASSWORD = "another unrelated phrase"
 INSUFFICIENT_SCOPE = 'Bearer realm="wsgiauth", error="insufficient_scope"'
 INVALID_TOKEN = 'Bearer realm="wsgiauth", error="invalid_token"'
@@ -119,6 +117,7 @@ def test_a_key_needs_no_permission(client, login, permissions):
     assert client.get("/", headers=headers).json["user"] == USERNAME
 
 
+@pytest.mark.every_database
 def test_a_program_ends_a_key(client, login, make_key):
     headers = make_key()
     make_key(name="other")
@@ -130,6 +129,7 @@ def test_a_program_ends_a_key(client, login, make_key):
     assert gone.json["code"] == "no_such_key"
 
 
+@pytest.mark.every_database
 def test_a_browser_makes_a_key_which_is_shown_once(browser):
     page = browser.get("/auth/keys", headers=BROWSER)
     form = page.forms[0]
@@ -272,6 +272,7 @@ def test_a_stale_browser_gets_a_link_to_confirm_instead_of_forms(browser, ada):
     assert "/auth/confirm" in form.location
 
 
+@pytest.mark.every_database
 def test_a_login_that_ends_meanwhile_makes_no_key(client, login, monkeypatch):
     monkeypatch.setattr("wsgiauth.authentication.keys.create", lambda *_, **__: None)
     refused = client.post_json("/auth/keys", NEW, headers=login, status=401)
@@ -354,7 +355,6 @@ REFUSED = [
 ]
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(57)
 @pytest.mark.parametrize("accept", [{}, BROWSER], ids=["program", "browser"])
 @pytest.mark.parametrize(("method", "path"), REFUSED)
@@ -465,6 +465,7 @@ def test_a_key_that_ends_while_it_is_used_is_anonymous_on_the_next_request(
 # Passwords
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize(("flag", "user"), [(True, None), (False, USERNAME)])
 def test_a_new_password_ends_the_keys_only_if_asked_to(client, login, make_key, flag, user):
     headers = make_key()
@@ -480,6 +481,7 @@ def test_a_wrong_password_ends_no_key(client, login, make_key):
     assert client.get("/", headers=headers).json["user"] == USERNAME
 
 
+@pytest.mark.every_database
 def test_the_form_has_the_box_where_there_are_keys_and_keeps_its_tick(browser, ada):
     browser.get("/auth/password", headers=BROWSER).mustcontain(no="end_keys")
     keys.create(ada, "export", ["a.read"], now=4_000_000_000)

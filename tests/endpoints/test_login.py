@@ -15,8 +15,6 @@ from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim, HashSlots
 from wsgiauth.throttling.throttle import Throttle
 
-pytestmark = pytest.mark.every_database
-
 # What a script of the same site sends when it asks for JSON.
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
@@ -83,6 +81,7 @@ def refusals(client, username, password):
     return [(each.status, each.headerlist, each.body) for each in answers]
 
 
+@pytest.mark.every_database
 def test_a_program_gets_a_token_and_no_cookie(client, ada):
     answer = client.post_json("/auth/login", CREDENTIALS, status=200)
     token = answer.json["access_token"]
@@ -94,13 +93,13 @@ def test_a_program_gets_a_token_and_no_cookie(client, ada):
     assert client.get("/auth/me", headers=headers).json["username"] == USERNAME
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("write", [str.upper, str.lower], ids=["upper case", "lower case"])
 def test_the_username_or_the_e_mail_in_any_letter_case_logs_in(client, ada, write):
     for name in (USERNAME, EMAIL):
         client.post_json("/auth/login", {**CREDENTIALS, "username": write(name)}, status=200)
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize("name", [f"{USERNAME} ", f" {USERNAME}", f"\t{EMAIL}\u3000\n"], ids=ascii)
 def test_spaces_around_a_name_do_not_count(client, ada, name):
     client.post_json("/auth/login", {**CREDENTIALS, "username": name}, status=200)
@@ -154,7 +153,6 @@ def test_all_failing_programs_get_one_answer(client, ada):
     assert unknown[0] == wrong[0]
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize(("fields", "missing"), INCOMPLETE.values(), ids=INCOMPLETE)
 def test_a_login_that_lacks_a_field_is_no_attempt(client, ada, costs, fields, missing):
     for _ in range(6):  # more than a throttle would let pass
@@ -175,7 +173,6 @@ def test_a_password_of_72_bytes_is_compared_to_its_end(client, settings):
         client.post_json("/auth/login", {"username": USERNAME, "password": other}, status=401)
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(11)
 @pytest.mark.parametrize("field", CREDENTIALS)
 def test_what_is_not_a_text_is_malformed(client, ada, field):
@@ -221,6 +218,7 @@ def test_a_refused_form_is_shown_again_without_the_password(client, ada):
     assert (refused.form["username"].value, refused.form["next"].value) == (USERNAME, "/reports")
 
 
+@pytest.mark.every_database
 def test_logging_in_again_ends_the_browsers_previous_login(client, ada):
     client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN)
     previous = client.cookies["wsgiauth"]
@@ -314,7 +312,6 @@ def test_the_page_of_a_user_who_is_logged_in_leads_to_next_and_explains_a_refusa
     assert (form["next"].value, form["username"].value) == ("/reports?page=2", "")
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(18)
 @pytest.mark.parametrize("wanted", ["//evil.example", "/auth/logout", "/auth/login"])
 def test_the_page_of_a_user_who_is_logged_in_leads_to_no_other_site(client, ada, wanted):
@@ -355,7 +352,6 @@ def test_a_form_that_asks_for_json_logs_in_and_gets_json_and_the_cookie(client, 
     assert client.get("/auth/me").json["username"] == USERNAME
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(18)
 @pytest.mark.parametrize("wanted", ["", "//evil.example", "/auth/logout"])
 def test_a_form_that_asks_for_json_is_led_to_no_other_site(client, ada, wanted):
@@ -391,7 +387,6 @@ def test_a_form_of_another_site_is_refused_whatever_it_asks_for(client, ada):
     assert "Set-Cookie" not in refused.headers
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize(
     "accept", [BROWSER["Accept"], "*/*", "", "text/html, application/json;q=0.9"]
 )
@@ -410,7 +405,6 @@ def test_each_login_has_a_session_of_its_own(client, ada):
     client.get("/auth/me", headers={"Authorization": f"Bearer {second}"}, status=200)
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.parametrize("wanted", ["/auth/logout", "/auth/%6Cogout?next=/", "/x/../auth/logout"])
 def test_a_login_does_not_lead_to_its_own_end(client, ada, wanted):
     form = {"username": USERNAME, "password": PASSWORD, "next": wanted}
@@ -451,7 +445,6 @@ def test_a_throttled_form_is_shown_again_with_the_reason(strict, ada):
     assert (refused.form["username"].value, refused.form["next"].value) == (USERNAME, "/reports")
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(12)
 def test_guesses_at_a_name_with_spaces_around_it_are_guesses_at_the_name(strict, ada):
     for spaces in range(5):

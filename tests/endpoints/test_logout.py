@@ -4,8 +4,6 @@ import pytest
 
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
 
-pytestmark = pytest.mark.every_database
-
 PREFETCHES = [
     {"Sec-Purpose": "prefetch"},
     {"Sec-Purpose": "prefetch;prerender"},
@@ -73,6 +71,7 @@ def test_a_stranger_is_answered_as_everybody_else(client, ada, bearer):
     assert (known.headerlist, known.body) == (stranger.headerlist, stranger.body)
 
 
+@pytest.mark.every_database
 def test_only_this_login_ends(client, ada, bearer):
     mine, other = bearer(ada), bearer(ada)
     client.post("/auth/logout", headers=mine)

@@ -14,8 +14,6 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import api_key
 
-pytestmark = pytest.mark.every_database
-
 CHALLENGE = 'Bearer realm="wsgiauth"'
 INVALID_TOKEN = 'Bearer realm="wsgiauth", error="invalid_token"'
 
@@ -60,6 +58,7 @@ def test_the_profile_of_the_caller_is_answered(client, ada, bearer):
     }
 
 
+@pytest.mark.every_database
 def test_the_profile_says_whether_the_address_is_verified_and_names_the_groups(client, ada, bearer):
     update_user(ada, email_verified_at=utc_now())
     for name in ("Writers", "editors"):

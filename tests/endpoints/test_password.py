@@ -14,8 +14,6 @@ from wsgiauth.authentication import sessions
 from wsgiauth.testing import logged_in
 from wsgiauth.throttling.hash_slots import HashSlots
 
-pytestmark = pytest.mark.every_database
-
 NEW_PASSWORD = "another unrelated phrase"
 CHANGE = {"current_password": PASSWORD, "new_password": NEW_PASSWORD}
 WRONG = {**CHANGE, "current_password": "wrong"}
@@ -76,6 +74,7 @@ def test_a_login_with_a_refresh_token_gets_a_new_pair(client, ada):
     client.post_json("/auth/refresh", new, status=200)
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(31)
 def test_a_browser_goes_on_and_another_is_logged_out(site, browser, ada):
     other = logged_in(site, ada)
@@ -201,6 +200,7 @@ def test_guesses_wait_like_those_at_the_login(settings, ada, bearer, limit, stop
     storage.discard_connection(site.database)
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(31)
 @pytest.mark.parametrize(
     "end",

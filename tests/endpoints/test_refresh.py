@@ -9,8 +9,6 @@ from tests.support.settings import LONG_KEY
 from tests.support.sites import PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, change_password, storage
 
-pytestmark = pytest.mark.every_database
-
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 
 START = 2_000_000_000  # seconds since the epoch, when these tests happen
@@ -86,12 +84,14 @@ def test_a_refresh_returns_a_new_pair(client, pair):
     assert is_accepted(client, renewed)
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(43)
 def test_the_previous_token_gets_the_current_pair_again(client, pair):
     renewed = refreshed(client, pair).json
     assert refreshed(client, pair).json["refresh_token"] == renewed["refresh_token"]
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(44)
 def test_a_replay_of_an_older_token_ends_the_login_and_its_access_tokens(client, pair, heard):
     renewed = refreshed(client, refreshed(client, pair).json).json
@@ -112,6 +112,7 @@ def test_a_replay_ends_the_login_after_half_a_minute(client, pair, heard, clock,
     assert heard.count("refresh_reused") == (not stands)
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(44)
 @pytest.mark.parametrize(("behind", "stands"), [(60, True), (61, False), (30 * 60, False)])
 def test_a_host_whose_clock_is_ahead_does_not_prolong_the_half_minute(
@@ -194,7 +195,6 @@ def test_a_remembered_login_ends_whatever_happens(client, ada, clock, second, st
     refreshed(client, pair, status=200 if stands else 401)
 
 
-@pytest.mark.sqlite_alone
 def test_a_site_that_remembers_nobody_does_not_remember_programs(open_site, ada, clock):
     client = open_site(REMEMBER_DAYS=0)
     pair = log_in(client, remember=True)
@@ -202,7 +202,6 @@ def test_a_site_that_remembers_nobody_does_not_remember_programs(open_site, ada,
     refreshed(client, pair, status=401)
 
 
-@pytest.mark.sqlite_alone
 def test_an_access_token_lives_no_longer_than_its_login(open_site, ada, clock):
     client = open_site(JWT_EXPIRY_MINUTES=40 * DAY // 60, REMEMBER_IDLE_DAYS=2)
     pair = log_in(client, remember=True)
@@ -238,7 +237,6 @@ def test_neither_token_is_accepted_in_the_place_of_the_other(client, pair):
     refreshed(client, {"refresh_token": pair["access_token"]}, status=401)
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(45)
 @pytest.mark.parametrize("change", [lambda token: token + "A", lambda token: token[:-1], str.upper])
 def test_a_token_that_was_changed_is_refused(client, pair, change):
@@ -246,7 +244,6 @@ def test_a_token_that_was_changed_is_refused(client, pair, change):
     assert is_accepted(client, pair)
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(45)
 @pytest.mark.parametrize(
     "place",
@@ -269,7 +266,6 @@ def test_a_refresh_token_is_read_from_json_alone(client, pair, place, body):
     refreshed(client, pair)
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(45)
 @pytest.mark.parametrize("method", ["get", "post_json"])
 def test_a_refresh_token_is_not_read_from_the_query(client, pair, method):
@@ -278,21 +274,18 @@ def test_a_refresh_token_is_not_read_from_the_query(client, pair, method):
     assert answer.status_int == {"get": 405, "post_json": 401}[method]
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(45)
 def test_a_refresh_token_is_no_login_cookie(client, pair):
     client.set_cookie("wsgiauth", pair["refresh_token"])
     assert client.get("/").json["user"] is None
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(45)
 @pytest.mark.parametrize("token", [None, 1, ["x"], {"x": 1}, True])
 def test_a_token_that_is_no_string_is_refused(client, pair, token):
     client.post_json("/auth/refresh", {"refresh_token": token}, status=400)
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(45)
 def test_a_login_by_form_has_no_refresh_token(client, ada):
     form = {**CREDENTIALS, "refresh": "on"}
@@ -314,6 +307,7 @@ def test_a_logout_ends_the_refresh_token(client, pair):
     refreshed(client, pair, status=401)
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(42)
 def test_a_login_that_ends_while_its_refresh_waits_for_a_lock_stays_ended(client, ada, site, clock):
     pair = log_in(client, remember=True)

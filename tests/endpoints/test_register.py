@@ -12,8 +12,6 @@ from wsgiauth.app import AuthApp
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim, HashSlots
 
-pytestmark = pytest.mark.every_database
-
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 FIELDS = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
 ALL_TAKEN = {
@@ -55,6 +53,7 @@ JUST_RIGHT = [
 ]
 
 
+@pytest.mark.every_database
 def test_a_program_gets_the_new_profile_and_where_it_is(client):
     answer = client.post_json("/auth/register", FIELDS, status=201)
     assert answer.headers["Location"] == "/auth/me"
@@ -88,7 +87,6 @@ def breached(tmp_path):
     return file
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(7)
 def test_the_words_of_the_site_and_breached_passwords_are_refused(site, settings, breached):
     rules = {
@@ -132,6 +130,7 @@ def test_all_broken_rules_are_told_at_once(client):
     assert refused.json["errors"].keys() == FIELDS.keys()
 
 
+@pytest.mark.every_database
 def test_taken_names_are_a_conflict_in_any_letter_case(client, ada):
     fields = {**FIELDS, "username": "aDA", "email": EMAIL.upper()}
     refused = client.post_json("/auth/register", fields, status=409)
@@ -156,7 +155,6 @@ def test_broken_rules_do_not_hide_that_a_name_is_taken(client, ada):
     page.mustcontain(*ALL_TAKEN["username"], *ALL_TAKEN["email"], "at least 8 characters")
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(11)
 def test_what_is_not_a_text_is_malformed(client):
     for field in FIELDS:

@@ -23,8 +23,6 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.testing import mailbox
 from wsgiauth.throttling.throttle import Throttle
 
-pytestmark = pytest.mark.every_database
-
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 PENDING = "wsgiauth-second"
@@ -70,6 +68,7 @@ def wrong(app):
     return next(code for code in (f"{number:06}" for number in range(6)) if code not in right)
 
 
+@pytest.mark.every_database
 def test_a_browser_logs_in_in_two_steps(client, app):
     first = log_in(client, next="/reports?page=2")
     assert first.headers["Location"] == "/auth/second"
@@ -82,6 +81,7 @@ def test_a_browser_logs_in_in_two_steps(client, app):
     assert PENDING not in client.cookies
 
 
+@pytest.mark.every_database
 def test_a_recovery_code_stands_for_a_code(client, app, ada):
     code, *_ = recovery_codes.replace(ada)
     log_in(client)
@@ -161,6 +161,7 @@ def test_a_new_password_ends_a_pending_login(client, app, ada, settings):
     enter(client, app.code(), status=302)
 
 
+@pytest.mark.every_database
 def test_a_user_who_changes_while_the_code_is_checked_is_asked_to_log_in(
     client, app, ada, settings, monkeypatch
 ):
@@ -176,6 +177,7 @@ def test_a_user_who_changes_while_the_code_is_checked_is_asked_to_log_in(
     assert not Session.select().exists()
 
 
+@pytest.mark.every_database
 def test_a_pending_login_is_used_once(client, app, clock):
     log_in(client)
     secret = client.cookies[PENDING]
@@ -255,6 +257,7 @@ def test_a_login_with_a_factor_costs_one_bcrypt(further, client, app, monkeypatc
     assert calls == [1]
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(53)
 def test_guesses_are_counted_over_parallel_logins(site, app, clock):
     browsers = [TestApp(site) for _ in range(6)]
@@ -391,7 +394,6 @@ def guess_and_confirm(client, ada, session, addresses):
     return guesses
 
 
-@pytest.mark.sqlite_alone
 @pytest.mark.promise(12)
 @pytest.mark.parametrize(
     ("addresses", "guesses"),
@@ -474,6 +476,7 @@ def rows():
     return str([database.execute_sql(f"SELECT * FROM {each}").fetchall() for each in tables])  # noqa: S608
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(39)
 @pytest.mark.promise(54)
 def test_no_row_has_the_secret_of_a_link_that_was_opened_before_the_login(settings, ada, clock):

@@ -13,8 +13,6 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.refresh import REUSED
 from wsgiauth.authentication.session_list import LISTED, handle_of
 
-pytestmark = pytest.mark.every_database
-
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:147.0) Gecko/20100101 Firefox/147.0"
 HOSTILE = "\"'><script>alert(1)</script>Firefox/1"
@@ -67,6 +65,7 @@ def press(page, text):
 # The list
 
 
+@pytest.mark.every_database
 def test_a_program_gets_the_list(client, program):
     (login,) = listed(client, program)
     row = Session.get()
@@ -148,6 +147,7 @@ def test_a_long_list_is_cut_and_contains_this_login(browser, ada):
     assert len(items(page)) == LISTED
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(44)
 def test_a_login_whose_refresh_token_was_used_twice_is_shown_as_such(browser, client, ada):
     fields = {**CREDENTIALS, "refresh": True}
@@ -188,6 +188,7 @@ def test_a_browser_ends_its_own_login(browser):
     assert valid_session_ids() == set()
 
 
+@pytest.mark.every_database
 def test_a_browser_ends_all_other_logins(browser, client, program, ada, heard):
     insert_session(ada, "another")
     page = browser.get("/auth/sessions", headers=BROWSER)

@@ -16,8 +16,6 @@ from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.testing import bearer, logged_in
 
-pytestmark = pytest.mark.every_database
-
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 TOTP, CODES = "/auth/totp", "/auth/recovery-codes"
 
@@ -75,6 +73,7 @@ def events_named(*names):
     return [each.name for each in RecordedEvent.select() if each.name in names]
 
 
+@pytest.mark.every_database
 def test_a_person_sets_up_an_app(browser, site):
     account = browser.get("/auth/account", headers=BROWSER)
     link = account.html.find("a", string="Second step of logins")["href"]
@@ -209,6 +208,7 @@ def test_recovery_codes_from_before_the_first_app_end(program, browser, site, ad
     assert recovery_codes.use(ada, kept[0])
 
 
+@pytest.mark.every_database
 def test_a_user_has_at_most_ten_apps(site, ada, client):
     for _ in range(10):
         add_app(site, ada)
@@ -216,6 +216,7 @@ def test_a_user_has_at_most_ten_apps(site, ada, client):
     assert errors == {"name": ["You have too many apps. Remove one first."]}
 
 
+@pytest.mark.every_database
 def test_a_person_removes_an_app(app, browser):
     page = browser.get(TOTP, headers=BROWSER).forms[0].submit(headers=SAME_ORIGIN, status=303)
     assert status_of(page.follow(headers=BROWSER)) == "The app has been removed."
@@ -239,6 +240,7 @@ def test_a_form_of_another_site_is_refused(path, browser):
     browser.post(path, {"name": "x"}, headers=headers, status=403)
 
 
+@pytest.mark.every_database
 def test_recovery_codes_are_shown_once(app, browser, ada):
     page = browser.get(CODES, headers=BROWSER).form.submit(headers=SAME_ORIGIN, status=201)
     codes = [each.text for each in page.html.find_all("code")]
@@ -300,6 +302,7 @@ def test_a_form_with_a_token_gets_the_new_token(client, site, ada):
     assert added.json["login"]["token_type"] == "bearer"
 
 
+@pytest.mark.every_database
 def test_a_login_that_ends_while_its_first_app_is_confirmed_is_asked_to_log_in(
     client, site, ada, monkeypatch
 ):
@@ -381,6 +384,7 @@ def test_a_user_with_a_factor_needs_it_for_a_change_also_just_after_the_password
     browser.get(path, headers=BROWSER, status=200)
 
 
+@pytest.mark.every_database
 @pytest.mark.promise(46)
 def test_a_new_password_does_not_stand_for_the_factor(browser, site, ada):
     app = add_app(site, ada)
