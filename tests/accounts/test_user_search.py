@@ -8,7 +8,7 @@ import peewee
 import pytest
 
 from tests.conftest import HASH, insert_users
-from wsgiauth.accounts import index_walks, user_search
+from wsgiauth.accounts import user_search
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import key
@@ -266,14 +266,14 @@ def test_a_page_reads_no_more_rows_than_it_examines(database, monkeypatch):
     ids = [user.id for user in User.select()][::2]
     User.update(is_staff=True, is_active=False).where(User.id.in_(ids)).execute()
     read = []
-    original = index_walks.Walk._read
+    original = user_search._read
 
     def counted(*arguments, **options):
         rows = original(*arguments, **options)
         read.extend(rows)
         return rows
 
-    monkeypatch.setattr(index_walks.Walk, "_read", counted)
+    monkeypatch.setattr(user_search, "_read", counted)
     found = find_users(Criteria(is_staff=True, is_active=True))
     assert (len(found.users), found.is_cut) == (0, True)
     assert len(read) == user_search.EXAMINED + 1  # one that says that there are more

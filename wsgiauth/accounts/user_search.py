@@ -1,49 +1,69 @@
 """Find users among many: pages of a few rows, whose work does not grow with the number of users.
 
-A page walks along one index from where the page before it ended, and examines at most `EXAMINED`
-rows. If few of these match, the page is short, and the next one goes on from there.
+A page reads one index in its order, from where the page before it ended, and examines at most
+`EXAMINED` rows. If few of these match, the page is short, and the next one goes on from there.
+A SELECT with all criteria and a LIMIT would be simpler, but two filters that few users or none
+match together make the database read a whole index, and an OFFSET makes it read all rows before.
+
+Every function here that uses the database raises peewee.DatabaseError if it fails.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from datetime import UTC, datetime
+from functools import partial, reduce
+from heapq import merge
+from itertools import chain, repeat
+from operator import and_
 from typing import Any, NamedTuple
 
+import peewee
+
 from wsgiauth.accounts import names
-from wsgiauth.accounts.index_walks import (
-    ByGroup,
-    ByName,
-    ByNumber,
-    ByTime,
-    FoundUser,
-    Walk,
-    has_beginning,
-    is_member,
-)
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Membership
 
 PAGE = 50  # users
 EXAMINED = 300  # rows
 
+# Rows of each query: one is often enough for a page, and the first two are all that it examines.
+_CHUNKS = (51, 250, 500)
+_DIGITS = 19  # a number that has fewer fits into 64 bits
+_LAST = "\U0010ffff"  # after every character that a name can have
+
 _NEWEST = "newest"
 _NAME = "name"
 _GROUP = "group"
+_FLAGS: Mapping[str, Any] = {
+    "is_superuser": User.is_superuser,
+    "is_staff": User.is_staff,
+    "is_active": User.is_active,
+}
+_TIMES: Mapping[str, Any] = {
+    "is_verified": User.email_verified_at,
+    "has_logged_in": User.last_login_at,
+}
+
+
+class FoundUser(NamedTuple):
+    """A user in a list; see `User`."""
+
+    id: int
+    username: str
+    email: str
+    is_active: bool
+    is_staff: bool
+    is_superuser: bool
+    created_at: datetime
+    email_verified_at: datetime | None
+    last_login_at: datetime | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Criteria:
-    """Which users to find; None and an empty string stand for any.
+    """Which users to find; None and an empty string stand for any."""
 
-    Attributes:
-        beginning: How the username or the e-mail address begins, in any letter case.
-        is_superuser, is_staff, is_active: See `User`.
-        is_verified: Whether the e-mail address is proven.
-        has_logged_in: Whether the user ever logged in.
-        group_id: The number of a group that the user is in.
-    """
-
-    beginning: str = ""
+    beginning: str = ""  # of the username or the email address, in any letter case
     is_superuser: bool | None = None
     is_staff: bool | None = None
     is_active: bool | None = None
@@ -53,17 +73,34 @@ class Criteria:
 
 
 class Found(NamedTuple):
-    """A page of users.
-
-    Attributes:
-        users: The users.
-        after: Where the next page begins, or nothing if there is none.
-        is_cut: Whether the page is short because so many rows did not match.
-    """
+    """A page of users."""
 
     users: list[FoundUser]
-    after: str
-    is_cut: bool
+    after: str  # where the next page begins; empty if there is none
+    is_cut: bool  # whether the page is short because so many rows did not match
+
+
+class _Entry(NamedTuple):
+    """A row of an index."""
+
+    position: str
+    user: FoundUser
+    matches: bool  # all criteria
+
+
+class _Way(NamedTuple):
+    """A criterion along whose index users can be found."""
+
+    query: Any  # the users who meet it, the latest last
+    read: Callable[[Any, str, int], list[_Entry]]  # a chunk of the query after a position
+
+    def entries(self, position: str) -> Iterator[_Entry]:
+        for size in chain(_CHUNKS, repeat(_CHUNKS[-1])):
+            chunk = self.read(self.query, position, size)
+            yield from chunk
+            if len(chunk) < size:
+                return
+            position = chunk[-1].position
 
 
 def find_users(criteria: Criteria, after: str = "") -> Found:
@@ -72,9 +109,6 @@ def find_users(criteria: Criteria, after: str = "") -> Found:
     Args:
         criteria: Which users.
         after: What the page before said; anything else stands for the first page.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     if not criteria.beginning.isprintable():
         return Found([], "", False)  # no name can begin so
@@ -84,98 +118,151 @@ def find_users(criteria: Criteria, after: str = "") -> Found:
         name, position = _choose(ways), ""
     users: list[FoundUser] = []
     last = ""
-    for number, (here, row) in enumerate(ways[name].walk().rows(position)):
-        if number == EXAMINED or (len(users) == PAGE and row.matches):
+    for number, entry in enumerate(ways[name].entries(position)):
+        if number == EXAMINED or (len(users) == PAGE and entry.matches):
             return Found(users, f"{name}:{last}", len(users) < PAGE)
-        last = here
-        if row.matches:
-            users.append(row.user)
+        last = entry.position
+        if entry.matches:
+            users.append(entry.user)
     return Found(users, "", False)
 
 
 def all_users(criteria: Criteria) -> Iterator[FoundUser]:
-    """Yield all users; memory does not grow with their number.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Yield all users; memory does not grow with their number."""
     if not criteria.beginning.isprintable():
         return iter(())
     ways = _ways(criteria)
-    rows = ways[_choose(ways)].walk().rows("")
-    return (row.user for _, row in rows if row.matches)
-
-
-class _Way(NamedTuple):
-    """A criterion whose index could be walked along.
-
-    Attributes:
-        numbers: Selects the numbers of these users.
-        walk: Returns the walk along its index.
-    """
-
-    numbers: Any
-    walk: Callable[[], Walk]
+    return (each.user for each in ways[_choose(ways)].entries("") if each.matches)
 
 
 def _ways(criteria: Criteria) -> Mapping[str, _Way]:
     """Return the ways to find users, by name; the first is usually the best."""
-    found: dict[str, Any] = {}
-    beginning = names.key(criteria.beginning[: names.EMAIL_MAX_LENGTH])
-    if beginning:
-        found[_NAME] = has_beginning(beginning)
+    conditions = _conditions(criteria)
+    return {name: _way(name, criteria, conditions) for name in conditions or (_NEWEST,)}
+
+
+def _conditions(criteria: Criteria) -> dict[str, Any]:
+    conditions: dict[str, Any] = {}
+    if criteria.beginning:
+        beginning = _key(criteria)
+        conditions[_NAME] = _begins(User.username_key, beginning) | _begins(
+            User.email_key, beginning
+        )
     if criteria.group_id is not None:
-        found[_GROUP] = is_member(criteria.group_id)
-    for flag in ("is_superuser", "is_staff", "is_active"):
-        wanted = getattr(criteria, flag)
-        if wanted is not None:
-            found[flag] = getattr(User, flag) == wanted
+        membership = Membership.select(peewee.SQL("1")).where(
+            Membership.group == criteria.group_id, Membership.user == User.id
+        )
+        conditions[_GROUP] = peewee.fn.EXISTS(membership)
+    for name, column in _FLAGS.items():
+        if (wanted := getattr(criteria, name)) is not None:
+            conditions[name] = column == wanted
     for name, column in _TIMES.items():
-        wanted = getattr(criteria, name)
-        if wanted is not None:
-            found[name] = column.is_null(not wanted)
-
-    def walk_of(name: str) -> Walk:
-        others = [condition for each, condition in found.items() if each != name]
-        if name == _NAME:
-            return ByName(others, beginning)
-        if name == _NEWEST:
-            return ByNumber(others)
-        if name == _GROUP:
-            return ByGroup(others, criteria.group_id or 0)
-        column = _TIMES.get(name) or getattr(User, name)
-        if name in _TIMES and getattr(criteria, name):
-            return ByTime(others, column)
-        return ByNumber(others, column, found[name])
-
-    def numbers_of(name: str) -> Any:
-        if name == _GROUP:
-            members = Membership.select(Membership.user)
-            members = members.where(Membership.group == criteria.group_id)
-            return members.order_by(Membership.group, Membership.user)
-        numbers = User.select(User.id).where(found.get(name))
-        # In the order of the index, so that PostgreSQL uses it however many rows match.
-        return numbers.order_by(*_index_of(name))
-
-    return {name: _Way(numbers_of(name), partial(walk_of, name)) for name in found or (_NEWEST,)}
+        if (wanted := getattr(criteria, name)) is not None:
+            conditions[name] = column.is_null(not wanted)
+    return conditions
 
 
-_TIMES: Mapping[str, Any] = {
-    "is_verified": User.email_verified_at,
-    "has_logged_in": User.last_login_at,
-}
-
-
-def _index_of(name: str) -> tuple[Any, ...]:
-    column = _TIMES.get(name) or getattr(User, name, None)
-    return (User.id,) if column is None else (column, User.id)
+def _way(name: str, criteria: Criteria, conditions: Mapping[str, Any]) -> _Way:
+    others = [condition for each, condition in conditions.items() if each != name]
+    matches: Any = peewee.SQL("1")
+    if others:
+        matches = peewee.Case(None, [(reduce(and_, others), peewee.SQL("1"))], peewee.SQL("0"))
+    query: Any = User.select(*_COLUMNS, matches)
+    if name == _NAME:
+        return _Way(query, partial(_read_by_name, _key(criteria)))
+    if name == _NEWEST:
+        return _Way(query.order_by(User.id.desc()), partial(_read_by_number, User.id))
+    if name == _GROUP:
+        query = query.join(Membership, on=Membership.user == User.id)
+        query = query.where(Membership.group == criteria.group_id)
+        query = query.order_by(Membership.group.desc(), Membership.user.desc())
+        return _Way(query, partial(_read_by_number, Membership.user))
+    column = _FLAGS.get(name) or _TIMES[name]
+    # With the column, although it can be always the same: PostgreSQL then knows that the index has
+    # this order, also for NULL.
+    query = query.where(conditions[name]).order_by(column.desc(), User.id.desc())
+    if name in _TIMES and getattr(criteria, name):
+        return _Way(query, partial(_read_by_time, column))
+    return _Way(query, partial(_read_by_number, User.id))
 
 
 def _choose(ways: Mapping[str, _Way]) -> str:
     """Return the name of a way of which one page can examine all rows, or of the first way."""
     first, *others = ways
     for name in ways if others else ():
-        one_too_many = ways[name].numbers.limit(1).offset(EXAMINED)
-        if name != _NAME and not one_too_many.exists():
+        if name != _NAME and not ways[name].query.limit(1).offset(EXAMINED).exists():
             return name
     return first
+
+
+def _read_by_number(column: Any, query: Any, position: str, size: int) -> list[_Entry]:
+    """Read by the numbers of the users, the newest account first."""
+    number = _parse_number(position)
+    rows = _read(query.where(column < number) if number else query, size)
+    return [_Entry(str(user.id), user, matches) for user, matches, *_ in rows]
+
+
+def _read_by_time(column: Any, query: Any, position: str, size: int) -> list[_Entry]:
+    """Read by a time and, at the same time, by the number, the latest first."""
+    bound = _parse_time(position)
+    if bound is None:
+        rows = _read(query, size)
+    else:
+        time, number = bound
+        # Two ranges, because MariaDB reads the whole index for a comparison of pairs.
+        rows = _read(query.where(column == time, User.id < number), size)
+        if len(rows) < size:
+            rows += _read(query.where(column < time), size - len(rows))
+    return [
+        _Entry(f"{getattr(user, column.name).isoformat()}~{user.id}", user, matches)
+        for user, matches, *_ in rows
+    ]
+
+
+def _read_by_name(beginning: str, query: Any, position: str, size: int) -> list[_Entry]:
+    """Read by the keys of usernames and email addresses, each user once, by the first of both."""
+    bound = position if len(position) <= names.EMAIL_MAX_LENGTH and position.isprintable() else ""
+
+    def read(column: Any) -> list[_Entry]:
+        within = query.where(_begins(column, beginning))
+        rows = _read((within.where(column > bound) if bound else within).order_by(column), size)
+        entries = []
+        for user, matches, *keys in rows:
+            key, other = keys if column is User.username_key else reversed(keys)
+            is_listed_already = other < key and other.startswith(beginning)
+            entries.append(_Entry(key, user, matches and not is_listed_already))
+        return entries
+
+    entries = merge(read(User.username_key), read(User.email_key), key=lambda each: each.position)
+    return list(entries)[:size]
+
+
+_COLUMNS = (User.username_key, User.email_key, *(getattr(User, n) for n in FoundUser._fields))
+
+
+def _read(query: Any, size: int) -> list[tuple[FoundUser, bool, str, str]]:
+    return [
+        (FoundUser(*values), bool(matches), username_key, email_key)
+        for username_key, email_key, *values, matches in query.limit(size).tuples()
+    ]
+
+
+def _key(criteria: Criteria) -> str:
+    return names.key(criteria.beginning[: names.EMAIL_MAX_LENGTH])
+
+
+def _begins(column: Any, beginning: str) -> Any:
+    return (column >= beginning) & (column < beginning + _LAST)
+
+
+def _parse_number(position: str) -> int:
+    is_number = position.isascii() and position.isdigit() and len(position) < _DIGITS
+    return int(position) if is_number else 0
+
+
+def _parse_time(position: str) -> tuple[datetime, int] | None:
+    time, _, number = position.partition("~")
+    try:
+        return datetime.fromisoformat(time).astimezone(UTC), _parse_number(number)
+    except (ValueError, OverflowError):
+        return None

@@ -6,9 +6,8 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.administration import administer_groups, can_govern
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.index_walks import FoundUser
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.user_search import Criteria, find_users
+from wsgiauth.accounts.user_search import Criteria, FoundUser, find_users
 from wsgiauth.admin import (
     GROUPS,
     USERS,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from wsgiauth.accounts.held_permissions import HeldPermission
-from wsgiauth.accounts.index_walks import FoundUser
+from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.admin import USERS, Frame
 from wsgiauth.admin.actions import ActionPage
 from wsgiauth.admin.criteria import FILTERS, Choice

@@ -13,8 +13,8 @@ from wsgiauth.accounts.administration import (
     refused,
 )
 from wsgiauth.accounts.held_permissions import HeldPermission, held_permissions
-from wsgiauth.accounts.index_walks import FoundUser
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.admin import (
     EVENTS,
     GROUPS,

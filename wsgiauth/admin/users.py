@@ -2,8 +2,7 @@
 
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.index_walks import FoundUser
-from wsgiauth.accounts.user_search import find_users
+from wsgiauth.accounts.user_search import FoundUser, find_users
 from wsgiauth.admin import (
     USERS,
     Frame,

@@ -9,8 +9,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.accounts.csv_cells import neutralize_formula
-from wsgiauth.accounts.index_walks import FoundUser
-from wsgiauth.accounts.user_search import all_users
+from wsgiauth.accounts.user_search import FoundUser, all_users
 from wsgiauth.admin import PanelEndpoint, require_staff
 from wsgiauth.admin.criteria import Query
 from wsgiauth.site import Site
