@@ -15,8 +15,7 @@ import peewee
 
 from wsgiauth import storage
 from wsgiauth.accounts import known_permissions
-from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.rights import require_group
+from wsgiauth.accounts.groups import Group, resolve_group
 from wsgiauth.app import AuthApp
 from wsgiauth.arguments import (
     check_arguments,
@@ -220,7 +219,7 @@ class AuthMiddleware:
                 username=username,
                 is_staff=is_staff,
                 permissions=tuple(permissions),
-                groups=tuple(InvitedGroup.of(require_group(group)) for group in groups),
+                groups=tuple(InvitedGroup.of(resolve_group(group)) for group in groups),
             )
             return issue_invitation(
                 invitation,

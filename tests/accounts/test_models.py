@@ -244,12 +244,12 @@ def test_the_hash_is_not_in_the_repr(ada):
         pytest.param("username", "ada\u202eb", id="username that turns text around"),
         pytest.param("username", "ada\ud800", id="username with a surrogate"),
         pytest.param("email", "", id="empty e-mail"),
-        pytest.param("email", "ada", id="e-mail without @"),
-        pytest.param("email", "a@b@c", id="e-mail with two @"),
-        pytest.param("email", "@example.org", id="e-mail without a mailbox"),
-        pytest.param("email", f"{'x' * 243}@example.org", id="e-mail of 255"),
-        pytest.param("email", "ada@example.org\r\nBcc: x", id="e-mail with a header"),
-        pytest.param("email", "ada@example.org\0", id="e-mail with NUL"),
+        pytest.param("email", "ada", id="email without @"),
+        pytest.param("email", "a@b@c", id="email with two @"),
+        pytest.param("email", "@example.org", id="email without a mailbox"),
+        pytest.param("email", f"{'x' * 243}@example.org", id="email of 255"),
+        pytest.param("email", "ada@example.org\r\nBcc: x", id="email with a header"),
+        pytest.param("email", "ada@example.org\0", id="email with NUL"),
     ],
 )
 def test_a_name_against_the_rules_is_not_saved(database, field, name):
@@ -279,7 +279,7 @@ def test_the_messages_for_both_names_come_together(database):
     ("username", "email"),
     [
         pytest.param("\U0001d49c" * 150, EMAIL, id="150 characters of four bytes"),
-        pytest.param(USERNAME, f"{'é' * 242}@example.org", id="e-mail of 254"),
+        pytest.param(USERNAME, f"{'é' * 242}@example.org", id="email of 254"),
         pytest.param("Straße-ﬁ_\uff21.日本", "Ünï@bücher.example", id="letters of the world"),
         pytest.param("';DROP/**/TABLE--%_\\\"", EMAIL, id="SQL"),
         pytest.param("👩\U0001f680", EMAIL, id="emoji"),
@@ -343,7 +343,7 @@ def test_an_email_is_taken_in_all_its_spellings(ada):
     ("username", "email"),
     [
         pytest.param("aDA", "nowhere", id="username is taken"),
-        pytest.param("a da", EMAIL, id="e-mail is taken"),
+        pytest.param("a da", EMAIL, id="email is taken"),
     ],
 )
 def test_a_malformed_name_does_not_hide_that_the_other_is_taken(ada, grace, username, email):

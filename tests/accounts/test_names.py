@@ -1,4 +1,4 @@
-"""Usernames, e-mail addresses and permissions."""
+"""Usernames, email addresses and permissions."""
 
 import re
 import sys
@@ -197,7 +197,7 @@ def test_an_email_address_has_something_on_both_sides_of_one_at_sign(email):
     ],
 )
 def test_what_is_no_email_address_is_refused(email):
-    assert names.email_problem(email) == "Enter an e-mail address such as ada@example.org."
+    assert names.email_problem(email) == "Enter an email address such as ada@example.org."
 
 
 @pytest.mark.promise(10)
@@ -238,7 +238,7 @@ def test_spaces_and_invisible_characters_are_refused_everywhere(character, place
     name = place.format(character)
     refusal = "cannot contain spaces or invisible characters."
     assert names.username_problem(name) == f"A username {refusal}"
-    assert names.email_problem(f"{name}@example.org") == f"An e-mail address {refusal}"
+    assert names.email_problem(f"{name}@example.org") == f"An email address {refusal}"
 
 
 @pytest.mark.promise(10)
@@ -275,7 +275,7 @@ def test_a_very_long_name_is_refused_by_its_length():
 
 def test_the_messages_of_several_fields_come_by_field():
     errors = names.name_errors({"username": "", "email": ""})
-    assert errors == {"username": ["Enter a username."], "email": ["Enter an e-mail address."]}
+    assert errors == {"username": ["Enter a username."], "email": ["Enter an email address."]}
 
 
 def test_a_field_in_order_has_no_message():

@@ -100,7 +100,7 @@ def test_a_taken_name_is_refused(wsgiauth, person):
     status, _, errors = wsgiauth("createsuperuser", *CREATE, stdin=PASSWORD)
     assert (status, errors) == (
         1,
-        "wsgiauth: This username is taken. This e-mail address is taken.\n",
+        "wsgiauth: This username is taken. This email address is taken.\n",
     )
 
 
@@ -129,7 +129,7 @@ def test_a_script_is_told_the_options_that_its_command_lacks(wsgiauth, person, a
     ("username", "email", "messages"),
     [
         pytest.param("ada", "nowhere", "This username is taken. Enter an e-mail", id="e-mail"),
-        pytest.param("a b", EMAIL, "This e-mail address is taken. A username", id="username"),
+        pytest.param("a b", EMAIL, "This email address is taken. A username", id="username"),
     ],
 )
 def test_a_malformed_name_does_not_hide_that_the_other_is_taken(
@@ -303,7 +303,7 @@ def test_set_that_is_refused_changes_nothing(wsgiauth, person, settings):
     status, _, errors = wsgiauth("set", "ada", "--username=grace", "--email=nowhere", "--staff")
     assert status == 1
     assert errors == (
-        "wsgiauth: This username is taken. Enter an e-mail address such as ada@example.org.\n"
+        "wsgiauth: This username is taken. Enter an email address such as ada@example.org.\n"
     )
     assert (stored().email, stored().is_staff) == (EMAIL, False)
 
@@ -347,7 +347,7 @@ def test_deleteuser_asks_a_person(
     ("options", "reason"),
     [
         pytest.param(["--username", "ada"], "This username is taken.", id="taken"),
-        pytest.param(["--email", "nowhere"], "Enter an e-mail address such", id="malformed"),
+        pytest.param(["--email", "nowhere"], "Enter an email address such", id="malformed"),
     ],
 )
 def test_a_wrong_option_is_refused_before_anything_is_asked(

@@ -143,7 +143,7 @@ def test_without_a_public_url_there_is_no_link(invite, monkeypatch):
 
 def test_an_address_with_an_account_is_refused(invite, settings):
     create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-    assert invite(EMAIL.upper()) == (1, "", "wsgiauth: This e-mail address is taken.\n")
+    assert invite(EMAIL.upper()) == (1, "", "wsgiauth: This email address is taken.\n")
     refused = invite("grace@example.org", "--username", USERNAME)
     assert refused == (1, "", "wsgiauth: This username is taken.\n")
     assert Mail.select().count() == 0

@@ -81,17 +81,17 @@ def test_importing_again_changes_nothing(run):
 TIME = "must be a time such as 2026-11-02T09:05:00Z."
 REFUSED = {
     "name": ("a b,b@example.org,", "A username cannot contain spaces or invisible characters."),
-    "address": ("grace,grace@,", "Enter an e-mail address such as ada@example.org."),
+    "address": ("grace,grace@,", "Enter an email address such as ada@example.org."),
     "hash": ("grace,g@example.org,secret", "hashed_password must be a bcrypt hash, or empty."),
     "cost": (
         f"grace,g@example.org,{HASH.replace('$04$', '$31$')}",
         "hashed_password has a cost above 16.",
     ),
     "taken name": (f"{USERNAME},g@example.org,", "This username is taken."),
-    "taken address": (f"grace,{EMAIL},", "This e-mail address is taken."),
+    "taken address": (f"grace,{EMAIL},", "This email address is taken."),
     "both of others": (
         "ADA,Lin@example.org,",
-        "This username is taken. This e-mail address is taken.",
+        "This username is taken. This email address is taken.",
     ),
     "too short": ("grace,g@example.org", "2 values for 3 columns."),
     "too long": ("grace,g@example.org,,,", "5 values for 3 columns."),
@@ -222,7 +222,7 @@ def test_a_dry_run_says_of_the_whole_file_what_an_import_would(run):
     assert (status, output) == (1, f"Would create {2 * BATCH + 1} users; 2 existed already.\n")
     assert errors == (
         f"line {2 * BATCH + 3}: This username is taken.\n"
-        f"line {2 * BATCH + 4}: This e-mail address is taken.\n"
+        f"line {2 * BATCH + 4}: This email address is taken.\n"
         "wsgiauth: 2 lines refused\n"
     )
     assert run("import", "-", stdin=stdin) == (1, output.replace("Would create", "Created"), errors)

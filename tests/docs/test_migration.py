@@ -83,9 +83,9 @@ def test_a_lower_cost_is_replaced_at_the_next_login(import_accounts, folder):
     [
         (account("Ada"), "This username is taken."),
         (account("ADA", email="other@example.org"), "This username is taken."),
-        (account("grace", email="ADA@example.org"), "This e-mail address is taken."),
-        (account("grace", email=""), "Enter an e-mail address."),
-        (account("grace", email=None), "Enter an e-mail address."),
+        (account("grace", email="ADA@example.org"), "This email address is taken."),
+        (account("grace", email=""), "Enter an email address."),
+        (account("grace", email=None), "Enter an email address."),
         (account("grace hopper"), "cannot contain spaces"),
         (account("grace@example.org"), "cannot contain @"),
         (account("g" * 151), "at most 150 characters"),

@@ -16,7 +16,7 @@ SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 FIELDS = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
 ALL_TAKEN = {
     "username": ["This username is taken."],
-    "email": ["This e-mail address is taken."],
+    "email": ["This email address is taken."],
 }
 FORBIDDEN = {
     "id": "987654321",
@@ -227,7 +227,7 @@ def test_a_form_that_breaks_rules_is_shown_again_without_the_password(client):
     assert "Set-Cookie" not in refused.headers
     refused.mustcontain(
         "A username cannot contain spaces or invisible characters.",
-        "Enter an e-mail address such as ada@example.org.",
+        "Enter an email address such as ada@example.org.",
         "A password must have at least 8 characters.",
         no=["7 chars"],
     )
@@ -235,7 +235,7 @@ def test_a_form_that_breaks_rules_is_shown_again_without_the_password(client):
 
 def test_a_form_with_taken_names_is_shown_again(client, ada):
     refused = client.post("/auth/register", FIELDS, headers=SAME_ORIGIN, status=409)
-    refused.mustcontain("This username is taken.", "This e-mail address is taken.")
+    refused.mustcontain("This username is taken.", "This email address is taken.")
     assert "Set-Cookie" not in refused.headers
 
 

@@ -338,9 +338,9 @@ def test_an_address_that_was_taken_meanwhile_leaves_the_link_usable(
 ):
     update_user(grace, email=NEW.upper())
     refused = send(browser, token, SCRIPT, 409)
-    assert refused.json["errors"] == {"email": ["This e-mail address is taken."]}
+    assert refused.json["errors"] == {"email": ["This email address is taken."]}
     page = browser.post("/auth/verify", {"token": token}, headers=SAME_ORIGIN, status=409)
-    assert page.html.find(role="alert").text == "This e-mail address is taken."
+    assert page.html.find(role="alert").text == "This email address is taken."
     assert address_of(ada) == (EMAIL, False)
     delete_user(grace)
     page.form.submit(headers=SAME_ORIGIN, status=303)

@@ -72,7 +72,7 @@ def test_the_list_names_its_sources_and_their_licences():
 
 def test_the_list_is_read_only_once_a_password_is_judged():
     program = (
-        "import sys, wsgiauth.accounts.password_rules as rules\n"
+        "import sys, wsgiauth.accounts.passwords as rules\n"
         "opened = []\n"
         "sys.addaudithook(lambda name, args: name == 'open' and opened.append(str(args[0])))\n"
         "listed = lambda: sum(path.endswith('common_passwords.txt') for path in opened)\n"

@@ -9,11 +9,85 @@ from datetime import datetime
 from wsgiauth.accounts import names
 from wsgiauth.accounts.last_superuser import change_locked
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.new_account import NewAccount
-from wsgiauth.accounts.password_rules import PasswordRules
-from wsgiauth.accounts.passwords import hash_password
+from wsgiauth.accounts.passwords import PasswordRules, hash_password
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings import Settings
+from wsgiauth.storage import database
+
+
+class NewAccount:
+    """What a new user would be: names and a password, checked once and then passed on.
+
+    Neither reads the database nor computes a hash, until a method does.
+
+    Args:
+        username, email, password: As typed.
+        settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
+
+    Attributes:
+        errors: A message for each rule that it breaks, by field.
+
+    Raises:
+        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
+    """
+
+    def __init__(self, username: str, email: str, password: str, *, settings: Settings) -> None:
+        self._names = {"username": username, "email": email}
+        self._password = password
+        self._rounds = settings.BCRYPT_ROUNDS
+        self.errors = names.name_errors(self._names)
+        rules = PasswordRules.from_settings(settings)
+        problem = rules.problem(password, username=username, email=email)
+        if problem is not None:
+            self.errors["password"] = [problem]
+
+    @property
+    def has_valid_name(self) -> bool:
+        """Whether a name keeps the rules, so that `check` says whether it is taken."""
+        return not self._names.keys() <= self.errors.keys()
+
+    def check(self) -> None:
+        """Raise an error if the account cannot be created.
+
+        Raises:
+            ValidationError: A rule is broken; `errors` also reports taken names.
+            TakenError: Another user has a name; no rule is broken.
+        """
+        names.refuse_names(User, self._names, self.errors)
+
+    def create(self, *, is_staff: bool = False, is_superuser: bool = False) -> User:
+        """Check, hash the password, insert the user in one transaction, and return it.
+
+        If two processes check at the same time, the unique constraint decides. Raises what `check`
+        does.
+        """
+        self.check()  # before hashing, which costs a thousand times more
+        return self.insert(self.hash_password(), is_staff=is_staff, is_superuser=is_superuser)
+
+    def hash_password(self) -> str:
+        """Return the hash of the password, which keeps the rules."""
+        return hash_password(self._password, rounds=self._rounds)
+
+    def insert(
+        self,
+        hashed_password: str,
+        *,
+        is_staff: bool = False,
+        is_superuser: bool = False,
+        email_verified_at: datetime | None = None,
+    ) -> User:
+        """Insert the user in one transaction, and return it; see `User`.
+
+        Raises:
+            TakenError: Another user has a name.
+        """
+        return User.create(
+            **self._names,
+            hashed_password=hashed_password,
+            is_staff=is_staff,
+            is_superuser=is_superuser,
+            email_verified_at=email_verified_at,
+        )
 
 
 def create_user(
@@ -39,7 +113,7 @@ def create_user(
         ValidationError: A rule is broken; `errors` holds the messages of every field, including
             those about taken names.
         RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
-        TakenError: Another user has the username or e-mail address; no rule is broken.
+        TakenError: Another user has the username or email address; no rule is broken.
         peewee.DatabaseError: The database failed.
     """
     account = NewAccount(username, email, password, settings=settings)
@@ -86,7 +160,7 @@ def update_user(
         username, email: As typed.
         email_verified_at: When the user proved the address (UTC). Another `email` alone makes it
             None.
-        is_active: False also ends all of the user's logins.
+        is_active: False also ends all sessions of the user.
         is_staff, is_superuser: See `User`.
 
     Returns:
@@ -118,7 +192,7 @@ def update_user(
 
 
 def delete_user(user: User) -> None:
-    """Delete `user` with all logins and permissions.
+    """Delete `user` with all sessions and permissions.
 
     Raises:
         LastSuperuserError: `user` is the last active superuser.
@@ -129,9 +203,9 @@ def delete_user(user: User) -> None:
 
 
 def find_user(name: str) -> User | None:
-    """Return the user with this username or e-mail address, in any letter case, or None.
+    """Return the user with this username or email address, in any letter case, or None.
 
-    An e-mail address contains an `@` and a username does not, so a name matches at most one user.
+    An email address contains an `@` and a username does not, so a name matches at most one user.
 
     Raises:
         peewee.DatabaseError: The database failed.
@@ -142,3 +216,14 @@ def find_user(name: str) -> User | None:
     if names.email_problem(name) is None:
         return User.get_or_none(User.email_key == names.key(name))
     return None  # no account can have this name
+
+
+def lock_user(user_id: int) -> User | None:
+    """Return a user as stored, or None; no other transaction changes the row before this one ends.
+
+    Call this in a transaction, before other reads: MariaDB's later reads then see what was
+    committed before the lock.
+    """
+    query = User.select().where(User.id == user_id)
+    user: User | None = (query.for_update() if database.for_update else query).first()
+    return user

@@ -9,8 +9,8 @@ from enum import Enum, auto
 from typing import NamedTuple, Self, TypeVar
 
 from wsgiauth import events
+from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.last_superuser import change_locked
-from wsgiauth.accounts.locking import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ForbiddenError
 from wsgiauth.storage import database

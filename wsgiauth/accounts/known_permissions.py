@@ -1,4 +1,4 @@
-"""The permissions of a site: those that it asks for, and those that are granted.
+"""The permissions of a site, which it asks for or grants, and those that a user holds.
 
 A guard registers its permission when it decorates a view, and the staff panel does when it is made.
 `AuthMiddleware(permissions=…)` registers those that the application's own code asks for.
@@ -10,25 +10,27 @@ from typing import Any, NamedTuple
 import peewee
 
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.tables import GroupPermission, Permission
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
 
 _asked_for: set[str] = set()
 
 
 class KnownPermission(NamedTuple):
-    """A permission that is asked for or granted.
-
-    Attributes:
-        name: `<app>.<action>`.
-        is_asked_for: Whether a guard, the panel or the application in this process asks for it.
-        users: The number of users with a grant of their own; members of groups do not count.
-        groups: The names of the groups to which it is granted.
-    """
+    """A permission that is asked for or granted."""
 
     name: str
-    is_asked_for: bool
-    users: int
-    groups: tuple[str, ...]
+    is_asked_for: bool  # by a guard, the panel or the application in this process
+    users: int  # with a grant of their own; members of groups do not count
+    groups: tuple[str, ...]  # to which it is granted
+
+
+class HeldPermission(NamedTuple):
+    """A permission that a user holds."""
+
+    name: str
+    is_own: bool  # whether it is granted to the user themselves
+    groups: tuple[str, ...]  # those of the user that have it
 
 
 def register(permission: str) -> None:
@@ -45,17 +47,35 @@ def known_permissions() -> list[KnownPermission]:
     """Return all permissions that are asked for or granted, by name.
 
     It reads all granted permissions.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     counts: Any = Permission.select(Permission.name, peewee.fn.COUNT(peewee.SQL("*")))
     users: dict[str, int] = dict(counts.group_by(Permission.name).tuples())
-    rows: Any = GroupPermission.select(GroupPermission.name, Group.name).join(Group)
-    groups: dict[str, list[str]] = {}
-    for permission, group in rows.order_by(Group.name_key).tuples():
-        groups.setdefault(permission, []).append(group)
+    groups = _groups_by_permission(_GRANTED_TO_GROUPS)
     return [
-        KnownPermission(name, name in _asked_for, users.get(name, 0), tuple(groups.get(name, ())))
+        KnownPermission(name, name in _asked_for, users.get(name, 0), groups.get(name, ()))
         for name in sorted(_asked_for | users.keys() | groups.keys())
     ]
+
+
+def held_permissions(user: User) -> list[HeldPermission]:
+    """Return the permissions of a user, by name."""
+    rows: Any = Permission.select(Permission.name).where(Permission.user == user.id)
+    own = {name for (name,) in rows.tuples()}
+    memberships = _GRANTED_TO_GROUPS.join(Membership, on=Membership.group == Group.id)
+    groups = _groups_by_permission(memberships.where(Membership.user == user.id))
+    return [
+        HeldPermission(name, name in own, groups.get(name, ()))
+        for name in sorted(own | groups.keys())
+    ]
+
+
+_GRANTED_TO_GROUPS: Any = (
+    GroupPermission.select(GroupPermission.name, Group.name).join(Group).order_by(Group.name_key)
+)
+
+
+def _groups_by_permission(query: Any) -> dict[str, tuple[str, ...]]:
+    groups: dict[str, tuple[str, ...]] = {}
+    for permission, group in query.tuples():
+        groups[permission] = (*groups.get(permission, ()), group)
+    return groups

@@ -1,4 +1,7 @@
-"""List users, a page at a time, and groups."""
+"""Lists of users, a page at a time, and of groups; users as documents for JSON.
+
+Every function here uses the database, and raises peewee.DatabaseError if it fails.
+"""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -9,6 +12,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
+from wsgiauth.storage.models import utc_text
 
 PAGE = 500  # users per query
 
@@ -21,12 +25,9 @@ def user_pages(
     Each page takes two queries. Memory does not grow with the number of users.
 
     Args:
-        prefix: Only users whose username or e-mail address begins with it, in any letter case.
+        prefix: Only users whose username or email address begins with it, in any letter case.
         limit: The maximum number of users.
         group: Only members of this group.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     if len(prefix) > names.EMAIL_MAX_LENGTH or not prefix.isprintable():
         return  # no name can begin with this prefix
@@ -54,7 +55,28 @@ def user_pages(
         limit = None if limit is None else limit - size
 
 
-class ListedGroup(NamedTuple):
+def profile(user: User) -> dict[str, object]:
+    """Return what a user can know about themselves, ready for JSON."""
+    groups = [group.name for group in user.groups]
+    return {**summary(user, sorted(user.permissions)), "groups": groups}
+
+
+def summary(user: User, permissions: list[str]) -> dict[str, object]:
+    """Return a profile without groups, from what has been read already; permissions are sorted."""
+    return {
+        "id": user.id,
+        "username": user.username,
+        "email": user.email,
+        "email_verified": user.email_verified_at is not None,
+        "is_active": user.is_active,
+        "is_staff": user.is_staff,
+        "is_superuser": user.is_superuser,
+        "created_at": utc_text(user.created_at),
+        "permissions": permissions,
+    }
+
+
+class GroupSummary(NamedTuple):
     """A group with its sorted permissions and the number of its members."""
 
     group: Group
@@ -62,19 +84,15 @@ class ListedGroup(NamedTuple):
     members: int
 
 
-def list_groups() -> list[ListedGroup]:
-    """Return all groups, by name, with three queries.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+def summarize_groups() -> list[GroupSummary]:
+    """Return all groups, by name, with three queries."""
     permissions: dict[int, list[str]] = {}
     for row in GroupPermission.select().order_by(GroupPermission.name):
         permissions.setdefault(row.group_id, []).append(row.name)
     counts: Any = Membership.select(Membership.group, peewee.fn.COUNT(peewee.SQL("*")))
     members: dict[int, int] = dict(counts.group_by(Membership.group).tuples())
     return [
-        ListedGroup(group, permissions.get(group.id, []), members.get(group.id, 0))
+        GroupSummary(group, permissions.get(group.id, []), members.get(group.id, 0))
         for group in Group.select().order_by(Group.name_key)
     ]
 

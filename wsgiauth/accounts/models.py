@@ -12,11 +12,10 @@ from typing import Any, ClassVar
 import peewee
 
 from wsgiauth import events, storage
-from wsgiauth.accounts import names, taken_names
-from wsgiauth.accounts.base import Objects
+from wsgiauth.accounts import names
+from wsgiauth.accounts.groups import UserRights
 from wsgiauth.accounts.last_superuser import remove_locked
-from wsgiauth.accounts.rights import UserRights
-from wsgiauth.accounts.tables import ADDRESS, RESET, Session, end_secrets, revoke_keys
+from wsgiauth.accounts.tables import ADDRESS, RESET, Objects, Session, end_secrets, revoke_keys
 from wsgiauth.storage import database
 from wsgiauth.storage.models import BcryptHashField, UTCDateTimeField, utc_now
 
@@ -222,7 +221,7 @@ class User(UserRights):
         except peewee.IntegrityError:
             with self._using_origin():
                 written = {"username": self.username, "email": self.email}
-                refuse_names(written, {}, owner_id=self.id)
+                names.refuse_names(User, written, {}, owner_id=self.id)
             raise  # another constraint, or the name is no longer taken
         return saved
 
@@ -261,7 +260,7 @@ class User(UserRights):
         errors = names.name_errors(written)
         if errors:
             with self._using_origin():
-                refuse_names(written, errors, owner_id=self.id)
+                names.refuse_names(User, written, errors, owner_id=self.id)
         for name, value in written.items():
             setattr(self, f"{name}_key", names.key(value))
 
@@ -320,5 +319,3 @@ IS_VALID_SESSION = User.is_active & (Session.stamp == User.security_stamp)
 
 _FLAGS = ("is_active", "is_staff", "is_superuser")
 _KEY_OF = {"username": User.username_key, "email": User.email_key}
-
-refuse_names = partial(taken_names.refuse_names, User)

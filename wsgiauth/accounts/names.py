@@ -1,4 +1,4 @@
-"""Names of users and groups, e-mail addresses, permissions: valid ones, and equal ones.
+"""Names of users and groups, email addresses, permissions: valid ones, and equal ones.
 
 The lowest layer of the account rules. Models do not save what these functions refuse, so the rules
 apply to HTTP, to the command line and to code.
@@ -8,11 +8,21 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
+import peewee
+
+from wsgiauth.exceptions import TakenError, ValidationError
+
 USERNAME_MAX_LENGTH = 150  # characters
 EMAIL_MAX_LENGTH = 254  # characters: RFC 5321 section 4.5.3.1.3, less the angle brackets
 GROUP_MAX_LENGTH = 150  # characters
 PERMISSION_MAX_LENGTH = 100  # characters
 KEY_NAME_MAX_LENGTH = 100  # characters
+
+TAKEN = {
+    "username": "This username is taken.",
+    "email": "This email address is taken.",
+    "name": "This group name is taken.",
+}
 
 _ACE_PREFIX = "xn--"  # of a label in ASCII: RFC 5890 section 2.3.2.1
 _LABEL_MAX_LENGTH = 63  # characters in ASCII: RFC 1035 section 2.3.4
@@ -20,7 +30,7 @@ _LABEL_MAX_LENGTH = 63  # characters in ASCII: RFC 1035 section 2.3.4
 LEADING_DASH = "A username cannot begin with -."  # a command line would read it as an option
 
 _PERMISSION = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-# One address only, without characters that have a meaning in a mail header or a domain name.
+# One address only, without characters that have a meaning in an email header or a domain name.
 _LABEL = r"""[^@,;:<>()\[\]"\\.\u3002]+"""  # of the domain
 _EMAIL = re.compile(rf"""[^@,;:<>()\[\]"\\]+@{_LABEL}(\.{_LABEL})*""")
 
@@ -74,12 +84,12 @@ def email_problem(email: str) -> str | None:
 
     Does not check that the address exists: only a message sent there could show that.
     """
-    problem = _problem(email, "an e-mail address", EMAIL_MAX_LENGTH)
-    # RFC 2047: mail software decodes `=?...?=` in a header, line breaks included.
+    problem = _problem(email, "an email address", EMAIL_MAX_LENGTH)
+    # RFC 2047: email software decodes `=?...?=` in a header, line breaks included.
     if problem is None and not (
         _EMAIL.fullmatch(email) and _EMAIL.fullmatch(key(email)) and "=?" not in key(email)
     ):
-        return "Enter an e-mail address such as ada@example.org."
+        return "Enter an email address such as ada@example.org."
     return problem
 
 
@@ -109,6 +119,39 @@ def name_errors(fields: Mapping[str, str]) -> dict[str, list[str]]:
     """
     problems = {field: _RULES[field](name) for field, name in fields.items()}
     return {field: [problem] for field, problem in problems.items() if problem is not None}
+
+
+def refuse_names(
+    model: type[peewee.Model],
+    written: Mapping[str, str],
+    errors: Mapping[str, list[str]],
+    *,
+    owner_id: int | None = None,
+) -> None:
+    """Raise an error if a rule is broken or a name is taken; it reports both.
+
+    Args:
+        model: `User` or `Group`.
+        written: A username, an email address or both, or the `name` of a group, by field.
+        errors: Messages about broken rules, by field. A name in it is not looked up.
+        owner_id: The user or group that is allowed to have the names.
+
+    Raises:
+        ValidationError: There are `errors`.
+        TakenError: Another one has a name, in any letter case, and there are no `errors`.
+        peewee.DatabaseError: The database failed.
+    """
+    fields = model._meta.fields
+    others = model.select().where(fields["id"] != (owner_id or 0))
+    taken = {
+        field: [TAKEN[field]]
+        for field, name in written.items()
+        if field not in errors and others.where(fields[f"{field}_key"] == key(name)).exists()
+    }
+    if errors:
+        raise ValidationError({**taken, **errors})
+    if taken:
+        raise TakenError(taken) from None  # the database's error may contain the row
 
 
 def is_permission(permission: str) -> bool:

@@ -1,9 +1,15 @@
-"""Import and export many accounts, as rows of strings with the same columns.
+r"""Import and export many accounts, as rows of strings with the same columns.
 
 An import inserts a batch in one transaction. To import the same rows again changes nothing, so an
 import that was interrupted is simply repeated.
+
+Cells of CSV files contain no formulas of spreadsheets, and printable characters only. Names can
+begin with `=`, and rows of older versions or of other writers can contain any character.
+`read_cell` returns exactly what `write_cell` was given; what other programs write stays as it is,
+unless it looks like a cell of `write_cell`: `'=`, `;'` and `\u{202e}`.
 """
 
+import re
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,12 +20,10 @@ import peewee
 
 from wsgiauth import events
 from wsgiauth.accounts import names
-from wsgiauth.accounts.csv_cells import read_cell, write_cell
 from wsgiauth.accounts.listing import user_pages
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import random_hash
 from wsgiauth.accounts.tables import Permission
-from wsgiauth.accounts.taken_names import TAKEN
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings.kinds import parse_bool
 from wsgiauth.storage import database
@@ -43,18 +47,17 @@ MAX_COST = 16
 
 _ATTEMPTS = 3  # to insert a batch while others register the same names
 
+# OWASP, "CSV Injection": what a spreadsheet takes for a formula, also in full width. Apostrophes
+# before it count, so that one more can be told from those of the value.
+_FORMULA = re.compile("'*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+_ESCAPE = re.compile(r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}")
+
 
 class ImportedRow(NamedTuple):
-    """A row that keeps the rules.
+    """A row that keeps the rules."""
 
-    Attributes:
-        line: Where it is in its file.
-        values: The columns of the user.
-        permissions: Those of the user.
-    """
-
-    line: int
-    values: dict[str, Any]
+    line: int  # of its file
+    values: dict[str, Any]  # by the column of the user
     permissions: list[str]
 
     @property
@@ -63,25 +66,19 @@ class ImportedRow(NamedTuple):
         return self.values["username_key"], self.values["email_key"]
 
 
-class Outcome(NamedTuple):
-    """What became of a batch.
-
-    Attributes:
-        created: How many users were created.
-        existing: How many were there already, with both names; they are left as they are.
-        refused: What is wrong with the other rows, by line.
-    """
+class ImportedBatch(NamedTuple):
+    """What became of the rows of a batch."""
 
     created: int
-    existing: int
-    refused: dict[int, str]
+    existing: int  # with both names; they are left as they are
+    refused: dict[int, str]  # what is wrong with the other rows, by line
 
 
 def parse_row(line: int, fields: Mapping[str, str], *, rounds: int) -> ImportedRow:
     """Return the row that `fields` describe.
 
     Args:
-        line: Where it is in its file.
+        line: Of its file.
         fields: Some of `COLUMNS`, as `write_cell` writes them. An empty string stands for the
             default. Without a `hashed_password`, no password fits until the user chooses one by a
             link.
@@ -110,7 +107,9 @@ def parse_row(line: int, fields: Mapping[str, str], *, rounds: int) -> ImportedR
     return ImportedRow(line, values, permissions)
 
 
-def import_rows(rows: Sequence[ImportedRow], *, planned: dict[str, int] | None = None) -> Outcome:
+def import_rows(
+    rows: Sequence[ImportedRow], *, planned: dict[str, int] | None = None
+) -> ImportedBatch:
     """Create the users of some rows, in one transaction.
 
     Args:
@@ -132,11 +131,7 @@ def import_rows(rows: Sequence[ImportedRow], *, planned: dict[str, int] | None =
 def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
     """Yield a row for each user, the oldest account first, with the cells of `COLUMNS`.
 
-    Args:
-        with_hashes: Whether rows have the hash of the password; otherwise that value is empty.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
+    Without `with_hashes`, the hash of the password is empty.
     """
     for page in user_pages():
         for user, permissions in page:
@@ -151,18 +146,40 @@ def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
             ]
 
 
-def _import(rows: Sequence[ImportedRow]) -> Outcome:
+def neutralize_formula(text: str) -> str:
+    """Return `text` as a cell that no spreadsheet takes for a formula."""
+    text = text.replace(";", ";'")  # where the comma is decimal, it begins a cell, quoted or not
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def write_cell(text: str) -> str:
+    """Return `text` as a cell that is no formula, in which every character is printable."""
+    text = _ESCAPE.sub(lambda found: _escape("\\") + found[0][1:], text)
+    return neutralize_formula(
+        "".join(each if each.isprintable() else _escape(each) for each in text)
+    )
+
+
+def read_cell(cell: str) -> str:
+    """Return what was written as `cell`."""
+    text = cell.replace(";'", ";")
+    if text.startswith("'") and _FORMULA.match(text):
+        text = text[1:]
+    return _ESCAPE.sub(lambda found: _unescape(found[0], chr(int(found[1], 16))), text)
+
+
+def _import(rows: Sequence[ImportedRow]) -> ImportedBatch:
     with database.atomic():
-        new, outcome = _sort(rows, {})
+        new, batch = _sort(rows, {})
         if new:
             _insert(new)
-    return outcome
+    return batch
 
 
 def _sort(
     rows: Iterable[ImportedRow], planned: dict[str, int]
-) -> tuple[list[ImportedRow], Outcome]:
-    """Return the rows whose names are free, and the outcome if they are inserted."""
+) -> tuple[list[ImportedRow], ImportedBatch]:
+    """Return the rows whose names are free, and what becomes of all if they are inserted."""
     rows = list(rows)
     holders = ChainMap(planned, _holders(rows))
     new, existing, refused = [], 0, {}
@@ -175,8 +192,10 @@ def _sort(
             existing += 1
         else:
             taken = {"username": by_name, "email": by_email}
-            refused[row.line] = " ".join(TAKEN[name] for name, holder in taken.items() if holder)
-    return new, Outcome(len(new), existing, refused)
+            refused[row.line] = " ".join(
+                names.TAKEN[name] for name, holder in taken.items() if holder
+            )
+    return new, ImportedBatch(len(new), existing, refused)
 
 
 def _holders(rows: Iterable[ImportedRow]) -> dict[str, int]:
@@ -203,6 +222,14 @@ def _insert(rows: Sequence[ImportedRow]) -> None:
         rights += [f"granted {name}" for name in row.permissions]
         for right in rights:
             events.emit("rights_changed", user_id=user_id, reason=right)
+
+
+def _escape(character: str) -> str:
+    return f"\\u{{{ord(character):x}}}"
+
+
+def _unescape(written: str, character: str) -> str:
+    return written if character.isprintable() and character != "\\" else character
 
 
 def _parse_hash(_name: str, text: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial, reduce
 from heapq import merge
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from operator import and_
 from typing import Any, NamedTuple
 
@@ -22,6 +22,8 @@ import peewee
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Membership
+from wsgiauth.storage import database
+from wsgiauth.storage.models import as_utc
 
 PAGE = 50  # users
 EXAMINED = 300  # rows
@@ -81,11 +83,27 @@ class Found(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A row of an index."""
+    """A row of an index, as the database's driver returns it: most rows may not match."""
 
     position: str
-    user: FoundUser
+    values: tuple[Any, ...]  # of `_COLUMNS`
     matches: bool  # all criteria
+
+    @property
+    def user(self) -> FoundUser:
+        number, username, email, is_active, is_staff, is_superuser, *times = self.values[:9]
+        created_at, verified_at, last_login_at = (time and as_utc(time) for time in times)
+        return FoundUser(
+            number,
+            username,
+            email,
+            bool(is_active),  # SQLite stores booleans as numbers
+            bool(is_staff),
+            bool(is_superuser),
+            created_at,
+            verified_at,
+            last_login_at,
+        )
 
 
 class _Way(NamedTuple):
@@ -199,7 +217,7 @@ def _read_by_number(column: Any, query: Any, position: str, size: int) -> list[_
     """Read by the numbers of the users, the newest account first."""
     number = _parse_number(position)
     rows = _read(query.where(column < number) if number else query, size)
-    return [_Entry(str(user.id), user, matches) for user, matches, *_ in rows]
+    return [_Entry(str(row[0]), row, row[-1]) for row in rows]
 
 
 def _read_by_time(column: Any, query: Any, position: str, size: int) -> list[_Entry]:
@@ -213,38 +231,33 @@ def _read_by_time(column: Any, query: Any, position: str, size: int) -> list[_En
         rows = _read(query.where(column == time, User.id < number), size)
         if len(rows) < size:
             rows += _read(query.where(column < time), size - len(rows))
-    return [
-        _Entry(f"{getattr(user, column.name).isoformat()}~{user.id}", user, matches)
-        for user, matches, *_ in rows
-    ]
+    index = FoundUser._fields.index(column.name)
+    return [_Entry(f"{as_utc(row[index]).isoformat()}~{row[0]}", row, row[-1]) for row in rows]
 
 
 def _read_by_name(beginning: str, query: Any, position: str, size: int) -> list[_Entry]:
     """Read by the keys of usernames and email addresses, each user once, by the first of both."""
     bound = position if len(position) <= names.EMAIL_MAX_LENGTH and position.isprintable() else ""
 
-    def read(column: Any) -> list[_Entry]:
+    def read(index: int) -> Iterator[_Entry]:
+        column = _COLUMNS[index]
         within = query.where(_begins(column, beginning))
         rows = _read((within.where(column > bound) if bound else within).order_by(column), size)
-        entries = []
-        for user, matches, *keys in rows:
-            key, other = keys if column is User.username_key else reversed(keys)
+        for row in rows:
+            key, other = row[index], row[_USERNAME_KEY if index == _EMAIL_KEY else _EMAIL_KEY]
             is_listed_already = other < key and other.startswith(beginning)
-            entries.append(_Entry(key, user, matches and not is_listed_already))
-        return entries
+            yield _Entry(key, row, row[-1] and not is_listed_already)
 
-    entries = merge(read(User.username_key), read(User.email_key), key=lambda each: each.position)
-    return list(entries)[:size]
-
-
-_COLUMNS = (User.username_key, User.email_key, *(getattr(User, n) for n in FoundUser._fields))
+    entries = merge(read(_USERNAME_KEY), read(_EMAIL_KEY), key=lambda each: each.position)
+    return list(islice(entries, size))
 
 
-def _read(query: Any, size: int) -> list[tuple[FoundUser, bool, str, str]]:
-    return [
-        (FoundUser(*values), bool(matches), username_key, email_key)
-        for username_key, email_key, *values, matches in query.limit(size).tuples()
-    ]
+_COLUMNS = (*(getattr(User, n) for n in FoundUser._fields), User.username_key, User.email_key)
+_USERNAME_KEY, _EMAIL_KEY = len(_COLUMNS) - 2, len(_COLUMNS) - 1
+
+
+def _read(query: Any, size: int) -> list[tuple[Any, ...]]:
+    return list(database.execute(query.limit(size)).fetchall())
 
 
 def _key(criteria: Criteria) -> str:

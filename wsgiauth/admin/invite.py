@@ -14,7 +14,7 @@ from wsgiauth.accounts.administration import (
     refused,
 )
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User, refuse_names
+from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
     USERS,
     Frame,
@@ -102,7 +102,7 @@ class Invite(PanelForm):
             is_of_staff=True,
         )
         # A refused name is not counted. The count is no part of the transaction.
-        refuse_names(invitation.names, names.name_errors(invitation.names))
+        names.refuse_names(User, invitation.names, names.name_errors(invitation.names))
         site.mail_limits.count_invitation_by_staff(invitation.email, submission.networks)
         administer_invitation(
             submission.member.user,

@@ -6,7 +6,7 @@ Only a site with TEMPLATES imports this, at its start.
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from wsgiauth.accounts.held_permissions import HeldPermission
+from wsgiauth.accounts.known_permissions import HeldPermission
 from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.admin import USERS, Frame
 from wsgiauth.admin.actions import ActionPage
@@ -119,7 +119,7 @@ PAGES: tuple[Page, ...] = (
         username="grace",
         is_staff=True,
         message="Only superusers can invite members of the staff, or give permissions or groups.",
-        errors={"email": ["Enter an e-mail address such as ada@example.org."]},
+        errors={"email": ["Enter an email address such as ada@example.org."]},
     ),
     GroupsPage(
         frame=_FRAME,

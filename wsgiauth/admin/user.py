@@ -12,7 +12,7 @@ from wsgiauth.accounts.administration import (
     refusal_reason,
     refused,
 )
-from wsgiauth.accounts.held_permissions import HeldPermission, held_permissions
+from wsgiauth.accounts.known_permissions import HeldPermission, held_permissions
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.admin import (

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.accounts.csv_cells import neutralize_formula
+from wsgiauth.accounts.transfer import neutralize_formula
 from wsgiauth.accounts.user_search import FoundUser, all_users
 from wsgiauth.admin import PanelEndpoint, require_staff
 from wsgiauth.admin.criteria import Query

@@ -8,8 +8,7 @@ Every function here that uses the database raises peewee.DatabaseError if it fai
 
 from typing import NamedTuple
 
-from wsgiauth.accounts import update_user
-from wsgiauth.accounts.locking import lock_user
+from wsgiauth.accounts import lock_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import ADDRESS, OneTimeSecret, end_secrets
 from wsgiauth.authentication import one_time

@@ -6,7 +6,7 @@ Each type of factor has a module of its own; this one alone knows all types.
 from typing import NamedTuple
 
 from wsgiauth import events
-from wsgiauth.accounts.locking import lock_user
+from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import passkeys, recovery_codes, totp
 from wsgiauth.authentication.handles import is_handle

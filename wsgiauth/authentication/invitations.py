@@ -11,11 +11,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 from wsgiauth import events, storage
-from wsgiauth.accounts import names, update_user
+from wsgiauth.accounts import NewAccount, names, update_user
 from wsgiauth.accounts.administration import invitation_refusal_now
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User, refuse_names
-from wsgiauth.accounts.new_account import NewAccount
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import link_url
@@ -90,7 +89,7 @@ def check_invitation(invitation: Invitation) -> Invitation:
     for permission in invitation.permissions:
         names.check_permission(permission)
     groups = tuple(InvitedGroup.of(Group.get_by_id(each.id)) for each in invitation.groups)
-    refuse_names(invitation.names, names.name_errors(invitation.names))
+    names.refuse_names(User, invitation.names, names.name_errors(invitation.names))
     actor = actors.current(storage.current(), None) or actors.OWNER
     return replace(invitation, groups=groups, actor=actor)
 

@@ -16,8 +16,8 @@ import peewee
 from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.accounts.callers import CALLER, from_row
+from wsgiauth.accounts.groups import limit
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.rights import limit
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.handles import is_handle
 from wsgiauth.authentication.key_format import NewKey, id_of, make_key

@@ -6,8 +6,7 @@ All of them call `replace_password`.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from wsgiauth.accounts import hash_new_password
-from wsgiauth.accounts.locking import lock_user
+from wsgiauth.accounts import hash_new_password, lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import revoke_keys
 from wsgiauth.authentication.freshness import renew

@@ -7,7 +7,7 @@ import base64
 import secrets
 
 from wsgiauth import events
-from wsgiauth.accounts.locking import lock_user
+from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication.one_time import digest

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 import peewee
 
 from wsgiauth import events
-from wsgiauth.accounts.locking import lock_user
+from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.lifetimes import HOUR
 from wsgiauth.storage import database

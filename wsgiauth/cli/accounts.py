@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 from wsgiauth import accounts
 from wsgiauth.accounts import names
-from wsgiauth.accounts.listing import user_pages
-from wsgiauth.accounts.models import refuse_names
-from wsgiauth.accounts.password_rules import MAX_BYTES, PasswordRules
-from wsgiauth.accounts.profile import summary
+from wsgiauth.accounts.listing import summary, user_pages
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.passwords import MAX_BYTES, PasswordRules
 from wsgiauth.authentication.password import change_password as set_password
 from wsgiauth.cli.command import (
     Arguments,
@@ -185,7 +184,7 @@ def _refuse_given_names(arguments: Arguments) -> None:
     """Check the given names before asking for missing values."""
     options = {"username": arguments.username, "email": arguments.email}
     given = {field: name for field, name in options.items() if name}
-    refuse_names(given, names.name_errors(given))
+    names.refuse_names(User, given, names.name_errors(given))
 
 
 def _untaken(field: str, problem_of: _Rule) -> _Rule:
@@ -196,7 +195,7 @@ def _untaken(field: str, problem_of: _Rule) -> _Rule:
         if problem is not None:
             return problem
         try:
-            refuse_names({field: name}, {})
+            names.refuse_names(User, {field: name}, {})
         except TakenError as error:
             return str(error)
         return None

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import known_permissions
-from wsgiauth.accounts.listing import list_groups
+from wsgiauth.accounts.listing import summarize_groups
 from wsgiauth.accounts.models import User
 from wsgiauth.cli.command import (
     Arguments,
@@ -125,7 +125,7 @@ def print_groups(arguments: Arguments) -> None:
     open_database(arguments)
     documents = [
         {"name": each.group.name, "members": each.members, "permissions": each.permissions}
-        for each in list_groups()
+        for each in summarize_groups()
     ]
     print_list([documents], _GROUP_COLUMNS, as_json=arguments.json)
 

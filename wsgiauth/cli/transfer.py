@@ -11,8 +11,8 @@ from wsgiauth.accounts.transfer import (
     BATCH,
     COLUMNS,
     REQUIRED,
+    ImportedBatch,
     ImportedRow,
-    Outcome,
     exported_rows,
     import_rows,
     parse_row,
@@ -49,11 +49,11 @@ class _Tally:
         users = counted(self._created, "user")
         return f"{self._verb} {users}; {self._existing} existed already"
 
-    def add(self, outcome: Outcome, *, last_line: int) -> None:
+    def add(self, done: ImportedBatch, *, last_line: int) -> None:
         """Add a batch."""
-        self._created += outcome.created
-        self._existing += outcome.existing
-        self.refused += len(outcome.refused)
+        self._created += done.created
+        self._existing += done.existing
+        self.refused += len(done.refused)
         self.line = last_line
 
 
@@ -88,10 +88,10 @@ def import_users(arguments: Arguments) -> None:
             for batch in _batches(_rows(records, columns, rounds=settings.BCRYPT_ROUNDS)):
                 valid = [each for each in batch if isinstance(each, ImportedRow)]
                 wrong = dict(each for each in batch if isinstance(each, _Refusal))
-                outcome = import_rows(valid, planned=planned)
-                outcome.refused.update(wrong)
-                _print_refusals(outcome.refused)
-                tally.add(outcome, last_line=batch[-1].line if batch else tally.line)
+                done = import_rows(valid, planned=planned)
+                done.refused.update(wrong)
+                _print_refusals(done.refused)
+                tally.add(done, last_line=batch[-1].line if batch else tally.line)
         except BaseException:  # also Ctrl+C
             print_line(f"{tally}; stopped after line {tally.line}.")
             raise

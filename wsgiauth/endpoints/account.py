@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.profile import profile
+from wsgiauth.accounts.listing import profile
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.forms.endpoint import AccountLink, Endpoint, require_login
 from wsgiauth.site import Site

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.profile import profile
+from wsgiauth.accounts.listing import profile
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing

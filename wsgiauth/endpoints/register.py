@@ -5,8 +5,7 @@ from http import HTTPStatus
 from typing import cast
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts import names
-from wsgiauth.accounts.new_account import NewAccount
+from wsgiauth.accounts import NewAccount, names
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.endpoint import Endpoint

@@ -83,7 +83,7 @@ PAGES: tuple[Page, ...] = (
         focused="email",
         username="ada",
         email="ada@example.org",
-        errors={"email": ["This e-mail address is taken."]},
+        errors={"email": ["This email address is taken."]},
     ),
     VerifiedRegisterPage(
         register_url="/auth/register",
@@ -91,7 +91,7 @@ PAGES: tuple[Page, ...] = (
         focused="email",
         username="ada",
         email="ada",
-        errors={"email": ["Enter an e-mail address such as ada@example.org."]},
+        errors={"email": ["Enter an email address such as ada@example.org."]},
     ),
     VerifiedRegisterSentPage(login_url="/auth/login", minutes=60),
     LoginPage(
@@ -163,7 +163,7 @@ PAGES: tuple[Page, ...] = (
         present="ada@example.org",
         is_verified=False,
         email="ada@",
-        message="Enter an e-mail address such as ada@example.org.",
+        message="Enter an email address such as ada@example.org.",
     ),
     EmailSentPage(
         account_url=_ACCOUNT_URL,
@@ -205,7 +205,7 @@ PAGES: tuple[Page, ...] = (
         username="ada",
         email="ada@example.net",
         present="ada@example.org",
-        message="This e-mail address is taken.",
+        message="This email address is taken.",
     ),
     InvitationPage(
         verify_url="/auth/verify",

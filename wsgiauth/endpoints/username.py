@@ -3,8 +3,8 @@
 from http import HTTPStatus
 
 from wsgiauth.accounts import names, update_user
+from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.profile import profile
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink

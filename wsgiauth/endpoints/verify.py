@@ -11,9 +11,8 @@ from http import HTTPStatus
 from typing import ClassVar
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts import find_user
+from wsgiauth.accounts import NewAccount, find_user
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.new_account import NewAccount
 from wsgiauth.accounts.tables import ADDRESS, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.address_links import AddressProof, prove_address, read_address_proof

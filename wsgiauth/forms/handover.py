@@ -7,8 +7,8 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import logins
+from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.profile import profile
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
 from wsgiauth.authentication.issuing import Login

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import peewee
 
 from wsgiauth import events
-from wsgiauth.accounts.locking import lock_user
+from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.passkeys import challenges
 from wsgiauth.authentication.passkeys.challenges import Challenge

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from wsgiauth.accounts.csv_cells import read_cell, write_cell
+from wsgiauth.accounts.transfer import read_cell, write_cell
 
 WRITTEN = {
     "usual": ("Zoë", "Zoë"),
