@@ -16,8 +16,7 @@ from wsgiauth.admin.groups import Groups
 from wsgiauth.admin.invite import Invite
 from wsgiauth.admin.trail import Events
 from wsgiauth.admin.user import ChangeUser, ShowUser
-from wsgiauth.admin.users import Users
-from wsgiauth.admin.users_csv import UsersCsv
+from wsgiauth.admin.users import Users, UsersCsv
 from wsgiauth.endpoints.account import Account
 from wsgiauth.endpoints.close import Close
 from wsgiauth.endpoints.confirm import Confirm

@@ -29,9 +29,9 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import email_problem, username_problem
 from wsgiauth.accounts.tables import Key
 from wsgiauth.admin import groups, trail
-from wsgiauth.admin.criteria import FILTERS
 from wsgiauth.admin.group import GROUP_ACTIONS
 from wsgiauth.admin.user_actions import ACTIONS
+from wsgiauth.admin.users import FILTERS
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import pending, sessions, totp
 from wsgiauth.authentication.address_links import make_address_link

@@ -10,14 +10,13 @@ from wsgiauth.accounts.known_permissions import HeldPermission
 from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.admin import USERS, Frame
 from wsgiauth.admin.actions import ActionPage
-from wsgiauth.admin.criteria import FILTERS, Choice
 from wsgiauth.admin.group import GROUP_ACTIONS, GroupPage
 from wsgiauth.admin.groups import GroupsPage, ListedGroup
 from wsgiauth.admin.invite import InvitePage
 from wsgiauth.admin.trail import EventsPage, Person, TrailRow
 from wsgiauth.admin.user import Account, UserPage
 from wsgiauth.admin.user_actions import ACTIONS
-from wsgiauth.admin.users import UsersPage
+from wsgiauth.admin.users import FILTERS, Choice, UsersPage
 from wsgiauth.authentication.factor_list import ListedFactor, SecondFactors
 from wsgiauth.endpoints.samples import KEY, SESSION
 from wsgiauth.web.pages import Page

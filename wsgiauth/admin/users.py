@@ -1,66 +1,142 @@
-"""GET /auth/admin/users: find users by the beginning of their names, and by what they are."""
+"""GET /auth/admin/users: finds users by the beginning of their names, and by what they are.
 
+GET /auth/admin/users.csv returns all users of such a list as a file for spreadsheets, streamed.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from http import HTTPStatus
+from itertools import chain, islice
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.user_search import FoundUser, find_users
-from wsgiauth.admin import (
-    USERS,
-    Frame,
-    PanelEndpoint,
-    PanelPage,
-    frame_of,
-    panel_url,
-    require_staff,
-)
-from wsgiauth.admin.criteria import AFTER, Choice, Query
+from wsgiauth import events
+from wsgiauth.accounts.transfer import neutralize_formula
+from wsgiauth.accounts.user_search import Criteria, FoundUser, all_users, find_users
+from wsgiauth.admin import USERS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.invite import INVITED, SENT, invite_url
+from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
-from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.request import prefers_html, query_field, query_fields
 from wsgiauth.web.responses import Response, json_response
 
 # What has just been done, by the `done` of the query.
 _NOTICES = {"delete": "The account has been deleted.", INVITED: SENT}
 
+_BEGINNING, _GROUP, _AFTER = "q", "group", "after"  # in the query
+_GROUP_NUMBER = re.compile("[1-9][0-9]{0,17}")
+_ROWS = 500  # of one chunk of the file
+
+
+class Filter(NamedTuple):
+    """A filter with two values."""
+
+    name: str  # in the query
+    label: str
+    criterion: str  # the attribute of `Criteria`
+    values: tuple[str, str] = ("yes", "no")  # for true and for false, in the query
+    texts: tuple[str, str] = ("yes", "no")  # the same for people
+
+
+class Choice(NamedTuple):
+    """A filter and what was chosen; empty if nothing was."""
+
+    filter: Filter
+    value: str
+
+
+FILTERS = (
+    Filter("active", "Active", "is_active"),
+    Filter("staff", "Staff", "is_staff"),
+    Filter("superuser", "Superuser", "is_superuser"),
+    Filter("verified", "Email address verified", "is_verified"),
+    Filter("seen", "Logged in", "has_logged_in", ("ever", "never"), ("at least once", "never")),
+)
+
+
+class Query(NamedTuple):
+    """What was asked for in the list of users."""
+
+    beginning: str  # how a name begins, as typed
+    choices: tuple[Choice, ...]  # every filter
+    group: int | None  # the number of a group
+    after: str  # where the page begins; empty for the first
+
+    @classmethod
+    def of(cls, environ: WSGIEnvironment) -> "Query":
+        """Return what a request asks for.
+
+        Raises:
+            ValidationError: A filter has a wrong value, or the query cannot be read.
+        """
+        fields = (_BEGINNING, _GROUP, _AFTER, *(each.name for each in FILTERS))
+        given = query_fields(environ, fields)
+        choices = tuple(Choice(each, given[each.name]) for each in FILTERS)
+        group = given[_GROUP]
+        errors = {
+            each.name: [f"{each.name} must be {' or '.join(each.values)}."]
+            for each, value in choices
+            if value not in ("", *each.values)
+        }
+        if group and not _GROUP_NUMBER.fullmatch(group):
+            errors[_GROUP] = [f"{_GROUP} must be the number of a group."]
+        if errors:
+            raise ValidationError(errors)
+        number = int(group) if group else None
+        return cls(given[_BEGINNING].strip(), choices, number, given[_AFTER])
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The values of the filters that have one, that of the group included, by name."""
+        group = "" if self.group is None else str(self.group)
+        values = {_GROUP: group, **{each.name: value for each, value in self.choices}}
+        return {name: value for name, value in values.items() if value}
+
+    @property
+    def criteria(self) -> Criteria:
+        """The same for `user_search`."""
+        flags: Mapping[str, Any] = {
+            each.criterion: value == each.values[0] for each, value in self.choices if value
+        }
+        return Criteria(beginning=self.beginning, group_id=self.group, **flags)
+
+    def __str__(self) -> str:
+        """Return the filters, for the audit trail, without the names that were searched for."""
+        search = ["a search"] if self.beginning else []
+        filters = [f"{name}={value}" for name, value in self.chosen.items()]
+        return ", ".join(search + filters) or "all users"
+
+    def url(self, path: str, **further: str) -> str:
+        """Return the URL of a path that asks for the same, with further fields in its query."""
+        beginning = {_BEGINNING: self.beginning} if self.beginning else {}
+        fields = {**beginning, **self.chosen, **further}
+        return f"{path}?{urlencode(fields)}" if fields else path
+
 
 class UsersPage(PanelPage):
-    """A page of the list of users.
-
-    Attributes:
-        frame: See `PanelPage`.
-        users: The users.
-        beginning: What was searched for.
-        choices: Every filter as it was chosen.
-        groups: The groups to choose from.
-        group: The number of the chosen group, or None.
-        chosen: How many filters have a value.
-        users_url: Where the form is sent.
-        csv_url: The same users as a file.
-        invite_url: Where a person is invited; nothing without mail or the right to.
-        next_url: The next page, or nothing.
-        is_first: Whether the list begins with this page.
-        is_cut: Whether the page is short because so many users did not match.
-        notice: What has just been done, or nothing.
-    """
+    """A page of the list of users."""
 
     template = "admin/users.html"
 
-    frame: Frame
     users: tuple[FoundUser, ...]
-    beginning: str
-    choices: tuple[Choice, ...]
-    groups: tuple[ListedGroup, ...]
-    group: int | None
-    chosen: int
-    users_url: str
-    csv_url: str
-    invite_url: str
-    next_url: str
-    is_first: bool
-    is_cut: bool
-    notice: str = ""
+    beginning: str  # what was searched for
+    choices: tuple[Choice, ...]  # every filter
+    groups: tuple[ListedGroup, ...]  # to choose from
+    group: int | None  # the number of the chosen one
+    chosen: int  # how many filters have a value
+    users_url: str  # where the form is sent
+    csv_url: str  # the same users as a file
+    invite_url: str  # where a person is invited; empty without email or the right to
+    next_url: str  # the next page; empty if there is none
+    is_first: bool  # whether the list begins with this page
+    is_cut: bool  # whether the page is short because so many users did not match
+    notice: str = ""  # what has just been done
 
 
 class Users(PanelEndpoint):
@@ -75,7 +151,7 @@ class Users(PanelEndpoint):
         query = Query.of(environ)
         found = find_users(query.criteria, query.after)
         users_url = f"{panel_url(environ)}/{USERS}"
-        next_url = query.url(users_url, **{AFTER: found.after}) if found.after else ""
+        next_url = query.url(users_url, **{_AFTER: found.after}) if found.after else ""
         if not prefers_html(environ):
             users = [json_fields(each._asdict()) for each in found.users]
             return json_response({"users": users, "next": next_url or None})
@@ -86,7 +162,7 @@ class Users(PanelEndpoint):
             choices=query.choices,
             groups=tuple(list_groups()),
             group=query.group,
-            chosen=query.number_chosen,
+            chosen=len(query.chosen),
             users_url=users_url,
             csv_url=query.url(f"{users_url}.csv"),
             invite_url=invite_url(environ, site, member),
@@ -96,3 +172,47 @@ class Users(PanelEndpoint):
             notice=_NOTICES.get(query_field(environ, "done"), ""),
         )
         return site.pages.render(page)
+
+
+class UsersCsv(PanelEndpoint):
+    """Streams the users as RFC 4180 describes."""
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the file, whose rows are read while it is sent.
+
+        The audit trail says who got it: without that event, there is no file.
+        """
+        require_staff(environ, site)
+        query = Query.of(environ)
+        chunks = _chunks(all_users(query.criteria))
+        first = next(chunks)  # if the database fails, before the answer begins
+        if environ["REQUEST_METHOD"] == "GET":  # HEAD gets no users
+            events.emit("users_exported", reason=str(query))
+        return Response(
+            HTTPStatus.OK,
+            content_type="text/csv; charset=utf-8; header=present",
+            headers=(("Content-Disposition", 'attachment; filename="users.csv"'),),
+            app_iter=chain([first], chunks),
+        )
+
+
+def _chunks(users: Iterator[FoundUser]) -> Iterator[bytes]:
+    yield _encode([FoundUser._fields, *map(_cells, islice(users, _ROWS))])
+    while rows := [_cells(each) for each in islice(users, _ROWS)]:
+        yield _encode(rows)
+
+
+def _cells(user: FoundUser) -> list[str]:
+    return [_cell(value) for value in json_fields(user._asdict()).values()]
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return neutralize_formula("" if value is None else str(value))
+
+
+def _encode(rows: Iterable[Iterable[str]]) -> bytes:
+    file = io.StringIO()
+    csv.writer(file).writerows(rows)
+    return file.getvalue().encode()
