@@ -18,8 +18,7 @@ import bcrypt
 
 from wsgiauth.accounts import names
 from wsgiauth.exceptions import RetryLaterError
-from wsgiauth.guessing.breached_passwords import is_breached
-from wsgiauth.guessing.common_passwords import is_common
+from wsgiauth.guessing.known_passwords import is_breached, is_common
 from wsgiauth.guessing.patterns import length_without_runs, repeated_unit
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context

