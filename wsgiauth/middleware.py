@@ -27,7 +27,8 @@ from wsgiauth.authentication.identity import set_caller
 from wsgiauth.authentication.invitations import Invitation, InvitedGroup
 from wsgiauth.authentication.unasked_factors import unasked_factors
 from wsgiauth.challenges import Challenge, ChallengingApp
-from wsgiauth.events import Subscriber, record, retention, subscribe
+from wsgiauth.events import Subscriber, record, subscribe
+from wsgiauth.events.models import keep_events
 from wsgiauth.gate import GatedApp
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.mail.notices import Notices
@@ -144,7 +145,7 @@ class AuthMiddleware:
         subscribe(self.database, subscribers)
         if self.site.outbox is not None:
             record(self.database, [Notices(settings, self.site.outbox, mount=mount)])
-        retention.keep(self.database, settings.AUDIT_DAYS)
+        keep_events(self.database, settings.AUDIT_DAYS)
         for permission in declared:
             known_permissions.register(permission)
         for risk in settings.risks() + file_risks(self.database) + unasked:

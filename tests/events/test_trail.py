@@ -14,7 +14,7 @@ from wsgiauth import AuthMiddleware, Settings, User, accounts, change_password, 
 from wsgiauth.accounts.tables import Permission, Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.events import retention, trail
+from wsgiauth.events import models, trail
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.events.trail import Filters, Follower, Position, page, stream
 from wsgiauth.storage.connections import DATABASE_ERRORS
@@ -204,8 +204,8 @@ def times():
 @pytest.mark.every_database
 def test_what_is_older_than_the_days_is_deleted(database):
     keep(NOW - 3 * DAY, NOW - 2 * DAY, NOW - 2 * DAY + 1, NOW)
-    assert retention.purge(NOW, 0) == 0
-    assert retention.purge(NOW, 2) == 2
+    assert models.purge_events(NOW, 0) == 0
+    assert models.purge_events(NOW, 2) == 2
     assert times() == [NOW - 2 * DAY + 1, NOW]
 
 
@@ -214,7 +214,7 @@ def test_what_is_older_than_the_days_is_deleted(database):
 def test_a_new_event_replaces_old_ones(settings, ada, client, days, is_kept):
     old = int(datetime.now(UTC).timestamp()) - 95 * DAY
     keep(old, old + 1)
-    retention.keep(client.app.database, days)
+    models.keep_events(client.app.database, days)
     client.post_json("/auth/login", CREDENTIALS)
     assert (times()[:2] == [old, old + 1]) == is_kept
 
@@ -234,7 +234,7 @@ def test_a_failed_login_deletes_nothing(client, ada):
 
 def test_a_trail_that_cannot_be_purged_fails_no_change(database, ada, caplog):
     keep(0)
-    retention.keep(database, 90)
+    models.keep_events(database, 90)
     database.execute_sql(
         "CREATE TRIGGER fail BEFORE DELETE ON wsgiauth_event BEGIN SELECT RAISE(FAIL, 'x'); END"
     )

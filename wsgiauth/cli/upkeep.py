@@ -8,7 +8,7 @@ from wsgiauth.authentication import keys, one_time, sessions
 from wsgiauth.cli.command import Arguments, open_database, read_settings
 from wsgiauth.cli.output import counted, print_line
 from wsgiauth.cli.parser import AddCommand
-from wsgiauth.events import retention
+from wsgiauth.events.models import purge_events
 from wsgiauth.storage import schema
 from wsgiauth.throttling import counts
 
@@ -30,7 +30,7 @@ def purge(arguments: Arguments) -> None:
         counted(one_time.purge(now), "expired link"),
         counted(counts.purge(now), "expired count"),
     )
-    old = counted(retention.purge(now, settings.AUDIT_DAYS), "event")
+    old = counted(purge_events(now, settings.AUDIT_DAYS), "event")
     print_line(f"Deleted {', '.join(deleted)} of attempts and {old} of the audit trail.")
 
 

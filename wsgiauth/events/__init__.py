@@ -1,9 +1,10 @@
 """Events of accounts: `emit` logs each one, and passes it to the application.
 
-A change is also written to the audit trail, in its own transaction.
+A change is also written to the audit trail, in its own transaction. An event identifies a user by
+id only: it never has the submitted username, because people sometimes type their password there.
 
-An event identifies a user by id only. It never has the submitted username, because people
-sometimes type their password there.
+Every function in this folder that reads or writes the trail raises peewee.DatabaseError if that
+fails.
 """
 
 import json
@@ -17,7 +18,7 @@ from weakref import WeakKeyDictionary
 import peewee
 
 from wsgiauth import storage
-from wsgiauth.events import actors, models, retention
+from wsgiauth.events import actors, models
 from wsgiauth.storage import context
 from wsgiauth.storage.models import utc_now, utc_text
 
@@ -58,7 +59,7 @@ class Event(NamedTuple):
 
     Attributes:
         name: One of `LEVELS`.
-        time: The time of the event (UTC).
+        time: When it happened, in UTC.
         user_id: The account, or None if there is none or it is unknown.
         address: The client's address, from REMOTE_ADDR; None outside a request, and while a
             response is streamed after its request.
@@ -76,14 +77,8 @@ class Event(NamedTuple):
 
     def __str__(self) -> str:
         """Return the event as one line of `key=value` pairs, with quoted values where needed."""
-        pairs = {
-            "time": utc_text(self.time),
-            "event": self.name,
-            "user_id": self.user_id,
-            "address": self.address,
-            "reason": self.reason,
-            "actor": self.actor,
-        }
+        fields = self._asdict()
+        pairs = {"time": utc_text(fields.pop("time")), "event": fields.pop("name"), **fields}
         return " ".join(f"{key}={_quoted(value)}" for key, value in pairs.items())
 
 
@@ -121,8 +116,7 @@ def emit(
 
     Call this in the transaction of the change, so that its record is committed with it. The event
     is logged, and passed to the subscribers, after the commit, and never after a rollback. One of
-    `REFUSALS` is not recorded, and is logged immediately. An exception of a subscriber is logged
-    and has no other effect.
+    `REFUSALS` is not recorded, and is logged immediately.
 
     Args:
         name: One of `LEVELS`.
@@ -158,7 +152,7 @@ def _deliver(event: Event, database: peewee.Database | None) -> None:
             except Exception:
                 logger.exception("a subscriber failed on the event %s", event.name)
         if event.name not in REFUSALS:
-            retention.purge_old(database, event.time.timestamp())
+            models.purge_some_events(database, event.time.timestamp())
 
 
 def _write(event: Event) -> None:

@@ -64,13 +64,13 @@ def is_actor(text: str) -> bool:
 
 
 def key_of(actor: str) -> str:
-    """Return the id of the API key by which a user acted, or nothing."""
+    """Return the id of the API key by which a user acted, or an empty string."""
     match = _USER.fullmatch(actor)
     return "" if match is None else match[2] or ""
 
 
 def split(actor: str | None) -> tuple[str | None, str | None]:
-    """Return an actor without the system's user or the key, and the one or the other, or None."""
+    """Return an actor without its detail (the system's user or the API key), and the detail."""
     match = None if actor is None else _WITH_DETAIL.fullmatch(actor)
     return (actor, None) if match is None else (match[1], match[2])
 
@@ -88,9 +88,9 @@ def current(database: peewee.Database | None, owner_id: int | None) -> str | Non
     """Return who acts at present.
 
     Args:
-        database: The database of the event. A user of another one is no actor in it.
-        owner_id: The user who acts where only an account is known, as at a login; None where that
-            can be anyone, as at a failed login.
+        database: Of the event. A user of another database is no actor in it.
+        owner_id: The user who acts if only an account is known, as at a login; None if that can be
+            anyone, as at a failed login.
     """
     actor = _actor.get()
     if actor == OWNER:

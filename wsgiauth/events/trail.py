@@ -24,15 +24,10 @@ LATE_POLLS = 10
 
 
 class Position(NamedTuple):
-    """The place of an event in the trail.
+    """The place of an event in the trail."""
 
-    Attributes:
-        time: Seconds since the epoch.
-        id: The id of its row.
-    """
-
-    time: int
-    id: int
+    time: int  # seconds since the epoch
+    id: int  # of its row
 
 
 class Entry(NamedTuple):
@@ -44,38 +39,21 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """Which events to read; None does not filter.
-
-    Attributes:
-        user_id: Of this account.
-        actor: By this actor, as in `Event.actor`; `command line` is every user of the system, and
-            `user 7` includes the keys of the user.
-        name: Of this name.
-        since: At this time or later.
-        until: Before this time.
-    """
+    """Which events to read; None does not filter."""
 
     user_id: int | None = None
+    # As in `Event.actor`; `command line` is every user of the system, `user 7` also by API keys.
     actor: str | None = None
     name: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
+    since: datetime | None = None  # inclusive
+    until: datetime | None = None  # exclusive
 
 
 ALL = Filters()
 
 
 def page(filters: Filters = ALL, *, after: Position | None = None, size: int = 50) -> list[Entry]:
-    """Return a page of the trail, the newest event first.
-
-    Args:
-        filters: Which events.
-        after: The position of the last event of the previous page; None: the first page.
-        size: How many events at most.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return a page of at most `size` events, the newest first, `after` that of a previous page."""
     query = _matching(filters)
     if after is not None:
         earlier = (RecordedEvent.time < after.time) | (RecordedEvent.id < after.id)
@@ -84,15 +62,7 @@ def page(filters: Filters = ALL, *, after: Position | None = None, size: int = 5
 
 
 def stream(filters: Filters = ALL, *, last: int | None = None) -> Iterator[list[Entry]]:
-    """Yield pages of the trail, the oldest event first. Memory does not grow with their number.
-
-    Args:
-        filters: Which events.
-        last: Only so many of the newest; None: all.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Yield pages of all events, or of the `last` ones, the oldest first, in constant memory."""
     query = _matching(filters)
     oldest_first = query.order_by(*_order(filters))
     first = None if last is None else _newest_first(query, filters).offset(last - 1).first()
@@ -110,14 +80,7 @@ def stream(filters: Filters = ALL, *, last: int | None = None) -> Iterator[list[
 
 
 class Follower:
-    """Reads the events that are committed after it was made, each of them once.
-
-    Args:
-        filters: Which events.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Reads the events that are committed after it was made, each of them once."""
 
     def __init__(self, filters: Filters = ALL) -> None:
         self._filters = filters
@@ -130,11 +93,7 @@ class Follower:
         self._seen |= {each for each in ids if each > self._ends[0]}
 
     def poll(self) -> list[Entry]:
-        """Return the events that were committed since the last poll.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
-        """
+        """Return the events that were committed since the last poll."""
         recent = _matching(self._filters).where(RecordedEvent.id > self._ends[0])
         self._ends.append(_newest_id())  # before the rows are read, so that none is passed over
         entries = _entries(recent.order_by(RecordedEvent.id))
