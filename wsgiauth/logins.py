@@ -107,7 +107,7 @@ def log_in(
         raise ValueError(f'methods must be names of RFC 8176 such as "pwd otp", not {methods!r}')
     check_user(user)
     with actors.acting(actors.OWNER):
-        login = start_browser_login(environ, site, user, methods=methods, remember=remember)
+        login = start_browser_session(environ, site, user, methods=methods, remember=remember)
     if login is None:
         return None
     _end_login(environ, site)
@@ -156,7 +156,7 @@ def check_user(user: object) -> None:
         raise ValueError(f"{user!r} was identified by an API key, which starts no login.")
 
 
-def start_browser_login(
+def start_browser_session(
     environ: WSGIEnvironment, site: Site, user: User, *, methods: str = PASSWORD, remember: bool
 ) -> Login | None:
     """Start the login of a browser, which moves while it is used.

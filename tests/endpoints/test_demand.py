@@ -198,7 +198,7 @@ def test_the_last_app_stays_where_one_is_demanded(site, ada):
     add_app(site, ada)
     browser = logged_in(site, ada)
     page = browser.get(TOTP, headers=BROWSER).forms[0].submit(headers=SAME_ORIGIN, status=422)
-    assert "Add another one, then remove this one." in page.html.find(role="alert").text
+    assert "Add another app or passkey, then remove this one." in page.html.find(role="alert").text
     assert len(factors.list_factors(ada)) == 1
     add_app(site, ada, "Tablet")
     browser.get(TOTP, headers=BROWSER).forms[0].submit(headers=SAME_ORIGIN, status=303)

@@ -157,7 +157,7 @@ def test_a_browser_ends_a_key(browser, ada):
     keys.create(ada, "export", ["a.read"], now=4_000_000_000)
     form = browser.get("/auth/keys", headers=BROWSER).forms[0]
     page = form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
-    page.mustcontain("The API key has ended.", "You have no API keys.")
+    page.mustcontain("The API key has been revoked.", "You have no API keys.")
     refused = form.submit(headers=SAME_ORIGIN, status=404)
     refused.mustcontain("That API key has already been revoked.")
 

@@ -177,7 +177,7 @@ def test_a_program_lists_adds_and_removes_passkeys(client, site, ada, clock):
 
 
 REFUSED = {
-    "no name": ({"name": " "}, "Give the passkey a name, such as Laptop."),
+    "no name": ({"name": " "}, "Enter a name, such as Laptop."),
     "long name": ({"name": "x" * 51}, "The name must have at most 50 printable characters."),
     "control": ({"name": "a\x07"}, "The name must have at most 50 printable characters."),
     "no passkey": ({"name": "x"}, "The passkey was not added. Try again."),
@@ -301,7 +301,7 @@ def test_the_last_passkey_stays_where_a_factor_is_demanded(strict):
     add_passkey(strict, user)
     sent = {"remove": Passkey.get().id}
     page = logged_in(strict, user).post(PASSKEYS_PAGE, sent, headers=SAME_ORIGIN, status=422)
-    assert alert(page).startswith("You need a second step to log in here.")
+    assert alert(page).startswith("You need two-step verification to log in here.")
 
 
 def test_a_passkey_alone_is_enough_where_a_factor_is_demanded(strict):
@@ -472,7 +472,7 @@ def test_logins_by_a_passkey_count_as_logins_of_the_account(settings, key, clock
 
 
 def test_a_user_who_changes_while_the_passkey_is_verified_is_refused(client, key, monkeypatch):
-    monkeypatch.setattr("wsgiauth.endpoints.login.start_browser_login", lambda *_, **__: None)
+    monkeypatch.setattr("wsgiauth.endpoints.login.start_browser_session", lambda *_, **__: None)
     assert alert(log_in(client, key, status=401)) == NOT_ACCEPTED
 
 

@@ -76,7 +76,7 @@ def events_named(*names):
 @pytest.mark.every_database
 def test_a_person_sets_up_an_app(browser, site):
     account = browser.get("/auth/account", headers=BROWSER)
-    link = account.html.find("a", string="Second step of logins")["href"]
+    link = account.html.find("a", string="Two-step verification")["href"]
     page = browser.get(link, headers=BROWSER)
     page.form["name"] = "  My   phone "
     page = page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
@@ -159,12 +159,12 @@ def test_a_program_lists_the_apps(client, site, ada):
 
 
 REFUSED = {
-    "no name": ({"name": ""}, "Give the app a name, such as Phone."),
+    "no name": ({"name": ""}, "Enter a name, such as Phone."),
     "long name": ({"name": "x" * 51}, "The name must have at most 50 printable characters."),
     "control": ({"name": "a\x07"}, "The name must have at most 50 printable characters."),
     "no set-up": (
         {"code": "123456"},
-        "This code is not right. Enter the one that the app shows now.",
+        "This code is wrong. Enter the one that the app shows now.",
     ),
     "unknown app": ({"remove": "0"}, "That app has already been removed."),
 }

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import cast
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
@@ -11,8 +10,8 @@ from wsgiauth.authentication import factors, keys, sessions
 from wsgiauth.authentication.session_list import end_by_handle
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import MemberSubmission
+from wsgiauth.forms.endpoint import require_part
 from wsgiauth.mail.link_letters import send_reset
-from wsgiauth.mail.outbox import Outbox
 
 GROUP = Field("group", "Group")
 LOGIN = Field("login", "Session")
@@ -79,7 +78,7 @@ def send_link(user: User, submission: MemberSubmission) -> None:
             HTTPStatus.CONFLICT, "inactive", "The account is inactive. Activate it first."
         )
     site = submission.site
-    send_reset(cast(Outbox, site.outbox), user, mount=site.pages.mount)
+    send_reset(require_part(site.outbox), user, mount=site.pages.mount)
 
 
 def grant(user: User, submission: MemberSubmission) -> bool:

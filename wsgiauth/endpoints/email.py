@@ -4,15 +4,13 @@ The request looks up no account, so that its answer does not tell whether an add
 """
 
 from http import HTTPStatus
-from typing import cast
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
-from wsgiauth.forms.endpoint import AccountLink
+from wsgiauth.forms.endpoint import AccountLink, require_part
 from wsgiauth.mail.link_letters import request_address_link
-from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response
@@ -81,7 +79,7 @@ class Email(MemberForm):
         if problem is not None:
             raise ValidationError({"email": [problem]})
         site.mail_limits.count(email, submission.networks, user=user)
-        request_address_link(cast(Outbox, site.outbox), user, email, mount=site.pages.mount)
+        request_address_link(require_part(site.outbox), user, email, mount=site.pages.mount)
         if submission.wants_json:
             detail = (
                 "A mail with a link goes to the address. Open the link while you are logged in."

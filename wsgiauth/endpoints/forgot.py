@@ -1,13 +1,12 @@
 """GET, POST /auth/forgot: ask for a mail with a link to choose a new password."""
 
 from http import HTTPStatus
-from typing import cast
 
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
+from wsgiauth.forms.endpoint import require_part
 from wsgiauth.forms.fields import ACCOUNT_NAME, account_name
 from wsgiauth.mail.link_letters import request_reset
-from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response
@@ -61,7 +60,7 @@ class Forgot(PublicForm):
         if not name:
             raise ValidationError({"username": ["Enter your username or e-mail address."]})
         site.mail_limits.count(name, submission.networks)
-        request_reset(cast(Outbox, site.outbox), name, mount=site.pages.mount)
+        request_reset(require_part(site.outbox), name, mount=site.pages.mount)
         if submission.wants_json:
             detail = "If the name belongs to an active account, a mail with a link is on its way."
             return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)

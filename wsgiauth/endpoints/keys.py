@@ -1,4 +1,4 @@
-"""GET, POST /auth/keys: the user's API keys, a new one, and an end to one."""
+"""GET, POST /auth/keys: list, make and revoke the user's API keys."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -11,59 +11,41 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.key_list import ListedKey, list_keys
 from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, choose_action
+from wsgiauth.forms import ListForm, MemberSubmission, Refusal, choose_action, see_other
 from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
 from wsgiauth.web.pages import Page
-from wsgiauth.web.request import prefers_html, query_field
-from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.request import query_field
+from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
 # What has just been done, by the `done` of the query.
-_NOTICES = {"ended": "The API key has ended."}
+_NOTICES = {"ended": "The API key has been revoked."}
 
 
 class KeysPage(Page):
-    """The list of the user's API keys, and the form to make one.
-
-    Attributes:
-        keys: The keys.
-        keys_url: Where the forms are sent.
-        account_url: The page of the account.
-        confirm_url: Where to prove who one is, before anything can be changed; nothing if the user
-            has done so recently.
-        is_full: Whether the user has as many keys as one can have.
-        offered: The permissions that a key can have.
-        chosen: Those that were chosen.
-        name: The name that was typed.
-        days: The number of days that was typed.
-        max_days: The largest one.
-        made: The key that has just been made, which is shown only now; otherwise nothing.
-        message: Why a form was refused, or nothing.
-        errors: Why fields were refused, by field.
-        notice: What has just been done, or nothing.
-    """
+    """The list of the user's API keys, and the form to make one."""
 
     template = "keys.html"
 
     keys: tuple[ListedKey, ...]
     keys_url: str
     account_url: str
-    confirm_url: str = ""
-    is_full: bool = False
-    offered: tuple[str, ...] = ()
+    confirm_url: str = ""  # for users who have to confirm that it is them before a change
+    is_full: bool = False  # the user has as many keys as one can have
+    offered: tuple[str, ...] = ()  # permissions
     chosen: frozenset[str] = frozenset()
     name: str = ""
     days: str = str(DEFAULT_DAYS)
     max_days: int = MAX_DAYS
-    made: str = ""
+    made: str = ""  # the new key, which is shown only now
     message: str = ""
     errors: Mapping[str, list[str]] = {}
     notice: str = ""
 
 
-class Keys(MemberForm):
+class Keys(ListForm):
     """Makes an API key, and revokes keys."""
 
     account_link = AccountLink(
@@ -73,11 +55,9 @@ class Keys(MemberForm):
     numbers = ("days",)
     lists = ("permissions",)
 
-    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the list as a page, or as JSON."""
-        if prefers_html(environ):
-            return super().get(environ, site)
-        return json_response(_document(self.require_member(environ, site), site))
+    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+        """Return the keys."""
+        return {"keys": [each.document() for each in list_keys(member.user, site.tokens.now())]}
 
     def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
         """Ask for a recent proof only before a change."""
@@ -90,15 +70,13 @@ class Keys(MemberForm):
         return choose_action(submission, actions)(submission)
 
     def _revoke(self, submission: MemberSubmission) -> Response:
-        member, site = submission.member, submission.site
-        if not keys.end(member.user, submission.fields["end"]):
+        if not keys.end(submission.member.user, submission.fields["end"]):
             raise RequestError(
                 HTTPStatus.NOT_FOUND, "no_such_key", "That API key has already been revoked."
             )
         if submission.wants_json:
-            return json_response(_document(member, site))
-        location = f"{mount_url(submission.environ)}/keys?done=ended"
-        return redirect(HTTPStatus.SEE_OTHER, location)
+            return json_response(self.document(submission.member, submission.site))
+        return see_other(submission, "keys?done=ended")
 
     def _make(self, submission: MemberSubmission) -> Response:
         fields = submission.fields
@@ -114,13 +92,22 @@ class Keys(MemberForm):
         if submission.wants_json:
             document = {"key": made.text, **ListedKey.of(made.row).document()}
             return json_response(document, status=HTTPStatus.CREATED)
-        page = _page(submission, made=made.text)
-        return submission.site.pages.render(page, status=HTTPStatus.CREATED)
+        page = self.page(submission, Refusal())
+        shown = page.replaced(made=made.text, name="", days=str(DEFAULT_DAYS), chosen=frozenset())
+        return submission.site.pages.render(shown, status=HTTPStatus.CREATED)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list and the form, as it was sent."""
-        return _page(
-            submission,
+        site, (user, session_id) = submission.site, submission.member
+        mount, listed = mount_url(submission.environ), list_keys(user, site.tokens.now())
+        is_fresh = site.freshness.is_fresh(session_id)
+        return KeysPage(
+            keys=tuple(listed),
+            keys_url=f"{mount}/keys",
+            account_url=f"{mount}/account",
+            confirm_url="" if is_fresh else with_next(f"{mount}/confirm", f"{mount}/keys"),
+            is_full=len(listed) >= MAX_KEYS,
+            offered=tuple(sorted(_offered(user))),
             chosen=frozenset(submission.lists["permissions"]),
             name=submission.fields["name"],
             days=submission.fields["days"] or str(DEFAULT_DAYS),
@@ -131,31 +118,10 @@ class Keys(MemberForm):
 
 
 def _days(digits: str) -> int:
-    """Return a number of days; 0, which is refused, for what is none."""
+    """Return a number of days; 0, which is refused, if it is none."""
     if not digits:
         return DEFAULT_DAYS
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 9 else 0
-
-
-def _document(member: UserSession, site: Site) -> dict[str, object]:
-    listed = list_keys(member.user, site.tokens.now())
-    return {"keys": [each.document() for each in listed]}
-
-
-def _page(submission: MemberSubmission, **state: object) -> Page:
-    site, (user, session_id) = submission.site, submission.member
-    mount = mount_url(submission.environ)
-    listed = list_keys(user, site.tokens.now())
-    is_fresh = site.freshness.is_fresh(session_id)
-    values: dict[str, object] = {
-        "keys": tuple(listed),
-        "keys_url": f"{mount}/keys",
-        "account_url": f"{mount}/account",
-        "confirm_url": "" if is_fresh else with_next(f"{mount}/confirm", f"{mount}/keys"),
-        "is_full": len(listed) >= MAX_KEYS,
-        "offered": tuple(sorted(_offered(user))),
-    }
-    return KeysPage(**{**values, **state})  # type: ignore[arg-type]
 
 
 def _offered(user: User) -> frozenset[str]:

@@ -18,10 +18,10 @@ from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.fields import ACCOUNT_NAME, account_name
 from wsgiauth.forms.handover import (
     REMEMBER,
-    end_previous_login,
+    end_previous_session,
     hand_over,
     page_for_logged_in,
-    start_browser_login,
+    start_browser_session,
     token_json,
 )
 from wsgiauth.forms.proofs import (
@@ -112,7 +112,7 @@ class LogIn(PublicForm):
         if bearer_token(submission.environ.get("HTTP_AUTHORIZATION", "")) is not None:
             # The new token replaces the one that was sent. The browser's cookie is not replaced, so
             # a script that fetches a token does not log the user out of the pages.
-            end_previous_login(submission)
+            end_previous_session(submission)
         return token_json(submission.site, login)
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
@@ -155,7 +155,7 @@ def _start_session(submission: Submission, user: User, methods: str) -> Login | 
     if submission.is_program:
         login = _start_program_login(submission, user, methods)
     else:
-        login = start_browser_login(submission, user, methods=methods)
+        login = start_browser_session(submission, user, methods=methods)
     if login is None:
         events.emit("login_failed", user_id=user.id, reason="changed meanwhile")
     return login
@@ -190,7 +190,7 @@ def log_in_with_passkey(submission: Submission, credential: str) -> Login:
     """
     proof, login = _accept(submission, credential), None
     if proof is not None:
-        login = start_browser_login(submission, proof.user, methods=proof.methods)
+        login = start_browser_session(submission, proof.user, methods=proof.methods)
     if proof is None or login is None:  # or the user has just changed
         events.emit("login_failed", reason="passkey")
         raise invalid_passkey()

@@ -1,53 +1,40 @@
-"""GET, POST /auth/passkeys: the user's passkeys, a new one, and an end to one."""
+"""GET, POST /auth/passkeys: list, add and remove the user's passkeys."""
 
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import cast
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, Passkey, list_passkeys
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty
-from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, choose_action, factor_changes
-from wsgiauth.forms.endpoint import AccountLink
-from wsgiauth.forms.factor_changes import cookies_of, must_set_up, tokens_of, upgrade
-from wsgiauth.forms.handover import has_token, next_after_set_up
+from wsgiauth.forms import MemberSubmission, Refusal, choose_action
+from wsgiauth.forms.endpoint import AccountLink, require_part
+from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
+from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CREDENTIAL, PasskeyPage
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.models import utc_text
 from wsgiauth.web.pages import Page
-from wsgiauth.web.request import prefers_html, query_field
-from wsgiauth.web.responses import Header, Response, json_response, redirect
-from wsgiauth.web.urls import mount_url, with_next
+from wsgiauth.web.request import query_field
+from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import mount_url
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListedPasskey:
-    """A passkey in the list of its owner; times are in UTC.
+    """A passkey in the list of its owner; times are in UTC."""
 
-    Attributes:
-        handle: Names it; no credential.
-        name: What the owner calls it.
-        created_at: When it was added.
-        last_used_at: When it was last used, or None.
-        is_backed_up: Whether it is on several devices.
-        is_usable: Whether it works on this site.
-        host: The host that it was made for.
-    """
-
-    handle: str
+    handle: str  # no credential
     name: str
     created_at: datetime
     last_used_at: datetime | None
-    is_backed_up: bool
-    is_usable: bool
-    host: str
+    is_backed_up: bool  # it is on several devices
+    is_usable: bool  # on this site
+    host: str  # for which it was made
 
     @classmethod
     def of(cls, row: Passkey, host: str) -> "ListedPasskey":
@@ -86,21 +73,7 @@ _NOTICES = {
 
 
 class PasskeysPage(PasskeyPage):
-    """The list of the user's passkeys, and the form to add one.
-
-    Attributes:
-        passkeys_url: Where the forms are sent.
-        account_url: The page of the account.
-        codes_url: The page of the recovery codes.
-        passkeys: The passkeys.
-        codes_left: How many recovery codes are left.
-        name: The name of a new passkey, as it was sent before.
-        next: Where to go afterwards; a safe path, or empty.
-        logout_url: Where the form to log out is sent, if the user can do nothing else before they
-            have a second factor; or empty.
-        message: Why a form was refused, or nothing.
-        notice: What has just been done, or nothing.
-    """
+    """The list of the user's passkeys, and the form to add one."""
 
     template = "passkeys.html"
 
@@ -108,62 +81,61 @@ class PasskeysPage(PasskeyPage):
     account_url: str
     codes_url: str
     passkeys: tuple[ListedPasskey, ...]
-    codes_left: int
-    name: str = ""
-    next: str = ""
-    logout_url: str = ""
+    codes_left: int  # recovery codes
+    name: str = ""  # of a new passkey, as it was sent
+    next: str = ""  # where to go afterwards: a safe path, or empty
+    logout_url: str = ""  # for users who can do nothing else before they have a second factor
     message: str = ""
     notice: str = ""
 
 
-class Passkeys(MemberForm):
+class Passkeys(FactorForm):
     """Adds a passkey, and removes passkeys."""
 
     account_link = AccountLink(
-        "Passkeys", "Log in by your fingerprint, your face, your screen lock or a security key."
+        "Passkeys", "Log in with your fingerprint, your face, your screen lock or a security key."
     )
-    is_sensitive = True
-    admits_incomplete = True  # of users without a factor: those with one are not fresh
-    fields = ("name", "credential", "remove")
+    fields = ("name", CREDENTIAL, "remove")
+    path = "passkeys"
+    gone = "That passkey has already been removed."
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are passkeys."""
         return settings.PASSKEYS
 
-    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the page, or with the list as JSON."""
-        if prefers_html(environ):
-            return super().get(environ, site)
-        return json_response(_document(self.require_member(environ, site), site))
+    def require_reader(self, environ: WSGIEnvironment, site: Site) -> UserSession:
+        """Ask for a recent proof, because the list has the options for a new passkey."""
+        return self.require_member(environ, site)
+
+    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+        """Return the passkeys, and the options for a new one."""
+        user, party = member.user, require_part(site.relying_party)
+        rows = list_passkeys(user)
+        options = party.creation_options(user, site.tokens.now())
+        return {
+            "passkeys": [ListedPasskey.of(each, party.host).document() for each in rows],
+            "recovery_codes_left": recovery_codes.count(user),
+            "creation_options": json.loads(options),
+        }
 
     def act(self, submission: MemberSubmission) -> Response:
         """Remove a passkey, or add one."""
-        actions = {"remove": self._remove, "name": self._add}
+        actions = {"remove": self.remove, "name": self._add}
         return choose_action(submission, actions)(submission)
-
-    def _remove(self, submission: MemberSubmission) -> Response:
-        gone = "That passkey has already been removed."
-        factor_changes.remove(submission, submission.fields["remove"], gone)
-        if submission.wants_json:
-            return json_response(_document(submission.member, submission.site))
-        return _see_other(submission, "passkeys?done=removed")
 
     def _add(self, submission: MemberSubmission) -> Response:
         user, site, fields = submission.member.user, submission.site, submission.fields
-        name = _checked(fields["name"])
-        factors.add_passkey(_party(site), user, name, fields[CREDENTIAL], site.tokens.now())
-        login = upgrade(submission, HARDWARE_KEY)
-        cookies = cookies_of(submission, login)
-        if submission.wants_json or (login is not None and has_token(submission)):
-            document = _document(submission.member, site) | tokens_of(submission, login)
-            return json_response(document, status=HTTPStatus.CREATED, headers=cookies)
-        page = "passkeys" if recovery_codes.count(user) else "recovery-codes"
-        return _see_other(submission, f"{page}?done=passkey", cookies)
+        name = check_name(fields["name"], "Laptop", NAME_MAX_LENGTH)
+        party = require_part(site.relying_party)
+        factors.add_passkey(party, user, name, fields[CREDENTIAL], site.tokens.now())
+        return self.answer_added(
+            submission, HARDWARE_KEY, done="passkey", status=HTTPStatus.CREATED
+        )
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list and the form."""
         mount, user = mount_url(submission.environ), submission.member.user
-        party, rows = _party(submission.site), list_passkeys(user)
+        party, rows = require_part(submission.site.relying_party), list_passkeys(user)
         is_full = len(rows) >= MOST_PASSKEYS
         now = submission.site.tokens.now()
         return PasskeysPage(
@@ -179,35 +151,3 @@ class Passkeys(MemberForm):
             message=refusal.text,
             notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
         )
-
-
-def _see_other(
-    submission: MemberSubmission, page: str, headers: tuple[Header, ...] = ()
-) -> Response:
-    location = with_next(f"{mount_url(submission.environ)}/{page}", submission.destination)
-    return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
-
-
-def _party(site: Site) -> RelyingParty:
-    return cast(RelyingParty, site.relying_party)  # without it, there is no such URL
-
-
-def _checked(name: str) -> str:
-    name = " ".join(name.split())
-    if not name:
-        raise ValidationError({"name": ["Give the passkey a name, such as Laptop."]})
-    if len(name) > NAME_MAX_LENGTH or not name.isprintable():
-        detail = f"The name must have at most {NAME_MAX_LENGTH} printable characters."
-        raise ValidationError({"name": [detail]})
-    return name
-
-
-def _document(member: UserSession, site: Site) -> dict[str, object]:
-    user, party = member.user, _party(site)
-    rows = list_passkeys(user)
-    options = party.creation_options(user, site.tokens.now())
-    return {
-        "passkeys": [ListedPasskey.of(each, party.host).document() for each in rows],
-        "recovery_codes_left": recovery_codes.count(user),
-        "creation_options": json.loads(options),
-    }

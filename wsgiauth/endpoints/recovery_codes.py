@@ -2,18 +2,18 @@
 
 from http import HTTPStatus
 from urllib.parse import quote
-from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import factors, recovery_codes
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
-from wsgiauth.forms.endpoint import AccountLink, require_login
+from wsgiauth.forms import ListForm, MemberSubmission, Refusal
+from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import set_up_path
 from wsgiauth.web.pages import Page
-from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
@@ -47,7 +47,7 @@ class RecoveryCodesPage(Page):
     added: str = ""
 
 
-class RecoveryCodes(MemberForm):
+class RecoveryCodes(ListForm):
     """Makes a new set of codes, which replaces the old one."""
 
     account_link = AccountLink(
@@ -60,12 +60,9 @@ class RecoveryCodes(MemberForm):
         """Return whether there are second factors."""
         return factors.are_offered(settings)
 
-    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the page, or with the number as JSON."""
-        if prefers_html(environ):
-            return super().get(environ, site)
-        user = require_login(environ, site).user
-        return json_response({"left": recovery_codes.count(user)})
+    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+        """Return how many codes are left."""
+        return {"left": recovery_codes.count(member.user)}
 
     def act(self, submission: MemberSubmission) -> Response:
         """Replace the codes, and show the new ones, once."""

@@ -2,20 +2,18 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import cast
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import NewAccount, names
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
-from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.forms.handover import (
     account_created,
     page_for_logged_in,
-    start_browser_login,
+    start_browser_session,
 )
 from wsgiauth.mail.link_letters import request_invitation
-from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
@@ -81,7 +79,7 @@ class Register(PublicForm):
             attempt.begin()  # counted even if a name is taken, or names could be tried without end
             user = account.create()
         site.throttle.recognise(user, submission.networks)
-        login = None if submission.is_program else start_browser_login(submission, user)
+        login = None if submission.is_program else start_browser_session(submission, user)
         return account_created(submission, user, login)
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
@@ -156,7 +154,7 @@ class VerifiedRegister(PublicForm):
         if errors:
             raise ValidationError(errors)
         site.mail_limits.count(fields["email"], submission.networks)
-        outbox = cast(Outbox, site.outbox)
+        outbox = require_part(site.outbox)
         request_invitation(outbox, fields["username"], fields["email"], mount=site.pages.mount)
         if submission.wants_json:
             detail = "If the address can have an account, a mail with a link is on its way."

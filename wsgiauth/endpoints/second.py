@@ -12,7 +12,7 @@ from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.handover import (
     REMEMBER,
     hand_over,
-    start_browser_login,
+    start_browser_session,
 )
 from wsgiauth.forms.proofs import (
     CODE,
@@ -68,7 +68,7 @@ class SecondStep(PublicForm):
         )
         login = None
         if pending.finish(waiting, site.tokens.now()):
-            login = start_browser_login(submission, waiting.user, methods=methods)
+            login = start_browser_session(submission, waiting.user, methods=methods)
         if login is None:  # another request used it first, or the user has just changed
             raise UnauthenticatedError(None)
         response = hand_over(submission, login)

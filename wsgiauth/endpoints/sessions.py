@@ -1,7 +1,6 @@
 """GET, POST /auth/sessions: where the user is logged in, and an end to that."""
 
 from http import HTTPStatus
-from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import UserSession
@@ -12,12 +11,12 @@ from wsgiauth.authentication.session_list import (
     list_sessions,
 )
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
-from wsgiauth.forms.endpoint import AccountLink, require_login
+from wsgiauth.forms import ListForm, MemberSubmission, Refusal, see_other
+from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
-from wsgiauth.web.request import prefers_html, query_field
-from wsgiauth.web.responses import Header, Response, json_response, redirect
+from wsgiauth.web.request import query_field
+from wsgiauth.web.responses import Header, Response, json_response
 from wsgiauth.web.urls import mount_url
 
 OTHERS = "others"  # in the field `end`: all logins but the caller's
@@ -50,7 +49,7 @@ class SessionsPage(Page):
     notice: str = ""
 
 
-class Sessions(MemberForm):
+class Sessions(ListForm):
     """Lists the sessions, and revokes one or all others."""
 
     account_link = AccountLink(
@@ -58,11 +57,9 @@ class Sessions(MemberForm):
     )
     fields = ("end",)
 
-    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the list as a page, or as JSON."""
-        if prefers_html(environ):
-            return super().get(environ, site)
-        return json_response(_document(require_login(environ, site), site))
+    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+        """Return the sessions."""
+        return {"sessions": [each.document() for each in _listed(member, site)]}
 
     def act(self, submission: MemberSubmission) -> Response:
         """Revoke what `end` names."""
@@ -89,9 +86,9 @@ class Sessions(MemberForm):
 
     def _answer(self, submission: MemberSubmission, page: str, *headers: Header) -> Response:
         if submission.wants_json:
-            return json_response(_document(submission.member, submission.site), headers=headers)
-        location = f"{mount_url(submission.environ)}/{page}"
-        return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
+            document = self.document(submission.member, submission.site)
+            return json_response(document, headers=headers)
+        return see_other(submission, page, *headers)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list."""
@@ -108,7 +105,3 @@ class Sessions(MemberForm):
 
 def _listed(member: UserSession, site: Site) -> list[ListedSession]:
     return list_sessions(member.user, site.tokens.now(), member.session_id)
-
-
-def _document(member: UserSession, site: Site) -> dict[str, object]:
-    return {"sessions": [each.document() for each in _listed(member, site)]}

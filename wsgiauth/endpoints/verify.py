@@ -27,7 +27,7 @@ from wsgiauth.exceptions import RequestError, TakenError, UnauthenticatedError, 
 from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.fields import TOKEN, link_expired
-from wsgiauth.forms.handover import account_created, start_browser_login
+from wsgiauth.forms.handover import account_created, start_browser_session
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
@@ -165,7 +165,7 @@ def _start_login(submission: Submission, user: User) -> Login | None:
         return None
     if submission.site.identifier.identify(submission.environ).user is not None:
         return None
-    return start_browser_login(submission, user)
+    return start_browser_session(submission, user)
 
 
 _ADVICE = "Ask for a new one on the page of your account."

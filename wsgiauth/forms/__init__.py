@@ -1,7 +1,10 @@
-"""The one shape of an endpoint with a form: parse, act, and answer as JSON or as a page.
+"""The one shape of a URL with a form: parse, act, and answer as JSON or as a page.
 
 Three kinds of clients send a form. A program sends JSON, and is answered with JSON. A script of
 this site sends a form and asks for JSON. A browser sends a form, and gets a page or a redirect.
+
+All that endpoints share is in this room. Each of its functions that uses the database raises
+`peewee.DatabaseError` if the database fails.
 """
 
 from abc import abstractmethod
@@ -23,13 +26,14 @@ from wsgiauth.web.request import (
     flag_field,
     list_field,
     number_field,
+    prefers_html,
     query_field,
     read_form,
     read_json,
     text_field,
 )
-from wsgiauth.web.responses import Response, problem
-from wsgiauth.web.urls import safe_next
+from wsgiauth.web.responses import Header, Response, json_response, problem, redirect
+from wsgiauth.web.urls import mount_url, safe_next
 
 NEXT = "next"  # in the query and in forms: where the browser goes afterwards
 
@@ -39,14 +43,11 @@ class Submission:
     """The fields of a form, and how they were sent.
 
     Attributes:
-        environ: The request.
-        site: The site that it was sent to.
-        fields: The strings that the form declares; an empty string for a missing one. A whole
-            number is the string of its digits.
-        lists: The lists of strings that the form declares.
+        fields: The strings that the form declares, empty if they are missing; a whole number is the
+            string of its digits.
         flags: The booleans that the form declares and that are true.
-        destination: The `next` of the request if it is a safe path, otherwise an empty string.
-        networks: The networks of the client; see `clients.Clients.networks`.
+        destination: `next` of the request if it is a safe path, otherwise an empty string.
+        networks: See `clients.Clients.networks`.
         is_program: Whether the body is JSON, which no browser sends by itself.
         wants_json: Whether the client gets JSON instead of pages.
     """
@@ -74,15 +75,10 @@ Sent = TypeVar("Sent", bound=Submission)
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a form is shown again.
+    """Why a form is shown again."""
 
-    Attributes:
-        message: A sentence about the whole form, or nothing.
-        errors: Messages by field.
-    """
-
-    message: str = ""
-    errors: Mapping[str, list[str]] = field(default_factory=dict)
+    message: str = ""  # about the whole form
+    errors: Mapping[str, list[str]] = field(default_factory=dict)  # by field
 
     @property
     def text(self) -> str:
@@ -92,21 +88,16 @@ class Refusal:
 
 
 class Form(Endpoint, Generic[Sent]):
-    """An endpoint whose GET shows a form and whose POST takes it, or the same fields as JSON.
+    """A URL whose GET shows a form and whose POST takes it, or the same fields as JSON.
 
-    Fields that it does not declare are ignored, so that nothing else can be set from outside.
-
-    Attributes:
-        fields: The names of its fields that are strings.
-        numbers: Those of whole numbers.
-        lists: Those of lists of strings.
-        flags: Those of booleans.
+    A subclass declares its fields by name; others are ignored, so that nothing else can be set from
+    outside.
     """
 
-    fields: ClassVar[tuple[str, ...]] = ()
-    numbers: ClassVar[tuple[str, ...]] = ()
-    lists: ClassVar[tuple[str, ...]] = ()
-    flags: ClassVar[tuple[str, ...]] = ()
+    fields: ClassVar[tuple[str, ...]] = ()  # strings
+    numbers: ClassVar[tuple[str, ...]] = ()  # whole numbers
+    lists: ClassVar[tuple[str, ...]] = ()  # lists of strings
+    flags: ClassVar[tuple[str, ...]] = ()  # booleans
 
     @abstractmethod
     def act(self, submission: Sent) -> Response:
@@ -139,7 +130,7 @@ class Form(Endpoint, Generic[Sent]):
         try:
             return self.act(submission)
         except UnauthenticatedError:
-            raise  # the login ended meanwhile, and the form needs another one
+            raise  # the session ended meanwhile, and the form needs another one
         except ValidationError as error:
             return self._refused(submission, error, Refusal(errors=error.errors))
         except RequestError as error:
@@ -147,7 +138,7 @@ class Form(Endpoint, Generic[Sent]):
 
     @abstractmethod
     def _admit(self, submission: Submission) -> Sent:
-        """Return the submission with what the form must know of who sent it, or refuse it."""
+        """Return the submission with what the form has to know of its sender, or refuse it."""
 
     def _parse(self, environ: WSGIEnvironment, site: Site) -> Submission:
         networks = site.clients.networks(environ)
@@ -176,7 +167,7 @@ class Form(Endpoint, Generic[Sent]):
         submission: Sent,
         error: ValidationError | RequestError,
         refusal: Refusal,
-        headers: tuple[tuple[str, str], ...] = (),
+        headers: tuple[Header, ...] = (),
     ) -> Response:
         if submission.wants_json:
             return problem(
@@ -197,7 +188,7 @@ class MemberForm(Form[MemberSubmission]):
     """A form for users who are logged in; others are asked to log in.
 
     Attributes:
-        is_sensitive: Whether it also needs a recent proof of who they are; see `freshness`.
+        is_sensitive: Whether they must also have proven recently who they are; see `freshness`.
         admits_incomplete: Whether it admits sessions without the second factor that the site
             demands: only what such a user needs to get one, or to prove it.
     """
@@ -215,13 +206,38 @@ class MemberForm(Form[MemberSubmission]):
         return MemberSubmission(**vars(submission), member=member)
 
 
+class ListForm(MemberForm):
+    """A form on a page with a list of what the user has; programs get the list as JSON."""
+
+    @abstractmethod
+    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+        """Return the list, ready for JSON."""
+
+    def require_reader(self, environ: WSGIEnvironment, site: Site) -> UserSession:
+        """Return the user who asks for the list as JSON, which needs no recent proof."""
+        return require_login(environ, site)
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page, or with the list as JSON."""
+        if prefers_html(environ):
+            return super().get(environ, site)
+        return json_response(self.document(self.require_reader(environ, site), site))
+
+
 def choose_action(
     submission: MemberSubmission, actions: Mapping[str, Callable[[MemberSubmission], Response]]
 ) -> Callable[[MemberSubmission], Response]:
-    """Return the action of a form that has several: each has a field that asks for it.
+    """Return the action of a form that has several, by the field that asks for it.
 
     Returns:
-        The first whose field is filled in. If none is, the last, which refuses what is missing.
+        The first action whose field is filled in; without one, the last, which then refuses the
+        form.
     """
     chosen = next((field for field in actions if submission.fields[field]), [*actions][-1])
     return actions[chosen]
+
+
+def see_other(submission: Submission, page: str, *headers: Header) -> Response:
+    """Send a browser to a page below the mount, after a form."""
+    location = f"{mount_url(submission.environ)}/{page}"
+    return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)

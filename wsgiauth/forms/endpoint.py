@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
@@ -11,6 +11,7 @@ from wsgiauth.events import actors
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
     KeyNotAcceptedError,
+    NotFoundError,
     RequestError,
     UnauthenticatedError,
 )
@@ -22,14 +23,11 @@ from wsgiauth.web.responses import Response
 
 Handler = Callable[[WSGIEnvironment, Site], Response]
 
+_Part = TypeVar("_Part")
+
 
 class AccountLink(NamedTuple):
-    """A link on the page of the account.
-
-    Attributes:
-        title: What it says.
-        text: One sentence about the page that it leads to.
-    """
+    """A link on the page of the account, and a sentence about the page that it leads to."""
 
     title: str
     text: str
@@ -38,20 +36,14 @@ class AccountLink(NamedTuple):
 class Endpoint:
     """A URL below /auth. Subclasses have a method `get`, a method `post`, or both.
 
-    Each takes the request's environ and the `Site`, and returns a `Response`. It raises what it
-    cannot answer; `app` turns exceptions into responses.
-
-    Attributes:
-        hides_address: Whether its address has a secret, which no referrer may show.
-        account_link: The link to it on the page of the account, or None.
-        is_for_staff: Whether only members of the staff see this link.
-        needs_factor: Whether only users with a second factor see this link.
+    Each method takes the request's environ and the `Site`, and returns a `Response`. `app` turns
+    its exceptions into responses.
     """
 
-    hides_address: ClassVar[bool] = False
+    hides_address: ClassVar[bool] = False  # the URL has a secret, which no referrer must show
     account_link: ClassVar[AccountLink | None] = None
-    is_for_staff: ClassVar[bool] = False
-    needs_factor: ClassVar[bool] = False
+    is_for_staff: ClassVar[bool] = False  # only members of the staff see the link
+    needs_factor: ClassVar[bool] = False  # only users with a second factor see the link
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether a site with these settings has this URL."""
@@ -73,7 +65,7 @@ def require_login(
 ) -> UserSession:
     """Return the user who sent a request, and their session; the user is the actor of its changes.
 
-    An API key is not enough: it would do more than its permissions.
+    An API key is refused: it would do more than its permissions.
 
     Args:
         environ: The request.
@@ -116,11 +108,7 @@ def require_fresh(
 
 
 def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:
-    """Refuse a request that another site's page sent.
-
-    Raises:
-        RequestError: 403.
-    """
+    """Raise `RequestError` (403) if a page of another site sent the request."""
     if is_same_origin(environ, site.settings.TRUSTED_ORIGINS):
         return
     events.emit("refused", reason="cross-origin")
@@ -129,3 +117,10 @@ def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:
         "cross_origin",
         "This request came from another site, so nothing was done.",
     )
+
+
+def require_part(part: _Part | None) -> _Part:
+    """Return a part of the site without which the URL is not offered, such as `Site.outbox`."""
+    if part is None:
+        raise NotFoundError
+    return part

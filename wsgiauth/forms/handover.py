@@ -1,6 +1,7 @@
-"""Hand a new login over to its client: a token for a program, a cookie for a browser.
+"""Hand a session over to its client: a token for a program, a cookie for a browser.
 
-Used by every endpoint that starts a session.
+For every endpoint that starts a session, or gives it a new id. A client that sent a token gets a
+token, and one that sent a cookie gets a cookie.
 """
 
 from http import HTTPStatus
@@ -13,7 +14,7 @@ from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.forms import NEXT, MemberSubmission, Submission
+from wsgiauth.forms import NEXT, MemberSubmission, Submission, see_other
 from wsgiauth.logins import login_cookie
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing, set_up_path
@@ -28,70 +29,38 @@ REMEMBER = "remember"  # the checkbox "Keep me logged in", and its field in JSON
 
 
 class LoggedInPage(Page):
-    """The page for a user who asks for a login but has one.
-
-    Attributes:
-        username: The user's name.
-        continue_url: Back to the site.
-        switch_url: The login form, for another account.
-        logout_url: Where the form to log out is sent.
-        account_url: The page of the account.
-        was_sent_here: Whether a page sent the user here, perhaps for lack of a permission.
-    """
+    """The page for a user who opens the login page and is logged in."""
 
     template = "logged_in.html"
 
     username: str
     continue_url: str
-    switch_url: str
+    switch_url: str  # the login form, for another account
     logout_url: str
     account_url: str
-    was_sent_here: bool
+    was_sent_here: bool  # by a page, perhaps because the user lacks a permission
 
 
-def start_browser_login(
+def start_browser_session(
     submission: Submission, user: User, *, methods: str = PASSWORD
 ) -> Login | None:
-    """Start the login of a browser, which moves while it is used.
-
-    Returns:
-        None if the user changed at the same moment.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Start the session of a browser; return None if the user changed at the same moment."""
     remember = REMEMBER in submission.flags
-    return logins.start_browser_login(
+    return logins.start_browser_session(
         submission.environ, submission.site, user, methods=methods, remember=remember
     )
 
 
-def cookie_of_new_login(submission: Submission, login: Login) -> Header:
-    """Return the header with the cookie of a new login, and end the previous one.
-
-    ASVS 5.0, 7.2.4: a new login ends the login that the request still carries.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
-    end_previous_login(submission)
-    return logins.login_cookie(submission.environ, submission.site, login)
-
-
-def end_previous_login(submission: Submission) -> None:
-    """End the login that the request carries, if it carries one.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+def end_previous_session(submission: Submission) -> None:
+    """End the session that the request carries, if it carries one (ASVS 5.0, 7.2.4)."""
     previous = submission.site.identifier.identify(submission.environ).any_login
     if previous is not None:
         sessions.end(previous.session_id, previous.user)
 
 
 def hand_over(submission: Submission, login: Login) -> Response:
-    """Return the cookie of a new login, to a browser or a script, which never sees the token."""
-    cookie = cookie_of_new_login(submission, login)
+    """Return the cookie of a new session, to a browser or a script, which never sees the token."""
+    cookie = _new_cookie(submission, login)
     location = _location_after_login(submission, login)
     if submission.wants_json:
         return json_response({"detail": "Logged in.", "next": location}, headers=(cookie,))
@@ -99,16 +68,12 @@ def hand_over(submission: Submission, login: Login) -> Response:
 
 
 def token_json(site: Site, login: Login) -> Response:
-    """Return the answer to a program: its tokens; see `token_document`."""
+    """Return the answer to a program: its tokens."""
     return json_response(token_document(site, login))
 
 
 def token_document(site: Site, login: Login) -> dict[str, object]:
-    """Return the tokens of a login for a program (RFC 6749 section 5.1), and what it lacks.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return the tokens of a session for a program (RFC 6749 section 5.1), and what it lacks."""
     document: dict[str, object] = {
         "access_token": login.token,
         "token_type": "bearer",
@@ -124,19 +89,19 @@ def token_document(site: Site, login: Login) -> dict[str, object]:
 
 
 def account_created(submission: Submission, user: User, login: Login | None) -> Response:
-    """Return the answer to the creation of an account: the profile, or where the login leads.
+    """Return the answer to the creation of an account: the profile, or where a login leads.
 
     Args:
         submission: The form.
         user: The new user.
-        login: The login of a browser, if it is logged in.
+        login: The session of the browser, if one was started.
     """
     if submission.wants_json:
         location = ("Location", f"{mount_url(submission.environ)}/me")
-        cookies = () if login is None else (cookie_of_new_login(submission, login),)
+        cookies = () if login is None else (_new_cookie(submission, login),)
         return json_response(profile(user), status=HTTPStatus.CREATED, headers=(location, *cookies))
-    if login is None:  # or deactivated in the same moment: the account exists, its login does not
-        return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(submission.environ)}/login")
+    if login is None:  # or the user was deactivated at the same moment
+        return see_other(submission, "login")
     return hand_over(submission, login)
 
 
@@ -148,20 +113,25 @@ def destination_after_login(environ: WSGIEnvironment, destination: str) -> str:
         destination: A safe path, or an empty string.
     """
     home, mount = f"{root_url(environ)}/", mount_url(environ)
-    # By a prepared link, the logout would end every login at once; the others are dead ends.
+    # By a prepared link, the logout would end every session at once; the others are dead ends.
     if any(leads_to(destination, f"{mount}/{page}") for page in _DEAD_ENDS):
         return home
     return destination or home
 
 
 def next_after_set_up(submission: Submission) -> str:
-    """Return where the set-up of a second factor leads, or nothing if it began by itself."""
+    """Return where the set-up of a second factor leads; an empty string if no page asked for it."""
     wanted = submission.destination
     return destination_after_login(submission.environ, wanted) if wanted else ""
 
 
+def _new_cookie(submission: Submission, login: Login) -> Header:
+    end_previous_session(submission)
+    return login_cookie(submission.environ, submission.site, login)
+
+
 def _location_after_login(submission: Submission, login: Login) -> str:
-    """Return where a new login leads: to the set-up of a second factor if it needs one first."""
+    """Return where a login leads: to the set-up of a second factor if it needs one first."""
     location = destination_after_login(submission.environ, submission.destination)
     if submission.site.identifier.incomplete_login(login.token) is None:
         return location
@@ -172,15 +142,11 @@ def _location_after_login(submission: Submission, login: Login) -> str:
 def page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | None:
     """Return the page for a user who is logged in, or None.
 
-    None also if the query has `switch`, with which a user asks for another account. A request with
-    a credential needs the database, and gets 503 without it, as everywhere.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
+    None also if the query has `switch`, with which a user asks for another account.
     """
     identity = ANONYMOUS if query_field(environ, SWITCH) else site.identifier.identify(environ)
     user = identity.user
-    if user is None or identity.session_id is None:  # an API key is no login
+    if user is None or identity.session_id is None:  # an API key has no session
         return None
     login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
     page_asked_for = safe_next(query_field(environ, NEXT), "")
@@ -198,11 +164,11 @@ def page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | N
 def hand_over_renewed(
     submission: MemberSubmission, login: Login, detail: str, *, path: str = ""
 ) -> Response:
-    """Return the new token, or the new cookie and a redirect to `next`.
+    """Return the token of a renewed session, or its cookie and a redirect to `next`.
 
     Args:
         submission: The form.
-        login: The renewed login.
+        login: The session, which has a new id.
         detail: A sentence that says what happened, for scripts.
         path: Where the browser goes without a `next`, below the mount; empty for the home page of
             the site.
@@ -212,17 +178,12 @@ def hand_over_renewed(
     location = destination_after_login(submission.environ, submission.destination)
     if path and not submission.destination:
         location = mount_url(submission.environ) + path
-    headers = (renewed_cookie(submission, login),)
+    headers = (login_cookie(submission.environ, submission.site, login),)
     if submission.wants_json:
         return json_response({"detail": detail, "next": location}, headers=headers)
     return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
 
 
 def has_token(submission: MemberSubmission) -> bool:
-    """Return whether a request carries its login as a bearer token."""
+    """Return whether a request carries its session as a bearer token."""
     return bearer_token(submission.environ.get("HTTP_AUTHORIZATION", "")) is not None
-
-
-def renewed_cookie(submission: MemberSubmission, login: Login) -> Header:
-    """Return the header with the cookie of a renewed login."""
-    return login_cookie(submission.environ, submission.site, login)

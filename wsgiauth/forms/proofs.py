@@ -1,6 +1,7 @@
-"""The second factor of a login: whether it is needed, and its proof, throttled.
+"""Proofs of who the user is: by the password, by a code, by a passkey; each is throttled.
 
-Used by every endpoint that a code could be guessed at.
+For every endpoint at which a password or a code could be guessed. Each `require_…` raises
+`RetryLaterError` if the attempt must wait.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,25 +17,21 @@ from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.challenges import Purpose
 from wsgiauth.authentication.passkeys.relying_party import Proof
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import MemberSubmission, Submission
+from wsgiauth.forms import MemberSubmission, Submission, see_other
 from wsgiauth.forms.handover import REMEMBER
 from wsgiauth.password_checks import checking
 from wsgiauth.web.pages import Page
-from wsgiauth.web.responses import Header, Response, challenge, problem, redirect
-from wsgiauth.web.urls import mount_url
+from wsgiauth.web.responses import Header, Response, challenge, problem
+
+CODE = "code"
+CREDENTIAL = "credential"
 
 
 def require_password(submission: MemberSubmission, password: str) -> User:
-    """Return the user who is logged in if the password is theirs; the attempt is counted.
-
-    Args:
-        submission: The form of a `MemberForm`.
-        password: As typed.
+    """Return the user who is logged in if the password is theirs.
 
     Raises:
         RequestError: 401: the password is wrong.
-        RetryLaterError: The attempt must wait.
-        peewee.DatabaseError: The database failed.
     """
     with requiring_password(submission, password) as user:
         return user
@@ -59,17 +56,10 @@ def requiring_password(submission: MemberSubmission, password: str) -> Iterator[
         yield user
 
 
-CREDENTIAL = "credential"
-
-
 class PasskeyPage(Page):
-    """A page that can have a passkey button; only then it has the script.
+    """A page that can have a passkey button, and only then has the script."""
 
-    Attributes:
-        passkey_options: What the browser is asked, as JSON; nothing: there is no button.
-    """
-
-    passkey_options: str = ""
+    passkey_options: str = ""  # of `navigator.credentials`, as JSON; empty: there is no button
 
     @property
     def script(self) -> str:
@@ -77,15 +67,13 @@ class PasskeyPage(Page):
         return "passkeys.js" if self.passkey_options else ""
 
 
-CODE = "code"
-
 _Proven = TypeVar("_Proven", bool, Proof | None)
 
 
 def require_code(
     submission: Submission, user: User, code: str, *, session_id: str | None = None
 ) -> str:
-    """Check a code of the user, and return the method that it proves; it is counted.
+    """Check a code of the user, and return the method that it proves.
 
     Args:
         submission: The form with the code.
@@ -94,9 +82,7 @@ def require_code(
         session_id: The session of a user who is logged in; None at a login.
 
     Raises:
-        RequestError: 401: the code is not right.
-        RetryLaterError: The attempt must wait.
-        peewee.DatabaseError: The database failed.
+        RequestError: 401: the code is wrong.
     """
     site = submission.site
 
@@ -104,7 +90,7 @@ def require_code(
         return factors.accept(user, code, site.settings, site.tokens.now())
 
     if not _counted(submission, user, accept, session_id=session_id):
-        detail = "This code is not right, or it was used before."
+        detail = "This code is wrong, or was used before."
         raise _refusal("invalid_code", detail)
     return ONE_TIME_CODE
 
@@ -117,10 +103,10 @@ def require_passkey(
     *bound_to: str,
     session_id: str | None = None,
 ) -> str:
-    """Check a passkey of the user, and return the methods that it proves; it is counted.
+    """Check a passkey of the user, and return the methods that it proves.
 
     Args:
-        submission: The form with what the browser sent.
+        submission: The form with the credential.
         user: The user who has entered the password, or is logged in.
         credential: What the browser sent.
         purpose: What the passkey is to permit.
@@ -128,9 +114,7 @@ def require_passkey(
         session_id: The session of a user who is logged in; None at a login.
 
     Raises:
-        RequestError: 401: the passkey is not right.
-        RetryLaterError: The attempt must wait.
-        peewee.DatabaseError: The database failed.
+        RequestError: 401: the passkey is not accepted.
     """
     party, now = submission.site.relying_party, submission.site.tokens.now()
 
@@ -147,25 +131,21 @@ def require_passkey(
 
 
 def passkey_options(submission: Submission, user: User, purpose: Purpose, *bound_to: str) -> str:
-    """Return what a page asks the browser for, of the passkeys of a user; nothing without any.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return the options with which a page asks for a passkey of the user; empty without any."""
     party, now = submission.site.relying_party, submission.site.tokens.now()
     return party.request_options(purpose, *bound_to, now=now, user=user) if party else ""
 
 
 def invalid_passkey() -> RequestError:
-    """Return the one answer to every passkey that is not accepted, whatever the reason."""
+    """Return the one answer to every passkey that is not accepted."""
     return _refusal("invalid_passkey", "The passkey was not accepted. Try again.")
 
 
 def ask_for_second_step(submission: Submission, user: User) -> Response:
-    """Return the answer to a right password of a user who has a second factor.
+    """Return the answer to the right password of a user who has a second factor.
 
-    A program sends its login again with a code. A browser gets the cookie of a pending login and
-    goes to the second step; a script gets the cookie.
+    A program has to send its login again, with a code. A browser gets the cookie of a pending login
+    and goes to the second step; a script gets the cookie.
 
     Args:
         submission: The form of the login.
@@ -173,13 +153,12 @@ def ask_for_second_step(submission: Submission, user: User) -> Response:
     """
     cookies = () if submission.is_program else (_pending_cookie(submission, user),)
     if not submission.wants_json:
-        location = f"{mount_url(submission.environ)}/second"
-        return redirect(HTTPStatus.SEE_OTHER, location, headers=cookies)
+        return see_other(submission, "second", *cookies)
     methods = [each.method for each in factors.list_factors(user, submission.site.settings)]
     return problem(
         HTTPStatus.UNAUTHORIZED,
         "second_factor_required",
-        "Send the code of your second factor, too.",
+        "Send a code of your second factor as well.",
         further={"methods": list(dict.fromkeys(methods))},
         headers=(challenge(None), *cookies),
     )

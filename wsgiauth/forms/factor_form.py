@@ -1,0 +1,111 @@
+"""The base class of the forms with which users add and remove second factors."""
+
+from http import HTTPStatus
+from typing import ClassVar
+
+from wsgiauth.authentication import demand, factors, recovery_codes
+from wsgiauth.authentication.freshness import methods_of, renew
+from wsgiauth.authentication.issuing import Login
+from wsgiauth.authentication.methods import has_second_factor, with_method
+from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.forms import ListForm, MemberSubmission, see_other
+from wsgiauth.forms.handover import has_token, token_document
+from wsgiauth.logins import login_cookie
+from wsgiauth.storage import database
+from wsgiauth.web.responses import Header, Response, json_response
+from wsgiauth.web.urls import with_next
+
+
+class FactorForm(ListForm):
+    """Adds and removes second factors of one kind."""
+
+    is_sensitive = True
+    admits_incomplete = True  # of users without a factor: those with one are not fresh
+    path: ClassVar[str]  # of the URL, below the mount
+    gone: ClassVar[str]  # what to say of a factor that the user does not have any more
+
+    def remove(self, submission: MemberSubmission) -> Response:
+        """Remove what the field `remove` names, unless it is the last and the user must have one.
+
+        Raises:
+            ValidationError: It stays, or is gone.
+        """
+        with database.atomic():  # rolled back if it was the last
+            if not factors.remove(submission.member.user, submission.fields["remove"]):
+                raise ValidationError({"remove": [self.gone]})
+            if must_set_up(submission):
+                detail = (
+                    "You need two-step verification to log in here. Add another app or passkey,"
+                    " then remove this one."
+                )
+                raise ValidationError({"remove": [detail]})
+        if submission.wants_json:
+            return json_response(self.document(submission.member, submission.site))
+        return see_other(submission, with_next(f"{self.path}?done=removed", submission.destination))
+
+    def answer_added(
+        self,
+        submission: MemberSubmission,
+        method: str,
+        *,
+        done: str,
+        status: HTTPStatus = HTTPStatus.OK,
+    ) -> Response:
+        """Answer after a factor was added; a user who added the first gets a renewed session.
+
+        Args:
+            submission: The form.
+            method: What the user has just proven, such as `otp`.
+            done: Names the factor in the query of the page that comes next.
+            status: That of the answer in JSON.
+
+        Raises:
+            UnauthenticatedError: The session has ended meanwhile.
+        """
+        (user, _), site = submission.member, submission.site
+        login = _renew(submission, method)
+        renewed: dict[str, object] = {}
+        cookies: tuple[Header, ...] = ()
+        if login is not None and has_token(submission):
+            renewed = {"login": token_document(site, login)}
+        elif login is not None:
+            cookies = (login_cookie(submission.environ, site, login),)
+        if submission.wants_json or renewed:
+            document = self.document(submission.member, site) | renewed
+            return json_response(document, status=status, headers=cookies)
+        page = self.path if recovery_codes.count(user) else "recovery-codes"
+        location = with_next(f"{page}?done={done}", submission.destination)
+        return see_other(submission, location, *cookies)
+
+
+def must_set_up(submission: MemberSubmission) -> bool:
+    """Return whether the user who sent a form must have a second factor, and has none."""
+    user, settings = submission.member.user, submission.site.settings
+    return demand.is_made_of(user, settings) and not factors.has_factor(user, settings)
+
+
+def check_name(name: str, example: str, max_length: int) -> str:
+    """Return the name of a factor without superfluous spaces.
+
+    Raises:
+        ValidationError: It is missing, too long or not printable.
+    """
+    name = " ".join(name.split())
+    if not name:
+        raise ValidationError({"name": [f"Enter a name, such as {example}."]})
+    if len(name) > max_length or not name.isprintable():
+        detail = f"The name must have at most {max_length} printable characters."
+        raise ValidationError({"name": [detail]})
+    return name
+
+
+def _renew(submission: MemberSubmission, method: str) -> Login | None:
+    """Return the renewed session; None if it was proven by a second factor before, and goes on."""
+    user, session_id = submission.member
+    methods = methods_of(session_id)
+    if has_second_factor(methods):
+        return None
+    login = renew(session_id, user, submission.site.tokens, methods=with_method(methods, method))
+    if login is None:
+        raise UnauthenticatedError("invalid_token")
+    return login
