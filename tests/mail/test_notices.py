@@ -159,7 +159,7 @@ def test_without_its_mail_a_change_is_not_made(site, ada, settings, monkeypatch,
     def fail(*_, **__):
         raise RuntimeError
 
-    monkeypatch.setattr("wsgiauth.mail.outbox.insert", fail)
+    monkeypatch.setattr("wsgiauth.mail.notices.enqueue", fail)
     with pytest.raises(RuntimeError):
         CHANGES[name](ada, settings)
     (stored,) = User.select()

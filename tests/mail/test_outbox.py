@@ -16,7 +16,7 @@ from wsgiauth.events import Event
 from wsgiauth.mail import outbox as outboxes
 from wsgiauth.mail.link_letters import request_address_link, request_invitation, request_reset
 from wsgiauth.mail.notices import Notices
-from wsgiauth.mail.outbox import Mail, Outbox
+from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 from wsgiauth.mail.site_outbox import COMPOSERS
 from wsgiauth.mail.transports import DeliveryError, MailServerError
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_a_name_is_not_stored(outbox, ada):
 
 
 def test_mails_of_a_user_go_with_the_account(outbox, post, ada):
-    outbox.enqueue("reset", user=ada, data={"mount": "/auth"})
+    enqueue(outbox, "reset", user=ada, data={"mount": "/auth"})
     delete_user(ada)
     assert outbox.deliver() is None
     assert post.messages == []
@@ -132,7 +132,7 @@ def test_a_user_who_is_deleted_while_the_mail_is_composed_stops_no_other(
     name, outbox, post, ada, settings, monkeypatch, heard
 ):
     create_user("bob", STRANGER, PASSWORD, settings=settings)
-    outbox.enqueue("reset", name=name, user=None if name else ada, data={"mount": "/auth"})
+    enqueue(outbox, "reset", name=name, user=None if name else ada, data={"mount": "/auth"})
     ask(outbox, "bob")
     issue = one_time.issue
 
@@ -155,7 +155,7 @@ def test_a_user_who_is_deleted_before_the_mail_is_composed_gets_none(
         return COMPOSERS["reset"](*arguments)
 
     outbox = Outbox(with_mail(settings), post, {"reset": compose_late}, clock=clock)
-    outbox.enqueue("reset", user=ada, data={"mount": "/auth"})
+    enqueue(outbox, "reset", user=ada, data={"mount": "/auth"})
     assert outbox.deliver() is None
     assert (post.messages, failures(heard), caplog.messages) == ([], [], [])
 
@@ -279,7 +279,7 @@ def test_a_mail_that_was_not_sent_in_a_day_is_given_up(outbox, post, ada, clock,
 
 
 def test_a_mail_of_an_unknown_kind_is_tried_again(outbox, ada):
-    outbox.enqueue("of a newer version", user=ada)
+    enqueue(outbox, "of a newer version", user=ada)
     assert outbox.deliver() == 60
 
 

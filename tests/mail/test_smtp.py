@@ -5,7 +5,6 @@ import socket
 import ssl
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 import pytest
 
@@ -31,7 +30,6 @@ SENDER = "Bücherei <accounts@example.org>"
 pytestmark = pytest.mark.promise(34)
 
 
-@dataclass(frozen=True)
 class Note(Letter):
     template = "note.txt"
 

@@ -3,7 +3,7 @@
 The first line of a template is the subject, the second one is empty.
 """
 
-from dataclasses import dataclass, field, fields, replace
+from abc import ABC, abstractmethod
 from datetime import UTC, datetime
 from email.errors import MessageError
 from email.message import EmailMessage
@@ -17,7 +17,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.mail.transports import DeliveryError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import parse_sender
-from wsgiauth.web.templates import Templates
+from wsgiauth.web.templates import Content, Templates
 
 # RFC 2047. `email` decodes such a word when it folds a header, line breaks included. New addresses
 # and MAIL_FROM cannot have one: see `names` and `settings.mail`.
@@ -32,18 +32,19 @@ _LINK_CHARACTERS = frozenset("/:.\u3002")
 SAMPLE_ROOT = "https://example.org/auth"  # with which the links of samples begin
 
 
-@dataclass(frozen=True, kw_only=True)
-class Letter:
+class Letter(Content, ABC):
     """What a template shows, as its attribute `letter`."""
 
-    template: str = field(init=False)  # the file's name
+    @property
+    @abstractmethod
+    def template(self) -> str:
+        """The name of the template's file."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class LinkLetter(Letter):
     """A letter with a link that works once."""
 
-    link: str = field(repr=False)
+    link: str
     minutes: int
 
     @property
@@ -106,14 +107,13 @@ class Letters:
         Raises:
             ConfigurationError: The template is wrong; the message names the file.
         """
-        values = {each.name: getattr(sample, each.name) for each in fields(sample)}
         root = f"{self._site.url}{quote(mount)}"
         links = {
             name: value.replace(SAMPLE_ROOT, root, 1)
-            for name, value in values.items()
+            for name, value in vars(sample).items()
             if isinstance(value, str) and value.startswith(SAMPLE_ROOT)
         }
-        letter = replace(sample, **links)
+        letter = sample.replaced(**links)
         self.check(letter)
         return self.message(Addressed(letter, "ada@example.org", None))
 
@@ -155,7 +155,7 @@ def _marked(letter: Letter) -> tuple[Letter, str]:
     if not isinstance(letter, LinkLetter):
         return letter, ""
     link = f"{letter.link}-shown"
-    return replace(letter, link=link), link
+    return letter.replaced(link=link), link
 
 
 def _problem(text: str, link: str) -> str | None:

@@ -4,12 +4,12 @@ A request only inserts a row, and looks up no account, so that its answer and it
 on who has one. Each composer runs later, in the thread of the outbox: it decides what to send, and
 lets `authentication` make the link.
 
-Every function here raises peewee.DatabaseError if the database fails.
+`mount` is always the path of /auth on the site.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from wsgiauth import events
 from wsgiauth.accounts import find_user, names
@@ -27,12 +27,11 @@ from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.resets import make_reset_link
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.mail.letters import Addressed, Letter, LinkLetter, unlinked
-from wsgiauth.mail.outbox import Composer, Mail, Outbox
+from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 
 
-@dataclass(frozen=True, kw_only=True)
 class ResetLetter(LinkLetter):
     """The email with the link to choose a new password."""
 
@@ -40,7 +39,6 @@ class ResetLetter(LinkLetter):
     username: str  # empty if the address is not proven, or if the name could be read as a link
 
 
-@dataclass(frozen=True, kw_only=True)
 class InvitationLetter(LinkLetter):
     """The email with the link to create an account.
 
@@ -67,49 +65,30 @@ class AddressTakenLetter(Letter):
 
 
 def request_reset(outbox: Outbox, name: str, *, mount: str) -> None:
-    """Ask for a link to choose a new password.
-
-    Args:
-        outbox: The site's.
-        name: A username or an email address, as typed.
-        mount: The path of /auth on the site.
-    """
+    """Ask for a link to choose a new password, for a username or an email address, as typed."""
     # Of what cannot be a name, nothing is stored: it can be a password typed into the wrong field.
     is_name = names.email_problem(name) is None or names.username_problem(name) in (
         None,
         names.LEADING_DASH,
     )
-    outbox.enqueue(RESET, name=name if is_name else "", data={"mount": mount})
+    enqueue(outbox, RESET, name=name if is_name else "", data={"mount": mount})
 
 
 def send_reset(outbox: Outbox, user: User, *, mount: str) -> None:
     """Send a link to choose a new password to the user's stored address, and report it."""
     with database.atomic():
-        outbox.enqueue(RESET, user=user, data={"mount": mount})
+        enqueue(outbox, RESET, user=user, data={"mount": mount})
         events.emit("link_sent", user_id=user.id, reason=RESET)
 
 
 def request_address_link(outbox: Outbox, user: User, email: str, *, mount: str) -> None:
-    """Ask for a link that proves an address.
-
-    Args:
-        outbox: The site's.
-        user: The user who asks, as read in this request.
-        email: A valid address, as typed: a new one, or the present one.
-        mount: The path of /auth on the site.
-    """
+    """Ask for a link that proves a valid address: a new one, or the present one of the user."""
     data = {"mount": mount, "stamp": user.security_stamp, "present": digest(user.email)}
-    outbox.enqueue(ADDRESS, name=email, user=user, data=data)
+    enqueue(outbox, ADDRESS, name=email, user=user, data=data)
 
 
 def request_invitation(outbox: Outbox, username: str, email: str, *, mount: str) -> None:
-    """Ask for an invitation to an address.
-
-    Args:
-        outbox: The site's.
-        username, email: As typed; they keep the rules for names.
-        mount: The path of /auth on the site.
-    """
+    """Ask for an invitation; the names keep the rules for names."""
     _enqueue(outbox, Invitation(email=email, username=username, is_requested=True), mount)
 
 
@@ -118,19 +97,12 @@ def issue_invitation(
 ) -> str | None:
     """Invite an address that has no account, and report it.
 
-    Args:
-        invitation: The operator's.
-        outbox: The site's; None if it sends no mail.
-        settings: The source of `PUBLIC_URL`.
-        mount: The path of /auth on the site.
-        now: Seconds since the epoch.
-
     Returns:
-        The link, for the operator to hand over; None if it is sent.
+        The link, for the operator to hand over, if the site sends no email.
 
     Raises:
         ValidationError, TakenError, ValueError, Group.DoesNotExist: See `check_invitation`.
-        ConfigurationError: There is no mail, and no PUBLIC_URL for a link.
+        ConfigurationError: There is no outbox, and no PUBLIC_URL for a link.
     """
     if outbox is None and settings.PUBLIC_URL is None:
         raise ConfigurationError(
@@ -146,7 +118,7 @@ def issue_invitation(
 
 
 def _enqueue(outbox: Outbox, invitation: Invitation, mount: str) -> None:
-    outbox.enqueue(INVITATION, name=invitation.email, data={**asdict(invitation), "mount": mount})
+    enqueue(outbox, INVITATION, name=invitation.email, data={**asdict(invitation), "mount": mount})
 
 
 def _compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | None:

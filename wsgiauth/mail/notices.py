@@ -9,32 +9,34 @@ stranger's mailbox by one change after the other, so such an address gets a few 
 """
 
 import json
-import time
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from wsgiauth.accounts.models import User
 from wsgiauth.events import Event, actors
 from wsgiauth.mail.letters import Addressed, Letter, unlinked
-from wsgiauth.mail.outbox import Composer, Mail, Outbox, insert
+from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context
 from wsgiauth.throttling.notice_limits import NoticeLimits
 from wsgiauth.web.clients import network_of, user_agent_in_words
 
 
-@dataclass(frozen=True, kw_only=True)
 class Notice(Letter):
     """What happened to an account."""
 
-    template: str
+    event: str  # its name
     username: str  # empty if the address is not proven, or if the name could be read as a link
     time: str  # in UTC
     address: str  # of the client; empty if it was the staff, a command or the site's code
     browser: str  # and its system in words, for a login
     forgot_url: str  # where a new password is asked for; empty if a command does not know it
+
+    @property
+    def template(self) -> str:
+        """The name of the template's file."""
+        return TEMPLATES[self.event]
 
 
 _KIND = "notice "  # with the name of the event, the kind of its emails
@@ -101,7 +103,8 @@ class Notices:
             username = "" if email in unproven else unlinked(owner["username"])
             is_limited = is_request and email in unproven
             if not is_limited or self._limits.admits_to(event.name, email):
-                self._enqueue(event, {**data, "username": username, "email": email})
+                mail = {**data, "username": username, "email": email}
+                enqueue(self._outbox(), f"{_KIND}{event.name}", data=mail)
 
     def _is_due(self, event: Event, user_id: int, details: Mapping[str, str]) -> bool:
         if event.name == "names_changed":
@@ -120,13 +123,6 @@ class Notices:
         browser = user_agent_in_words(details["agent"])
         return self._limits.is_new_place(user_id, network_of(event.address), browser)
 
-    def _enqueue(self, event: Event, data: Mapping[str, object]) -> None:
-        outbox, kind = self._outbox(), f"{_KIND}{event.name}"
-        if outbox is None:
-            insert(kind, data=data, now=time.time())
-        else:
-            outbox.enqueue(kind, data=data)
-
 
 def _owner(user_id: int) -> Mapping[str, str] | None:
     user: User | None = User.get_or_none(User.id == user_id)
@@ -141,8 +137,8 @@ def _compose_notice(mail: Mail, settings: Settings, _now: float) -> Addressed:
     email, user_id, mount = (data.pop(name) for name in ("email", "user_id", "mount"))
     root = (settings.PUBLIC_URL or "").rstrip("/")
     forgot_url = f"{root}{quote(mount)}/forgot" if mount else ""
-    template = TEMPLATES[mail.kind.removeprefix(_KIND)]
-    return Addressed(Notice(template=template, **data, forgot_url=forgot_url), email, user_id)
+    event = mail.kind.removeprefix(_KIND)
+    return Addressed(Notice(event=event, **data, forgot_url=forgot_url), email, user_id)
 
 
 COMPOSERS: Mapping[str, Composer] = {f"{_KIND}{name}": _compose_notice for name in TEMPLATES}

@@ -100,32 +100,16 @@ class Outbox:
         self._letters = Letters(settings)
         self._transport = transport
         self._composers = composers  # by kind
-        self._now = clock  # seconds since the epoch
+        self.now = clock  # seconds since the epoch
         self._worker = Worker(self)
         self._paused_until = self._warned_at = 0.0
-
-    def enqueue(
-        self,
-        kind: str,
-        *,
-        name: str = "",
-        user: User | None = None,
-        data: Mapping[str, object] | None = None,
-    ) -> None:
-        """Insert an email, which is sent after this request or transaction; see `Mail`."""
-        chosen = storage.current()
-        insert(kind, name=name, user=user, data=data, now=self._now())
-        if chosen.in_transaction():
-            chosen.after_commit(lambda: self._wake(chosen))
-        else:
-            self._wake(chosen)
 
     def deliver(self) -> float | None:
         """Send every email that is due; return the seconds until the next one, or None.
 
         While the mail server takes nothing, one email is tried in a minute.
         """
-        pause = self._paused_until - self._now()
+        pause = self._paused_until - self.now()
         if 0 < pause <= MINUTE:  # the clock can be set back
             return pause
         try:
@@ -135,11 +119,19 @@ class Outbox:
                         if self._claim(row):
                             self._send(row, send)
         except MailServerError as error:
-            self._paused_until = self._now() + MINUTE
+            self._paused_until = self.now() + MINUTE
             logger.warning("emails are not sent, next attempt in a minute: %s", error)
             return MINUTE
         next_due = Mail.select(peewee.fn.MIN(Mail.due_at)).scalar()
-        return None if next_due is None else max(next_due - self._now(), 0)
+        return None if next_due is None else max(next_due - self.now(), 0)
+
+    def wake_after_commit(self) -> None:
+        """Deliver after this transaction, or now outside of one."""
+        chosen = storage.current()
+        if chosen.in_transaction():
+            chosen.after_commit(lambda: self._wake(chosen))
+        else:
+            self._wake(chosen)
 
     def start(self) -> None:
         """Start the thread, for what other processes left; once in a process.
@@ -170,7 +162,7 @@ class Outbox:
 
     def _due(self) -> list[Mail]:
         """Return some emails that are due; to claim one changes when it is due."""
-        due = Mail.select().where(Mail.due_at <= int(self._now()))
+        due = Mail.select().where(Mail.due_at <= int(self.now()))
         rank = peewee.Case(
             Mail.kind, [(kind, number) for number, kind in enumerate(URGENT)], len(URGENT)
         )
@@ -178,7 +170,7 @@ class Outbox:
 
     def _claim(self, row: Mail) -> bool:
         """Compare and set; return whether this process is to send the email."""
-        claimed = {"due_at": int(self._now()) + LEASE, "attempts": row.attempts + 1}
+        claimed = {"due_at": int(self.now()) + LEASE, "attempts": row.attempts + 1}
         with database.atomic():
             update = Mail.update(claimed).where(
                 Mail.id == row.id, Mail.due_at == row.due_at, Mail.attempts == row.attempts
@@ -196,7 +188,7 @@ class Outbox:
         """
         user_id = row.user_id
         try:
-            if row.expires_at <= self._now() or row.attempts > len(RETRIES) + 1:
+            if row.expires_at <= self.now() or row.attempts > len(RETRIES) + 1:
                 raise DeliveryError("too late", is_final=True)
             addressed = self._compose(row)
             if addressed is not None:
@@ -207,7 +199,7 @@ class Outbox:
         except DATABASE_ERRORS:
             raise  # the lease ends, and the email is tried again
         except MailServerError:
-            _postpone(row, int(self._now()) + MINUTE, row.attempts - 1)
+            _postpone(row, int(self.now()) + MINUTE, row.attempts - 1)
             raise
         except (Exception, SystemExit) as error:  # of a template, or of the site's `send_mail`
             self._failed(row, user_id, error)
@@ -224,7 +216,7 @@ class Outbox:
         earlier = data.pop(_DIGEST, None)
         row.data = json.dumps(data)
         try:
-            addressed = self._composers[row.kind](row, self._settings, self._now())
+            addressed = self._composers[row.kind](row, self._settings, self.now())
         except (peewee.IntegrityError, User.DoesNotExist):
             return None
         if addressed is not None and isinstance(addressed.letter, LinkLetter):
@@ -244,23 +236,27 @@ class Outbox:
             events.emit("mail_failed", user_id=user_id, reason=f"{row.kind}: {reason}")
             return
         wait = RETRIES[row.attempts - 1]
-        _postpone(row, int(self._now()) + wait, row.attempts)
-        if abs(self._now() - self._warned_at) >= MINUTE:  # a server can refuse thousands
-            self._warned_at = self._now()
+        _postpone(row, int(self.now()) + wait, row.attempts)
+        if abs(self.now() - self._warned_at) >= MINUTE:  # a server can refuse thousands
+            self._warned_at = self.now()
             logger.warning(
                 "an email was not sent, next attempt in %d minutes: %s", wait // 60, reason
             )
 
 
-def insert(
+def enqueue(
+    outbox: Outbox | None,
     kind: str,
     *,
     name: str = "",
     user: User | None = None,
     data: Mapping[str, object] | None = None,
-    now: float,
 ) -> None:
-    """Insert an email, which some process sends later; see `Mail`."""
+    """Insert an email, which is sent after this request or transaction; see `Mail`.
+
+    Without an outbox, as in a command, another process sends it.
+    """
+    now = int(time.time() if outbox is None else outbox.now())
     with database.atomic():
         Mail.insert(
             id=secrets.token_hex(16),
@@ -268,10 +264,12 @@ def insert(
             name=name[:EMAIL_MAX_LENGTH],
             user=None if user is None else user.id,
             data=json.dumps(data or {}),
-            due_at=int(now),
+            due_at=now,
             attempts=0,
-            expires_at=int(now) + LIFETIME,
+            expires_at=now + LIFETIME,
         ).execute()
+    if outbox is not None:
+        outbox.wake_after_commit()
 
 
 def overdue(now: float) -> int:

@@ -3,7 +3,6 @@
 The examples are for the checks of a host's templates and for `python -m wsgiauth preview`.
 """
 
-import email.policy
 import secrets
 import sys
 from collections.abc import Mapping
@@ -40,14 +39,14 @@ SAMPLES: tuple[Letter, ...] = (
     AddressTakenLetter(),
     *(
         Notice(
-            template=template,
+            event=event,
             username="ada",
             time="2026-11-21 09:30 UTC",
             address="192.0.2.1",
             browser="Firefox on Linux",
             forgot_url=f"{SAMPLE_ROOT}/forgot",
         )
-        for template in notices.TEMPLATES.values()
+        for event in notices.TEMPLATES
     ),
 )
 SAMPLES_BY_NAME: Mapping[str, list[Letter]] = {
@@ -121,9 +120,11 @@ def _to_memory(_url: MailUrl, _settings: Settings) -> Transport:
 
 def _as_text(message: EmailMessage) -> str:
     """Return the message for people: each link in one piece (8bit, RFC 2045 section 6.2)."""
+    from email.policy import default  # here, because it makes every start slower
+
     readable = copy(message)
     readable.set_content(message.get_content(), cte="8bit")
-    return readable.as_bytes(policy=email.policy.default.clone(utf8=True)).decode()
+    return readable.as_bytes(policy=default.clone(utf8=True)).decode()
 
 
 _TRANSPORTS = {
