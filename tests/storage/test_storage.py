@@ -7,6 +7,7 @@ import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from contextvars import copy_context
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote
@@ -793,6 +794,19 @@ def test_outside_a_request_the_database_opened_last_is_meant(tmp_path, open_data
     last = open_database(f"sqlite:///{tmp_path}/last.db")
     assert storage.current() is last
     assert in_another_thread(storage.current) is last
+
+
+def test_a_thread_keeps_the_database_of_its_site_in_the_context_of_a_request(make_site):
+    def view(environ, start_response):
+        with ThreadPoolExecutor(1) as thread:
+            found.append(thread.submit(copy_context().run, storage.current).result())
+        return echo(environ, start_response)
+
+    found = []
+    sites = make_site(view), make_site(view)
+    for site in sites:
+        site.get("/")
+    assert found == [site.app.database for site in sites]
 
 
 @pytest.mark.parametrize(
