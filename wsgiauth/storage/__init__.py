@@ -2,11 +2,14 @@
 
 Models use `database`, a proxy for the database of the `AuthMiddleware` that serves the current
 context. This package does not know what is stored.
+
+What uses the database raises one of `connections.DATABASE_ERRORS` if it fails, in most cases a
+peewee.DatabaseError.
 """
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import peewee
@@ -16,6 +19,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context, postgres_mysql, schema
 from wsgiauth.storage.connections import (
+    BUSY_TIMEOUT,
     DATABASE_ERRORS,
     AccountDatabase,
     discard_connection,
@@ -67,7 +71,7 @@ def current_or_none() -> peewee.Database | None:
 
 
 def open_database(
-    url: str, *, prepare: Callable[[peewee.Database], object] = schema.make_ready
+    url: str, *, prepare: Callable[[AccountDatabase], object] = schema.make_ready
 ) -> AccountDatabase:
     """Open the database at `url` and make it the current one.
 
@@ -93,8 +97,6 @@ def open_database(
                 prepare(opened)
         finally:
             discard_connection(opened)
-    except ConfigurationError:
-        raise
     except peewee.ImproperlyConfigured:
         is_postgresql = isinstance(opened, peewee.PostgresqlDatabase)
         driver = "psycopg[binary]" if is_postgresql else "PyMySQL"
@@ -107,6 +109,25 @@ def open_database(
     watch_forks(opened)
     context.use(opened)
     return opened
+
+
+@contextmanager
+def _driver_parameter_errors() -> Iterator[None]:
+    """Turn a driver's error about a parameter of the URL into a ConfigurationError."""
+    try:
+        yield
+    except ConfigurationError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        message = f"DATABASE_URL has a parameter that its driver does not accept: {error}"
+        raise ConfigurationError(message) from error
+
+
+def _start_timeout(opened: AccountDatabase) -> AbstractContextManager[None]:
+    """Allow a server more time to answer than during a request."""
+    if not isinstance(opened, postgres_mysql.Server):
+        return nullcontext()
+    return opened.patient(BUSY_TIMEOUT, postgres_mysql.START_TIMEOUT)
 
 
 def release_connection(opened: peewee.Database) -> None:
@@ -128,7 +149,7 @@ class Statement:
             `fetchall` replace them, in the order of the SQL.
     """
 
-    def __init__(self, query: Callable[[], Any]) -> None:
+    def __init__(self, query: Callable[[], peewee.Query]) -> None:
         self._query = query
         self._sql: dict[type[peewee.Database], str] = {}
 
@@ -150,31 +171,6 @@ class Statement:
         sql, _ = opened.get_sql_context().sql(self._query()).query()
         self._sql[type(opened)] = sql
         return sql
-
-
-@contextmanager
-def _driver_parameter_errors() -> Iterator[None]:
-    """Turn a driver's error about a parameter of the URL into a ConfigurationError."""
-    try:
-        yield
-    except ConfigurationError:
-        raise
-    except (TypeError, ValueError, LookupError, AttributeError) as error:
-        message = f"DATABASE_URL has a parameter that its driver does not accept: {error}"
-        raise ConfigurationError(message) from error
-
-
-@contextmanager
-def _start_timeout(opened: AccountDatabase) -> Iterator[None]:
-    """Allow a server more time to answer than during a request."""
-    if not isinstance(opened, postgres_mysql.Server):
-        yield
-        return
-    usual, opened.read_timeout = opened.read_timeout, postgres_mysql.START_TIMEOUT
-    try:
-        yield
-    finally:
-        opened.read_timeout = usual
 
 
 database = _CurrentDatabase()

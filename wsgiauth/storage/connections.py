@@ -31,9 +31,6 @@ DATABASE_ERRORS = (
 
 logger = logging.getLogger("wsgiauth")
 
-_watched: WeakSet[peewee.Database] = WeakSet()
-_inherited: list[object] = []  # the parent's connections
-
 BUSY_TIMEOUT = 5  # seconds to wait for a lock: SQLite's write lock, a server's row or table lock
 
 
@@ -86,6 +83,13 @@ class AccountDatabase(peewee.Database):
             roll_back_forgotten(self)
 
     @abstractmethod
+    def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
+        """Return the first row of a SELECT, or None, without Peewee's overhead.
+
+        For the SELECT of every request.
+        """
+
+    @abstractmethod
     def without_waiting(self) -> AbstractContextManager[None]:
         """Leave a `with` block that contains one change, rather than wait for a lock.
 
@@ -119,7 +123,7 @@ def reason_of(failure: Exception) -> str:
 def roll_back_forgotten(database: AccountDatabase) -> None:
     """Log a warning and roll back this thread's transaction by closing the connection.
 
-    The transaction would block other clients, or pin a snapshot in which a revoked login is still
+    The transaction would block other clients, or pin a snapshot in which a revoked session is still
     valid.
     """
     logger.warning(
@@ -143,7 +147,11 @@ def discard_connection(database: peewee.Database) -> None:
         database.close()
 
 
-def watch_forks(database: peewee.Database) -> None:
+_watched: WeakSet[AccountDatabase] = WeakSet()
+_inherited: list[object] = []  # the parent's connections
+
+
+def watch_forks(database: AccountDatabase) -> None:
     """Let no child process use the connections of `database` after a fork."""
     _watched.add(database)
 

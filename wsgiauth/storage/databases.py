@@ -34,9 +34,6 @@ def make_database(url: str) -> AccountDatabase:
     It keeps one connection for each thread, or with `+pool` a pool of connections. A missing SQLite
     file is created.
 
-    Args:
-        url: See `Settings.DATABASE_URL`.
-
     Raises:
         ConfigurationError: The URL is invalid, or the file cannot be created. The message never
             shows the password.

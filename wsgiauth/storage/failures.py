@@ -21,12 +21,7 @@ def report_failure(error: Exception) -> None:
 
 
 def unavailable(environ: WSGIEnvironment, error: Exception) -> Response:
-    """Report that the database failed, and return the 503.
-
-    Args:
-        environ: The request; see `web.failures.failure`.
-        error: One of `connections.DATABASE_ERRORS`.
-    """
+    """Report that the database failed, and return the 503."""
     report_failure(error)
     return failure(
         environ,

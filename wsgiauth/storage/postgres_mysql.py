@@ -17,13 +17,12 @@ from wsgiauth.storage.connections import BUSY_TIMEOUT, AccountDatabase, discard_
 
 READ_TIMEOUT = 10  # seconds to wait for data from a server; longer than it waits for a lock
 START_TIMEOUT = 30  # the same while a process starts; a migration has no such limit
+SILENCE = 5  # seconds without a new attempt, after one that took more than a second to fail
 _POSTGRESQL_IN_TRANSACTION = (2, 3)  # libpq's PQTRANS_INTRANS and PQTRANS_INERROR
 _POSTGRESQL_LOCK_NOT_AVAILABLE = "55P03"  # an SQLSTATE
 _MARIADB_LOCK_WAIT_TIMEOUT = 1205  # an error number
 _MARIADB_IN_TRANSACTION = 1  # the protocol's SERVER_STATUS_IN_TRANS
-# Raised where a connection is lost, among others.
-LOSS_ERRORS = (peewee.OperationalError, peewee.InterfaceError)
-SILENCE = 5  # seconds without a new attempt, after one that took more than a second to fail
+_LOSS_ERRORS = (peewee.OperationalError, peewee.InterfaceError)  # not only of lost connections
 
 
 class Server(AccountDatabase):
@@ -39,16 +38,13 @@ class Server(AccountDatabase):
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
         """Execute; if the connection is lost, repeat a SELECT once on a new one."""
+        execute: Callable[..., Any] = super().execute_sql
         if not sql.startswith("SELECT"):
-            return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
-        attempt = super().execute_sql
-        return self._retry_if_lost(lambda: attempt(sql, params))  # type: ignore[no-untyped-call]
+            return execute(sql, params)
+        return self._retry_if_lost(execute, sql, params)
 
     def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
-        """Return the first row of a SELECT, or None, without Peewee's overhead.
-
-        For the SELECT of every request.
-        """
+        """Return the first row of a SELECT, or None, without Peewee's overhead."""
         if self.query_hooks or self.has_open_transaction():
             with closing(self.execute_sql(sql, parameters)) as cursor:
                 return cursor.fetchone()
@@ -58,18 +54,13 @@ class Server(AccountDatabase):
 
     def begin(self, *args: Any, **kwargs: Any) -> None:
         """Begin a transaction, on a new connection if this one is lost."""
-        attempt = super().begin
-        self._retry_if_lost(lambda: attempt(*args, **kwargs))
+        self._retry_if_lost(super().begin, *args, **kwargs)
 
     @contextmanager
-    def patient(self, lock_timeout: int) -> Iterator[None]:
-        """Use new connections without a read timeout in a `with` block.
-
-        Args:
-            lock_timeout: Seconds to wait for a lock.
-        """
+    def patient(self, lock_timeout: int, read_timeout: float | None = None) -> Iterator[None]:
+        """Use new connections with other timeouts, in seconds, in a `with` block."""
         usual = self.lock_timeout, self.read_timeout
-        self.lock_timeout, self.read_timeout = lock_timeout, None
+        self.lock_timeout, self.read_timeout = lock_timeout, read_timeout
         discard_connection(self)
         try:
             yield
@@ -77,16 +68,16 @@ class Server(AccountDatabase):
             self.lock_timeout, self.read_timeout = usual
             discard_connection(self)
 
-    def _retry_if_lost(self, action: Callable[[], Any]) -> Any:
+    def _retry_if_lost(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         try:
-            return action()
-        except LOSS_ERRORS:
+            return action(*args, **kwargs)
+        except _LOSS_ERRORS:
             if self.in_transaction() or self.is_closed() or not self._is_lost(self._state.conn):
                 raise
             discard_connection(self)
             if isinstance(self, pool.PooledDatabase):
                 self.close_idle()  # the other idle connections are lost too
-            return action()
+            return action(*args, **kwargs)
 
     def _connect(self) -> Any:
         begun = monotonic()
@@ -140,20 +131,6 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
             connection.read_timeout = db.read_timeout
             return connection
 
-    def _set_up(self, connection: Any) -> None:
-        # One round trip. Set nothing if the process id differs from the one that was announced at
-        # connect: then it is a pooler, which announces a number of its own.
-        is_direct = connection.execute(
-            f"""
-            SELECT CASE WHEN pg_backend_pid() = {connection.info.backend_pid} THEN
-                set_config('lock_timeout', '{self.lock_timeout}s', false)
-                || set_config('default_transaction_isolation', 'read committed', false)
-            END
-            """
-        ).fetchone()[0]
-        if is_direct is None:
-            connection.prepare_threshold = None
-
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
         """Leave a `with` block that contains one change, rather than wait for a lock or the disk.
@@ -172,6 +149,20 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
             if getattr(cause, "sqlstate", None) != _POSTGRESQL_LOCK_NOT_AVAILABLE:
                 raise
 
+    def _set_up(self, connection: Any) -> None:
+        # One round trip. Set nothing if the process id differs from the one that was announced at
+        # connect: then it is a pooler, which announces a number of its own.
+        is_direct = connection.execute(
+            f"""
+            SELECT CASE WHEN pg_backend_pid() = {connection.info.backend_pid} THEN
+                set_config('lock_timeout', '{self.lock_timeout}s', false)
+                || set_config('default_transaction_isolation', 'read committed', false)
+            END
+            """
+        ).fetchone()[0]
+        if is_direct is None:
+            connection.prepare_threshold = None
+
     def _first_row(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> Any:
         return connection.fetchone(sql, parameters)
 
@@ -184,13 +175,6 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
 
 class MariaDB(Server, peewee.MySQLDatabase):
     """MariaDB or MySQL, through PyMySQL."""
-
-    def _connect(self) -> Any:
-        self.connect_params["read_timeout"] = self.read_timeout
-        return super()._connect()
-
-    def _set_up(self, connection: Any) -> None:
-        connection.query(_mariadb_lock_timeout(self.lock_timeout))
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
@@ -206,6 +190,13 @@ class MariaDB(Server, peewee.MySQLDatabase):
                 raise
         finally:
             self.execute_sql(_mariadb_lock_timeout(self.lock_timeout))
+
+    def _connect(self) -> Any:
+        self.connect_params["read_timeout"] = self.read_timeout
+        return super()._connect()
+
+    def _set_up(self, connection: Any) -> None:
+        connection.query(_mariadb_lock_timeout(self.lock_timeout))
 
     def _first_row(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> Any:
         cursor = connection.cursor()
@@ -237,7 +228,7 @@ class PooledServer(pool.PooledDatabase, Server):
             row = self._select_one(connection, sql, parameters)
         except BaseException as error:
             self._close(connection)  # or put it back, after Peewee's checks
-            if not isinstance(error, LOSS_ERRORS) or not self._is_lost(connection):
+            if not isinstance(error, _LOSS_ERRORS) or not self._is_lost(connection):
                 raise
             self.close_idle()  # the other idle connections are lost too
             return super().fetchone(sql, parameters)

@@ -1,4 +1,8 @@
-"""The schema: migrations from the package, applied by one process at a time."""
+"""The schema: migrations from the package, applied by one process at a time.
+
+An SQLite file belongs to this application, which brings it up to date at each start. A server's
+schema is changed by its operator, before the processes that need the change start.
+"""
 
 import time
 from collections.abc import Iterator
@@ -22,12 +26,8 @@ _NAMED_LOCK = "CONCAT('wsgiauth.', LEFT(MD5(DATABASE()), 16))"  # MariaDB's lock
 def make_ready(database: peewee.Database) -> None:
     """Bring an SQLite schema up to date; check that a server's schema is.
 
-    An SQLite file belongs to this application. A server's schema is changed by its operator, before
-    the processes that need the change start.
-
     Raises:
         ConfigurationError: A server's schema is out of date, or its settings are not supported.
-        peewee.DatabaseError: The database failed.
     """
     if isinstance(database, peewee.SqliteDatabase):
         migrate(database)
@@ -46,12 +46,56 @@ def pending_at_start(database: peewee.Database) -> list[str]:
 
     Raises:
         ConfigurationError: The next start would fail.
-        peewee.DatabaseError: The database failed.
     """
     if isinstance(database, peewee.SqliteDatabase):
         return pending(database)
     make_ready(database)
     return []
+
+
+def migrate(database: peewee.Database) -> list[str]:
+    """Bring the schema up to date and return the names of the applied migrations.
+
+    Other processes that migrate at the same time wait; each migration is applied once.
+
+    Raises:
+        ConfigurationError: The settings of the database are not supported.
+    """
+    if isinstance(database, peewee.SqliteDatabase):
+        _switch_to_wal(database)
+        return _apply_pending(database)
+    _check_server_settings(database)
+    server: Any = database
+    with server.patient(LOCK_TIMEOUT):
+        return _apply_pending(database)
+
+
+def pending(database: peewee.Database) -> list[str]:
+    """Return the names of the migrations that were not applied yet, in order.
+
+    Raises:
+        ConfigurationError: The database was made before the first release.
+    """
+    known = _runner(database).status()  # also those that a newer version has applied
+    if _BEFORE_RELEASES in (each.name for each in known):
+        raise ConfigurationError(
+            "DATABASE_URL names a database from before the first release, which cannot be migrated:"
+            " with the version that made it, run `python -m wsgiauth export --with-hashes`, then"
+            " import the users into a new database."
+        )
+    return [each.name for each in known if not each.applied]
+
+
+def _apply_pending(database: peewee.Database) -> list[str]:
+    applied: list[str] = []
+    while missing := pending(database):
+        with _migration_lock(database):
+            applied += _runner(database).up(missing[0])
+    return applied
+
+
+def _runner(database: peewee.Database) -> Runner:
+    return Runner(database, str(MIGRATIONS), table_name="wsgiauth_migration")
 
 
 def _check_server_settings(database: peewee.Database) -> None:
@@ -75,52 +119,6 @@ def _check_server_settings(database: peewee.Database) -> None:
             f" default_transaction_isolation is {isolation}: run"
             " `ALTER DATABASE ... SET default_transaction_isolation = 'read committed'`."
         )
-
-
-def migrate(database: peewee.Database) -> list[str]:
-    """Bring the schema up to date and return the names of the applied migrations.
-
-    Other processes that migrate at the same time wait; each migration is applied once.
-
-    Raises:
-        ConfigurationError: The settings of the database are not supported.
-        peewee.DatabaseError: The database failed, or its lock was not free in time.
-    """
-    if isinstance(database, peewee.SqliteDatabase):
-        _switch_to_wal(database)
-        return _apply_pending(database)
-    _check_server_settings(database)
-    server: Any = database
-    with server.patient(LOCK_TIMEOUT):
-        return _apply_pending(database)
-
-
-def _apply_pending(database: peewee.Database) -> list[str]:
-    applied: list[str] = []
-    while missing := pending(database):
-        with _migration_lock(database):
-            applied += _runner(database).up(missing[0])
-    return applied
-
-
-def pending(database: peewee.Database) -> list[str]:
-    """Return the names of the migrations that were not applied yet, in order.
-
-    Raises:
-        ConfigurationError: The database was made before the first release.
-    """
-    known = _runner(database).status()  # also those that a newer version has applied
-    if _BEFORE_RELEASES in (each.name for each in known):
-        raise ConfigurationError(
-            "DATABASE_URL names a database from before the first release, which cannot be migrated:"
-            " with the version that made it, run `python -m wsgiauth export --with-hashes`, then"
-            " import the users into a new database."
-        )
-    return [each.name for each in known if not each.applied]
-
-
-def _runner(database: peewee.Database) -> Runner:
-    return Runner(database, str(MIGRATIONS), table_name="wsgiauth_migration")
 
 
 def _switch_to_wal(database: peewee.SqliteDatabase) -> None:

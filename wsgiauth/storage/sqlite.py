@@ -81,17 +81,11 @@ class Connection(sqlite3.Connection):
 
 
 class FileConnection(Connection):
-    """A connection to an SQLite file.
+    """A connection to an SQLite file."""
 
-    Attributes:
-        inode: Device and inode of the open file.
-        checked_at: When the file at the path was last known to be this one (`time.monotonic`).
-        reader: The cursor for the SELECT of every request, which saves making a new one.
-    """
-
-    inode: tuple[int, int]
-    checked_at: float
-    reader: sqlite3.Cursor
+    inode: tuple[int, int]  # the device and inode of the open file
+    checked_at: float  # when the file at the path was last known to be this one (`monotonic`)
+    reader: sqlite3.Cursor  # for the SELECT of every request, which saves making a new one
 
 
 class SQLite(AccountDatabase, peewee.SqliteDatabase):
@@ -133,7 +127,7 @@ class File(SQLite):
     def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
         """Return the first row of a SELECT, or None, without Peewee's overhead.
 
-        For the SELECT of every request. A replaced file is noticed within `CHECK_INTERVAL`.
+        A replaced file is noticed within `CHECK_INTERVAL`.
         """
         connection = self._state.conn or self._quick_connection()
         if connection.in_transaction:
@@ -144,15 +138,15 @@ class File(SQLite):
         rows = connection.reader.execute(sql, parameters).fetchall()
         return rows[0] if rows else None
 
-    def _reconnect_if_replaced(self) -> None:
-        while not self.in_transaction() and self._quick_connection().inode != _inode(self.database):
-            discard_connection(self)
-        self._quick_connection().checked_at = monotonic()
-
     def rollback(self) -> None:
         """Roll back, unless SQLite already has, as on a full disk."""
         if self._quick_connection().in_transaction:
             super().rollback()
+
+    def _reconnect_if_replaced(self) -> None:
+        while not self.in_transaction() and self._quick_connection().inode != _inode(self.database):
+            discard_connection(self)
+        self._quick_connection().checked_at = monotonic()
 
     def _connect(self) -> FileConnection:
         inode = _inode(self.database)
@@ -163,6 +157,10 @@ class File(SQLite):
         connection.checked_at = monotonic()
         connection.reader = connection.cursor(sqlite3.Cursor)
         return connection
+
+
+class PooledFile(pool.PooledSqliteDatabase, File):  # type: ignore[misc]
+    """An SQLite file with a connection pool."""
 
 
 class Memory(SQLite):
@@ -193,7 +191,3 @@ def _inode(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-class PooledFile(pool.PooledSqliteDatabase, File):  # type: ignore[misc]
-    """An SQLite file with a connection pool."""

@@ -23,13 +23,10 @@ def purge_expired(model: Any, now: float, *, by: Any = None, limit: int = 1000) 
     """Delete every row that has expired at `now`, and return their number.
 
     Args:
-        model: The model of the rows.
+        model: A model with an `id`.
         now: Seconds since the epoch.
-        by: The column of the time; None: `expires_at`.
-        limit: How many rows each transaction deletes at most.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
+        by: The indexed column of the time, in seconds since the epoch; None: `expires_at`.
+        limit: How many rows each transaction deletes at most, so that others need not wait long.
     """
     deleted = 0
     while True:
@@ -78,13 +75,13 @@ class OptionalWrites:
         self._failure = failure
         self._failed_at: WeakKeyDictionary[peewee.Database, int] = WeakKeyDictionary()
 
-    def execute(self, make_query: Callable[[], Any], now: int) -> None:
-        """Execute a query, unless it would wait for a lock; log a failure, once a minute.
+    def execute(self, make_query: Callable[[], peewee.Query], now: int) -> None:
+        """Execute an UPDATE, unless it would wait for a lock; log a failure, once a minute.
 
         In a transaction of the request, which would keep the lock, nothing is written.
 
         Args:
-            make_query: Returns an UPDATE. It has the condition that it is still due, because of
+            make_query: Returns the UPDATE. Its condition says that it is still due, because of
                 concurrent requests.
             now: Seconds since the epoch.
         """
