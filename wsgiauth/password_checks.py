@@ -11,9 +11,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.site import Site
-from wsgiauth.throttling.attempts import Confirmation, KnownLogin, StrangersLogin
-
-Proof = StrangersLogin | KnownLogin | Confirmation
+from wsgiauth.throttling.attempts import PasswordAttempt
 
 
 def check_password(site: Site, networks: tuple[str, ...], name: str, password: str) -> User | None:
@@ -36,7 +34,10 @@ def check_password(site: Site, networks: tuple[str, ...], name: str, password: s
 
 @contextmanager
 def checking(
-    site: Site, networks: tuple[str, ...], attempt: Proof, compare: Callable[..., User | None]
+    site: Site,
+    networks: tuple[str, ...],
+    attempt: PasswordAttempt,
+    compare: Callable[..., User | None],
 ) -> Iterator[User | None]:
     """Count an attempt, compare in a hash slot, and hold the slot in the `with` block."""
     with site.hash_slots.slot(attempt.claim):

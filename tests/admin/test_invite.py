@@ -172,7 +172,7 @@ def test_the_staff_invites_an_address_three_times_in_an_hour(program, browser_of
         program(URL, GRACE, status=202)
     other.post(URL, {"email": "GRACE@example.net"}, headers=SAME_ORIGIN, status=303)
     refused = other.post(URL, GRACE, headers=SAME_ORIGIN, status=429)
-    refused.mustcontain("The staff has sent this address as many mails as it can in an hour.")
+    refused.mustcontain("The staff has sent this address as many emails as it can in an hour.")
     assert refused.form["email"].value == GRACE["email"]
     refused = program(URL, GRACE, status=429)
     assert 0 < int(refused.headers["Retry-After"]) <= 3600

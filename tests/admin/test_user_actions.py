@@ -352,7 +352,7 @@ def test_the_staff_sends_a_user_three_links_in_an_hour(program, browser_of, clie
     refused = other.post(
         url_of(tim, "reset-link"), {"permission": ""}, headers=SAME_ORIGIN, status=429
     )
-    assert "The staff has sent this user as many mails as it can in an hour." in refused
+    assert "The staff has sent this user as many emails as it can in an hour." in refused
     refused = program(url_of(tim, "reset-link"), {}, status=429)
     assert 0 < int(refused.headers["Retry-After"]) <= 3600
     assert Mail.select().count() == 3

@@ -11,7 +11,7 @@ from tests.support.settings import LONG_KEY
 from wsgiauth import storage
 from wsgiauth.storage import context
 from wsgiauth.throttling.counts import AttemptCount, Mark, purge
-from wsgiauth.throttling.notice_limits import (
+from wsgiauth.throttling.mail_limits import (
     DAY,
     HAS_LOGGED_IN_FOR,
     KNOWN_FOR,

@@ -103,7 +103,7 @@ class Invite(PanelForm):
         )
         # A refused name is not counted. The count is no part of the transaction.
         names.refuse_names(User, invitation.names, names.name_errors(invitation.names))
-        site.mail_limits.count_invitation_by_staff(invitation.email, submission.networks)
+        site.mail_limits.count_invitation_by_staff(invitation.email)
         administer_invitation(
             submission.member.user,
             lambda: issue_invitation(

@@ -68,7 +68,7 @@ def remove_factors(user: User, submission: MemberSubmission) -> None:
 def count_link(user: User, submission: MemberSubmission) -> None:
     """Count a link that the user will get."""
     if user.is_active:
-        submission.site.mail_limits.count_by_staff(user, submission.networks)
+        submission.site.mail_limits.count_by_staff(user)
 
 
 def send_link(user: User, submission: MemberSubmission) -> None:

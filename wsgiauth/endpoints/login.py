@@ -209,5 +209,5 @@ def _accept(submission: Submission, credential: str) -> Proof | None:
     proof = party.accept(presented, now)
     if proof is not None:
         attempt.succeeded()
-        site.throttle.passkey_login(proof.user, networks).begin()
+        site.throttle.passkey_login(proof.user).begin()
     return proof

@@ -16,6 +16,7 @@ from wsgiauth.forms.handover import (
 from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
@@ -75,7 +76,7 @@ class Register(PublicForm):
             if account.has_valid_name:
                 attempt.begin()  # the answer says whether that name is taken
             account.check()
-        with site.hash_slots.slot(attempt.claim):
+        with site.hash_slots.slot(Claim(submission.networks)):
             attempt.begin()  # counted even if a name is taken, or names could be tried without end
             user = account.create()
         site.throttle.recognise(user, submission.networks)

@@ -30,6 +30,7 @@ from wsgiauth.forms.fields import TOKEN, link_expired
 from wsgiauth.forms.handover import account_created, start_browser_session
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response, redirect
@@ -133,7 +134,7 @@ def _create(submission: Submission, secret: OneTimeSecret) -> User:
     site, invitation = submission.site, read_invitation(secret)
     account = _account_of(submission, invitation)
     attempt = site.throttle.registration(submission.networks)
-    with site.hash_slots.slot(attempt.claim):
+    with site.hash_slots.slot(Claim(submission.networks)):
         attempt.begin()  # counted even if the name is taken, or names could be tried without end
         try:
             user = accept_invitation(invitation, secret, account)

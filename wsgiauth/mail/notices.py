@@ -19,7 +19,7 @@ from wsgiauth.mail.letters import Addressed, Letter, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context
-from wsgiauth.throttling.notice_limits import NoticeLimits
+from wsgiauth.throttling.mail_limits import NoticeLimits
 from wsgiauth.web.clients import network_of, user_agent_in_words
 
 

@@ -1,6 +1,6 @@
-"""Counts of attempts in the database, each changed by one atomic statement, for `throttle`.
+"""Counts of attempts in the database, each changed by one atomic statement.
 
-The table also has marks, which only say that something happened: see `notice_limits`.
+The table also has marks, which only say that something happened: see `mail_limits`.
 """
 
 import hmac
@@ -17,17 +17,15 @@ from wsgiauth.storage.upkeep import purge_expired, purge_some
 class AttemptCount(peewee.Model):
     """How often an action was attempted, and when the next attempt is allowed.
 
-    Attributes:
-        id: A keyed digest of what is counted. Names are not stored in plain text, because users
-            sometimes type their password as the name.
-        retry_at: No attempt is allowed before this time, in seconds since the epoch.
-        count: Attempts that failed or are in progress. It must be declared after `retry_at`, whose
-            new value depends on it: MariaDB assigns in order and would use the new count.
-        expires_at: When the row expires, in seconds since the epoch.
+    Times are in seconds since the epoch.
     """
 
+    # A keyed digest of what is counted. Names are not stored in plain text, because users sometimes
+    # type their password as the name.
     id = peewee.CharField(max_length=64, primary_key=True)
-    retry_at = peewee.BigIntegerField()
+    retry_at = peewee.BigIntegerField()  # no attempt is allowed before
+    # Attempts that failed or are in progress. It must be declared after `retry_at`, whose new value
+    # depends on it: MariaDB assigns in order and would use the new count.
     count = peewee.IntegerField()
     expires_at = peewee.BigIntegerField(index=True)
 
@@ -48,7 +46,7 @@ class Limit:
             wait.
         window: Seconds from the first attempt until the count starts again. `Counter.remember`
             replaces this time.
-        refusal: What clients that must wait are told, for people.
+        refusal: The message for people who must wait.
     """
 
     reason: str
@@ -203,11 +201,7 @@ class Mark(NamedTuple):
 
 
 class Counters:
-    """Makes the counters of a site.
-
-    Args:
-        key: SECRET_KEY, which keys the digests that identify the rows.
-    """
+    """Makes the counters of a site, whose rows are identified by digests keyed with SECRET_KEY."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -227,12 +221,7 @@ class Counters:
 
 
 def row_id(key: bytes, *what: str) -> str:
-    """Return the keyed digest that identifies a row.
-
-    Args:
-        key: SECRET_KEY.
-        what: What the row is about.
-    """
+    """Return the digest, keyed with SECRET_KEY, that identifies the row about `what`."""
     # JSON quotes each part, so no name can be mistaken for a name and an address.
     return hmac.digest(key, json.dumps(what).encode(), "sha256").hex()
 
@@ -243,9 +232,5 @@ def _after(now: int, wait: int) -> int:
 
 
 def purge(now: float) -> int:
-    """Delete counts that have expired at `now` (seconds since the epoch); return how many.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Delete counts that have expired at `now` (seconds since the epoch); return how many."""
     return purge_expired(AttemptCount, now)

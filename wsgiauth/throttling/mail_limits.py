@@ -1,4 +1,9 @@
-"""How many mails clients and members of the staff can ask for."""
+"""How many emails: those that clients and members of the staff ask for, and notices.
+
+What is remembered of notices is in the table of counts, under keyed digests: the database alone
+does not say where a user logged in. It is written in the transaction of the login. A login from a
+known place costs one SELECT, and a month later an UPDATE.
+"""
 
 import time
 from collections.abc import Callable
@@ -8,14 +13,20 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.settings import Settings
 from wsgiauth.throttling.attempts import Attempt
-from wsgiauth.throttling.counts import Counters, Limit, Networks
-from wsgiauth.throttling.hash_slots import Claim
+from wsgiauth.throttling.counts import Counters, Limit, Mark, Networks, row_id
 
 HOUR = 60 * 60  # seconds
+DAY = 24 * HOUR
+PER_DAY = 5  # notices of one kind that a user gets in a day
+
+KNOWN_FOR = 365 * DAY  # since the last login from the place
+PROLONGED_AFTER = 30 * DAY
+# Much longer than a place: the first login after a year away is worth a notice.
+HAS_LOGGED_IN_FOR = 10 * KNOWN_FOR
 
 
 class MailLimits:
-    """Decides which requests for a mail are refused.
+    """Counts the emails that are asked for; too many raise RetryLaterError (429).
 
     Args:
         settings: `MAILS_PER_ACCOUNT`, `MAILS_PER_ADDRESS`, and `SECRET_KEY`.
@@ -29,32 +40,28 @@ class MailLimits:
         self._mails_by_staff = replace(
             self._mails,
             reason="mails by staff",
-            refusal="The staff has sent this user as many mails as it can in an hour.",
+            refusal="The staff has sent this user as many emails as it can in an hour.",
         )
         self._invitations_by_staff = replace(
             self._mails_by_staff,
-            refusal="The staff has sent this address as many mails as it can in an hour.",
+            refusal="The staff has sent this address as many emails as it can in an hour.",
         )
         self._mails_of_address = Limit(
             "mails of an address", settings.MAILS_PER_ADDRESS, (HOUR,), HOUR
         )
 
     def count(self, name: str, networks: Networks, *, user: User | None = None) -> None:
-        """Count a mail that a client asks for.
+        """Count an email that a client asks for.
 
         What is counted is the name that was sent, so that nothing depends on whether it has an
         account. Each name has three counts, so that none of these keeps another one waiting:
         strangers, users who are logged in, and the user whose address it is.
 
         Args:
-            name: The username or e-mail address that the client sent.
+            name: The username or email address that the client sent.
             networks: The networks of the client.
-            user: The user who is logged in and asks. Mails that they ask for are also counted under
-                all names together, because a name can be the address of anyone.
-
-        Raises:
-            RetryLaterError: 429.
-            peewee.DatabaseError: The database failed.
+            user: The user who is logged in and asks. Emails that they ask for are also counted
+                under all names together, because a name can be the address of anyone.
         """
         counters = self._counters.of_networks(self._mails_of_address, networks)
         key = names.key(name[: names.EMAIL_MAX_LENGTH])
@@ -64,34 +71,77 @@ class MailLimits:
             asker = "its user" if key == names.key(user.email) else "other users"
             counters.insert(0, self._counters.one(self._mails, key, asker))
             counters.insert(0, self._counters.one(self._mails, "user", str(user.id)))
-        attempt = Attempt(Claim(networks), counters, self._now)
-        attempt.require_turn()
-        attempt.begin()
+        Attempt(self._now, counters).require_turn().begin()
 
-    def count_by_staff(self, user: User, networks: Networks) -> None:
-        """Count a mail that a member of the staff sends to a user, over all of the staff.
+    def count_by_staff(self, user: User) -> None:
+        """Count an email that a member of the staff sends to `user`, over all of the staff."""
+        Attempt(self._now, [self._counters.one(self._mails_by_staff, str(user.id))]).begin()
 
-        Args:
-            user: Who gets it.
-            networks: The networks of the member of the staff.
-
-        Raises:
-            RetryLaterError: 429.
-            peewee.DatabaseError: The database failed.
-        """
-        counter = self._counters.one(self._mails_by_staff, str(user.id))
-        Attempt(Claim(networks), [counter], self._now).begin()
-
-    def count_invitation_by_staff(self, email: str, networks: Networks) -> None:
-        """Count an invitation that a member of the staff sends, over all of the staff.
-
-        Args:
-            email: The address that is invited.
-            networks: The networks of the member of the staff.
-
-        Raises:
-            RetryLaterError: 429.
-            peewee.DatabaseError: The database failed.
-        """
+    def count_invitation_by_staff(self, email: str) -> None:
+        """Count an invitation that a member of the staff sends, over all of the staff."""
         counter = self._counters.one(self._invitations_by_staff, names.key(email))
-        Attempt(Claim(networks), [counter], self._now).begin()
+        Attempt(self._now, [counter]).begin()
+
+
+class NoticeLimits:
+    """Decides which notices a user gets: of new places, and a few of a kind in a day.
+
+    Args:
+        settings: `SECRET_KEY`, which keys the digests. Commands have none, and need none: only
+            what clients do is limited.
+        clock: Returns the time in seconds since the epoch.
+    """
+
+    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+        self._settings = settings
+        self._now = clock
+
+    def is_new_place(self, user_id: int, network: str, browser: str) -> bool:
+        """Remember a login, and return whether its user should be notified of a new place.
+
+        The first login of a user is not worth a notice, as far as is known. After `PER_DAY` notices
+        in a day, a new place is neither reported nor remembered, so that it is reported later.
+
+        Args:
+            user_id: The user.
+            network: The narrowest network of the client.
+            browser: The browser and its system in words.
+        """
+        place = self._mark("place", str(user_id), network, browser)
+        now = int(self._now())
+        ends_at = place.ends_at()
+        if ends_at > now:
+            if ends_at <= now + KNOWN_FOR - PROLONGED_AFTER:
+                place.prolong(ends_at, now + KNOWN_FOR)
+            return False
+        if not place.make(now, KNOWN_FOR):
+            return False  # of several logins at the same time, one is reported
+        if self._mark("has logged in", str(user_id)).make(now, HAS_LOGGED_IN_FOR):
+            return False
+        if self.admits("login", user_id):
+            return True
+        place.delete()
+        return False
+
+    def admits(self, kind: str, user_id: int) -> bool:
+        """Count a notice, and return whether it is one of the first `PER_DAY` in a day.
+
+        Notices of another kind are counted separately.
+        """
+        return self._count("notice", kind, str(user_id))
+
+    def admits_to(self, kind: str, email: str) -> bool:
+        """Do as `admits`, for an address, of whatever accounts.
+
+        For addresses that are not proven: anyone can register with that of a stranger, close the
+        account, and register again.
+        """
+        return self._count("notice to", kind, names.key(email))
+
+    def _count(self, *what: str) -> bool:
+        now = int(self._now())
+        marks = (self._mark(*what, str(each)) for each in range(PER_DAY))
+        return any(mark.make(now, DAY) for mark in marks)
+
+    def _mark(self, *what: str) -> Mark:
+        return Mark(row_id(self._settings.require_secret_key().encode(), *what))

@@ -50,6 +50,8 @@ long as the attack lasts; an owner at the attacker's address shares its count; a
 two addresses can find out whether one of them is known to a name. A lock that only an administrator
 can remove would be worse. So would counting by address alone, because attackers have thousands of
 addresses (OWASP Authentication Cheat Sheet, "Account Lockout").
+
+The functions of this package that use the database raise peewee.DatabaseError if it fails.
 """
 
 import time
@@ -61,17 +63,9 @@ from wsgiauth.accounts.models import User
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure
-from wsgiauth.throttling.attempts import (
-    Attempt,
-    CodeAttempt,
-    Confirmation,
-    KnownLogin,
-    PasskeyLogin,
-    StrangersLogin,
-)
+from wsgiauth.throttling.attempts import KNOWN_FOR, Attempt, PasswordAttempt
 from wsgiauth.throttling.counts import Counter, Counters, Limit, Networks
 from wsgiauth.throttling.hash_slots import Claim
-from wsgiauth.throttling.known_clients import KnownClients
 
 MINUTE = 60  # seconds
 HOUR = 60 * MINUTE
@@ -89,6 +83,9 @@ SESSIONS_SHARE = 10
 class Throttle:
     """Decides which attempts to log in or register must wait.
 
+    Each method that returns an attempt raises RetryLaterError (429) if it must wait. The attempt is
+    not counted yet.
+
     Args:
         settings: The limits, and `SECRET_KEY`, which keys the digests that identify the rows.
         clock: Returns the time in seconds since the epoch.
@@ -100,7 +97,7 @@ class Throttle:
         self._counters = Counters(settings.require_secret_key().encode())
         self._account = Limit("account", settings.LOGIN_FAILURES_PER_ACCOUNT, DOUBLING, DAY)
         self._account_of_sessions = replace(self._account, free=SESSIONS_SHARE * self._account.free)
-        self._known_clients = KnownClients(self._counters, self._account, clock)
+        self._known_clients = _KnownClients(self._counters, self._account, clock)
         self._address = Limit("address", per_address, DOUBLING, HOUR)
         # Only counted, without a wait: see the module's docstring.
         self._known_names = Limit("known names", per_address, (0,), HOUR)
@@ -114,64 +111,47 @@ class Throttle:
         self._codes = Limit("second factor", CODE_FAILURES, DOUBLING, DAY)
         self._codes_of_sessions = replace(self._codes, free=SESSIONS_SHARE * CODE_FAILURES)
 
-    def login(self, name: str, networks: Networks) -> StrangersLogin | KnownLogin:
-        """Return an attempt to log in that need not wait and is not counted yet.
-
-        Args:
-            name: The username or e-mail address that the client sent.
-            networks: The networks of the client.
-
-        Raises:
-            RetryLaterError: 429.
-            peewee.DatabaseError: The database failed.
-        """
+    def login(self, name: str, networks: Networks) -> PasswordAttempt:
+        """Return an attempt to log in under `name`, as the client sent it."""
         # Cut first, because normalising a hostile string can take quadratic time.
         account = names.key(name[: names.EMAIL_MAX_LENGTH])
         known = self._known_clients.failures(account, networks[0])
-        attempt: StrangersLogin | KnownLogin
         if known is not None:
-            attempt = self._login_of_known(account, known, networks)
-        else:
-            shared = self._counters.one(self._account, account)
-            addresses = self._counters.of_networks(self._address, networks)
-            attempt = StrangersLogin(Claim(networks, shared.id), shared, addresses, self._now)
-        attempt.require_turn()
-        return attempt
+            return self._login_of_known(account, known, networks)
+        shared = self._counters.one(self._account, account)
+        return PasswordAttempt(
+            self._now,
+            [shared, *self._counters.of_networks(self._address, networks)],
+            reset=shared,
+            claim=Claim(networks, shared.id),
+        ).require_turn()
 
-    def confirmation(
-        self, user: User, session_id: str, networks: Networks
-    ) -> Confirmation | KnownLogin:
-        """Return an attempt of a logged-in user to enter their password, which need not wait.
+    def confirmation(self, user: User, session_id: str, networks: Networks) -> PasswordAttempt:
+        """Return an attempt of a logged-in user to enter their password.
 
-        Args:
-            user: The user.
-            session_id: The session.
-            networks: The networks of the client.
-
-        Raises:
-            RetryLaterError: 429.
-            peewee.DatabaseError: The database failed.
+        If the client is not known, it is counted for the session, so that strangers who fail under
+        the name cannot keep the owner from changing the password. It also counts as a stranger's
+        failure under the name.
         """
         account, user_id = names.key(user.username), str(user.id)
         known = self._known_clients.failures(account, networks[0])
-        attempt: Confirmation | KnownLogin
         if known is not None:
-            attempt = self._login_of_known(account, known, networks)
-        else:
-            own = self._counters.one(self._account, user_id, "session", session_id)
-            shared = self._counters.one(self._account, account)
-            others = [
-                self._counters.one(self._account_of_sessions, user_id, "sessions"),
-                *self._counters.of_networks(self._address, networks),
-            ]
-            attempt = Confirmation(Claim(networks, shared.id), own, shared, others, self._now)
-        attempt.require_turn()
-        return attempt
+            return self._login_of_known(account, known, networks)
+        own = self._counters.one(self._account, user_id, "session", session_id)
+        all_sessions = self._counters.one(self._account_of_sessions, user_id, "sessions")
+        shared = self._counters.one(self._account, account)
+        return PasswordAttempt(
+            self._now,
+            [own, all_sessions, *self._counters.of_networks(self._address, networks)],
+            reset=own,
+            witness=shared,
+            claim=Claim(networks, shared.id),
+        ).require_turn()
 
     def second_factor(
         self, user: User, networks: Networks, *, session_id: str | None = None
-    ) -> CodeAttempt:
-        """Return an attempt to enter a code, which need not wait and is not counted yet.
+    ) -> Attempt:
+        """Return an attempt to enter a code, after a right password or in a session.
 
         All logins of the user together have one count. A client that entered a right code within
         the last 30 days has a separate count, so that strangers who know the password cannot keep
@@ -181,10 +161,6 @@ class Throttle:
             user: The user whose password was right, or whose session it is.
             networks: The networks of the client.
             session_id: The session in which the code is entered; None at a login.
-
-        Raises:
-            RetryLaterError: 429.
-            peewee.DatabaseError: The database failed.
         """
         user_id = str(user.id)
         own = known = self._counters.one(self._codes, user_id, networks[0])
@@ -194,49 +170,21 @@ class Throttle:
             if session_id is not None:
                 own = self._counters.one(self._codes, user_id, "session", session_id)
                 further = [self._counters.one(self._codes_of_sessions, user_id, "sessions")]
-        attempt = CodeAttempt(Claim(networks), own, further, known, self._now)
-        attempt.require_turn()
-        return attempt
+        return Attempt(self._now, [own, *further], reset=own, known=known).require_turn()
 
-    def passkey(self, networks: Networks) -> PasskeyLogin:
-        """Return an attempt to log in by a passkey alone, which need not wait and is not counted.
-
-        Args:
-            networks: The networks of the client.
-
-        Raises:
-            RetryLaterError: 429.
-            peewee.DatabaseError: The database failed.
-        """
+    def passkey(self, networks: Networks) -> Attempt:
+        """Return an attempt to log in by a passkey, which names its user only when it is right."""
         counters = self._counters.of_networks(self._passkeys, networks)
-        attempt = PasskeyLogin(Claim(networks), counters, self._now)
-        attempt.require_turn()
-        return attempt
+        return Attempt(self._now, counters).require_turn()
 
-    def passkey_login(self, user: User, networks: Networks) -> Attempt:
-        """Return a login by a passkey that was right, to count it with the other logins.
-
-        Args:
-            user: Whose passkey it is.
-            networks: The networks of the client.
-        """
-        logins = self._counters.one(self._logins, names.key(user.username))
-        return Attempt(Claim(networks), [logins], self._now)
+    def passkey_login(self, user: User) -> Attempt:
+        """Return a login by a passkey that was right, to count it with the other logins."""
+        return Attempt(self._now, [self._counters.one(self._logins, names.key(user.username))])
 
     def registration(self, networks: Networks) -> Attempt:
-        """Return an attempt to register that need not wait and is not counted yet.
-
-        Args:
-            networks: The networks of the client.
-
-        Raises:
-            RetryLaterError: 429.
-            peewee.DatabaseError: The database failed.
-        """
+        """Return an attempt to register."""
         counters = self._counters.of_networks(self._registrations, networks)
-        attempt = Attempt(Claim(networks), counters, self._now)
-        attempt.require_turn()
-        return attempt
+        return Attempt(self._now, counters).require_turn()
 
     def recognise(self, user: User, networks: Networks) -> None:
         """Make a client known to an account, and reset its count of failures.
@@ -244,10 +192,6 @@ class Throttle:
         Call it only if the client has entered the password, or chosen it: a session alone must not
         reset the count. A database error is only logged, because the login or registration has
         already succeeded.
-
-        Args:
-            user: The user who has just logged in or registered.
-            networks: The networks of the client.
         """
         try:
             self._known_clients.remember(user, networks[0])
@@ -255,23 +199,73 @@ class Throttle:
             report_failure(error)
 
     def follow(self, user: User, networks: Networks) -> None:
-        """Keep a client that the account knows known under another name, with its failures.
+        """Keep a client that the account knows known under its new name, with its failures.
 
         A database error is only logged, because the name has been changed already.
-
-        Args:
-            user: The user with the new name.
-            networks: The networks of the client.
         """
         try:
             self._known_clients.follow(user, networks[0])
         except DATABASE_ERRORS as error:
             report_failure(error)
 
-    def _login_of_known(self, account: str, known: Counter, networks: Networks) -> KnownLogin:
+    def _login_of_known(self, account: str, known: Counter, networks: Networks) -> PasswordAttempt:
         known_names = self._counters.one(self._known_names, networks[0])
         if known_names.is_used_up(int(self._now())):
             known = known.with_one_free()
         logins = self._counters.one(self._logins, account)
-        claim = Claim(networks, logins.id, is_known=True)
-        return KnownLogin(claim, known, known_names, logins, self._now)
+        # `recognise` resets the failures at the account, after a second factor.
+        return PasswordAttempt(
+            self._now,
+            [known, known_names],
+            successes=logins,
+            claim=Claim(networks, logins.id, is_known=True),
+        ).require_turn()
+
+
+class _KnownClients:
+    """Which clients an account knows: those that logged in to it during the last 30 days.
+
+    Two rows are kept, because a name can go from one account to another. One says that the client
+    was known under the name. The other one is about the number of the account, which no other
+    account ever has, and counts failures under all names of the account. The name is only looked up
+    if the first row exists, so that the work for a stranger's attempt does not depend on whether
+    there is an account.
+
+    Only a right password resets the count: a thief of a session can give the account a passkey, an
+    app or another name, as often as they like.
+    """
+
+    def __init__(self, counters: Counters, limit: Limit, now: Callable[[], float]) -> None:
+        self._counters = counters
+        self._limit = limit
+        self._now = now
+
+    def failures(self, name_key: str, network: str) -> Counter | None:
+        """Return the count of a client's failures at an account; None if it is a stranger."""
+        now = int(self._now())
+        if not self._under(name_key, network).exists(now):
+            return None
+        column = User.email_key if "@" in name_key else User.username_key
+        user_id = User.select(User.id).where(column == name_key).scalar()
+        failures = self._account(user_id, network)
+        return failures if failures.exists(now) else None
+
+    def remember(self, user: User, network: str) -> None:
+        """Make a client known, and reset its failures."""
+        self._account(user.id, network).remember(int(self._now()), KNOWN_FOR)
+        self._remember_names(user, network)
+
+    def follow(self, user: User, network: str) -> None:
+        """Keep a client known that the account knows, though the account has another name now."""
+        if self._account(user.id, network).exists(int(self._now())):
+            self._remember_names(user, network)
+
+    def _remember_names(self, user: User, network: str) -> None:
+        for name in (user.username, user.email):
+            self._under(names.key(name), network).remember(int(self._now()), KNOWN_FOR)
+
+    def _under(self, name_key: str, network: str) -> Counter:
+        return self._counters.one(self._limit, name_key, network)
+
+    def _account(self, user_id: int | None, network: str) -> Counter:
+        return self._counters.one(self._limit, "user", str(user_id), network)
