@@ -68,15 +68,14 @@ class PanelForm(PanelEndpoint, MemberForm):
 
     @abstractmethod
     def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
-        """Refuse a member of the staff who does not have the right to send the form.
+        """Raise ForbiddenError for a member of the staff without the right to send the form.
 
         Raises:
-            ForbiddenError: They do not have it.
             NotFoundError: The form is about something that does not exist.
         """
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Take the form; whoever is not a member of the staff learns nothing from the answer."""
+        """Take the form; the answer says nothing to clients that are not of the staff."""
         try:
             require_staff(environ, site)
         except UnauthenticatedError:  # perhaps because the cookie came with another site's form
@@ -86,7 +85,7 @@ class PanelForm(PanelEndpoint, MemberForm):
         return super().post(environ, site)
 
     def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
-        """Ask for a recent proof of who they are only if they have the right."""
+        """Ask for a recent proof of who the user is only after checking the right."""
         login = require_staff(environ, site)
         self.check_right(environ, site, login.user)
         if not site.freshness.is_fresh(login.session_id):
@@ -107,8 +106,8 @@ def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
     """Return the member of the staff who sent a request, and their session.
 
     Raises:
-        UnauthenticatedError: The client is anonymous.
-        NotFoundError: The user is not a member of the staff.
+        NotFoundError: The user is not a member of the staff. For the other errors, see
+            `require_login`.
     """
     login = require_login(environ, site)
     if not login.user.is_staff:

@@ -20,13 +20,13 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission
 from wsgiauth.admin import (
     GROUPS,
-    Frame,
     PanelForm,
     PanelPage,
     frame_of,
     panel_url,
     require_staff,
 )
+from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
@@ -48,35 +48,22 @@ class ListedGroup(NamedTuple):
 
 
 class GroupsPage(PanelPage):
-    """A page of the list of groups, with the form for a new one.
-
-    Attributes:
-        frame: See `PanelPage`.
-        groups: The groups.
-        groups_url: Where the form is sent, and below which each group is.
-        next_url: The next page, or nothing.
-        can_change: Whether the member of the staff can create one.
-        name: What was entered.
-        errors: Messages by field.
-        message: Why the form was refused.
-        notice: What has just been done.
-    """
+    """A page of the list of groups, with the form for a new one."""
 
     template = "admin/groups.html"
 
-    frame: Frame
     groups: tuple[ListedGroup, ...]
-    groups_url: str
-    next_url: str
-    can_change: bool
-    name: str = ""
-    errors: Mapping[str, list[str]] = {}
-    message: str = ""
-    notice: str = ""
+    groups_url: str  # where the form is sent, and below which each group is
+    next_url: str  # the next page; empty if there is none
+    can_change: bool  # whether the member of the staff can create a group
+    name: str = ""  # what was entered
+    errors: Mapping[str, list[str]] = {}  # messages by field
+    message: str = ""  # why the form was refused
+    notice: str = ""  # what has just been done
 
 
 class Groups(PanelForm):
-    """The outcome is the new group."""
+    """Lists the groups, and creates one."""
 
     fields = ("name",)
 
@@ -127,32 +114,35 @@ class Groups(PanelForm):
 
 
 def require_governor(member: User) -> None:
-    """Refuse a member of the staff who is not a superuser.
-
-    Raises:
-        ForbiddenError: They are not.
-    """
+    """Raise ForbiddenError for a member of the staff who is not a superuser."""
     if not can_govern(member):
         raise refused(member, TO_CHANGE_A_GROUP, ONLY_SUPERUSERS)
 
 
-def offered_permissions() -> tuple[str, ...]:
-    """Return the permissions that the site asks for, and that groups have, by name.
+def require_group(name: str, field: str) -> Group:
+    """Return the group that a field of a form names.
 
-    Those that are only granted to single users are left out: with a million users, it would take
-    too long to find them.
+    Raises:
+        ValidationError: There is no such group.
+    """
+    group = Group.objects.find(name.strip())
+    if group is None:
+        raise ValidationError({field: ["There is no group of this name."]})
+    return group
+
+
+def offered_permissions() -> tuple[str, ...]:
+    """Return the permissions that the site asks for and those of groups, by name.
+
+    Permissions that only single users have are left out: with a million users, it would take too
+    long to find them.
     """
     rows: Any = GroupPermission.select(GroupPermission.name).distinct().limit(_MOST).tuples()
     return tuple(sorted({*asked_for(), *(name for (name,) in rows)}))
 
 
 def list_groups(after: str = "", limit: int = PAGE) -> list[ListedGroup]:
-    """Return groups by name.
-
-    Args:
-        after: The key of a name: only those after it.
-        limit: The maximum number.
-    """
+    """Return groups by name: at most `limit` whose `name_key` is after a given one."""
     query: Any = Group.select(Group.id, Group.name).where(Group.name_key > after)
     rows = query.order_by(Group.name_key).limit(limit).tuples()
     return [ListedGroup(*row) for row in rows]

@@ -1,4 +1,4 @@
-"""GET, POST /auth/admin/invite: invites a person, by mail, to create an account."""
+"""GET, POST /auth/admin/invite: invites a person, by email, to create an account."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -13,17 +13,15 @@ from wsgiauth.accounts.administration import (
     invitation_refusal,
     refused,
 )
-from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.admin import (
     USERS,
-    Frame,
     PanelForm,
     PanelPage,
     frame_of,
     panel_url,
 )
-from wsgiauth.admin.groups import list_groups, offered_permissions
+from wsgiauth.admin.groups import list_groups, offered_permissions, require_group
 from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import MemberSubmission, Refusal
@@ -38,51 +36,34 @@ SENT = f"The invitation is on its way. Its link works for {HOURS} hours."
 
 
 class InvitePage(PanelPage):
-    """The form that invites a person.
-
-    Attributes:
-        frame: See `PanelPage`.
-        invite_url: Where the form is sent.
-        back_url: The list of users.
-        hours: How long the link of the mail works.
-        gives_rights: Whether the member of the staff can give rights, too.
-        offered: The permissions to choose from.
-        chosen: Those that were chosen.
-        groups: The names of the groups to choose from.
-        joined: Those that were chosen.
-        email, username: As they were sent before.
-        is_staff: Whether the user is to be a member of the staff.
-        message: Why the form was refused.
-        errors: Messages by field.
-    """
+    """The form that invites a person."""
 
     template = "admin/invite.html"
 
-    frame: Frame
-    invite_url: str
-    back_url: str
-    hours: int = HOURS
-    gives_rights: bool
-    offered: tuple[str, ...] = ()
-    chosen: frozenset[str] = frozenset()
-    groups: tuple[str, ...] = ()
-    joined: frozenset[str] = frozenset()
+    invite_url: str  # where the form is sent
+    back_url: str  # the list of users
+    hours: int = HOURS  # how long the link of the email works
+    gives_rights: bool  # whether the member of the staff can also give rights
+    offered: tuple[str, ...] = ()  # permissions to choose from
+    chosen: frozenset[str] = frozenset()  # the permissions that were chosen
+    groups: tuple[str, ...] = ()  # names of groups to choose from
+    joined: frozenset[str] = frozenset()  # the groups that were chosen
     email: str = ""
     username: str = ""
     is_staff: bool = False
-    message: str = ""
-    errors: Mapping[str, list[str]] = {}
+    message: str = ""  # why the form was refused
+    errors: Mapping[str, list[str]] = {}  # messages by field
 
 
 class Invite(PanelForm):
-    """Sends an invitation, where the site sends mail."""
+    """Sends an invitation, on a site that sends email."""
 
     fields = ("email", "username")
     lists = ("permissions", "groups")
     flags = ("is_staff",)
 
     def is_offered(self, settings: Settings) -> bool:
-        """Return whether the site has a panel, and sends mail."""
+        """Return whether the site has a panel, and sends email."""
         return super().is_offered(settings) and settings.MAIL_URL is not None
 
     def act(self, submission: MemberSubmission) -> Response:
@@ -92,7 +73,9 @@ class Invite(PanelForm):
         if not all(map(names.is_permission, permissions)):
             message = "A permission has the form app.action, such as reports.publish."
             raise ValidationError({"permissions": [message]})
-        groups = {InvitedGroup.of(_group(name)) for name in submission.lists["groups"]}
+        groups = {
+            InvitedGroup.of(require_group(name, "groups")) for name in submission.lists["groups"]
+        }
         invitation = Invitation(
             email=submission.fields["email"].strip(),
             username=submission.fields["username"].strip(),
@@ -148,17 +131,10 @@ class Invite(PanelForm):
 
 
 def invite_url(environ: WSGIEnvironment, site: Site, member: User) -> str:
-    """Return where a member of the staff invites a person; nothing without mail or the right."""
+    """Return the URL of the form; an empty string without email or the right to invite."""
     if site.outbox is None or _refusal_reason(member) is not None:
         return ""
     return f"{panel_url(environ)}/{INVITED}"
-
-
-def _group(name: str) -> Group:
-    found = Group.objects.find(name.strip())
-    if found is None:
-        raise ValidationError({"groups": ["There is no group of this name."]})
-    return found
 
 
 def _refusal_reason(member: User) -> str | None:

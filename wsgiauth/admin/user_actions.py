@@ -14,26 +14,21 @@ from wsgiauth.admin.actions import (
     RIGHTS,
     UNCHANGED,
     Action,
+    read_permission,
 )
 from wsgiauth.admin.user_changes import (
     GROUP,
     KEY,
     LOGIN,
     count_link,
-    delete,
     end_key,
     end_login,
-    end_logins,
-    grant,
     has_flag,
-    join,
-    leave,
-    remove_factors,
-    revoke,
+    named_group,
     send_link,
     set_flag,
 )
-from wsgiauth.authentication.factors import are_offered
+from wsgiauth.authentication import factors, sessions
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.settings import Settings
 
@@ -98,7 +93,9 @@ _ACTIONS = (
         " account, you stay logged in here.",
         done="All sessions have been revoked.",
         right=Right.SUPPORT,
-        change=end_logins,
+        change=lambda user, submission: sessions.end_all(
+            user, except_id=submission.member.session_id
+        ),
         asks_first=True,
         applies=has_flag("is_active", True),
     ),
@@ -133,9 +130,9 @@ _ACTIONS = (
         " the user asked for this.",
         done="Two-step verification has been turned off, and all sessions have ended.",
         right=Right.MANAGE,
-        change=remove_factors,
+        change=lambda user, submission: factors.remove_all(user),
         asks_first=True,
-        exists=are_offered,
+        exists=factors.are_offered,
     ),
     UserAction(
         name="reset-link",
@@ -156,7 +153,7 @@ _ACTIONS = (
         question="The user gets this permission.",
         done="The permission has been granted.",
         right=Right.GOVERN,
-        change=grant,
+        change=lambda user, submission: user.grant(read_permission(submission)),
         field=PERMISSION,
     ),
     UserAction(
@@ -166,7 +163,7 @@ _ACTIONS = (
         question="The user loses this permission, unless a group also grants it.",
         done="The permission has been revoked.",
         right=Right.GOVERN,
-        change=revoke,
+        change=lambda user, submission: user.revoke(read_permission(submission)),
         field=PERMISSION,
     ),
     UserAction(
@@ -176,7 +173,7 @@ _ACTIONS = (
         question="The user gets the permissions of this group.",
         done="The user has been added to the group.",
         right=Right.GOVERN,
-        change=join,
+        change=lambda user, submission: user.join(named_group(submission)),
         field=GROUP,
     ),
     UserAction(
@@ -186,7 +183,7 @@ _ACTIONS = (
         question="The user loses the permissions of this group.",
         done="The user has been removed from the group.",
         right=Right.GOVERN,
-        change=leave,
+        change=lambda user, submission: user.leave(named_group(submission)),
         field=GROUP,
     ),
     UserAction(
@@ -243,7 +240,7 @@ _ACTIONS = (
         " undone. Others can then register the username and the email address.",
         done="The account has been deleted.",
         right=Right.GOVERN,
-        change=delete,
+        change=lambda user, submission: user.delete_instance(),
         asks_first=True,
         is_removal=True,
     ),

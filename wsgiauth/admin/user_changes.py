@@ -1,12 +1,13 @@
-"""What each action of `user_actions` does with a user, in the transaction of the change."""
+"""Parts of the actions of `user_actions`: fields, conditions and changes of a user."""
 
 from collections.abc import Callable
 from http import HTTPStatus
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.admin.actions import Field, read_permission
-from wsgiauth.authentication import factors, keys, sessions
+from wsgiauth.admin.actions import Field
+from wsgiauth.admin.groups import require_group
+from wsgiauth.authentication import keys
 from wsgiauth.authentication.session_list import end_by_handle
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import MemberSubmission
@@ -33,11 +34,6 @@ def has_flag(flag: str, value: bool) -> Callable[[User], bool]:
     return lambda user: bool(getattr(user, flag)) is value
 
 
-def end_logins(user: User, submission: MemberSubmission) -> None:
-    """Revoke all sessions of the user, except the one that sent the form."""
-    sessions.end_all(user, except_id=submission.member.session_id)
-
-
 def end_login(user: User, submission: MemberSubmission) -> None:
     """Revoke the session that the form names."""
     handle = submission.fields[LOGIN.name]
@@ -60,11 +56,6 @@ def end_key(user: User, submission: MemberSubmission) -> None:
         )
 
 
-def remove_factors(user: User, submission: MemberSubmission) -> None:
-    """Remove the second factors of the user and the recovery codes, and end all sessions."""
-    factors.remove_all(user)
-
-
 def count_link(user: User, submission: MemberSubmission) -> None:
     """Count a link that the user will get."""
     if user.is_active:
@@ -81,33 +72,6 @@ def send_link(user: User, submission: MemberSubmission) -> None:
     send_reset(require_part(site.outbox), user, mount=site.pages.mount)
 
 
-def grant(user: User, submission: MemberSubmission) -> bool:
-    """Grant the permission that the form names."""
-    return user.grant(read_permission(submission))
-
-
-def revoke(user: User, submission: MemberSubmission) -> bool:
-    """Revoke the permission that the form names."""
-    return user.revoke(read_permission(submission))
-
-
-def _group(submission: MemberSubmission) -> Group:
-    group = Group.objects.find(submission.fields[GROUP.name].strip())
-    if group is None:
-        raise ValidationError({GROUP.name: ["There is no group of this name."]})
-    return group
-
-
-def join(user: User, submission: MemberSubmission) -> bool:
-    """Put the user into the group that the form names."""
-    return user.join(_group(submission))
-
-
-def leave(user: User, submission: MemberSubmission) -> bool:
-    """Remove the user from the group that the form names."""
-    return user.leave(_group(submission))
-
-
-def delete(user: User, submission: MemberSubmission) -> None:
-    """Delete the user."""
-    user.delete_instance()
+def named_group(submission: MemberSubmission) -> Group:
+    """Return the group that the form names."""
+    return require_group(submission.fields[GROUP.name], GROUP.name)
