@@ -2,6 +2,9 @@
 
 Application code can also use `User.objects`. It applies the rules for names, but it receives only
 the hash of a password.
+
+Every function and method of this package that uses the database raises peewee.DatabaseError if it
+fails.
 """
 
 from datetime import datetime

@@ -59,7 +59,6 @@ class Party(NamedTuple):
 
         Raises:
             User.DoesNotExist: There is no such user.
-            peewee.DatabaseError: The database failed.
         """
         user: User = User.get_by_id(user_id)
         return cls(user, user.permissions)
@@ -116,7 +115,6 @@ def administer(
         ForbiddenError: The actor does not have the right.
         LastSuperuserError: No active superuser would remain.
         User.DoesNotExist: There is no such user.
-        peewee.DatabaseError: The database failed.
     """
     target = Party(user, frozenset())
 
@@ -145,7 +143,6 @@ def administer_groups(actor: User, change: Callable[[], _Result]) -> _Result:
 
     Raises:
         ForbiddenError: The actor does not have the right.
-        peewee.DatabaseError: The database failed.
     """
     with database.atomic():
         present = lock_user(actor.id)
@@ -188,7 +185,6 @@ def administer_invitation(
 
     Raises:
         ForbiddenError: The actor does not have the right.
-        peewee.DatabaseError: The database failed.
     """
     with database.atomic():
         reason = invitation_refusal_now(actor.id, gives_rights=gives_rights)
@@ -205,9 +201,6 @@ def invitation_refusal_now(actor_id: int, *, gives_rights: bool) -> str | None:
     Args:
         actor_id: The number of the user, who may have been deleted.
         gives_rights: See `invitation_refusal`.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     present = lock_user(actor_id)
     if present is None:

@@ -1,4 +1,4 @@
-"""Groups, whose members have their permissions."""
+"""Groups, and what users have by them and by themselves: permissions."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -27,22 +27,14 @@ class GroupObjects(Objects["Group"]):
     def create(self, *, name: str) -> "Group":
         """Insert a group without permissions and members, and return it.
 
-        Args:
-            name: As typed; unique without regard to letter case.
-
         Raises:
             ValidationError: The name breaks a rule; `errors` holds the messages.
-            TakenError: Another group has the name.
-            peewee.DatabaseError: The database failed.
+            TakenError: Another group has the name, in any letter case.
         """
         return self._model.create(name=name)
 
     def find(self, name: str) -> "Group | None":
-        """Return the group with this name, in any letter case, or None.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
-        """
+        """Return the group with this name, in any letter case, or None."""
         if names.group_problem(name) is not None:
             return None  # no group can have this name
         return self._model.get_or_none(Group.name_key == names.key(name))
@@ -50,6 +42,8 @@ class GroupObjects(Objects["Group"]):
 
 class Group(RightsHolder):
     """A group of users, who have its permissions besides their own.
+
+    Methods that use the database raise peewee.DatabaseError if it fails.
 
     Attributes:
         name: Unique without regard to letter case or compatibility forms; shown as typed.
@@ -82,7 +76,6 @@ class Group(RightsHolder):
         Raises:
             ValidationError: The name breaks a rule.
             TakenError: Another group has the name.
-            peewee.DatabaseError: The database failed.
         """
         is_new = force_insert or self.id is None
         if not is_new and Group.name not in self.dirty_fields:
@@ -131,8 +124,8 @@ class Group(RightsHolder):
     def _grants_of(self) -> Any:
         return GroupPermission.group
 
-    def _report_grant(self, change: str, permission: str) -> None:
-        self._report(f"{change} {permission} {'to' if change == 'granted' else 'from'}")
+    def _report_rights(self, change: str, what: str) -> None:
+        self._report(f"{change} {what} {'to' if change == 'granted' else 'from'}")
 
     def _report(self, change: str) -> None:
         events.emit("group_changed", reason=f"{change} {self.name}")
@@ -186,7 +179,6 @@ class UserRights(RightsHolder):
 
         Raises:
             ValueError: `permission` has another form.
-            peewee.DatabaseError: The database failed.
         """
         names.check_permission(permission)
         if not self.is_active:
@@ -199,19 +191,15 @@ class UserRights(RightsHolder):
         return self._limit is not None
 
     def join(self, group: Group | str) -> bool:
-        """Make the user a member of `group`; a member stays one.
+        """Make the user a member of a group, and return whether anything changed.
 
         Args:
             group: The group, or its name in any letter case.
-
-        Returns:
-            Whether anything changed.
 
         Raises:
             ValueError: `group` is of another application.
             Group.DoesNotExist: There is no such group.
             User.DoesNotExist: The user is not in the database.
-            peewee.DatabaseError: The database failed.
         """
         with self._using_origin(), database.atomic():
             joined = resolve_group(group)
@@ -223,18 +211,14 @@ class UserRights(RightsHolder):
         return False
 
     def leave(self, group: Group | str) -> bool:
-        """Take the user out of `group`; for one who is no member, nothing changes.
+        """Take the user out of a group, and return whether anything changed.
 
         Args:
             group: The group, or its name in any letter case.
 
-        Returns:
-            Whether anything changed.
-
         Raises:
             ValueError: `group` is of another application.
             Group.DoesNotExist: There is no group of this name.
-            peewee.DatabaseError: The database failed.
         """
         with self._using_origin(), database.atomic():
             left = resolve_group(group)
@@ -246,9 +230,6 @@ class UserRights(RightsHolder):
 
     def _grants_of(self) -> Any:
         return Permission.user
-
-    def _report_grant(self, change: str, permission: str) -> None:
-        self._report_rights(change, permission)
 
     def _report_rights(self, change: str, what: str) -> None:
         events.emit("rights_changed", user_id=self.id, reason=f"{change} {what}")
@@ -267,7 +248,6 @@ def resolve_group(group: Group | str) -> Group:
     Raises:
         ValueError: It is a group of another application, where another group may have its id.
         Group.DoesNotExist: There is no group of this name.
-        peewee.DatabaseError: The database failed.
     """
     if isinstance(group, Group):
         if group.origin not in (None, storage.current()):

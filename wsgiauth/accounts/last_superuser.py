@@ -37,7 +37,6 @@ def remove_locked(user: "User", remove: Callable[[], int]) -> int:
 
     Raises:
         LastSuperuserError: No other active superuser would remain.
-        peewee.DatabaseError: The database failed.
     """
     if _dispensable.get() == (storage.current(), user.id):
         return remove()
@@ -72,7 +71,6 @@ def change_locked(
     Raises:
         LastSuperuserError: No other active superuser would remain.
         User.DoesNotExist: The user has been deleted.
-        peewee.DatabaseError: The database failed.
     """
     users = type(user)
     involved = {user.id} if actor is None else {user.id, actor.id}

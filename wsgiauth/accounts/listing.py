@@ -1,7 +1,4 @@
-"""Lists of users, a page at a time, and of groups; users as documents for JSON.
-
-Every function here uses the database, and raises peewee.DatabaseError if it fails.
-"""
+"""Lists of users, a page at a time, and of groups; users as documents for JSON."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

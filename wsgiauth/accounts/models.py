@@ -1,7 +1,7 @@
-"""The Peewee model of users; `rights` is the part of it about permissions and groups.
+"""The Peewee model of users; `groups.UserRights` is the part of it about permissions and groups.
 
 `User.save` applies the rules for names, which are in `names`. `User.update`, which it uses, ends
-the user's logins if the change requires it.
+the sessions of the user if the change requires it.
 """
 
 import time
@@ -15,74 +15,40 @@ from wsgiauth import events, storage
 from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import UserRights
 from wsgiauth.accounts.last_superuser import remove_locked
-from wsgiauth.accounts.tables import ADDRESS, RESET, Objects, Session, end_secrets, revoke_keys
+from wsgiauth.accounts.tables import ADDRESS, RESET, Session, UserObjects, end_secrets, revoke_keys
 from wsgiauth.storage import database
 from wsgiauth.storage.models import BcryptHashField, UTCDateTimeField, utc_now
 
-
-class UserObjects(Objects["User"]):
-    """Create and find users, as `User.objects`."""
-
-    def create(
-        self,
-        *,
-        username: str,
-        email: str,
-        hashed_password: str,
-        is_active: bool = True,
-        is_staff: bool = False,
-        is_superuser: bool = False,
-    ) -> "User":
-        """Insert a user and return it.
-
-        Args:
-            username: As typed; unique without regard to letter case.
-            email: As typed; unique without regard to letter case.
-            hashed_password: A hash that `hash_password` returned.
-            is_active, is_staff, is_superuser: See `User`.
-
-        Raises:
-            ValidationError: A name breaks a rule; `errors` holds the messages by field.
-            TakenError: Another user has the name.
-            ValueError: `hashed_password` is not a bcrypt hash.
-            peewee.DatabaseError: The database failed.
-        """
-        return self._model.create(
-            username=username,
-            email=email,
-            hashed_password=hashed_password,
-            is_active=is_active,
-            is_staff=is_staff,
-            is_superuser=is_superuser,
-        )
+# The columns of the filters of the staff panel, whose pages read a few rows in an index's order.
+_FILTERED_BY = ("is_active", "is_staff", "is_superuser", "email_verified_at", "last_login_at")
 
 
 class User(UserRights):
     """A person's account.
 
-    Saving applies the rules for names, and ends the user's logins if the change requires it.
+    Saving applies the rules for names, and ends the user's sessions if the change requires it.
     Neither saving nor deleting an object removes the last active superuser. Of Peewee's bulk
-    queries, `User.update(...)` ends logins; they do nothing else of this.
+    queries, `User.update(...)` ends sessions; they do nothing else of this.
 
-    Internal attributes can change in any version. They have no underscore because queries name
-    them.
+    Methods that use the database raise peewee.DatabaseError if it fails. Internal attributes can
+    change in any version; they have no underscore because queries name them.
 
     Attributes:
         username: Unique without regard to letter case or compatibility forms; shown as typed.
         email: Unique in the same way; shown as typed.
-        hashed_password: A bcrypt hash. A new one ends all of the user's logins.
-        is_active: Whether the user can log in. False ends all of the user's logins and API keys;
-            requests of an inactive user are anonymous.
+        hashed_password: A bcrypt hash. A new one ends all sessions of the user.
+        is_active: Whether the user can log in. False ends all sessions of the user and revokes all
+            API keys; requests of an inactive user are anonymous.
         is_staff: Whether the user can use the application's administration pages.
         is_superuser: Whether the user has every permission.
         created_at: When the account was created (UTC).
-        email_verified_at: When the user proved that they read mails to `email` (UTC), or None.
+        email_verified_at: When the user proved that they read emails to `email` (UTC), or None.
             Another `email` makes it None, unless it is set at the same time.
         last_login_at: When the user last logged in (UTC), or None. Logins within an hour after it
             do not change it.
         username_key, email_key: Internal: the names as they are compared; saving sets them.
-        security_stamp: Internal: the number of times that all of the user's logins were ended at
-            once. Each login stores the stamp of its start, and is valid only while the two are
+        security_stamp: Internal: the number of times that all sessions of the user were ended at
+            once. Each session stores the stamp of its start, and is valid only while the two are
             equal. Only the database increments it; saving an object does not set it.
         origin: Internal: the database that the object was read from.
     """
@@ -110,17 +76,7 @@ class User(UserRights):
 
     class Meta:
         table_name = "wsgiauth_user"
-        # For the lists of the staff panel, whose pages read a few rows in the order of an index.
-        indexes: ClassVar[tuple[object, ...]] = tuple(
-            ((column, "id"), False)
-            for column in (
-                "is_active",
-                "is_staff",
-                "is_superuser",
-                "email_verified_at",
-                "last_login_at",
-            )
-        )
+        indexes: ClassVar[tuple[object, ...]] = tuple(((c, "id"), False) for c in _FILTERED_BY)
 
     def __str__(self) -> str:
         return str(self.username)
@@ -138,17 +94,17 @@ class User(UserRights):
 
     @classmethod
     def update(cls, data: Any = None, /, **changes: Any) -> peewee.ModelUpdate:
-        """Return Peewee's UPDATE, which increments the stamp if it must end logins.
+        """Return Peewee's UPDATE, which increments the stamp if it must end sessions.
 
         That is the case for a new `hashed_password`, and for an `is_active` other than True. The
         UPDATE itself increments, so that concurrent changes never arrive at the same stamp. Another
         `email` also clears `email_verified_at`.
 
         The arguments are those of Peewee's `Model.update`. A `security_stamp` among them replaces
-        the increment: `security_stamp=User.security_stamp` keeps the logins.
+        the increment: `security_stamp=User.security_stamp` keeps the sessions.
 
         Raises:
-            ValueError: `security_stamp` is a number, which could make ended logins valid again.
+            ValueError: `security_stamp` is a number, which could make ended sessions valid again.
         """
         changes |= {getattr(field, "name", field): value for field, value in (data or {}).items()}
         if isinstance(changes.get("security_stamp"), int):
@@ -160,7 +116,7 @@ class User(UserRights):
         return super().update(changes)
 
     def save(self, force_insert: bool = False, only: Any = None) -> int | bool:
-        """Write the changed fields, and end the user's logins if necessary.
+        """Write the changed fields, and end the user's sessions if necessary.
 
         The arguments are those of Peewee's `Model.save`. Of `only`, too, just the changed fields
         are written. A name or a flag that is stored already is no change.
@@ -173,20 +129,18 @@ class User(UserRights):
             TakenError: Another user has the name; no rule is broken.
             LastSuperuserError: The last active superuser would be demoted or deactivated.
             ValueError: `hashed_password` is not a bcrypt hash.
-            peewee.DatabaseError: The database failed.
         """
         if force_insert or self.id is None:
             return self._save(force_insert, only, is_new=True)
         with self._using_origin():
             write = partial(self._save_changed, only)
-            return remove_locked(self, write) if self._is_removal(only) else write()
+            flags = self._changed(only) & {"is_active", "is_superuser"}
+            can_remove_superuser = not all(getattr(self, flag) for flag in flags)
+            return remove_locked(self, write) if can_remove_superuser else write()
 
-    def _is_removal(self, only: Any) -> bool:
-        """Return whether saving can take away a superuser."""
-        flags = {"is_active", "is_superuser"} & {each.name for each in self.dirty_fields}
-        if only is not None:
-            flags &= {getattr(each, "name", each) for each in only}
-        return not all(getattr(self, flag) for flag in flags)
+    def _changed(self, only: Any) -> set[str]:
+        changed = {each.name for each in self.dirty_fields}
+        return changed if only is None else changed & {getattr(e, "name", e) for e in only}
 
     def _save_changed(self, only: Any) -> int | bool:
         with database.atomic():
@@ -194,15 +148,13 @@ class User(UserRights):
             return self._save(False, only, is_new=False)
 
     def _save(self, force_insert: bool, only: Any, *, is_new: bool) -> int | bool:
-        changed = {each.name for each in self.dirty_fields}
-        if "email" in changed and "email_verified_at" not in changed and not is_new:
-            self.email_verified_at = None  # the proof was another address's
-            changed.add("email_verified_at")
         if not is_new:
-            vars(self)["_dirty"].discard("security_stamp")  # only the database increments it
-            changed.discard("security_stamp")
+            dirty: set[str] = vars(self)["_dirty"]
+            dirty.discard("security_stamp")  # only the database increments it
+            if "email" in dirty and "email_verified_at" not in dirty:
+                self.email_verified_at = None  # the proof was another address's
+        changed = self._changed(only)
         if only is not None:
-            changed &= {getattr(each, "name", each) for each in only}
             only = [self._meta.fields[name] for name in sorted(changed)]
             only += [field for name, field in _KEY_OF.items() if name in changed]
             if not (only or is_new):
@@ -214,9 +166,10 @@ class User(UserRights):
                 saved = super().save(force_insert, only)
                 if not is_new and {"hashed_password", "is_active"} & changed:
                     self._read_stamp()
-                if saved:  # otherwise the user has been deleted
-                    self._report(changed, is_new=is_new, old=old)
-                if not is_new:
+                if is_new:
+                    self._report_registration()
+                elif saved:  # otherwise the user has been deleted
+                    self._report_changes(changed, old)
                     self._end_credentials(changed)
         except peewee.IntegrityError:
             with self._using_origin():
@@ -226,14 +179,13 @@ class User(UserRights):
         return saved
 
     def delete_instance(self, *args: Any, **kwargs: Any) -> int:
-        """Delete the user with all logins, permissions and memberships.
+        """Delete the user with all sessions, permissions and memberships.
 
         Returns:
             1, or 0 if the user has been deleted already.
 
         Raises:
             LastSuperuserError: The user is the last active superuser.
-            peewee.DatabaseError: The database failed.
         """
         with self._using_origin():
             return remove_locked(self, partial(self._delete, *args, **kwargs))
@@ -266,7 +218,7 @@ class User(UserRights):
 
     def _read_stamp(self) -> None:
         # Only in the transaction that has changed the row, and so locked it: a stamp that is read
-        # later can be that of another change, and a login with it would be valid.
+        # later can be that of another change, and a session with it would be valid.
         stamp = User.select(User.security_stamp).where(User.id == self.id)
         self.__data__["security_stamp"] = stamp.scalar()
 
@@ -288,26 +240,30 @@ class User(UserRights):
         """Return the stored values, or None if the user has been deleted."""
         # Locked, so that of two concurrent changes the second one finds the first one's values.
         stored = User.select(*columns).where(User.id == self.id).tuples()
-        row: tuple[Any, ...] | None
-        row = (stored.for_update() if database.for_update else stored).first()
+        row: tuple[Any, ...] | None = (
+            stored.for_update() if database.for_update else stored
+        ).first()
         return row
 
-    def _report(self, changed: set[str], *, is_new: bool, old: dict[str, str]) -> None:
-        flags = changed.intersection(_FLAGS)
-        if is_new:
-            events.emit("registration", user_id=self.id)
-            flags = {flag for flag in ("is_staff", "is_superuser") if getattr(self, flag)}
-        elif "hashed_password" in changed:
+    def _report_registration(self) -> None:
+        events.emit("registration", user_id=self.id)
+        for flag in ("is_staff", "is_superuser"):
+            if getattr(self, flag):
+                self._report_rights(flag, "on")
+
+    def _report_changes(self, changed: set[str], old: dict[str, str]) -> None:
+        if "hashed_password" in changed:
             events.emit("password_changed", user_id=self.id)
-        for name in () if is_new else sorted({"username", "email"} & changed):
-            emails = {**old, "email": self.email, "username": self.username}
-            emails["new_unproven"] = "" if self.email_verified_at else self.email
-            details = emails if name == "email" else None
-            events.emit("names_changed", user_id=self.id, reason=name, details=details)
-        if not is_new and changed & {"email", "email_verified_at"} == {"email_verified_at"}:
+        if "email" in changed:
+            details = {**old, "email": self.email, "username": self.username}
+            details["new_unproven"] = "" if self.email_verified_at else self.email
+            events.emit("names_changed", user_id=self.id, reason="email", details=details)
+        if "username" in changed:
+            events.emit("names_changed", user_id=self.id, reason="username")
+        if "email_verified_at" in changed and "email" not in changed:
             verified = "not verified" if self.email_verified_at is None else "verified"
             events.emit("names_changed", user_id=self.id, reason=f"email {verified}")
-        for flag in sorted(flags):
+        for flag in sorted(changed.intersection(_FLAGS)):
             self._report_rights(flag, "on" if getattr(self, flag) else "off")
 
 

@@ -139,7 +139,6 @@ def refuse_names(
     Raises:
         ValidationError: There are `errors`.
         TakenError: Another one has a name, in any letter case, and there are no `errors`.
-        peewee.DatabaseError: The database failed.
     """
     fields = model._meta.fields
     others = model.select().where(fields["id"] != (owner_id or 0))

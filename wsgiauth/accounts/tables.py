@@ -2,8 +2,6 @@
 
 The methods of `User` and `Group` read and delete these rows. Therefore the tables come first, with
 foreign keys that Peewee resolves when it meets classes of these names.
-
-Every function here that uses the database raises peewee.DatabaseError if it fails.
 """
 
 from datetime import datetime
@@ -59,21 +57,52 @@ class Objects(Generic[_Row]):
         return self._model.select().count()
 
 
+class UserObjects(Objects["User"]):
+    """Create and find users, as `User.objects`."""
+
+    def create(
+        self,
+        *,
+        username: str,
+        email: str,
+        hashed_password: str,
+        is_active: bool = True,
+        is_staff: bool = False,
+        is_superuser: bool = False,
+    ) -> "User":
+        """Insert a user and return it.
+
+        Args:
+            username, email: As typed; unique without regard to letter case.
+            hashed_password: A hash that `hash_password` returned.
+            is_active, is_staff, is_superuser: See `User`.
+
+        Raises:
+            ValidationError: A name breaks a rule; `errors` holds the messages by field.
+            TakenError: Another user has the name.
+            ValueError: `hashed_password` is not a bcrypt hash.
+        """
+        return self._model.create(
+            username=username,
+            email=email,
+            hashed_password=hashed_password,
+            is_active=is_active,
+            is_staff=is_staff,
+            is_superuser=is_superuser,
+        )
+
+
 class RightsHolder(BoundModel):
     """A user or a group, to which permissions are granted."""
 
     id: "peewee.BigAutoField[int]"
 
     def grant(self, *permissions: str) -> bool:
-        """Grant all given permissions or none; those already granted are left unchanged.
-
-        Returns:
-            Whether anything changed.
+        """Grant all given permissions or none, and return whether anything changed.
 
         Raises:
             ValueError: A permission does not have the form `<app>.<action>`.
             User.DoesNotExist, Group.DoesNotExist: The user or group is not in the database.
-            peewee.DatabaseError: The database failed.
         """
         wanted = [names.check_permission(permission) for permission in permissions]
         holder = self._grants_of()
@@ -82,20 +111,16 @@ class RightsHolder(BoundModel):
             row = {holder.name: self.id}
             granted = [n for n in wanted if insert_new(holder.model, **row, name=n)]
             for name in granted:
-                self._report_grant("granted", name)
+                self._report_rights("granted", name)
         return bool(granted)
 
     def revoke(self, *permissions: str) -> bool:
-        """Revoke all given permissions or none; those not granted are ignored.
+        """Revoke all given permissions or none, and return whether anything changed.
 
         A permission of one of a user's groups stays: leave the group, or revoke it from the group.
 
-        Returns:
-            Whether anything changed.
-
         Raises:
             ValueError: A permission does not have the form `<app>.<action>`.
-            peewee.DatabaseError: The database failed.
         """
         unwanted = [names.check_permission(permission) for permission in permissions]
         holder = self._grants_of()
@@ -103,14 +128,14 @@ class RightsHolder(BoundModel):
             own = holder.model.delete().where(holder == self.id)
             revoked = [n for n in unwanted if own.where(holder.model.name == n).execute()]
             for name in revoked:
-                self._report_grant("revoked", name)
+                self._report_rights("revoked", name)
         return bool(revoked)
 
     def _grants_of(self) -> Any:
         """Return the column for the holder, of the table of permissions."""
 
-    def _report_grant(self, change: str, permission: str) -> None:
-        """Emit an event: the permission was `granted` or `revoked`."""
+    def _report_rights(self, change: str, what: str) -> None:
+        """Emit an event, such as: `granted` a permission."""
 
 
 def _belongs_to(model: str, **options: Any) -> Any:

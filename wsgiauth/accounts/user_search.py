@@ -4,8 +4,6 @@ A page reads one index in its order, from where the page before it ended, and ex
 `EXAMINED` rows. If few of these match, the page is short, and the next one goes on from there.
 A SELECT with all criteria and a LIMIT would be simpler, but two filters that few users or none
 match together make the database read a whole index, and an OFFSET makes it read all rows before.
-
-Every function here that uses the database raises peewee.DatabaseError if it fails.
 """
 
 from collections.abc import Callable, Iterator, Mapping
