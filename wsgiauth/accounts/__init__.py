@@ -19,13 +19,9 @@ from wsgiauth.storage import database
 
 
 class NewAccount:
-    """What a new user would be: names and a password, checked once and then passed on.
+    """What a new user would be: names and a password, as typed, checked once and then passed on.
 
-    Neither reads the database nor computes a hash, until a method does.
-
-    Args:
-        username, email, password: As typed.
-        settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
+    Only its methods read the database or compute a hash.
 
     Attributes:
         errors: A message for each rule that it breaks, by field.
@@ -59,11 +55,7 @@ class NewAccount:
         names.refuse_names(User, self._names, self.errors)
 
     def create(self, *, is_staff: bool = False, is_superuser: bool = False) -> User:
-        """Check, hash the password, insert the user in one transaction, and return it.
-
-        If two processes check at the same time, the unique constraint decides. Raises what `check`
-        does.
-        """
+        """Check, hash the password and insert; raise what `check` does."""
         self.check()  # before hashing, which costs a thousand times more
         return self.insert(self.hash_password(), is_staff=is_staff, is_superuser=is_superuser)
 
@@ -79,7 +71,9 @@ class NewAccount:
         is_superuser: bool = False,
         email_verified_at: datetime | None = None,
     ) -> User:
-        """Insert the user in one transaction, and return it; see `User`.
+        """Insert the user in one transaction, and return it.
+
+        If two processes check a name at the same time, the unique constraint decides.
 
         Raises:
             TakenError: Another user has a name.

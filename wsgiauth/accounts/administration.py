@@ -1,7 +1,7 @@
-"""Changes of accounts by members of the staff: who has the right to which, and how they are made.
+"""Changes of accounts by members of the staff: the rights that they need, checked in a transaction.
 
-Whatever has been read before the transaction of a change can be outdated: `administer` locks both
-users, reads them again, and only then decides. docs/staff.md has the rights as a table.
+What was read before the transaction can be outdated: `administer` locks both users, reads them
+again, and only then decides. docs/staff.md has the rights as a table.
 """
 
 from collections.abc import Callable
@@ -29,49 +29,28 @@ _Result = TypeVar("_Result")
 
 
 class Right(Enum):
-    """What a member of the staff needs for a change.
+    """What a member of the staff needs for a change."""
 
-    Attributes:
-        SUPPORT: For what leaves the account as it is: to end its logins, to send a link.
-        MANAGE: To activate and deactivate an account.
-        GOVERN: To change flags, permissions and groups, and to delete an account.
-    """
-
-    SUPPORT = auto()
-    MANAGE = auto()
-    GOVERN = auto()
+    SUPPORT = auto()  # for what leaves the account as it is: to end its sessions, to send a link
+    MANAGE = auto()  # to activate and deactivate an account
+    GOVERN = auto()  # to change flags, permissions and groups, and to delete an account
 
 
 class Party(NamedTuple):
-    """A user of a change, and what the right to it depends on.
-
-    Attributes:
-        user: The user.
-        permissions: All permissions that the user holds, in whatever way.
-    """
+    """A user of a change, and what the right to it depends on."""
 
     user: User
-    permissions: frozenset[str]
+    permissions: frozenset[str]  # also those of the user's groups
 
     @classmethod
     def read(cls, user_id: int) -> Self:
-        """Return a user as the database has them now.
-
-        Raises:
-            User.DoesNotExist: There is no such user.
-        """
+        """Return a user as the database has them now, or raise User.DoesNotExist."""
         user: User = User.get_by_id(user_id)
         return cls(user, user.permissions)
 
 
 def refusal_reason(right: Right, actor: Party, target: Party) -> str | None:
-    """Return why `actor` does not have a right to change `target`, for people, or None.
-
-    Args:
-        right: What the change needs.
-        actor: Who wants to make the change.
-        target: The account that would change.
-    """
+    """Return why `actor` does not have a right to change `target`, for people, or None."""
     if not (actor.user.is_active and actor.user.is_staff):
         return "Only members of the staff can change other accounts."
     if actor.user.id == target.user.id:
@@ -99,22 +78,19 @@ def administer(
     *,
     is_removal: bool = False,
 ) -> _Result:
-    """Change a user on behalf of a member of the staff, if they have the right to.
+    """Change a user on behalf of a member of the staff, and return what `change` returns.
 
     Args:
-        actor: Who makes the change; may be outdated.
-        user: The account that changes; may be outdated.
+        actor: The member of the staff; can be outdated.
+        user: The account that changes; can be outdated.
         right: What the change needs.
         change: Changes the user that it is called with, in the transaction.
         is_removal: Whether the change can take away a superuser.
 
-    Returns:
-        What `change` returns.
-
     Raises:
         ForbiddenError: The actor does not have the right.
         LastSuperuserError: No active superuser would remain.
-        User.DoesNotExist: There is no such user.
+        User.DoesNotExist: The user has been deleted.
     """
     target = Party(user, frozenset())
 
@@ -132,17 +108,10 @@ def administer(
 
 
 def administer_groups(actor: User, change: Callable[[], _Result]) -> _Result:
-    """Change groups on behalf of a member of the staff, if they have the right to.
-
-    Args:
-        actor: Who makes the change; may be outdated.
-        change: Called in the transaction.
-
-    Returns:
-        What `change` returns.
+    """Change groups on behalf of a member of the staff, and return what `change` returns.
 
     Raises:
-        ForbiddenError: The actor does not have the right.
+        ForbiddenError: The actor, who can be outdated, does not have the right.
     """
     with database.atomic():
         present = lock_user(actor.id)
@@ -155,7 +124,7 @@ def invitation_refusal(actor: Party, *, gives_rights: bool) -> str | None:
     """Return why `actor` does not have the right to invite a person, for people, or None.
 
     Args:
-        actor: Who invites.
+        actor: The member of the staff.
         gives_rights: Whether the account is to be one of the staff, gets permissions, or joins
             groups.
     """
@@ -173,15 +142,12 @@ def invitation_refusal(actor: Party, *, gives_rights: bool) -> str | None:
 def administer_invitation(
     actor: User, change: Callable[[], _Result], *, gives_rights: bool
 ) -> _Result:
-    """Invite a person on behalf of a member of the staff, if they have the right to.
+    """Invite a person on behalf of a member of the staff, and return what `change` returns.
 
     Args:
-        actor: Who invites; may be outdated.
+        actor: The member of the staff; can be outdated.
         change: Called in the transaction.
         gives_rights: See `invitation_refusal`.
-
-    Returns:
-        What `change` returns.
 
     Raises:
         ForbiddenError: The actor does not have the right.
@@ -194,13 +160,9 @@ def administer_invitation(
 
 
 def invitation_refusal_now(actor_id: int, *, gives_rights: bool) -> str | None:
-    """Lock the user who invites, and return why they have no right to, for people, or None.
+    """Lock the user who invites, and return what `invitation_refusal` says of them now.
 
     Call this at the beginning of a transaction.
-
-    Args:
-        actor_id: The number of the user, who may have been deleted.
-        gives_rights: See `invitation_refusal`.
     """
     present = lock_user(actor_id)
     if present is None:
@@ -209,13 +171,7 @@ def invitation_refusal_now(actor_id: int, *, gives_rights: bool) -> str | None:
 
 
 def refused(actor: User, right: str, detail: str) -> ForbiddenError:
-    """Report that a user lacks a right, and return the exception that says so.
-
-    Args:
-        actor: The user.
-        right: What they wanted, such as `TO_INVITE`.
-        detail: Why, for people.
-    """
+    """Report that a user lacks a right, such as `TO_INVITE`, and return the exception for it."""
     events.emit("refused", user_id=actor.id, reason=f"lacks the right {right}")
     return ForbiddenError(detail)
 

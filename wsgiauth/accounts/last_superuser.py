@@ -23,17 +23,10 @@ _dispensable: ContextVar[tuple[peewee.Database, int] | None] = ContextVar(
 
 
 def remove_locked(user: "User", remove: Callable[[], int]) -> int:
-    """Call `remove`, which can take away a superuser, as `change_locked` does.
+    """Call `remove` as `change_locked` does, and return how many rows it has changed.
 
-    In a `change_locked` of the same user, which has made sure that another one remains, only call
-    it.
-
-    Args:
-        user: The user who changes, in the current database.
-        remove: Called without arguments; returns how many rows it has changed.
-
-    Returns:
-        What `remove` returns; 0 if the user has been deleted.
+    Within a `change_locked` of the same user, which has made sure that another superuser remains,
+    only call it.
 
     Raises:
         LastSuperuserError: No other active superuser would remain.
@@ -63,8 +56,8 @@ def change_locked(
 
     Args:
         user: The user who changes.
-        change: Called without arguments; what it returns is returned.
-        is_removal: Whether it can take away a superuser.
+        change: Its result is returned.
+        is_removal: Whether `change` can take away a superuser.
         actor: The user who makes the change, whose row is locked as well.
         check: Called before `change`, with the rows locked; it raises what refuses the change.
 

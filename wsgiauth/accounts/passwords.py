@@ -51,13 +51,12 @@ class PasswordRules:
     contains a common one is accepted.
 
     Attributes:
-        min_length: The minimum length in characters.
         words: Words such as the site's name, which cannot be passwords (ASVS 6.1.2), also without
             their spaces and punctuation.
         breached: The file that `breached_passwords` reads, or None.
     """
 
-    min_length: int = MIN_LENGTH
+    min_length: int = MIN_LENGTH  # characters
     words: tuple[str, ...] = ()
     breached: str | os.PathLike[str] | None = None
 
@@ -76,11 +75,6 @@ class PasswordRules:
 
         Takes less than a hundredth of the time of one bcrypt at cost 12, for any password; with
         `breached`, about thirty small reads in addition.
-
-        Args:
-            password: As typed.
-            username: The username of the account.
-            email: The email address of the account.
 
         Raises:
             RetryLaterError: The file of breached passwords cannot be read (503).

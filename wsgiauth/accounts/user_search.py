@@ -89,19 +89,8 @@ class _Entry(NamedTuple):
 
     @property
     def user(self) -> FoundUser:
-        number, username, email, is_active, is_staff, is_superuser, *times = self.values[:9]
-        created_at, verified_at, last_login_at = (time and as_utc(time) for time in times)
-        return FoundUser(
-            number,
-            username,
-            email,
-            bool(is_active),  # SQLite stores booleans as numbers
-            bool(is_staff),
-            bool(is_superuser),
-            created_at,
-            verified_at,
-            last_login_at,
-        )
+        values = zip(_SHOWN, self.values, strict=False)
+        return FoundUser(*(column.python_value(value) for column, value in values))
 
 
 class _Way(NamedTuple):
@@ -250,7 +239,8 @@ def _read_by_name(beginning: str, query: Any, position: str, size: int) -> list[
     return list(islice(entries, size))
 
 
-_COLUMNS = (*(getattr(User, n) for n in FoundUser._fields), User.username_key, User.email_key)
+_SHOWN: tuple[Any, ...] = tuple(getattr(User, name) for name in FoundUser._fields)
+_COLUMNS = (*_SHOWN, User.username_key, User.email_key)
 _USERNAME_KEY, _EMAIL_KEY = len(_COLUMNS) - 2, len(_COLUMNS) - 1
 
 
