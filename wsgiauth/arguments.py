@@ -1,15 +1,22 @@
-"""Checks the arguments of `AuthMiddleware`, which come from an application's source."""
+"""Checks the arguments of `AuthMiddleware`, and that it is not inside another with the same mount.
 
+`middleware` asks about the latter when it is created, and for each request of an outer middleware,
+because only a request shows what is hidden in other middleware.
+"""
+
+import functools
 import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
+from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
 from wsgiauth.challenges import ANONYMOUS
 from wsgiauth.events import Subscriber
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
+from wsgiauth.site import Site
 
 _MOUNT = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
 
@@ -31,12 +38,8 @@ def check_arguments(app: object, mount: object, challenge: object, send_mail: ob
         raise ConfigurationError("send_mail must be a callable.")
 
 
-def list_permissions(permissions: object) -> list[str]:
-    """Return the permissions that the application declares.
-
-    Raises:
-        ConfigurationError: The argument is no list of permissions; the message names the wrong one.
-    """
+def checked_permissions(permissions: object) -> list[str]:
+    """Return the permissions that the application declares, or raise ConfigurationError."""
     if isinstance(permissions, str | bytes) or not isinstance(permissions, Iterable):
         raise ConfigurationError('permissions must be a list, such as ("reports.publish",).')
     declared = list(permissions)
@@ -50,11 +53,7 @@ def list_permissions(permissions: object) -> list[str]:
 
 
 def read_settings(settings: Settings | Mapping[str, Any] | None) -> Settings:
-    """Return the settings; None reads the process environment.
-
-    Raises:
-        ConfigurationError: A setting is invalid, or the argument is of another type.
-    """
+    """Return the settings, or raise ConfigurationError; None reads the process environment."""
     if settings is None:
         return Settings.for_server(os.environ)
     if isinstance(settings, Settings):
@@ -64,15 +63,41 @@ def read_settings(settings: Settings | Mapping[str, Any] | None) -> Settings:
     raise ConfigurationError("settings must be a Settings object, a mapping or None.")
 
 
-def list_subscribers(on_event: Subscriber | Iterable[Subscriber]) -> list[Subscriber]:
-    """Return the subscribers, of which there may be one or several.
-
-    Raises:
-        ConfigurationError: One of them is not callable.
-    """
+def checked_subscribers(on_event: Subscriber | Iterable[Subscriber]) -> list[Subscriber]:
+    """Return the subscribers, or raise ConfigurationError if one is not callable."""
     if callable(on_event):
         return [on_event]
     subscribers = list(on_event) if isinstance(on_event, Iterable) else [on_event]
     if not all(map(callable, subscribers)):
         raise ConfigurationError("on_event must be a callable or an iterable of callables.")
     return subscribers
+
+
+def unwrapped(app: Any) -> object:
+    """Return the WSGI callable inside guards, decorators and partials."""
+    while isinstance(app, functools.partial) or hasattr(app, "__wrapped__"):
+        app = app.func if isinstance(app, functools.partial) else app.__wrapped__
+    return app
+
+
+def refuse_nested(environ: WSGIEnvironment, site: Site) -> None:
+    """Raise ConfigurationError if a middleware with the URL of `site` has handled this request.
+
+    The inner middleware could never be reached.
+    """
+    outer = environ["wsgiauth.site"]
+    # The key can be forged, or be our own if `app` sends its request through us again.
+    if not isinstance(outer, Site) or outer is site:
+        return
+    root = environ.get("wsgiauth.root", "")
+    if root + outer.pages.mount == environ.get("SCRIPT_NAME", "") + site.pages.mount:
+        raise nested_error(site.pages.mount)
+
+
+def nested_error(mount: str) -> ConfigurationError:
+    """Return the error for two middlewares that are both mounted at `mount`."""
+    return ConfigurationError(
+        f"An AuthMiddleware is inside another one with the same mount, {mount}: the outer one"
+        " answers all requests below it, so no user can log in to the inner one. Remove one of"
+        " them, or give them different mounts."
+    )

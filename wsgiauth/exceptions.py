@@ -6,10 +6,9 @@ an invalid setting, invalid new data, or a request that is malformed or cannot b
 
 from http import HTTPStatus
 
-# RFC 9470 section 3: the login is valid, but its proof is not enough for the request.
+# RFC 9470 section 3: the session is valid, but its proof is not enough for the request.
 INSUFFICIENT_AUTHENTICATION = "insufficient_user_authentication"
-
-# RFC 6750 section 3.1: the API key is valid, but cannot do what was asked for.
+# RFC 6750 section 3.1: the API key is valid, but cannot be used for the request.
 INSUFFICIENT_SCOPE = "insufficient_scope"
 
 
@@ -53,15 +52,15 @@ class ValidationError(WsgiAuthError, ValueError):
 
 
 class TakenError(ValidationError):
-    """Another user has the username or e-mail address, or another group the name, in any case."""
+    """Another user has the username or email address, or another group the name, in any case."""
 
     status = HTTPStatus.CONFLICT
     code = "taken"
-    detail: str = "The username or the e-mail address is taken; see `errors`."
+    detail: str = "The username or the email address is taken; see `errors`."
 
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__(errors)
-        if "name" in errors:
+        if "name" in errors:  # that of a group
             self.detail = "The group name is taken; see `errors`."
 
 
@@ -100,7 +99,7 @@ class RequestError(WsgiAuthError):
 
 
 class NotFoundError(RequestError):
-    """There is nothing at this path, or nothing that the user is allowed to know of."""
+    """There is nothing at this path, or nothing that the user is allowed to know about."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -130,7 +129,7 @@ class UnauthenticatedError(RequestError):
 
 
 class InsufficientAuthenticationError(RequestError):
-    """A request needs a login whose user has proven recently who they are (RFC 9470).
+    """A request needs a recent proof of who the user is (RFC 9470).
 
     Attributes:
         max_age: How old the proof can be, in seconds.
@@ -146,19 +145,19 @@ class InsufficientAuthenticationError(RequestError):
 
 
 class SecondFactorMissingError(RequestError):
-    """A request needs a login that was proven by a second factor (RFC 9470).
+    """A request needs a session that was proven by a second factor (RFC 9470).
 
     Attributes:
         needs_set_up: Whether the user has no second factor yet.
-        is_switched_off: Whether the user has only second factors of types that the site does not
-            have any more.
+        is_switched_off: Whether the site no longer has the types of the user's second factors.
     """
 
     def __init__(self, *, needs_set_up: bool, is_switched_off: bool = False) -> None:
-        code, detail = INSUFFICIENT_AUTHENTICATION, "Enter a code of your second factor"
+        code = INSUFFICIENT_AUTHENTICATION
+        detail = "Enter a code of your second factor, then try again."
         if needs_set_up:
-            code, detail = "second_factor_setup_required", "Set up a second factor"
-        detail = f"{detail}, then try again."
+            code = "second_factor_setup_required"
+            detail = "Set up a second factor, then try again."
         if is_switched_off:
             code = "second_factor_switched_off"
             detail = (
@@ -172,7 +171,7 @@ class SecondFactorMissingError(RequestError):
 
 
 class KeyNotAcceptedError(RequestError):
-    """A request needs a login, and came with an API key (RFC 6750 section 3.1)."""
+    """A request needs a session, and came with an API key (RFC 6750 section 3.1)."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -183,13 +182,13 @@ class KeyNotAcceptedError(RequestError):
 
 
 class TooManyKeysError(RequestError):
-    """A user has as many API keys as one can have."""
+    """A user has the maximum number of API keys."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(
             HTTPStatus.CONFLICT,
             "too_many_keys",
-            f"A user can have {limit} API keys. End one, then make the new one.",
+            f"A user can have {limit} API keys. Revoke one, then create the new one.",
         )
 
 

@@ -19,9 +19,12 @@ from wsgiauth.accounts.groups import Group, resolve_group
 from wsgiauth.app import AuthApp
 from wsgiauth.arguments import (
     check_arguments,
-    list_permissions,
-    list_subscribers,
+    checked_permissions,
+    checked_subscribers,
+    nested_error,
     read_settings,
+    refuse_nested,
+    unwrapped,
 )
 from wsgiauth.authentication.identity import set_caller
 from wsgiauth.authentication.invitations import Invitation, InvitedGroup
@@ -33,7 +36,6 @@ from wsgiauth.gate import GatedApp
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.mail.notices import Notices
 from wsgiauth.mail.transports import Transport
-from wsgiauth.nesting import nested_error, refuse_nested, unwrapped
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import CALLABLE
 from wsgiauth.site import Site
@@ -126,12 +128,12 @@ class AuthMiddleware:
         send_mail: Transport | None = None,
     ) -> None:
         check_arguments(app, mount, challenge, send_mail)
-        declared = list_permissions(permissions)
+        declared = checked_permissions(permissions)
         self._app = _restricted(app, f"{mount}/login", challenge, public, require)
         inner = unwrapped(app)
         if isinstance(inner, AuthMiddleware) and inner.site.pages.mount == mount:
             raise nested_error(mount)
-        subscribers = list_subscribers(on_event)
+        subscribers = checked_subscribers(on_event)
         settings = read_settings(settings)
         if send_mail is not None:
             settings = replace(settings, MAIL_URL=CALLABLE)

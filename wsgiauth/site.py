@@ -21,22 +21,7 @@ from wsgiauth.web.pages import Pages
 
 @dataclass(frozen=True)
 class Site:
-    """A site with accounts; created once, when the process starts.
-
-    Attributes:
-        settings: The configuration.
-        tokens: Issues and verifies access tokens.
-        refresh_tokens: Issues and verifies refresh tokens.
-        freshness: Decides whether a login's proof is recent enough.
-        identifier: Reads and writes the callers' credentials.
-        pages: Renders HTML.
-        clients: Finds the networks of a request's client.
-        throttle: Decides which attempts must wait.
-        mail_limits: Decides which requests for a mail are refused.
-        hash_slots: Hands out the slots in which passwords are hashed.
-        outbox: Sends mails; None without MAIL_URL.
-        relying_party: Registers and accepts passkeys; None without PASSKEYS.
-    """
+    """A site with accounts; created once, when the process starts."""
 
     settings: Settings
     tokens: Tokens
@@ -48,19 +33,14 @@ class Site:
     throttle: Throttle
     mail_limits: MailLimits
     hash_slots: HashSlots
-    outbox: Outbox | None
-    relying_party: RelyingParty | None
+    outbox: Outbox | None  # None without MAIL_URL
+    relying_party: RelyingParty | None  # None without PASSKEYS
 
     @classmethod
     def from_settings(
         cls, settings: Settings, mount: str, send_mail: Transport | None = None
     ) -> Self:
-        """Return the site of these settings.
-
-        Args:
-            settings: The configuration.
-            mount: The path of /auth on this site.
-            send_mail: Sends mails instead of MAIL_URL.
+        """Return the site of these settings; `send_mail` sends emails instead of MAIL_URL.
 
         Raises:
             ConfigurationError: SECRET_KEY is missing or invalid, or the layout of the pages is;

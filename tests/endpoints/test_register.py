@@ -138,7 +138,7 @@ def test_taken_names_are_a_conflict_in_any_letter_case(client, ada):
         "type": "about:blank",
         "title": "Conflict",
         "status": 409,
-        "detail": "The username or the e-mail address is taken; see `errors`.",
+        "detail": "The username or the email address is taken; see `errors`.",
         "code": "taken",
         "errors": ALL_TAKEN,
     }

@@ -45,12 +45,9 @@ def add_authenticator(
     """Give `user` an authenticator app, so that a login asks for its code.
 
     Args:
-        application: The middleware.
-        user: The user; None for the user `ada`, who is created if missing.
         name: How the user calls the app.
 
     Raises:
-        TypeError: `application` is not an `AuthMiddleware`, or `user` is not a `User`.
         ValueError: The site has no second factors, or the user is deleted or from another
             application.
     """
@@ -68,12 +65,7 @@ def recovery_codes(application: AuthMiddleware, user: User | None = None) -> lis
 
     A login asks for one only if the user has a second factor: see `add_authenticator`.
 
-    Args:
-        application: The middleware.
-        user: The user; None for the user `ada`, who is created if missing.
-
     Raises:
-        TypeError: `application` is not an `AuthMiddleware`, or `user` is not a `User`.
         ValueError: The site has no second factors, or the user is deleted or from another
             application.
     """

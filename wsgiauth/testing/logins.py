@@ -30,14 +30,11 @@ def bearer(
     """Log `user` in and return an Authorization header for any client (RFC 6750 section 2.1).
 
     Args:
-        application: The middleware.
-        user: The user to log in; None for the user `ada`, who is created if missing.
         confirmed_minutes_ago: See `logged_in`.
         minutes_left: See `logged_in`.
         second_factor: See `logged_in`.
 
     Raises:
-        TypeError: `application` is not an `AuthMiddleware`, or `user` is not a `User`.
         ValueError: The user is inactive, deleted, or from another application.
     """
     settings = require_middleware(application).site.settings
@@ -52,12 +49,10 @@ def api_key(
     """Make an API key and return an Authorization header for any client.
 
     Args:
-        application: The middleware.
         user: The owner.
         permissions: The permissions of the key; the owner must have them.
 
     Raises:
-        TypeError: `application` is not an `AuthMiddleware`, or `user` is not a `User`.
         ValueError: The user is inactive, deleted, or from another application, or does not have a
             permission.
     """
@@ -82,8 +77,6 @@ def logged_in(
     """Return a WebTest client of `application`, with the cookie of a browser that has logged in.
 
     Args:
-        application: The middleware.
-        user: The user to log in; None for the user `ada`, who is created if missing.
         remember: Whether "Keep me logged in" was ticked.
         confirmed_minutes_ago: How long ago the user proved who they are; after `FRESH_MINUTES`,
             sensitive changes ask for it again.
@@ -94,7 +87,6 @@ def logged_in(
 
     Raises:
         ImportError: WebTest is not installed.
-        TypeError: `application` is not an `AuthMiddleware`, or `user` is not a `User`.
         ValueError: The user is inactive, deleted, or from another application.
     """
     from webtest import TestApp

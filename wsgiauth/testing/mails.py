@@ -1,4 +1,4 @@
-"""The mails that the application sends."""
+"""The emails that the application sends."""
 
 import re
 from email.message import EmailMessage
@@ -11,27 +11,23 @@ _LINK = re.compile(r"https?://[^\s<>\"]+")
 
 
 class Mails(list[EmailMessage]):
-    """Mails, the newest last."""
+    """Emails, the newest last."""
 
     @property
     def links(self) -> list[str]:
-        """The links in the texts of all these mails, in their order."""
+        """The links in the texts of all these emails, in their order."""
         return [link for each in self for link in _LINK.findall(each.get_content())]
 
 
 def mailbox(application: AuthMiddleware) -> Mails:
-    """Return all mails that the site has sent, since its start or the first call.
+    """Return all emails that the site has sent, since its start or the first call.
 
-    The first call ends the site's thread that sends mails, and replaces what they are sent by. Then
+    The first call ends the site's thread that sends emails, and replaces the transport. Then
     each call sends what is due, in the thread of the test. With `MAIL_URL="memory:"`, there is no
     thread; with another one, call this before what your test does.
 
-    Args:
-        application: The middleware.
-
     Raises:
-        TypeError: `application` is not an `AuthMiddleware`.
-        ValueError: The site sends no mail, because it has no MAIL_URL.
+        ValueError: The site sends no emails, because it has no MAIL_URL.
     """
     outbox = require_middleware(application).site.outbox
     if outbox is None:

@@ -27,15 +27,13 @@ def make_user(
     """Create a user of `application` and return it.
 
     Args:
-        application: The middleware; in Flask, `app.wsgi_app`.
-        username: The name; the e-mail address is this name at example.org, unless `fields` has one.
+        username: The name; the email address is this name at example.org, unless `fields` has one.
         password: The password, for tests that log in with it; None for an unknown one.
         permissions: The permissions to grant.
         groups: The names of the groups to join; missing ones are created, without permissions.
         fields: Other fields of `User`, such as `is_staff=True`.
 
     Raises:
-        TypeError: `application` is not an `AuthMiddleware`.
         ValidationError, TakenError: See `User.save`.
         ValueError: bcrypt cannot represent the password, or a permission is malformed.
     """
@@ -56,12 +54,10 @@ def make_group(application: AuthMiddleware, name: str, permissions: Iterable[str
     """Return the group of `application` with this name, created if missing.
 
     Args:
-        application: The middleware.
         name: The name.
         permissions: The permissions to grant.
 
     Raises:
-        TypeError: `application` is not an `AuthMiddleware`.
         ValidationError: See `Group.save`.
         ValueError: A permission is malformed.
     """
