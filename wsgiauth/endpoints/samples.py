@@ -21,13 +21,12 @@ from wsgiauth.endpoints.register import RegisterPage, VerifiedRegisterPage, Veri
 from wsgiauth.endpoints.reset import ResetPage
 from wsgiauth.endpoints.second import SecondPage
 from wsgiauth.endpoints.sessions import SessionsPage
-from wsgiauth.endpoints.totp import SetUp, TotpPage
+from wsgiauth.endpoints.totp import SetUp, TotpPage, qr_code
 from wsgiauth.endpoints.username import UsernamePage
 from wsgiauth.endpoints.verify import InvitationPage, VerifyAddressPage
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.handover import LoggedInPage
 from wsgiauth.web.pages import Page
-from wsgiauth.web.qr_codes import qr_code
 
 _THEN = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
 _PASSKEY_OPTIONS = (

@@ -1,6 +1,6 @@
 """The HTML pages: one template and one typed object each, in one layout (Jinja2).
 
-A host's folder replaces or extends any template. What is wrong with one is refused at start.
+Templates in the folder of a site replace or extend ours. A mistake in them is refused at start.
 """
 
 import base64
@@ -19,68 +19,47 @@ SCRIPTS = ("passkeys.js",)
 
 
 class Page(Content):
-    """What a template shows, as its attribute `page`.
+    """What a template shows, as its variable `page`."""
 
-    Attributes:
-        template: The file's name.
-    """
-
-    template: ClassVar[str]
+    template: ClassVar[str]  # the name of its file
 
     @property
     def script(self) -> str:
-        """The file's name of the one script that the page can run; nothing for most pages."""
+        """The name of the file of the one script that the page can run; empty for most pages."""
         return ""
 
 
 class ErrorPage(Page):
-    """A failure, for a person.
-
-    Attributes:
-        status: The HTTP status.
-        title: The headline.
-        detail: A sentence.
-        home_url: Where the site begins.
-        login_url: Where a login may help, or None if it does not.
-        login_text: What the link to it says.
-    """
+    """A failure, for a person."""
 
     template = "error.html"
 
     status: int
     title: str
-    detail: str
+    detail: str  # a sentence
     home_url: str
-    login_url: str | None = None
-    login_text: str = ""
+    login_url: str | None = None  # a page where a login may help
+    login_text: str = ""  # of the link to it
 
 
 class Branding(NamedTuple):
-    """What the layout shows of the site.
+    """What the layout shows of the site."""
 
-    Attributes:
-        name: SITE_NAME, or nothing.
-        logo: The path of an image, or nothing.
-        icon: A data URL.
-        style: The style sheet, which is not escaped.
-    """
-
-    name: str
-    logo: str
-    icon: str
-    style: Markup
+    name: str  # SITE_NAME, or an empty string
+    logo: str  # the path of an image, or an empty string
+    icon: str  # a data URL
+    style: Markup  # the style sheet, which is not escaped
 
 
 class Pages:
     """Renders pages; every value is escaped.
 
     Args:
-        mount: The path of /auth on this site, where links to the login page lead.
-        folder: Templates in it replace wsgiauth's own of the same name. They can extend those as
-            "wsgiauth/login.html" and the like.
-        site_name: The name of the site, in the title and above the heading of every page.
-        logo: The path of an image that stands for the name above the heading.
-        sources: Origins from which a page can load fonts and images, besides this site.
+        mount: The path of /auth on this site.
+        folder: See `Templates`.
+        site_name: Shown in the title and above the heading of every page.
+        logo: The path of an image to show above the heading instead of the name.
+        sources: Further origins from which pages can load fonts and images.
 
     Raises:
         ConfigurationError: The layout is wrong; the message names the file and the line.
@@ -125,13 +104,7 @@ class Pages:
         status: HTTPStatus = HTTPStatus.OK,
         headers: tuple[Header, ...] = (),
     ) -> Response:
-        """Return the answer that shows a page.
-
-        Args:
-            page: What it shows.
-            status: The HTTP status.
-            headers: Further headers.
-        """
+        """Return the response that shows a page."""
         script = self._scripts[page.script]
         html = self._templates.render(page.template, page=page, site=self._branding, script=script)
         body = html.encode(errors="replace")  # SITE_NAME, from an environment that is not UTF-8

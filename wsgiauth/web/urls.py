@@ -109,7 +109,7 @@ class Router(Generic[_Target]):
 
 
 def routing_argument(environ: WSGIEnvironment, name: str) -> str:
-    """Return the part of the path that a name in the pattern of this request stands for."""
+    """Return the part of the path that a name in the pattern stands for."""
     argument: str = environ[ROUTING_ARGS][1][name]
     return argument
 
