@@ -82,7 +82,7 @@ class _Start:
             return self._forward(status, headers, exc_info)
         self._kept = [each for each in headers if _KEPT.fullmatch(each[0].lower())]
         self._exc_info = exc_info
-        return len  # a `write` that discards its data
+        return _discard
 
     def instead(self, status: str, headers: list[Header], exc_info: Any = None) -> _Write:
         """Start the challenge in place of the refusal that was held back."""
@@ -123,6 +123,10 @@ class _LateAnswer:
             yield chunk
         if start.is_held:
             yield from challenge()
+
+
+def _discard(data: bytes) -> None:
+    """Discard the body of a refusal that is replaced, as its `write` (PEP 3333)."""
 
 
 def _close(app_iter: Iterable[bytes]) -> None:

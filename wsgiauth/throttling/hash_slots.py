@@ -47,17 +47,11 @@ MAX_KEYS = 10_000  # bounds memory: an IPv6 /32 has 65,536 /48 networks
 
 @dataclass(frozen=True, eq=False)  # two claims of one client are distinct
 class Claim:
-    """A request for a slot, with the client and the account that it is for.
+    """A request for a slot, with the client and the account that it is for."""
 
-    Attributes:
-        networks: See `clients.Clients.networks`.
-        account: An identifier of the account, or None for a registration.
-        is_known: Whether this client logged in to this account before.
-    """
-
-    networks: tuple[str, ...]
-    account: str | None = None
-    is_known: bool = False
+    networks: tuple[str, ...]  # see `clients.Clients.networks`
+    account: str | None = None  # identifies it; None for a registration
+    is_known: bool = False  # whether this client logged in to this account before
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -68,11 +62,7 @@ class Claim:
 
 
 class RecentUse:
-    """Counts by key, each of which halves every `HALF_LIFE`.
-
-    Args:
-        clock: Returns a time in seconds that never goes back.
-    """
+    """Counts by key, each of which halves every `HALF_LIFE`."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -133,9 +123,6 @@ class HashSlots:
         Emits no event, because the earlier refusal did. With `HASHING_PER_ADDRESS=0`, addresses
         do not tell clients apart, so no client is refused here.
 
-        Args:
-            networks: The networks of the client.
-
         Raises:
             RetryLaterError: 503.
         """
@@ -151,8 +138,7 @@ class HashSlots:
     def slot(self, claim: Claim) -> Iterator[None]:
         """Hold a slot while the body of the `with` statement hashes.
 
-        Args:
-            claim: A new one for each request.
+        Each request needs a new claim.
 
         Raises:
             RetryLaterError: 503: the queue is full, or no slot became free in time.
