@@ -32,11 +32,7 @@ _Result = TypeVar("_Result")
 
 
 class RequestScope:
-    """What every request does with the account database, decided once.
-
-    Args:
-        database: The account database.
-    """
+    """What every request does with the account database, decided once."""
 
     def __init__(self, database: AccountDatabase) -> None:
         self.database: AccountDatabase = database
@@ -111,11 +107,6 @@ class _StreamedResponse:
     The request is entered for each chunk and left after it, because the server's thread can do
     other work in between, and another thread can ask for the next chunk. A pool has its connection
     back after each chunk.
-
-    Args:
-        app_iter: The application's response body.
-        scope: Ends the uses of databases.
-        request: The request.
     """
 
     def __init__(
