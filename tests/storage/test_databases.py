@@ -1,0 +1,343 @@
+"""The database behind DATABASE_URL: its drivers, its files, and the links to them."""
+
+import os
+import traceback
+from pathlib import Path
+from urllib.parse import quote
+
+import peewee
+import pytest
+
+from tests.conftest import NAME, SERVERS, require
+from tests.storage.conftest import HASH, SQLITE, in_another_thread, run_python
+from tests.support.sites import EMAIL, USERNAME
+from wsgiauth import storage
+from wsgiauth.accounts.models import User
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.storage import databases
+
+# URLs
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize(
+    ("scheme", "kind"),
+    [
+        ("sqlite", "sqlite"),
+        ("sqlite+pool", "sqlite"),
+        ("SQLite", "sqlite"),
+        ("postgresql", "postgresql"),
+        ("postgres", "postgresql"),
+        ("postgresql+pool", "postgresql"),
+        ("postgresql+psycopg", "postgresql"),
+        ("mysql", "mariadb"),
+        ("mysql+pymysql", "mariadb"),
+        ("mariadb", "mariadb"),
+        ("mariadb+pool", "mariadb"),
+    ],
+)
+def test_every_scheme_opens_a_database(scheme, kind, tmp_path, server_urls, open_database):
+    url = f"sqlite:///{tmp_path}/accounts.db" if kind == "sqlite" else server_urls(kind)
+    open_database(scheme + url[url.index(":") :])
+    assert User.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param("oracle://ada:canary@127.0.0.1/name", id="unknown scheme"),
+        pytest.param("postgresql+tea://ada:canary@127.0.0.1/name", id="unknown option"),
+        pytest.param("canary/accounts.db", id="no scheme"),
+        pytest.param("postgresql://ada:canary@127.0.0.1:port/name", id="port in letters"),
+        pytest.param("mysql://ada:canary@127.0.0.1:65536/name", id="port too high"),
+        pytest.param("postgresql://ada:canary@[::1/name", id="open bracket"),
+        pytest.param("postgresql://ada:canary@127.0.0.1", id="no name"),
+        pytest.param("mysql://ada:canary@127.0.0.1/", id="empty name"),
+        pytest.param("sqlite://accounts.db", id="SQLite with two slashes"),
+        pytest.param("postgresql://ada:canary@127.0.0.1:1/name", id="nobody listens, PostgreSQL"),
+        pytest.param("mysql://ada:canary@127.0.0.1:1/name", id="nobody listens, MariaDB"),
+        pytest.param("mysql://ada:canary@127.0.0.1/name", id="refused, MariaDB"),
+        pytest.param("sqlite:///no/such/folder/accounts.db", id="missing folder"),
+        pytest.param("sqlite:///folder", id="a folder"),
+        pytest.param(f"sqlite:///{'long' * 100}", id="a file that cannot be made"),
+        pytest.param("sqlite:///garbage", id="not a database"),
+        pytest.param("sqlite:///accounts.db?tea=1", id="unknown parameter, SQLite"),
+        pytest.param("sqlite+pool:///accounts.db?max_connections=x", id="parameter in letters"),
+        pytest.param("postgresql://ada:canary@127.0.0.1/name?tea=1", id="unknown parameter"),
+        pytest.param("mysql://ada:canary@127.0.0.1/name?tea=1", id="unknown parameter, MariaDB"),
+    ],
+)
+def test_a_url_that_cannot_be_used_is_refused_by_name(url, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("garbage").write_text("This is no database. " * 100, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=r"^DATABASE_URL") as refused:
+        storage.open_database(url)
+    assert "canary" not in "".join(traceback.format_exception(refused.value))
+
+
+def test_a_mistake_in_a_migration_is_not_taken_for_one_in_the_url(tmp_path):
+    def migrate(database):
+        raise LookupError("no such column")
+
+    with pytest.raises(LookupError, match="no such column"):
+        storage.open_database(f"sqlite:///{tmp_path}/accounts.db", prepare=migrate)
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_database_that_is_not_on_its_server_is_refused(kind):
+    nowhere = f"{SERVERS[kind].rpartition('/')[0]}/wsgiauth_nowhere"
+    with pytest.raises(ConfigurationError, match=r"^DATABASE_URL.*wsgiauth_nowhere"):
+        storage.open_database(nowhere)
+
+
+def test_a_percent_encoded_password_is_decoded(server_urls, open_database, pooling):
+    password = "p@ss:w/rd?#%20ü"
+    url = server_urls("mariadb")
+    root = open_database(url)
+    root.execute_sql(f"CREATE OR REPLACE USER {NAME} IDENTIFIED BY %s", (password,))
+    root.execute_sql(f"GRANT ALL ON {root.database}.* TO {NAME}")
+    try:
+        credentials = f"mysql{pooling}://{NAME}:{quote(password, safe='')}@"
+        open_database(credentials + url.rpartition("@")[2])
+        assert User.objects.count() == 0
+    finally:
+        root.execute_sql(f"DROP USER {NAME}")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "driver"),
+    [("postgresql", "psycopg[binary]"), ("mariadb+pool", "PyMySQL")],
+)
+def test_a_missing_driver_is_named(scheme, driver, tmp_path):
+    program = f"""
+import sys
+for driver in ("psycopg", "psycopg2", "pymysql", "MySQLdb", "mysql"):
+    sys.modules[driver] = None
+from wsgiauth import storage
+try:
+    storage.open_database("{scheme}://ada:canary@127.0.0.1/name")
+except ValueError as error:
+    print(error)
+"""
+    message = f"DATABASE_URL needs a driver: pip install '{driver}'.\n"
+    assert run_python(program, tmp_path) == message
+
+
+@pytest.mark.promise(28)
+def test_a_tls_file_that_cannot_be_read_is_named():
+    require("pymysql")
+    with pytest.raises(ConfigurationError, match=r"cannot be opened: .*No such file"):
+        storage.open_database("mysql://root@127.0.0.1/name?ssl_ca=/no/such/file")
+
+
+# SQLite
+
+
+@SQLITE
+@pytest.mark.promise(26)
+def test_only_the_owner_may_open_the_files(scheme, tmp_path, open_database):
+    umask = os.umask(0)
+    try:
+        open_database(f"{scheme}:///{tmp_path}/accounts.db")
+        User.objects.create(username=USERNAME, email=EMAIL, hashed_password=HASH)
+    finally:
+        os.umask(umask)
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()}
+    assert modes == dict.fromkeys(["accounts.db", "accounts.db-wal", "accounts.db-shm"], oct(0o600))
+
+
+@SQLITE
+@pytest.mark.promise(26)
+@pytest.mark.parametrize(
+    ("pragma", "value"),
+    [("journal_mode", "wal"), ("foreign_keys", 1), ("synchronous", 2), ("busy_timeout", 5000)],
+)
+def test_a_connection_is_made_safe(scheme, pragma, value, tmp_path, open_database):
+    opened = open_database(f"{scheme}:///{tmp_path}/accounts.db")
+    assert opened.pragma(pragma) == value
+
+
+@pytest.mark.promise(26)
+def test_a_transaction_has_the_write_lock_from_its_beginning(tmp_path, open_database):
+    url = f"sqlite:///{tmp_path}/accounts.db?timeout=0"
+    opened, other = open_database(url), open_database(url)
+    with opened.atomic(), pytest.raises(peewee.OperationalError, match="locked"):
+        other.begin()
+
+
+@pytest.mark.promise(26)
+def test_readers_do_not_wait_for_a_writer(tmp_path, open_database):
+    url = f"sqlite:///{tmp_path}/accounts.db?timeout=0"
+    opened, other = open_database(url), open_database(url)
+    with opened.atomic():
+        assert other.execute_sql("SELECT count(*) FROM wsgiauth_user").fetchone() == (0,)
+
+
+def test_a_database_in_memory_is_shared_by_threads(open_database):
+    open_database("sqlite:///:memory:")
+    User.objects.create(username=USERNAME, email=EMAIL, hashed_password=HASH)
+    assert in_another_thread(User.objects.count) == 1
+
+
+def test_two_databases_in_memory_are_kept_apart(open_database):
+    open_database("sqlite:///:memory:")
+    User.objects.create(username=USERNAME, email=EMAIL, hashed_password=HASH)
+    open_database("sqlite:///:memory:")
+    assert User.objects.count() == 0
+
+
+def test_a_file_that_others_can_open_is_a_risk(database):
+    assert databases.file_risks(database) == []
+    Path(database.database).chmod(0o640)
+    (risk,) = databases.file_risks(database)
+    assert "mode 0640" in risk
+
+
+def test_a_file_of_another_user_is_a_risk(database, monkeypatch):
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    (risk,) = databases.file_risks(database)
+    assert risk.startswith(f"{database.database} is owned by another user (number {owner})")
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777], ids=["writable by all", "likewise, sticky"])
+def test_a_folder_that_every_user_can_write_to_is_a_risk(database, mode):
+    folder = Path(database.database).parent
+    folder.chmod(mode)
+    (risk,) = databases.file_risks(database)
+    assert risk.startswith(f"{folder} can be written to by every user")
+
+
+# Links
+
+
+@pytest.fixture
+def link(tmp_path):
+    """Return a symbolic link, and the file to which it leads, which does not exist."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    file = elsewhere / "other.db"
+    link = tmp_path / "accounts.db"
+    link.symlink_to(file)
+    return link, file
+
+
+@SQLITE
+@pytest.mark.promise(26)
+def test_a_link_does_not_decide_where_the_file_is_created(scheme, link):
+    path, file = link
+    message = f"names a symbolic link to a file that does not exist: {path}; name the file itself"
+    with pytest.raises(ConfigurationError, match=message):
+        storage.open_database(f"{scheme}:///{path}")
+    with pytest.raises(ConfigurationError, match=message):
+        databases.missing_file(f"{scheme}:///{path}")
+    assert not file.exists()
+
+
+@pytest.mark.promise(26)
+def test_a_link_of_another_user_is_not_followed(link):
+    path, file = link
+    if os.geteuid():
+        pytest.skip("only root can give a link to another user")
+    os.lchown(path, 12345, -1)
+    file.touch()
+    with pytest.raises(ConfigurationError, match=r"that another user \(number 12345\) made"):
+        storage.open_database(f"sqlite:///{path}")
+    assert file.stat().st_size == 0
+    os.chown(path.parent, 12345, -1)  # the owner of a folder decides what is in it
+    assert databases.missing_file(f"sqlite:///{path}") is None
+
+
+def of_a_folder(foreign, there):
+    foreign.symlink_to(there)
+    return foreign / "other.db"
+
+
+def after_an_own_one(foreign, there):
+    foreign.symlink_to(there / "other.db")
+    own = there / "own.db"
+    own.symlink_to("../foreign")
+    return own
+
+
+def within_an_own_one(foreign, there):
+    foreign.symlink_to("elsewhere")
+    own = there / "own.db"
+    own.symlink_to(foreign / "other.db")
+    return own
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("make", [of_a_folder, after_an_own_one, within_an_own_one])
+def test_each_link_on_the_way_is_looked_at(make, link, tmp_path):
+    _, file = link
+    file.touch()
+    foreign = tmp_path / "foreign"
+    path = make(foreign, file.parent)
+    assert databases.missing_file(f"sqlite:///{path}") is None
+    if os.geteuid():
+        pytest.skip("only root can give a link to another user")
+    os.lchown(foreign, 12345, -1)
+    message = rf"that another user \(number 12345\) made: {foreign};"
+    with pytest.raises(ConfigurationError, match=message):
+        storage.open_database(f"sqlite:///{path}")
+    assert file.stat().st_size == 0
+    os.chown(tmp_path, 12345, -1)
+    assert databases.missing_file(f"sqlite:///{path}") is None
+
+
+def test_a_file_is_created_in_a_folder_that_is_a_link(tmp_path, open_database):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "folder").symlink_to("real")
+    open_database(f"sqlite:///{tmp_path}/folder/accounts.db")
+    assert (tmp_path / "real" / "accounts.db").stat().st_size > 0
+
+
+def test_a_folder_that_leads_to_itself_does_not_exist(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    path = tmp_path / "loop" / "accounts.db"
+    assert databases.missing_file(f"sqlite:///{path}") == path
+    with pytest.raises(ConfigurationError, match="in a folder that does not exist"):
+        storage.open_database(f"sqlite:///{path}")
+
+
+def test_a_link_to_a_file_is_followed_and_its_folder_is_looked_at(link, open_database):
+    path, file = link
+    file.touch(mode=0o600)
+    opened = open_database(f"sqlite:///{path}")
+    assert file.stat().st_size > 0
+    assert databases.file_risks(opened) == []
+    file.parent.chmod(0o777)
+    (risk,) = databases.file_risks(opened)
+    assert risk.startswith(f"{file.parent} can be written to by every user")
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("is_link", [False, True], ids=["file", "link"])
+def test_what_appears_while_the_file_is_created_is_not_followed(link, monkeypatch, is_link):
+    def appear(*arguments):
+        path.symlink_to(file) if is_link else path.write_bytes(b"")
+        return create(*arguments)
+
+    path, file = link
+    path.unlink()
+    create = os.open
+    monkeypatch.setattr(os, "open", appear)
+    if is_link:
+        with pytest.raises(ConfigurationError, match="does not exist"):
+            storage.open_database(f"sqlite:///{path}")
+    else:
+        storage.open_database(f"sqlite:///{path}")
+        assert path.stat().st_size > 0
+    assert not file.exists()
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
+def test_sqlite_follows_no_link_to_the_files_beside_the_database(link, suffix):
+    path, file = link
+    path.rename(f"{path}{suffix}")
+    with pytest.raises(ConfigurationError, match="unable to open database file"):
+        storage.open_database(f"sqlite:///{path}")
+    assert not file.exists()
