@@ -11,13 +11,7 @@ from tests.web.pages import PAGES
 from wsgiauth.app import ROUTES
 from wsgiauth.web.failures import HEADLINES, failure
 from wsgiauth.web.pages import Pages
-from wsgiauth.web.responses import (
-    Response,
-    challenge,
-    json_response,
-    problem,
-    redirect,
-)
+from wsgiauth.web.responses import Response, challenge, json_response, problem, redirect
 
 COMMON = {
     "Cache-Control": "no-store",

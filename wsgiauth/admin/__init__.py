@@ -18,11 +18,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.exceptions import (
-    InsufficientAuthenticationError,
-    NotFoundError,
-    UnauthenticatedError,
-)
+from wsgiauth.exceptions import InsufficientAuthenticationError, NotFoundError, UnauthenticatedError
 from wsgiauth.forms import MemberForm
 from wsgiauth.forms.endpoint import Endpoint, require_login, require_same_origin
 from wsgiauth.settings import Settings
@@ -68,9 +64,10 @@ class PanelForm(PanelEndpoint, MemberForm):
 
     @abstractmethod
     def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
-        """Raise ForbiddenError for a member of the staff without the right to send the form.
+        """Refuse a member of the staff without the right to send the form.
 
         Raises:
+            ForbiddenError: The right is missing.
             NotFoundError: The form is about something that does not exist.
         """
 

@@ -18,14 +18,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import asked_for
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission
-from wsgiauth.admin import (
-    GROUPS,
-    PanelForm,
-    PanelPage,
-    frame_of,
-    panel_url,
-    require_staff,
-)
+from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.site import Site

@@ -14,13 +14,7 @@ from wsgiauth.accounts.administration import (
     refused,
 )
 from wsgiauth.accounts.models import User
-from wsgiauth.admin import (
-    USERS,
-    PanelForm,
-    PanelPage,
-    frame_of,
-    panel_url,
-)
+from wsgiauth.admin import USERS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.admin.groups import list_groups, offered_permissions, require_group
 from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.exceptions import ValidationError

@@ -30,7 +30,7 @@ PAGE = 50  # events
 
 _FIELDS = ("user", "actor", "name", "since", "until")
 _BEFORE = "before"
-_NOBODY = 0  # the number of no user
+_NO_USER = 0  # no user has this number
 _NUMBER = re.compile("[1-9][0-9]{0,17}")
 _POSITION = re.compile("([0-9]{1,12})-([0-9]{1,18})")
 
@@ -63,7 +63,7 @@ class Person(NamedTuple):
 
     id: int
     username: str  # empty if the user has been deleted
-    key: str = ""  # the id of the API key of which a request did it
+    key: str = ""  # the id of the API key of the request that did it
 
 
 class TrailRow(NamedTuple):
@@ -166,7 +166,7 @@ def _filters(fields: dict[str, str]) -> Filters:
 
 
 def _printable(actor: str) -> str:
-    return actor if actor.isprintable() else actors.user(_NOBODY)
+    return actor if actor.isprintable() else actors.user(_NO_USER)
 
 
 def _user_id(text: str) -> int:
@@ -174,7 +174,7 @@ def _user_id(text: str) -> int:
     if _NUMBER.fullmatch(text):
         return int(text)
     user = find_user(text)
-    return _NOBODY if user is None else user.id
+    return _NO_USER if user is None else user.id
 
 
 def _time(text: str) -> datetime | None:
