@@ -239,7 +239,7 @@ def test_the_second_factors_of_a_user_are_removed(program, site, make, boss, pos
     ]
     site.site.outbox.deliver()
     assert post.recipients == ["Tim@example.org"]
-    assert "Second factor removed" in post.messages[0]["Subject"]
+    assert "method removed" in post.messages[0]["Subject"]
 
 
 @every_database

@@ -646,7 +646,7 @@ def test_the_owner_is_told_of_a_passkey_and_of_a_copy_of_it(settings, ada, clock
     key.count = 2
     log_in(TestApp(site), key)
     assert [each["Subject"] for each in mailbox(site)] == [
-        "New second factor at localhost:8080",
+        "New two-step verification method at localhost:8080",
         "A passkey for localhost:8080 may have been copied",
     ]
     storage.discard_connection(site.database)

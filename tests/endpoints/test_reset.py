@@ -167,7 +167,7 @@ def test_the_first_proof_of_the_address_removes_what_a_stranger_may_have_set_up(
     ]
     factors_site.site.outbox.deliver()
     subjects = sorted(message["Subject"] for message in post.messages)
-    removed = "Second factor removed at example.org"
+    removed = "Two-step verification method removed at example.org"
     assert subjects == [removed, removed, "Your password for example.org was changed"]
     assert {USERNAME in message.get_content() for message in post.messages} == {True}
     assert can_log_in(client, NEW_PASSWORD)

@@ -115,7 +115,7 @@ CHANGES = {
 }
 SUBJECTS = {
     "password_changed": "Your password for example.org was changed",
-    "names_changed": "Your e-mail address for example.org was changed",
+    "names_changed": "Your email address for example.org was changed",
     "user_deleted": "Your account at example.org was deleted",
     "key_created": "A new API key for your account at example.org",
 }
