@@ -7,7 +7,7 @@ answers of each URL, in both directions.
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from importlib import resources
+from pathlib import Path
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
@@ -68,7 +68,7 @@ class OpenApi(Endpoint):
 
     @cached_property
     def _read(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        folder = resources.files("wsgiauth") / "openapi"
+        folder = Path(__file__).parents[1] / "openapi"
         made, *others = (
             json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in _FILES
         )

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import peewee
-from playhouse.migrations import Runner
 
 from wsgiauth.exceptions import ConfigurationError
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 LOCK_TIMEOUT = 60  # seconds to wait for the migration of another process
 
+_TABLE = "wsgiauth_migration"
 _BEFORE_RELEASES = "0001_initial"  # the first migration of versions that were never released
 _ADVISORY_LOCK = 0x77736769  # any number that no other application uses in the database
 _NAMED_LOCK = "CONCAT('wsgiauth.', LEFT(MD5(DATABASE()), 16))"  # MariaDB's locks are server-wide
@@ -76,26 +76,28 @@ def pending(database: peewee.Database) -> list[str]:
     Raises:
         ConfigurationError: The database was made before the first release.
     """
-    known = _runner(database).status()  # also those that a newer version has applied
-    if _BEFORE_RELEASES in (each.name for each in known):
+    applied: set[str] = set()  # also those of a newer version
+    if database.table_exists(_TABLE):
+        applied |= {name for (name,) in database.execute_sql(f"SELECT name FROM {_TABLE}")}  # noqa: S608
+    if _BEFORE_RELEASES in applied:
         raise ConfigurationError(
             "DATABASE_URL names a database from before the first release, which cannot be migrated:"
             " with the version that made it, run `python -m wsgiauth export --with-hashes`, then"
             " import the users into a new database."
         )
-    return [each.name for each in known if not each.applied]
+    known = {path.stem for path in MIGRATIONS.glob("[0-9]*.py")}
+    return sorted(known - applied)
 
 
 def _apply_pending(database: peewee.Database) -> list[str]:
     applied: list[str] = []
     while missing := pending(database):
+        from playhouse.migrations import Runner  # most starts do not need it
+
         with _migration_lock(database):
-            applied += _runner(database).up(missing[0])
+            runner = Runner(database, str(MIGRATIONS), table_name=_TABLE)
+            applied += runner.up(missing[0])
     return applied
-
-
-def _runner(database: peewee.Database) -> Runner:
-    return Runner(database, str(MIGRATIONS), table_name="wsgiauth_migration")
 
 
 def _check_server_settings(database: peewee.Database) -> None:
