@@ -12,7 +12,7 @@ from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
-from wsgiauth.authentication.passkeys.relying_party import Proof
+from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.fields import ACCOUNT_NAME, account_name
@@ -197,7 +197,7 @@ def log_in_with_passkey(submission: Submission, credential: str) -> Login:
     return login
 
 
-def _accept(submission: Submission, credential: str) -> Proof | None:
+def _accept(submission: Submission, credential: str) -> AcceptedPasskey | None:
     """Return whose passkey it is; what costs a query or a signature is counted."""
     site, networks = submission.site, submission.networks
     party, now = site.relying_party, site.tokens.now()

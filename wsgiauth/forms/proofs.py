@@ -15,7 +15,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate_user, factors, pending
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.challenges import Purpose
-from wsgiauth.authentication.passkeys.relying_party import Proof
+from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms import MemberSubmission, Submission, see_other
 from wsgiauth.forms.handover import REMEMBER
@@ -67,7 +67,7 @@ class PasskeyPage(Page):
         return "passkeys.js" if self.passkey_options else ""
 
 
-_Proven = TypeVar("_Proven", bool, Proof | None)
+_Proven = TypeVar("_Proven", bool, AcceptedPasskey | None)
 
 
 def require_code(
@@ -118,7 +118,7 @@ def require_passkey(
     """
     party, now = submission.site.relying_party, submission.site.tokens.now()
 
-    def accept() -> Proof | None:
+    def accept() -> AcceptedPasskey | None:
         if party is None:
             return None
         presented = party.read(credential, purpose, *bound_to, now=now)

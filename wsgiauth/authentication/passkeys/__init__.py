@@ -5,7 +5,6 @@ the public key, which is not secret. `relying_party` is the way in: it makes wha
 asked, and verifies what it answers.
 """
 
-import hashlib
 from typing import NamedTuple
 
 import peewee
@@ -13,6 +12,7 @@ import peewee
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.passkeys import challenges
 from wsgiauth.authentication.passkeys.challenges import Challenge
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
@@ -26,39 +26,31 @@ _REASON = "passkey"
 
 
 class Passkey(Model):
-    """A passkey of a user. Times are in seconds since the epoch.
+    """A passkey of a user; times are in seconds since the epoch."""
 
-    Attributes:
-        id: The SHA-256 digest of the credential id, in hexadecimal digits; not secret.
-        user: Whose it is.
-        name: How the user calls it.
-        credential_id: What the authenticator calls it, up to 1,023 bytes, in Base64 for URLs.
-        public_key: The public key (COSE, RFC 9052), in Base64 for URLs.
-        sign_count: How often the authenticator had signed when it was last used; 0 for those that
-            do not count.
-        relying_party: The host of PUBLIC_URL when it was registered; it works there alone.
-        user_handle: What the authenticator calls the user: random, in Base64 for URLs.
-        transports: How browsers reach the authenticator, as they say, between spaces.
-        is_backed_up: Whether it is on several devices of the user, such as by a cloud.
-        created_at: When it was registered.
-        last_used_at: When it was last used; 0: never.
-    """
-
+    # The digest of the credential id, which is short enough for every database to index.
     id: "peewee.CharField[str]" = peewee.CharField(max_length=64, primary_key=True)
     user_id: int
     user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(
         User, backref="+", on_delete="CASCADE"
     )
     name: "peewee.CharField[str]" = peewee.CharField(max_length=NAME_MAX_LENGTH)
+    # What the authenticator calls it: up to 1,023 bytes, in Base64 for URLs.
     credential_id: "peewee.TextField[str]" = peewee.TextField()
+    # COSE (RFC 9052), in Base64 for URLs.
     public_key: "peewee.TextField[str]" = peewee.TextField()
+    # How often the authenticator had signed at the last use; 0 for those that do not count.
     sign_count: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
+    # The host of PUBLIC_URL when it was registered; it works there alone.
     relying_party: "peewee.CharField[str]" = peewee.CharField(max_length=253)
+    # What the authenticator calls the user: random, in Base64 for URLs.
     user_handle: "peewee.CharField[str]" = peewee.CharField(max_length=86)
+    # How browsers reach the authenticator, as they say, between spaces.
     transports: "peewee.CharField[str]" = peewee.CharField(max_length=64, default="")
+    # Whether it is on several devices of the user, such as by a cloud.
     is_backed_up: "peewee.BooleanField[bool]" = peewee.BooleanField(default=False)
     created_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
-    last_used_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
+    last_used_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)  # 0: never
 
     class Meta:
         table_name = "wsgiauth_passkey"
@@ -76,30 +68,18 @@ class NewPasskey(NamedTuple):
 
 
 def list_passkeys(user: User) -> list[Passkey]:
-    """Return the passkeys of a user, the oldest first.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return the passkeys of a user, the oldest first."""
     of_user = Passkey.select().where(Passkey.user == user.id)
     return list(of_user.order_by(Passkey.created_at, Passkey.id))
 
 
 def is_used(*, except_at: str = "") -> bool:
-    """Return whether any user has a passkey, of another relying party than `except_at`.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return whether any user has a passkey, of another relying party than `except_at`."""
     return bool(Passkey.select().where(Passkey.relying_party != except_at).exists())
 
 
 def find(credential_id: str) -> Passkey | None:
-    """Return the passkey of a credential id, with its user, or None.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return the passkey of a credential id, with its user, or None."""
     found: Passkey | None = (
         Passkey.select(Passkey, User).join(User).where(Passkey.id == digest(credential_id)).first()
     )
@@ -113,17 +93,12 @@ def add(
 
     Args:
         user: As read before the passkey was verified.
-        new: The passkey.
-        name: How the user calls it.
         challenge: What the authenticator answered.
-        relying_party: See `Passkey`.
-        now: Seconds since the epoch.
 
     Raises:
         UnauthenticatedError: The user was deactivated or deleted, or the password changed.
         ValidationError: The user has too many passkeys, the passkey is registered already, or the
             challenge was used.
-        peewee.DatabaseError: The database failed.
     """
     with database.atomic():
         # The lock lets another new passkey wait, so that there are never too many.
@@ -155,9 +130,6 @@ def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: fl
 
     Returns:
         False if the passkey has been removed.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     query = Passkey.select().where(Passkey.id == passkey.id)
     stored = (query.for_update() if database.for_update else query).first()
@@ -172,11 +144,7 @@ def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: fl
 
 
 def remove(user: User, handle: str | None = None) -> int:
-    """Remove a passkey of the user, or all; return how many. See `factors.remove`.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Remove a passkey of the user, or all; return how many. See `factors.remove`."""
     delete = Passkey.delete().where(Passkey.user == user.id)
     if handle is not None:
         delete = delete.where(Passkey.id == handle)
@@ -185,8 +153,3 @@ def remove(user: User, handle: str | None = None) -> int:
         if removed:
             events.emit("factor_removed", user_id=user.id, reason=_REASON)
     return removed
-
-
-def digest(credential_id: str) -> str:
-    """Return the `id` of a passkey, which is short enough for every database to index."""
-    return hashlib.sha256(credential_id.encode()).hexdigest()

@@ -24,15 +24,11 @@ _MAX_LENGTH = _LENGTH + 64
 
 
 class Purpose(NamedTuple):
-    """What a challenge permits.
+    """What a challenge permits."""
 
-    Attributes:
-        name: Part of what its code is computed of.
-        user_verification: Whether the authenticator has to make sure who uses it, by a finger, a
-            face or a PIN (`required`), or where it can (`preferred`), or need not (`discouraged`).
-    """
-
-    name: str
+    name: str  # part of what the challenge's code is computed of
+    # Whether the authenticator has to make sure who uses it, by a finger, a face or a PIN
+    # (`required`), or where it can (`preferred`), or need not (`discouraged`).
     user_verification: str
 
 
@@ -43,28 +39,15 @@ CONFIRM = Purpose("confirm", "preferred")
 
 
 class Challenge(NamedTuple):
-    """A challenge that we made, and that has not expired.
+    """A challenge that we made, and that has not expired."""
 
-    Attributes:
-        value: All of it.
-        expires_at: When it expires, in seconds since the epoch.
-        payload: What it was made with.
-    """
-
-    value: bytes
-    expires_at: int
-    payload: bytes
+    value: bytes  # all of it
+    expires_at: int  # seconds since the epoch
+    payload: bytes  # what it was made with
 
 
 class Challenges:
-    """Makes and verifies challenges.
-
-    Args:
-        settings: `SECRET_KEY`, and `SECRET_KEY_FALLBACKS` for those that other processes made.
-
-    Raises:
-        ConfigurationError: SECRET_KEY is missing.
-    """
+    """Makes challenges under SECRET_KEY; verifies those under SECRET_KEY_FALLBACKS, too."""
 
     def __init__(self, settings: Settings) -> None:
         self._keys = [
@@ -76,9 +59,7 @@ class Challenges:
         """Return a new challenge.
 
         Args:
-            purpose: What it permits.
-            bound_to: The user, the login or the pending login that it is for, if there is one.
-            now: Seconds since the epoch.
+            bound_to: The user, the session or the pending login that it is for, if there is one.
             payload: Up to 64 bytes to read from it later; not secret.
         """
         expires_at = int(now) + LIFETIME
@@ -107,9 +88,6 @@ def use(challenge: Challenge) -> bool:
 
     Of several requests with one challenge, the primary key lets one succeed. Call this in the
     transaction of what the challenge permits.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     # A host whose clock is slow must find the row as long as it accepts the challenge.
     ends_at = challenge.expires_at + CLOCK_SKEW

@@ -12,10 +12,9 @@ from urllib.parse import urlsplit
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import passkeys
 from wsgiauth.authentication.methods import HARDWARE_KEY, USER_VERIFIED
-from wsgiauth.authentication.passkeys import NewPasskey, Passkey, challenges, responses
+from wsgiauth.authentication.passkeys import NewPasskey, Passkey, challenges, messages
 from wsgiauth.authentication.passkeys.challenges import REGISTER, Challenge, Challenges, Purpose
-from wsgiauth.authentication.passkeys.options import creation_options, request_options
-from wsgiauth.authentication.passkeys.responses import Answer
+from wsgiauth.authentication.passkeys.messages import Answer
 from wsgiauth.exceptions import ConfigurationError, ValidationError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import wrong_setting
@@ -25,39 +24,22 @@ HANDLE_LENGTH = 32  # bytes
 
 
 class Presented(NamedTuple):
-    """An answer of an authenticator to a challenge that we made; its signature is not verified.
-
-    Attributes:
-        answer: The answer.
-        challenge: The challenge.
-        purpose: What the challenge permits.
-    """
+    """An answer of an authenticator to a challenge that we made; its signature is not verified."""
 
     answer: Answer
     challenge: Challenge
     purpose: Purpose
 
 
-class Proof(NamedTuple):
-    """A passkey that was accepted.
+class AcceptedPasskey(NamedTuple):
+    """The user of a passkey that was accepted, and what it proves."""
 
-    Attributes:
-        user: Its user, as read before the signature was verified.
-        methods: What it proves: names of RFC 8176 section 2, between spaces.
-    """
-
-    user: User
-    methods: str
+    user: User  # as read before the signature was verified
+    methods: str  # see `methods`
 
 
 class RelyingParty:
     """Registers passkeys for this site, and accepts them.
-
-    Args:
-        settings: `PUBLIC_URL`, `SITE_NAME` and `SECRET_KEY`.
-
-    Attributes:
-        host: The host of PUBLIC_URL, for which authenticators make keys.
 
     Raises:
         ConfigurationError: The package fido2 is missing, or SECRET_KEY.
@@ -69,51 +51,37 @@ class RelyingParty:
         except ImportError:
             raise _without_library() from None
         parts = urlsplit(settings.PUBLIC_URL or "")
-        self.host: str = parts.hostname or ""
+        self.host: str = parts.hostname or ""  # for which authenticators make keys
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._ceremonies = Ceremonies(self.host, self._origin)
         self._name = settings.SITE_NAME or self.host
         self._challenges = Challenges(settings)
 
     def passkeys_of(self, user: User) -> list[Passkey]:
-        """Return the passkeys of a user that work on this site, the oldest first.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
-        """
+        """Return the passkeys of a user that work on this site, the oldest first."""
         return [each for each in passkeys.list_passkeys(user) if each.relying_party == self.host]
 
     def creation_options(self, user: User, now: float) -> str:
         """Return what a browser is asked for a new passkey, as JSON.
 
         All passkeys of a user have one handle, so that an authenticator keeps one of them.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
         """
         own = self.passkeys_of(user)
-        handle = responses.decode(own[0].user_handle) if own else secrets.token_bytes(HANDLE_LENGTH)
+        handle = messages.decode(own[0].user_handle) if own else secrets.token_bytes(HANDLE_LENGTH)
         challenge = self._challenges.make(REGISTER, str(user.id), now=now, payload=handle)
         party = {"id": self.host, "name": self._name}
         name, origin = user.username, self._origin
-        return creation_options(REGISTER, challenge, party, origin, name, handle, own)
+        return messages.creation_options(REGISTER, challenge, party, origin, name, handle, own)
 
     def register(self, user: User, name: str, credential: str, now: float) -> None:
         """Add the passkey that a browser made.
 
-        Args:
-            user: The user who is logged in.
-            name: How the user calls it.
-            credential: What the browser sent.
-            now: Seconds since the epoch.
-
         Raises:
-            UnauthenticatedError: The login has ended meanwhile.
+            UnauthenticatedError: The session has ended meanwhile.
             ValidationError: The passkey cannot be added.
-            peewee.DatabaseError: The database failed.
         """
         refusal = ValidationError({"credential": ["The passkey was not added. Try again."]})
-        answer = responses.read(credential, "webauthn.create", self._origin)
+        answer = messages.read(credential, "webauthn.create", self._origin)
         if answer is None:
             raise refusal
         challenge = self._challenges.verify(answer.challenge, REGISTER, str(user.id), now=now)
@@ -126,7 +94,7 @@ class RelyingParty:
             answer.credential_id,
             new.public_key,
             new.sign_count,
-            responses.encode(challenge.payload),
+            messages.encode(challenge.payload),
             answer.transports,
             new.is_backed_up,
         )
@@ -135,23 +103,18 @@ class RelyingParty:
     def request_options(
         self, purpose: Purpose, *bound_to: str, now: float, user: User | None = None
     ) -> str:
-        """Return what a browser is asked for a passkey, as JSON; nothing if the user has none.
+        """Return what a browser is asked for a passkey, as JSON; empty if the user has none.
 
         Args:
-            purpose: What the passkey is to permit.
-            bound_to: See `Challenges.make`.
-            now: Seconds since the epoch.
-            user: Whose passkeys are accepted; None: those of any user, who are offered by the
-                authenticator itself.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
+            purpose, bound_to, now: See `Challenges.make`.
+            user: Whose passkeys are accepted; None: those of any user, which the authenticator
+                offers itself.
         """
         own = [] if user is None else self.passkeys_of(user)
         if user is not None and not own:
             return ""
         challenge = self._challenges.make(purpose, *bound_to, now=now)
-        return request_options(purpose, challenge, self.host, self._origin, own)
+        return messages.request_options(purpose, challenge, self.host, self._origin, own)
 
     def read(
         self, credential: str, purpose: Purpose, *bound_to: str, now: float
@@ -159,29 +122,19 @@ class RelyingParty:
         """Return what a browser sent, if it answers a challenge with this purpose and binding.
 
         Costs neither a query nor a signature.
-
-        Args:
-            credential: What the browser sent.
-            purpose: See `request_options`.
-            bound_to: See `Challenges.make`.
-            now: Seconds since the epoch.
         """
-        answer = responses.read(credential, "webauthn.get", self._origin)
+        answer = messages.read(credential, "webauthn.get", self._origin)
         if answer is None:
             return None
         challenge = self._challenges.verify(answer.challenge, purpose, *bound_to, now=now)
         return None if challenge is None else Presented(answer, challenge, purpose)
 
-    def accept(self, presented: Presented, now: float, *, user: User | None = None) -> Proof | None:
-        """Return whose passkey it is, and record its use; None if it is not right.
+    def accept(
+        self, presented: Presented, now: float, *, user: User | None = None
+    ) -> AcceptedPasskey | None:
+        """Return whose passkey it is, and record its use; None if it is not accepted.
 
-        Args:
-            presented: What `read` returned.
-            now: Seconds since the epoch.
-            user: Whose passkey is accepted; None: that of any user.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
+        Only a passkey of `user` is accepted; None: that of any user.
         """
         answer, challenge, purpose = presented
         passkey = passkeys.find(answer.credential_id)
@@ -197,7 +150,7 @@ class RelyingParty:
             if not passkeys.record_use(passkey, count, is_backed_up=is_backed_up, now=now):
                 return None
         verified = f" {USER_VERIFIED}" if signed.is_user_verified else ""
-        return Proof(user or passkey.user, f"{HARDWARE_KEY}{verified}")
+        return AcceptedPasskey(user or passkey.user, f"{HARDWARE_KEY}{verified}")
 
     def _is_permitted(self, passkey: Passkey, answer: Answer, user: User | None) -> bool:
         """Return whether a passkey is of this site and of the user that the browser names."""

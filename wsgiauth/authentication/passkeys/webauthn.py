@@ -18,8 +18,7 @@ from fido2.webauthn import (
 )
 
 from wsgiauth.authentication.passkeys.challenges import Purpose
-from wsgiauth.authentication.passkeys.options import ALGORITHMS
-from wsgiauth.authentication.passkeys.responses import Answer, decode, encode
+from wsgiauth.authentication.passkeys.messages import ALGORITHMS, Answer, decode, encode
 
 MAX_PUBLIC_KEY = 1000  # bytes; one of RSA with 4,096 bits has 530
 
@@ -27,13 +26,7 @@ _ALGORITHM = 3  # the label in a COSE key, RFC 9052 section 7.1
 
 
 class Registered(NamedTuple):
-    """A new key of an authenticator.
-
-    Attributes:
-        public_key: COSE, in Base64 for URLs.
-        sign_count: How often the authenticator has signed, or 0.
-        is_backed_up: Whether the key is on several devices.
-    """
+    """A new key of an authenticator; see `Passkey`."""
 
     public_key: str
     sign_count: int
@@ -41,25 +34,15 @@ class Registered(NamedTuple):
 
 
 class Signed(NamedTuple):
-    """What an authenticator says with a signature that is right.
-
-    Attributes:
-        sign_count, is_backed_up: See `Registered`.
-        is_user_verified: Whether it made sure who uses it.
-    """
+    """What an authenticator says with a signature that is right; see `Passkey`."""
 
     sign_count: int
     is_backed_up: bool
-    is_user_verified: bool
+    is_user_verified: bool  # whether it made sure who uses it
 
 
 class Ceremonies:
-    """Verifies what authenticators answer to one relying party (level 3, sections 7.1 and 7.2).
-
-    Args:
-        host: The id of the relying party.
-        origin: The origin of its pages.
-    """
+    """Verifies what authenticators answer to one relying party (level 3, sections 7.1 and 7.2)."""
 
     def __init__(self, host: str, origin: str) -> None:
         entity = PublicKeyCredentialRpEntity(name=host, id=host)
