@@ -250,7 +250,7 @@ def change_password(current, scene, status):
 
 def change_password_while_logged_out(scene):
     headers = scene.bearer()
-    scene.while_hashing(lambda: sessions.end_all(scene.ada))
+    scene.while_hashing(lambda: sessions.revoke_all(scene.ada))
     fields = {"current_password": PASSWORD, "new_password": NEW_PASSWORD}
     scene.client.post_json("/auth/password", fields, headers=headers, status=401)
 
@@ -870,7 +870,7 @@ CHANGES_IN_CODE = {
     "rights_changed": lambda user: user.grant("a.b"),
     "rights_changed ": lambda user: accounts.update_user(user, is_staff=True),
     "names_changed": lambda user: accounts.update_user(user, username="Other"),
-    "logout": lambda user: sessions.end_all(user),
+    "logout": lambda user: sessions.revoke_all(user),
 }
 
 
@@ -1194,6 +1194,6 @@ def test_threads_never_see_each_others_address(scene):
 
 
 def test_sessions_that_have_ended_are_not_ended_again(scene):
-    assert sessions.end_all(scene.ada) == 0
-    sessions.end("no-such-session", scene.ada)
+    assert sessions.revoke_all(scene.ada) == 0
+    sessions.revoke("no-such-session", scene.ada)
     assert scene.heard == []

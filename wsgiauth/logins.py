@@ -10,11 +10,11 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
-from wsgiauth.authentication import demand, lifetimes, sessions
-from wsgiauth.authentication.clients import Client
+from wsgiauth.authentication import factors, lifetimes, sessions
 from wsgiauth.authentication.identity import COOKIE, set_caller
-from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.sessions import Client
+from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.events import actors
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, MiddlewareMissingError
 from wsgiauth.password_checks import check_password
@@ -111,7 +111,7 @@ def log_in(
     if login is None:
         return None
     _end_login(environ, site)
-    if demand.is_met(user, methods, site.settings):
+    if factors.meets_demand(user, methods, site.settings):
         set_caller(environ, user, login.session_id, auth_type=COOKIE)
     else:
         set_caller(environ, error=INSUFFICIENT_AUTHENTICATION)
@@ -158,7 +158,7 @@ def check_user(user: object) -> None:
 
 def start_browser_session(
     environ: WSGIEnvironment, site: Site, user: User, *, methods: str = PASSWORD, remember: bool
-) -> Login | None:
+) -> IssuedTokens | None:
     """Start the login of a browser, which moves while it is used.
 
     Args:
@@ -179,7 +179,7 @@ def start_browser_session(
     return sessions.start(user, site.tokens, lifetime, methods=methods, client=client)
 
 
-def login_cookie(environ: WSGIEnvironment, site: Site, login: Login) -> Header:
+def login_cookie(environ: WSGIEnvironment, site: Site, login: IssuedTokens) -> Header:
     """Return the header with the cookie of a browser's login."""
     left = login.ends_at - int(site.tokens.now())
     # Without Max-Age, a browser forgets the cookie when it is closed.
@@ -201,6 +201,6 @@ def _site_of(environ: WSGIEnvironment, function: str) -> Site:
 def _end_login(environ: WSGIEnvironment, site: Site) -> None:
     user, session_id = environ["wsgiauth.user"], environ["wsgiauth.session"]
     if environ["wsgiauth.error"] == INSUFFICIENT_AUTHENTICATION:
-        user, session_id = site.identifier.identify(environ).any_login or (None, None)
+        user, session_id = site.identifier.identify(environ).any_session or (None, None)
     if user is not None and session_id is not None:
-        sessions.end(session_id, user)
+        sessions.revoke(session_id, user)

@@ -26,9 +26,9 @@ from wsgiauth.arguments import (
     refuse_nested,
     unwrapped,
 )
+from wsgiauth.authentication.factors import unasked_factors
 from wsgiauth.authentication.identity import set_caller
 from wsgiauth.authentication.invitations import Invitation, InvitedGroup
-from wsgiauth.authentication.unasked_factors import unasked_factors
 from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events

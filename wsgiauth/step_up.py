@@ -8,8 +8,12 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import demand
-from wsgiauth.authentication.factors import are_offered, has_factor, list_factors
+from wsgiauth.authentication.factors import (
+    are_offered,
+    demands_second_factor_of,
+    has_factor,
+    list_factors,
+)
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, SecondFactorMissingError
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -34,7 +38,7 @@ def second_factor_missing(user: User, site: Site) -> SecondFactorMissingError:
     """
     settings = site.settings
     needs_set_up = are_offered(settings) and not has_factor(user, settings)
-    if needs_set_up and demand.is_made_of(user, settings) and list_factors(user):
+    if needs_set_up and demands_second_factor_of(user, settings) and list_factors(user):
         return SecondFactorMissingError(needs_set_up=False, is_switched_off=True)
     return SecondFactorMissingError(needs_set_up=needs_set_up)
 

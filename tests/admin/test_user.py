@@ -17,7 +17,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Key
 from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.authentication import keys, recovery_codes
-from wsgiauth.authentication.key_list import ListedKey
+from wsgiauth.authentication.keys import ListedKey
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.storage.models import utc_now

@@ -105,7 +105,7 @@ def test_a_renewed_login_gets_another_refresh_token(ada, tokens, settings):
 
 
 def log_out(user, login, clock, settings):
-    sessions.end(login.session_id, user)
+    sessions.revoke(login.session_id, user)
 
 
 def change_the_password(user, login, clock, settings):

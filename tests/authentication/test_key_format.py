@@ -1,11 +1,13 @@
-"""The format of API keys: what is made, and what is refused without the database."""
+"""The format of API keys and of handles: what is made, and what is refused without the database."""
 
 import re
+import secrets
 import zlib
 
 import pytest
 
-from wsgiauth.authentication.key_format import NewKey, id_of, make_key
+from wsgiauth.authentication.key_format import NewKey, id_of, is_handle, make_key
+from wsgiauth.authentication.one_time import digest
 
 DOCUMENTED = re.compile(r"wsgiauth_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}")
 KNOWN = "wsgiauth_000000000000_" + 43 * "0"
@@ -58,3 +60,25 @@ def test_what_has_another_form_is_no_key(spoil):
 def test_the_secret_is_not_printed():
     new = NewKey("000000000000", "canary")
     assert f"{new!r} {new}".count("canary") == 0
+
+
+@pytest.mark.parametrize(
+    "handle",
+    [
+        pytest.param(make_key().id, id="key"),
+        pytest.param(secrets.token_hex(8), id="app"),
+        pytest.param(digest("x"), id="passkey"),
+    ],
+)
+def test_what_names_a_key_or_a_factor_is_a_handle(handle):
+    assert is_handle(handle)
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize(
+    "text",
+    ["", "\0", "a\0", "a" * 65, "a-b", "a\n", "\ud800", "\uff41", None, 1, ["a"]],
+    ids=repr,
+)
+def test_anything_else_is_no_handle(text):
+    assert not is_handle(text)

@@ -2,6 +2,7 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import pytest
 
@@ -12,7 +13,7 @@ from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.tables import Key, revoke_keys
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.key_format import make_key
-from wsgiauth.authentication.keys import MAX_KEYS
+from wsgiauth.authentication.keys import MAX_KEYS, ListedKey
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
 from wsgiauth.storage.connections import BUSY_TIMEOUT
@@ -168,7 +169,7 @@ def test_the_number_of_keys_is_limited_and_ended_ones_do_not_count(ada):
     last = create(ada)
     with pytest.raises(TooManyKeysError, match="20"):
         create(ada)
-    keys.end(ada, last.row.id)
+    keys.revoke(ada, last.row.id)
     assert create(ada)
 
 
@@ -224,8 +225,8 @@ def test_a_key_ends_at_its_time(ada):
 @pytest.mark.every_database
 def test_an_ended_key_is_anonymous_and_others_go_on(ada):
     made, other = create(ada), create(ada)
-    assert keys.end(ada, made.row.id)
-    assert not keys.end(ada, made.row.id)
+    assert keys.revoke(ada, made.row.id)
+    assert not keys.revoke(ada, made.row.id)
     assert caller_of(made) is None
     assert caller_of(other)
 
@@ -234,7 +235,7 @@ def test_an_ended_key_is_anonymous_and_others_go_on(ada):
 def test_a_user_cannot_end_the_key_of_another(ada, settings):
     made = create(ada)
     bob = create_user("Bob", "bob@example.org", PASSWORD, settings=settings)
-    assert not keys.end(bob, made.row.id)
+    assert not keys.revoke(bob, made.row.id)
     assert caller_of(made)
 
 
@@ -285,7 +286,7 @@ def test_expired_keys_are_deleted(ada):
 @pytest.mark.promise(51)
 def test_each_change_is_in_the_trail_with_the_id(ada):
     made, _ = create(ada), create(ada)
-    keys.end(ada, made.row.id)
+    keys.revoke(ada, made.row.id)
     revoke_keys(ada.id)
     assert revoke_keys(ada.id) == 0
     rows = RecordedEvent.select().where(RecordedEvent.name.startswith("key_"))
@@ -368,3 +369,20 @@ def test_of_threads_that_use_a_key_at_once_none_fails(ada):
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(use, range(40)))
     assert Key.get().last_used_at == NOW
+
+
+MADE = HOUR * 500_000 + 1200  # some minutes after a full hour
+
+
+@pytest.mark.parametrize(
+    ("used", "shown"),
+    [
+        pytest.param(None, None, id="never"),
+        pytest.param(MADE + 60, MADE, id="in the hour in which it was made"),
+        pytest.param(MADE + HOUR, MADE - 1200 + HOUR, id="later"),
+    ],
+)
+def test_the_last_use_is_shown_to_the_hour_and_never_before_the_key_was_made(used, shown):
+    row = Key(id="k", name="n", permissions="a.b", created_at=MADE, expires_at=0, last_used_at=used)
+    expected = None if shown is None else datetime.fromtimestamp(shown, UTC)
+    assert ListedKey.of(row).last_used_at == expected

@@ -70,7 +70,9 @@ def test_of_two_changes_by_one_password_the_first_counts(ada, tokens, login):
 @pytest.mark.parametrize(
     "happen",
     [
-        pytest.param(lambda user, login, settings: sessions.end(login.session_id, user), id="end"),
+        pytest.param(
+            lambda user, login, settings: sessions.revoke(login.session_id, user), id="end"
+        ),
         pytest.param(
             lambda user, login, settings: change_password(
                 User.get_by_id(user.id), "the operator's own choice", settings=settings
@@ -266,7 +268,7 @@ class Owner:
         assert user.sessions.count() == 1
         self.passwords = [self.passwords[is_unanswered]] * 2
         if is_unanswered:  # whose token has been lost
-            sessions.end_all(user)
+            sessions.revoke_all(user)
             self.tokens = [sessions.start(user, tokens).token]
 
 

@@ -13,9 +13,9 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.refresh import REUSED
 from wsgiauth.authentication.session_list import (
     LISTED,
-    end_by_handle,
     handle_of,
     list_sessions,
+    revoke_by_handle,
 )
 
 pytestmark = pytest.mark.every_database
@@ -153,27 +153,27 @@ def test_a_handle_does_not_contain_the_id_and_changes_with_it():
 
 
 def test_a_login_is_ended_by_its_handle(ada, four, heard):
-    assert end_by_handle(ada, handle_of("second"), NOW) == "second"
+    assert revoke_by_handle(ada, handle_of("second"), NOW) == "second"
     assert valid_session_ids() == {"first", "third", "fourth"}
     assert [(each.name, each.user_id) for each in heard] == [("logout", ada.id)]
 
 
 def test_a_reused_login_is_deleted_from_the_list_without_an_event(ada, four, heard):
     change("second", stamp=REUSED)
-    assert end_by_handle(ada, handle_of("second"), NOW) == "second"
+    assert revoke_by_handle(ada, handle_of("second"), NOW) == "second"
     assert handles(ada) == in_order("fourth", "third", "first")
     assert heard == []
 
 
 @pytest.mark.promise(41)
 def test_a_handle_ends_no_login_of_another_user(ada, grace, four):
-    assert end_by_handle(grace, handle_of("first"), NOW) is None
+    assert revoke_by_handle(grace, handle_of("first"), NOW) is None
     assert "first" in valid_session_ids()
 
 
 @pytest.mark.parametrize("wanted", ["first", "", "others", "0123456789abcdef"])
 def test_what_is_no_handle_ends_nothing(ada, four, wanted):
-    assert end_by_handle(ada, wanted, NOW) is None
+    assert revoke_by_handle(ada, wanted, NOW) is None
     assert len(valid_session_ids()) == 4
 
 
@@ -181,7 +181,7 @@ def test_a_login_that_is_not_listed_is_not_ended(ada, four):
     change("first", expires_at=NOW)
     change("second", stamp=ada.security_stamp - 2)
     for session_id in ("first", "second"):
-        assert end_by_handle(ada, handle_of(session_id), NOW) is None
+        assert revoke_by_handle(ada, handle_of(session_id), NOW) is None
 
 
 # In code

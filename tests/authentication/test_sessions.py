@@ -144,29 +144,29 @@ def test_a_login_ends_with_its_row_even_if_the_token_lasts(ada, tokens):
 
 def test_a_login_that_is_ended_is_not_found(ada, tokens):
     ended, other = sessions.start(ada, tokens).token, sessions.start(ada, tokens).token
-    sessions.end(tokens.verify(ended, tokens.now()).session_id, ada)
+    sessions.revoke(tokens.verify(ended, tokens.now()).session_id, ada)
     assert sessions.find(ended, tokens) is None
     assert sessions.find(other, tokens) is not None
 
 
 def test_a_login_is_ended_by_its_user_alone(ada, grace, tokens):
     session_id = tokens.verify(sessions.start(ada, tokens).token, tokens.now()).session_id
-    sessions.end(session_id, grace)
+    sessions.revoke(session_id, grace)
     assert len(expirations()) == 1
 
 
 def test_a_login_can_be_ended_twice(ada, tokens):
     session_id = tokens.verify(sessions.start(ada, tokens).token, tokens.now()).session_id
-    sessions.end(session_id, ada)
-    sessions.end(session_id, ada)
+    sessions.revoke(session_id, ada)
+    sessions.revoke(session_id, ada)
     assert expirations() == []
 
 
 def test_all_logins_of_one_user_can_be_ended(ada, grace):
     log_in(ada, START + 1, START + 2)
     log_in(grace, START + 3)
-    assert sessions.end_all(ada) == 2
-    assert sessions.end_all(ada) == 0
+    assert sessions.revoke_all(ada) == 2
+    assert sessions.revoke_all(ada) == 0
     assert expirations() == [START + 3]
 
 
@@ -240,8 +240,8 @@ def test_sessions_that_a_change_has_ended_are_not_live_and_not_counted(ada, grac
     change_password(ada, "four other words", settings=settings)
     log_in(ada, START + 3)
     assert [each.expires_at for each in ada.sessions] == [START + 3]
-    assert sessions.end_all(ada) == 1
-    assert sessions.end_everyone() == 1
+    assert sessions.revoke_all(ada) == 1
+    assert sessions.revoke_everyones() == 1
     assert expirations() == []
 
 
@@ -282,7 +282,7 @@ def test_to_end_all_others_spares_a_login_that_began_after_a_new_password(ada, t
     stale = User.get_by_id(ada.id)
     change_password(ada, "another unrelated phrase", settings=settings)
     login = sessions.start(User.get_by_id(ada.id), tokens)
-    assert sessions.end_all(stale, except_id="another") == 0
+    assert sessions.revoke_all(stale, except_id="another") == 0
     assert sessions.find(login.token, tokens) is not None
 
 

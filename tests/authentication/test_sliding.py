@@ -13,7 +13,7 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.refresh import refresh
-from wsgiauth.authentication.sliding import slide
+from wsgiauth.authentication.sessions import slide
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.storage.connections import BUSY_TIMEOUT
 from wsgiauth.storage.upkeep import PAUSE
@@ -236,7 +236,7 @@ def test_a_slow_request_does_not_move_a_login_back(login):
 
 
 def test_a_slow_request_does_not_bring_an_ended_login_back(find, login, ada):
-    sessions.end(login.session_id, ada)
+    sessions.revoke(login.session_id, ada)
     slide(login.session_id, START + TENTH)
     assert not find(TENTH)
 
@@ -296,7 +296,7 @@ def test_with_a_read_only_database_logins_are_valid_and_do_not_move(find, read_o
     read_only(True)
     assert find(TENTH)
     (warning,) = warnings(caplog)
-    assert warning.startswith("the ends of logins do not move for now: ")
+    assert warning.startswith("the ends of sessions do not move for now: ")
     assert end() == IDLE
     assert not find(IDLE)
 

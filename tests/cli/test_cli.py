@@ -29,8 +29,8 @@ from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.listing import PAGE
 from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import lifetimes, one_time, sessions
-from wsgiauth.authentication.clients import Client
 from wsgiauth.authentication.session_list import handle_of
+from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
@@ -158,7 +158,7 @@ def test_changepassword_ends_all_sessions(wsgiauth, person, bearer, options, key
     status, output, _ = wsgiauth(*command, stdin="other words")
     assert (status, output) == (0, f"Changed the password of Ada{done}.\n")
     assert verify_password("other words", stored().hashed_password)
-    assert sessions.end_all(User.get_by_id(person.id)) == 0
+    assert sessions.revoke_all(User.get_by_id(person.id)) == 0
     assert Key.select().count() == keys
 
 
@@ -168,7 +168,7 @@ def test_deactivate_and_activate_can_be_repeated(wsgiauth, person, bearer):
     for expected in (ended, "Nothing changed: Ada cannot log in.\n"):
         assert wsgiauth("deactivate", EMAIL) == (0, expected, "")
         assert not stored().is_active
-    assert sessions.end_all(User.get_by_id(person.id)) == 0
+    assert sessions.revoke_all(User.get_by_id(person.id)) == 0
     for expected in ("Ada can log in.\n", "Nothing changed: Ada can log in.\n"):
         assert wsgiauth("activate", EMAIL) == (0, expected, "")
         assert stored().is_active
@@ -277,7 +277,7 @@ def test_sessions_are_printed_as_json(wsgiauth, person, settings):
     listed = json.loads(wsgiauth("sessions", "ada", "--json")[1])
     assert {each["handle"] for each in listed} == {handle_of(first), handle_of(second)}
     assert listed[0].keys() >= {"created_at", "expires_at", "address", "browser", "methods"}
-    sessions.end_all(person)
+    sessions.revoke_all(person)
     assert json.loads(wsgiauth("sessions", "ada", "--json")[1]) == []
 
 
@@ -424,7 +424,7 @@ def test_purge_counts_what_had_expired(wsgiauth, person, settings):
         " attempts and 1 event of the audit trail.\n",
         "",
     )
-    assert sessions.end_all(person) == 2
+    assert sessions.revoke_all(person) == 2
 
 
 def test_migrate_of_a_current_schema_does_nothing(wsgiauth):

@@ -180,7 +180,7 @@ def test_a_form_of_another_site_is_refused(browser, path):
 
 @pytest.mark.every_database
 def test_a_login_that_ends_while_it_confirms_is_asked_to_log_in(client, stale, ada, meanwhile):
-    meanwhile(lambda: sessions.end_all(ada))
+    meanwhile(lambda: sessions.revoke_all(ada))
     refused = client.post_json("/auth/confirm", RIGHT, headers=stale, status=401)
     assert refused.json["code"] == "invalid_token"
 

@@ -400,7 +400,7 @@ def test_a_login_that_was_completed_before_the_guard_asked_is_sent_to_the_login(
     """The guard looks it up again, and the id that the request has is no longer valid."""
 
     def app(environ, start_response):
-        sessions.end_all(ada)
+        sessions.revoke_all(ada)
         return login_required(redirect_url="/auth/login")(echo)(environ, start_response)
 
     guarded = demanding(settings, "all", app)

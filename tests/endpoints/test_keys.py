@@ -455,7 +455,7 @@ def test_a_key_that_ends_while_it_is_used_is_anonymous_on_the_next_request(
     headers = make_key()
 
     def end(environ, start_response):
-        assert keys.end(environ["wsgiauth.user"], environ["wsgiauth.key"])
+        assert keys.revoke(environ["wsgiauth.user"], environ["wsgiauth.key"])
         return echo(environ, start_response)
 
     assert client_of(end).get("/", headers=headers).json["user"] == USERNAME

@@ -261,7 +261,7 @@ LOGGED_OUT = "You have been logged out."
 
 def test_the_page_tells_a_user_whose_login_was_ended(client, ada):
     client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN)
-    sessions.end_all(ada)
+    sessions.revoke_all(ada)
     notice = client.get("/auth/login").html.find(role="status")
     assert notice.text == f"{LOGGED_OUT} Log in again to continue."
 
@@ -276,7 +276,7 @@ def test_the_page_tells_only_a_user_whose_login_was_ended(client, ada):
 
 def test_a_refusal_takes_the_place_of_the_notice(client, ada):
     client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN)
-    sessions.end_all(ada)
+    sessions.revoke_all(ada)
     wrong = {**CREDENTIALS, "password": "wrong"}
     refused = client.post("/auth/login", wrong, headers=SAME_ORIGIN, status=401)
     refused.mustcontain("do not match", no=LOGGED_OUT)
@@ -335,7 +335,7 @@ def test_the_form_asks_the_database_for_nothing_without_a_credential(client, ada
 
 def test_the_page_for_an_ended_login_is_the_form(client, ada):
     logged_in(client, ada, "/auth/login")
-    sessions.end_all(ada)
+    sessions.revoke_all(ada)
     assert client.get("/auth/login", headers=BROWSER, status=200).form.action == "/auth/login"
 
 

@@ -37,7 +37,7 @@ ENDINGS = [
     pytest.param(deactivate_behind_our_back, id="deactivated in the database"),
     pytest.param(give_another_password, id="given another password"),
     pytest.param(User.delete_instance, id="deleted"),
-    pytest.param(sessions.end_all, id="logged out everywhere"),
+    pytest.param(sessions.revoke_all, id="logged out everywhere"),
 ]
 
 

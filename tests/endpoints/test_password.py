@@ -205,7 +205,7 @@ def test_guesses_wait_like_those_at_the_login(settings, ada, bearer, limit, stop
 @pytest.mark.parametrize(
     "end",
     [
-        pytest.param(lambda user, settings: sessions.end_all(user), id="logout"),
+        pytest.param(lambda user, settings: sessions.revoke_all(user), id="logout"),
         pytest.param(
             lambda user, settings: change_password(user, "the first change", settings=settings),
             id="another change",
@@ -225,7 +225,7 @@ def test_a_login_that_ends_while_the_password_is_hashed_changes_nothing(
 def test_a_browser_whose_login_ends_while_the_password_is_hashed_goes_to_the_login(
     browser, ada, meanwhile
 ):
-    meanwhile(lambda: sessions.end_all(ada))
+    meanwhile(lambda: sessions.revoke_all(ada))
     answer = browser.post("/auth/password", CHANGE, headers=SAME_ORIGIN, status=302)
     assert answer.headers["Location"] == "/auth/login"
 

@@ -310,7 +310,7 @@ def test_a_login_that_ends_while_its_first_app_is_confirmed_is_asked_to_log_in(
     secret = client.post_json(TOTP, {"name": "Phone"}, headers=headers).json["secret"]
 
     def confirm(*arguments):
-        sessions.end_all(ada)
+        sessions.revoke_all(ada)
         return True
 
     monkeypatch.setattr("wsgiauth.authentication.totp.confirm", confirm)

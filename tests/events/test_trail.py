@@ -58,8 +58,8 @@ CHANGES = {
     "revocation": lambda ada, settings: ada.revoke("held.before"),
     "deletion": lambda ada, settings: accounts.delete_user(ada),
     "login": lambda ada, settings: sessions.start(ada, Tokens(settings)),
-    "logout": lambda ada, settings: sessions.end_all(ada),
-    "logout of all": lambda ada, settings: sessions.end_everyone(),
+    "logout": lambda ada, settings: sessions.revoke_all(ada),
+    "logout of all": lambda ada, settings: sessions.revoke_everyones(),
 }
 
 

@@ -16,7 +16,7 @@ from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, change_password, events, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.authentication import sessions
-from wsgiauth.authentication.clients import Client
+from wsgiauth.authentication.sessions import Client
 from wsgiauth.cli import main
 from wsgiauth.events import record
 from wsgiauth.mail.notices import TEMPLATES, Notices
@@ -246,8 +246,8 @@ def test_no_other_change_is_told(site, client, ada, settings):
     update_user(ada, username=USERNAME)
     log_in(client)
     log_in(client, agent=SAFARI, address="198.51.100.1")
-    sessions.end_all(User.get_by_id(ada.id))
-    sessions.end_everyone()
+    sessions.revoke_all(User.get_by_id(ada.id))
+    sessions.revoke_everyones()
     assert not Mail.select().exists()
 
 

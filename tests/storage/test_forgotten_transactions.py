@@ -103,7 +103,7 @@ def test_a_forgotten_transaction_hides_no_logout_and_blocks_no_writer(site, warn
 
     assert site.ask(view) == USERNAME
     assert warnings() == [WARNING]
-    assert site.elsewhere(lambda: sessions.end_all(site.ada)) == 1
+    assert site.elsewhere(lambda: sessions.revoke_all(site.ada)) == 1
     assert site.ask() == "nobody"
 
 
@@ -207,7 +207,7 @@ def test_what_a_streamed_answer_began_ends_with_the_next_request(site, begin):
     site.view = view
     chunks = iter(site.middleware({}, lambda *_: None))
     assert next(chunks) == b"streamed"
-    site.elsewhere(lambda: sessions.end_all(site.ada) if not is_sqlite(site) else None)
+    site.elsewhere(lambda: sessions.revoke_all(site.ada) if not is_sqlite(site) else None)
     seen = site.ask()
     assert not site.database.has_open_transaction()
     assert seen == ("Ada" if is_sqlite(site) else "nobody")

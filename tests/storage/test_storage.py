@@ -221,7 +221,7 @@ def ask_as_ada(pooled_url):
     def ask(path, *, ended):
         token = sessions.start(ada, tokens).token
         if ended:
-            sessions.end_all(ada)
+            sessions.revoke_all(ada)
         storage.release_connection(storage.current())
         headers = {"Authorization": f"Bearer {token}"}
         return TestApp(site).get(path, headers=headers, status="*")

@@ -17,7 +17,7 @@ from wsgiauth.admin.trail import EventsPage, Person, TrailRow
 from wsgiauth.admin.user import Account, UserPage
 from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.admin.users import FILTERS, Choice, UsersPage
-from wsgiauth.authentication.factor_list import ListedFactor, SecondFactors
+from wsgiauth.authentication.factors import ListedFactor, SecondFactors
 from wsgiauth.endpoints.samples import KEY, SESSION
 from wsgiauth.web.pages import Page
 

@@ -39,10 +39,9 @@ from wsgiauth.admin.groups import ListedGroup, list_groups, offered_permissions
 from wsgiauth.admin.trail import TrailRow, trail_rows
 from wsgiauth.admin.user_actions import ACTIONS, NOTICES, UserAction
 from wsgiauth.admin.user_changes import GROUP, KEY
-from wsgiauth.authentication.factor_list import SecondFactors
-from wsgiauth.authentication.factors import are_offered
+from wsgiauth.authentication.factors import SecondFactors, are_offered
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.key_list import ListedKey, list_keys
+from wsgiauth.authentication.keys import ListedKey, list_keys
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
 from wsgiauth.events import trail
 from wsgiauth.events.trail import Filters

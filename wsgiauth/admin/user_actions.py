@@ -93,7 +93,7 @@ _ACTIONS = (
         " account, you stay logged in here.",
         done="All sessions have been revoked.",
         right=Right.SUPPORT,
-        change=lambda user, submission: sessions.end_all(
+        change=lambda user, submission: sessions.revoke_all(
             user, except_id=submission.member.session_id
         ),
         asks_first=True,

@@ -8,7 +8,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.admin.actions import Field
 from wsgiauth.admin.groups import require_group
 from wsgiauth.authentication import keys
-from wsgiauth.authentication.session_list import end_by_handle
+from wsgiauth.authentication.session_list import revoke_by_handle
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.endpoint import require_part
@@ -39,7 +39,7 @@ def end_login(user: User, submission: MemberSubmission) -> None:
     handle = submission.fields[LOGIN.name]
     if not handle:
         raise ValidationError({LOGIN.name: ["Choose a session."]})
-    if end_by_handle(user, handle, submission.site.tokens.now()) is None:
+    if revoke_by_handle(user, handle, submission.site.tokens.now()) is None:
         raise RequestError(HTTPStatus.NOT_FOUND, "no_such_login", "This session has already ended.")
 
 
@@ -48,7 +48,7 @@ def end_key(user: User, submission: MemberSubmission) -> None:
     key_id = submission.fields[KEY.name].strip()
     if not key_id:
         raise ValidationError({KEY.name: ["Choose an API key."]})
-    if not keys.end(user, key_id):
+    if not keys.revoke(user, key_id):
         raise RequestError(
             HTTPStatus.NOT_FOUND,
             "no_such_key",

@@ -1,4 +1,8 @@
-"""Authentication: find the user that a name and a password belong to."""
+"""Authentication: find the user of a name and a password; the modules find that of a request.
+
+Every function of this room that uses the database raises `peewee.DatabaseError` if it fails. Where
+a parameter is called `now`, it is the time in seconds since the epoch.
+"""
 
 from wsgiauth import events
 from wsgiauth.accounts import find_user
@@ -16,12 +20,9 @@ def authenticate(name: str, password: str, *, rounds: int) -> User | None:
     On success, a hash whose cost is not `rounds` is replaced.
 
     Args:
-        name: A username or an e-mail address, in any letter case.
+        name: A username or an email address, in any letter case.
         password: The password that the client presented.
         rounds: The bcrypt cost (base-2 logarithm of the number of rounds).
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     return authenticate_user(find_user(name), password, rounds=rounds)
 
@@ -47,7 +48,7 @@ def _report_failure(user: User | None, is_theirs: bool) -> None:
 
 
 def _rehash(user: User, password: str, rounds: int) -> None:
-    """Hash the same password with the configured cost, and keep the user's logins."""
+    """Hash the same password with the configured cost, and keep the user's sessions."""
     replacement = hash_password(password, rounds=rounds)
     # The stamp is compared, so that a concurrent change of password is kept.
     User.update(hashed_password=replacement, security_stamp=User.security_stamp).where(

@@ -1,36 +1,100 @@
-"""Second factors: which ones a user has, and whether a code proves one of them.
+"""Second factors: which ones a user has and must have, and whether a code proves one of them.
 
-Each type of factor has a module of its own; this one alone knows all types.
+Each type of factor has a module of its own; this one alone knows all types. On the way of a
+request, `identity` asks it only on a site that demands second factors, and with what its one SELECT
+has read.
 """
 
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import passkeys, recovery_codes, totp
-from wsgiauth.authentication.handles import is_handle
-from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE
+from wsgiauth.authentication.key_format import is_handle
+from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE, has_second_factor
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
+from wsgiauth.storage.models import json_fields
+
+_KINDS = {ONE_TIME_CODE: "Authenticator app", HARDWARE_KEY: "Passkey"}
 
 
 class Factor(NamedTuple):
-    """A second factor of a user.
+    """A second factor of a user."""
 
-    Attributes:
-        method: What it proves (RFC 8176 section 2): `otp`, an authenticator app; `hwk`, a passkey.
-        handle: Names it among the factors of its user; not secret.
-        name: How the user calls it.
-        added_at: When it became a factor, in seconds since the epoch.
-    """
+    method: str  # what it proves: `otp`, an authenticator app; `hwk`, a passkey
+    handle: str  # names it among the factors of its user; not secret
+    name: str  # how the user calls it
+    added_at: int  # seconds since the epoch
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedFactor:
+    """A second factor as people and programs see it; see `Factor`."""
 
     method: str
-    handle: str
     name: str
-    added_at: int
+    added_at: datetime  # UTC
+
+    @classmethod
+    def of(cls, factor: Factor) -> "ListedFactor":
+        """Return what a list shows of a factor."""
+        added_at = datetime.fromtimestamp(factor.added_at, UTC)
+        return cls(method=factor.method, name=factor.name, added_at=added_at)
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        return _KINDS[self.method]
+
+    def document(self) -> dict[str, object]:
+        """Return the factor, ready for JSON."""
+        return json_fields(asdict(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecondFactors:
+    """All second factors of a user, by type, the oldest first."""
+
+    factors: tuple[ListedFactor, ...]
+    recovery_codes_left: int
+
+    @classmethod
+    def read(cls, user: User) -> "SecondFactors":
+        """Return the second factors of a user."""
+        return cls(
+            factors=tuple(map(ListedFactor.of, list_factors(user))),
+            recovery_codes_left=recovery_codes.count(user),
+        )
+
+    def document(self) -> dict[str, object]:
+        """Return the factors, ready for JSON."""
+        return {
+            "factors": [each.document() for each in self.factors],
+            "recovery_codes_left": self.recovery_codes_left,
+        }
+
+
+def demands_second_factor(settings: Settings) -> bool:
+    """Return whether SECOND_FACTOR demands a second factor of any user."""
+    return settings.SECOND_FACTOR != "offered"
+
+
+def demands_second_factor_of(user: User, settings: Settings) -> bool:
+    """Return whether SECOND_FACTOR demands a second factor of a user."""
+    if settings.SECOND_FACTOR == "staff":
+        return user.is_staff or user.is_superuser
+    return settings.SECOND_FACTOR == "all"
+
+
+def meets_demand(user: User, methods: str, settings: Settings) -> bool:
+    """Return whether a session of a user, proven by these methods, is enough for the site."""
+    return has_second_factor(methods) or not demands_second_factor_of(user, settings)
 
 
 def are_offered(settings: Settings) -> bool:
@@ -45,12 +109,7 @@ def list_factors(user: User, settings: Settings | None = None) -> list[Factor]:
     the host must not make the password alone sufficient.
 
     Args:
-        user: The user.
-        settings: Only factors of types that a site with these settings has, and asks for; None:
-            all of them.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
+        settings: To list only the types of factors that such a site asks for; None: all types.
     """
     apps = totp.devices(user) if settings is None or settings.FACTOR_KEY is not None else []
     keys = passkeys.list_passkeys(user) if settings is None or settings.PASSKEYS else []
@@ -61,11 +120,7 @@ def list_factors(user: User, settings: Settings | None = None) -> list[Factor]:
 
 
 def has_factor(user: User, settings: Settings) -> bool:
-    """Return whether a login of a user needs a second factor on a site with these settings.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return whether a login of a user needs a second factor on a site with these settings."""
     return bool(list_factors(user, settings))
 
 
@@ -73,9 +128,6 @@ def confirm(device: Totp, code: str, factor_key: str, now: float) -> bool:
     """Make a device a factor if the code is its; see `totp.confirm`.
 
     Recovery codes from before the first factor end: a guest of the account may have made them.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     user = device.user
     with database.atomic():
@@ -103,17 +155,7 @@ def add_passkey(party: RelyingParty, user: User, name: str, credential: str, now
 
 
 def accept(user: User, code: str, settings: Settings, now: float) -> bool:
-    """Return whether a code is of an app of the user, or a recovery code; it works once.
-
-    Args:
-        user: The user.
-        code: As typed.
-        settings: `FACTOR_KEY`.
-        now: Seconds since the epoch.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return whether a code is of an app of the user, or a recovery code; it works once."""
     key = settings.FACTOR_KEY
     is_of_app = key is not None and totp.accept(user, code, key, now)
     return is_of_app or recovery_codes.use(user, code)
@@ -124,9 +166,6 @@ def remove(user: User, handle: str | None = None) -> int:
 
     The recovery codes end with the last factor. Of concurrent removals, each sees what those before
     it have left.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     if handle is not None and not is_handle(handle):
         return 0
@@ -142,10 +181,7 @@ def remove_all(user: User) -> int:
     """Remove all factors of a user who has lost them, and end all sessions; return how many.
 
     Whoever has the lost device can be logged in on it. Logins in progress end, too, and so do links
-    that were mailed. For operators and the staff; nothing ends if the user has no factor.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
+    that were sent. Nothing ends if the user has no factor.
     """
     with database.atomic():
         removed = remove(user)
@@ -154,3 +190,31 @@ def remove_all(user: User) -> int:
             User.update(security_stamp=stamp).where(User.id == user.id).execute()
             events.emit("logout", user_id=user.id, reason="all sessions")
     return removed
+
+
+def unasked_factors(settings: Settings) -> list[str]:
+    """Return a warning about each kind of second factor that is turned off although it is used.
+
+    A start and `check` warn of them. Costs one EXISTS for each kind that is turned off.
+    """
+    found = []
+    if settings.FACTOR_KEY is None and totp.is_used():
+        found.append(
+            "FACTOR_KEY is not set, but users have second factors: no login asks for their codes."
+            + _remedy(settings, "set FACTOR_KEY to its former value")
+        )
+    if not settings.PASSKEYS and passkeys.is_used():
+        found.append(
+            "PASSKEYS is off, but users have passkeys: no login asks for them."
+            + _remedy(settings, "set PASSKEYS to on")
+        )
+    return found
+
+
+def _remedy(settings: Settings, switch_on: str) -> str:
+    if not demands_second_factor(settings):
+        return ""
+    return (
+        f" Where SECOND_FACTOR={settings.SECOND_FACTOR} demands one, users who have no other cannot"
+        f" log in: {switch_on}, or run `python -m wsgiauth removefactor USER` for each."
+    )

@@ -1,4 +1,4 @@
-"""The last proof of a login: how long ago it was, and a new one.
+"""The last proof of a session: how long ago it was, and a new one.
 
 Sensitive changes need a recent proof (OWASP ASVS 5.0, 7.5.1 and 7.5.3). Guards and endpoints that
 ask for one cost one SELECT more, or two for a user whose last proof had no second factor; other
@@ -13,10 +13,9 @@ from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.factors import has_factor
-from wsgiauth.authentication.issuing import Login, issue
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.authentication.methods import PASSWORD, has_second_factor
-from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
 
@@ -28,18 +27,10 @@ _PROOF = Statement(
 
 
 class Freshness:
-    """Decides whether the last proof of a login is recent enough for a sensitive change.
-
-    Args:
-        settings: `FRESH_MINUTES`, and which second factors there are.
-        tokens: Has the clock.
-
-    Attributes:
-        max_age: How old the proof can be, in seconds.
-    """
+    """Decides whether the last proof of a session is recent enough for a sensitive change."""
 
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
-        self.max_age: int = settings.FRESH_MINUTES * MINUTE
+        self.max_age: int = settings.FRESH_MINUTES * MINUTE  # of the proof, in seconds
         self._settings = settings
         self._now = tokens.now
 
@@ -48,9 +39,6 @@ class Freshness:
 
         Without a session, as with an API key, there is no proof. A user with a second factor must
         have proven that: a password that someone else learned must not remove it.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
         """
         row = None if session_id is None else _PROOF.fetchone(session_id)
         if row is None:
@@ -64,24 +52,20 @@ class Freshness:
 
 
 def methods_of(session_id: str) -> str:
-    """Return by what the user of a session last proved who they are; nothing if it has ended.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return by what the user of a session last proved who they are; empty if it has ended."""
     row = _PROOF.fetchone(session_id)
     return "" if row is None else str(row[1])
 
 
 def confirm(
     session_id: str, user: User, tokens: Tokens, *, methods: str = PASSWORD
-) -> Login | None:
+) -> IssuedTokens | None:
     """Give a session a new proof, and report it; see `renew`."""
     with database.atomic():
-        login = renew(session_id, user, tokens, methods=methods)
-        if login is not None:
+        issued = renew(session_id, user, tokens, methods=methods)
+        if issued is not None:
             events.emit("confirmed", user_id=user.id, reason=methods)
-    return login
+    return issued
 
 
 def renew(
@@ -91,30 +75,24 @@ def renew(
     *,
     methods: str | None = PASSWORD,
     stamp: int | None = None,
-) -> Login | None:
+) -> IssuedTokens | None:
     """Give a session a new proof and a new id (ASVS 5.0, 7.2.4); its ends stay.
 
     Tokens of the old id are not valid any more.
 
     Args:
-        session_id: The session.
-        user: Its user, as read before the proof was verified.
-        tokens: Issues the token.
-        methods: How the user proved who they are: names of RFC 8176 section 2, between spaces.
-            None: the session keeps the proof that it has.
+        user: The session's, as read before the proof was verified.
+        methods: How the user proved who they are: see `methods`. None: as before.
         stamp: The stamp that the user gets in the same transaction; None if it does not change.
 
     Returns:
         None if the session has ended meanwhile.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     renewed_id = secrets.token_urlsafe(16)
     stamp = user.security_stamp if stamp is None else stamp
     present_stamp = User.select(User.security_stamp).where(User.id == user.id)
     with database.atomic():
-        now = int(tokens.now())  # after the wait for SQLite's lock, in which the login can end
+        now = int(tokens.now())  # after the wait for SQLite's lock, in which the session can end
         proof = {} if methods is None else {"authenticated_at": now, "methods": methods}
         # Both stamps are compared, so that a session that has ended does not become valid again.
         renewed = Session.update(
@@ -132,12 +110,5 @@ def renew(
         )
         if not renewed.execute():
             return None
-        row = Session.get_by_id(renewed_id)
-    return issue(
-        user.id,
-        row.id,
-        tokens,
-        generation=row.generation,
-        expires_at=row.expires_at,
-        ends_at=row.ends_at,
-    )
+        row: Session = Session.get_by_id(renewed_id)
+    return tokens.issue_for(row)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import demand, keys, pending, sessions
+from wsgiauth.authentication import keys, pending, sessions
+from wsgiauth.authentication.factors import demands_second_factor, meets_demand
 from wsgiauth.authentication.key_format import PREFIX
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
@@ -26,34 +27,28 @@ _PENDING = "-second"  # what the name of the cookie of a pending login ends in
 
 
 class UserSession(NamedTuple):
-    """A login: its user, and the id of its session."""
+    """A session's user and id."""
 
     user: User
     session_id: str
 
 
 class Identity(NamedTuple):
-    """The user, and the session or the API key, that a request's credentials prove.
+    """The user, and the session or the API key, that a request's credentials prove."""
 
-    Attributes:
-        user: The active user, or None if the client is anonymous.
-        session_id: The session's id, or None.
-        error: `invalid_token` (RFC 6750) if a token was presented and rejected;
-            `insufficient_user_authentication` (RFC 9470) if the login is incomplete; else None.
-        key_id: The API key's id, or None.
-        incomplete: The login if it lacks the second factor that the site demands of its user, who
-            is anonymous because of that; or None.
-    """
-
-    user: User | None = None
+    user: User | None = None  # active; None if the client is anonymous
     session_id: str | None = None
+    # `invalid_token` (RFC 6750) if a token was presented and rejected;
+    # `insufficient_user_authentication` (RFC 9470) if the session is incomplete.
     error: str | None = None
     key_id: str | None = None
+    # The session if it lacks the second factor that the site demands of its user, who is anonymous
+    # because of that.
     incomplete: UserSession | None = None
 
     @property
-    def any_login(self) -> UserSession | None:
-        """The login, complete or not, which can be ended; None if there is none."""
+    def any_session(self) -> UserSession | None:
+        """The session, complete or not, which can be revoked; None if there is none."""
         if self.user is not None and self.session_id is not None:
             return UserSession(self.user, self.session_id)
         return self.incomplete
@@ -69,12 +64,7 @@ _Caller = tuple[User | None, str | None, str | None, str | None, UserSession | N
 
 
 class Identifier:
-    """Reads the credentials of a request, and writes the login cookie.
-
-    Args:
-        settings: `COOKIE_NAME`, `COOKIE_SECURE`, `TRUSTED_ORIGINS` and `SECOND_FACTOR`.
-        tokens: Verifies tokens.
-    """
+    """Reads the credentials of a request, and writes the login cookie."""
 
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -83,22 +73,16 @@ class Identifier:
         self._always_secure = settings.COOKIE_SECURE == "on"
         self._trusted_origins = settings.TRUSTED_ORIGINS
         self._settings = settings
-        self._demands_factor = demand.is_made(settings)
+        self._demands_factor = demands_second_factor(settings)
 
     def identify(self, environ: WSGIEnvironment) -> Identity:
-        """Return the user of a request, and their session or API key; nothing if it is anonymous.
+        """Return the user of a request, and their session or API key.
 
-        Where the site demands a second factor, a login without one is anonymous, too.
+        Where the site demands a second factor, a session without one is anonymous.
 
         A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. The
         cookie is ignored if another site sent the request with an unsafe method. Tokens in the
         query string or in forms are ignored. An API key is accepted as a bearer token alone.
-
-        Args:
-            environ: The request; not changed.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
         """
         return Identity(*self.find_caller(environ))
 
@@ -119,12 +103,8 @@ class Identifier:
             return self._find_key(token)
         return self._find_session(token)
 
-    def incomplete_login(self, token: str) -> UserSession | None:
-        """Return the login of a token if it lacks the second factor that the site demands.
-
-        Raises:
-            peewee.DatabaseError: The database failed.
-        """
+    def incomplete_session(self, token: str) -> UserSession | None:
+        """Return the session of a token if it lacks the second factor that the site demands."""
         return self._find_session(token)[-1] if self._demands_factor else None
 
     def _find_session(self, token: str) -> _Caller:
@@ -133,7 +113,7 @@ class Identifier:
         if found is None:
             return _REJECTED
         user, session_id, methods = found
-        if demands_factor and not demand.is_met(user, methods, self._settings):
+        if demands_factor and not meets_demand(user, methods, self._settings):
             return None, None, INSUFFICIENT_AUTHENTICATION, None, UserSession(user, session_id)
         return user, session_id, None, None, None
 
@@ -149,10 +129,7 @@ class Identifier:
     ) -> tuple[str, str]:
         """Return the header that stores `token` in the browser.
 
-        Args:
-            environ: The request.
-            token: The access token.
-            max_age: For how many seconds; None: until the browser is closed.
+        It is stored for `max_age` seconds; None: until the browser is closed.
         """
         return self._set_cookie(environ, token, max_age)
 
@@ -165,7 +142,7 @@ class Identifier:
         return self._set_cookie(environ, value, pending.LIFETIME if value else 0, _PENDING)
 
     def sent_pending_cookie(self, environ: WSGIEnvironment) -> str:
-        """Return the cookie of a pending login, or nothing; see `identify` for other sites."""
+        """Return the cookie of a pending login, or an empty string; see `identify`."""
         cookie: str = environ.get("HTTP_COOKIE", "")
         return self._own_cookie(environ, cookie, self.cookie_name(environ) + _PENDING) or ""
 

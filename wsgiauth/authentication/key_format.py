@@ -2,6 +2,8 @@
 
 Secret scanners find keys by the prefix and the length, and know by the checksum what only looks
 like one. There is no dot, so a key is never taken for a JWT, nor a JWT for a key.
+
+A handle is the id that names an API key, an app or a passkey in lists and forms; no credential.
 """
 
 import re
@@ -19,19 +21,15 @@ _CHECKSUM_LENGTH = 6  # 62**6 > 2**32
 _KEY = re.compile(
     f"{PREFIX}([0-9A-Za-z]{{{ID_LENGTH}}})_[0-9A-Za-z]{{{_SECRET_LENGTH}}}([0-9A-Za-z]{{6}})"
 )
+_HANDLE = re.compile("[0-9A-Za-z]{1,64}")
 _PAIRS = tuple(high + low for high in _ALPHABET for low in _ALPHABET)
 
 
 class NewKey(NamedTuple):
-    """A key that was just made.
+    """A key that was just made."""
 
-    Attributes:
-        id: Names it; no credential.
-        text: The whole key.
-    """
-
-    id: str
-    text: str
+    id: str  # its handle
+    text: str  # the whole key, a secret
 
     def __repr__(self) -> str:
         return f"<API key {self.id}>"
@@ -50,6 +48,11 @@ def id_of(text: str) -> str | None:
     if match is None or match[2] != _checksum(text[:-_CHECKSUM_LENGTH]):
         return None
     return match[1]
+
+
+def is_handle(text: object) -> bool:
+    """Return whether `text` has the form of a handle, and so can be part of a query."""
+    return isinstance(text, str) and _HANDLE.fullmatch(text) is not None
 
 
 def _random(length: int) -> str:

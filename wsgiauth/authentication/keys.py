@@ -5,25 +5,27 @@ session, there is one SELECT, and none for what cannot be a key. The table has o
 key; a fast one is enough, because a key has 256 random bits.
 """
 
-import hashlib
 import hmac
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 import peewee
 
 from wsgiauth import events
-from wsgiauth.accounts import names
+from wsgiauth.accounts import lock_user, names
 from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import limit
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication.handles import is_handle
-from wsgiauth.authentication.key_format import NewKey, id_of, make_key
+from wsgiauth.authentication.key_format import NewKey, id_of, is_handle, make_key
 from wsgiauth.authentication.lifetimes import DAY, HOUR
+from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
 from wsgiauth.storage import Statement, database
+from wsgiauth.storage.models import json_fields
 from wsgiauth.storage.upkeep import OptionalWrites, purge_expired, purge_some
 
 MAX_KEYS = 20  # of one user
@@ -42,18 +44,43 @@ class _NotAKeyError(Exception):
 
 
 class MadeKey(NamedTuple):
-    """A key that has just been made.
-
-    Attributes:
-        row: Its row.
-        text: The key itself, which is not stored.
-    """
+    """A key that has just been made."""
 
     row: Key
-    text: str
+    text: str  # the key itself, which is not stored
 
     def __repr__(self) -> str:
         return f"<MadeKey {self.row.id}>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedKey:
+    """A key in the list of its owner; times are in UTC."""
+
+    id: str  # its handle
+    name: str
+    permissions: tuple[str, ...]  # of which it has those that its owner has
+    created_at: datetime
+    expires_at: datetime
+    # The beginning of the hour, or when it was made if that is later; None if it was never used.
+    last_used_at: datetime | None
+
+    @classmethod
+    def of(cls, row: Key) -> "ListedKey":
+        """Return what a list shows of a key."""
+        used = row.last_used_at
+        return cls(
+            id=row.id,
+            name=row.name,
+            permissions=tuple(row.permissions.split()),
+            created_at=_moment(row.created_at),
+            expires_at=_moment(row.expires_at),
+            last_used_at=None if used is None else _moment(max(used - used % HOUR, row.created_at)),
+        )
+
+    def document(self) -> dict[str, object]:
+        """Return the key, ready for JSON."""
+        return json_fields(asdict(self))
 
 
 # Selects the owner of a key that has not expired: one row by primary key, joined to another.
@@ -71,13 +98,6 @@ def find(text: str, now: int) -> tuple[User, str] | None:
 
     Costs one SELECT, or none if `text` is not a well-formed key; now and then also an UPDATE, of
     when it was last used.
-
-    Args:
-        text: What the client sent.
-        now: Seconds since the epoch.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     try:
         key_id, presented = _read(text)
@@ -86,8 +106,8 @@ def find(text: str, now: int) -> tuple[User, str] | None:
     row = _FIND.fetchone(key_id, now)
     if row is None:
         return None
-    user_id, digest, permissions, last_used_at = row[len(CALLER) :]
-    if not hmac.compare_digest(digest, presented):
+    user_id, stored, permissions, last_used_at = row[len(CALLER) :]
+    if not hmac.compare_digest(stored, presented):
         return None
     if last_used_at is None or last_used_at <= now - _LAST_USE_PRECISION:
         _write_use(key_id, now)
@@ -102,7 +122,7 @@ def _read(text: str) -> tuple[str, str]:
     key_id = id_of(text)
     if key_id is None:
         raise _NotAKeyError
-    return key_id, _digest(text)
+    return key_id, digest(text)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -117,11 +137,9 @@ def create(
 
     Args:
         user: Its owner, as read before their credentials were verified.
-        name: What the owner calls it.
-        permissions: What it can be used for; each is one of the owner's. Without any, the key
-            identifies its owner, which is enough for `login_required` alone.
-        days: After how many days it ends.
-        now: Seconds since the epoch.
+        permissions: Some of the owner's. Without any, the key identifies its owner, which is enough
+            for `login_required` alone.
+        days: After how many days it expires.
 
     Returns:
         None if the user was deactivated or deleted, or the password changed, in the meantime.
@@ -129,15 +147,14 @@ def create(
     Raises:
         ValidationError: The name, a permission or the number of days breaks a rule.
         TooManyKeysError: The user has `MAX_KEYS` keys.
-        peewee.DatabaseError: The database failed.
     """
     chosen = sorted(set(permissions))
     _check(name, chosen, days)
     new = make_key()
     with database.atomic():
         # The lock lets a deactivation or another new key wait, so that none is missed or too many.
-        owner = _lock(user)
-        if owner is None:
+        owner = lock_user(user.id)
+        if owner is None or not owner.is_active or owner.security_stamp != user.security_stamp:
             return None
         if not (owner.is_superuser or owner.permissions.issuperset(chosen)):
             raise ValidationError(
@@ -151,45 +168,29 @@ def create(
     return MadeKey(row, new.text)
 
 
-def list_keys(user: User, now: float) -> list[Key]:
-    """Return a user's keys that have not expired, the newest first.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
-    return list(_live(user, now).order_by(Key.created_at.desc(), Key.id))
+def list_keys(user: User, now: float) -> list[ListedKey]:
+    """Return a user's keys that have not expired, the newest first."""
+    return [ListedKey.of(row) for row in _live(user, now).order_by(Key.created_at.desc(), Key.id)]
 
 
 def has_keys(user: User, now: float) -> bool:
-    """Return whether a user has a key that has not expired.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return whether a user has a key that has not expired."""
     return bool(_live(user, now).exists())
 
 
-def end(user: User, key_id: str) -> bool:
-    """End a key of `user`, and return whether there was one of this id.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+def revoke(user: User, key_id: str) -> bool:
+    """Revoke a key of `user`, and return whether there was one of this id."""
     if not is_handle(key_id):
         return False
     with database.atomic():
-        ended = Key.delete().where(Key.id == key_id, Key.user == user.id).execute()
-        if ended:
+        revoked = Key.delete().where(Key.id == key_id, Key.user == user.id).execute()
+        if revoked:
             events.emit("key_ended", user_id=user.id, reason=key_id)
-    return bool(ended)
+    return bool(revoked)
 
 
 def purge(now: float) -> int:
-    """Delete keys that have expired at `now` (seconds since the epoch); return how many.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Delete keys that have expired at `now`; return how many."""
     return purge_expired(Key, now)
 
 
@@ -208,15 +209,6 @@ def _check(name: str, permissions: list[str], days: int) -> None:
         raise ValidationError(errors)
 
 
-def _lock(user: User) -> User | None:
-    """Return the user as the database has them now, and lock the row; None if they changed."""
-    unchanged = User.select().where(
-        User.id == user.id, User.is_active, User.security_stamp == user.security_stamp
-    )
-    present: User | None = (unchanged.for_update() if database.for_update else unchanged).first()
-    return present
-
-
 def _insert(
     owner: User, new: NewKey, name: str, permissions: list[str], *, now: int, days: int
 ) -> Key:
@@ -224,7 +216,7 @@ def _insert(
         id=new.id,
         user=owner.id,
         name=name,
-        digest=_digest(new.text),
+        digest=digest(new.text),
         permissions=" ".join(permissions),
         created_at=now,
         expires_at=now + days * DAY,
@@ -240,5 +232,5 @@ def _write_use(key_id: str, now: int) -> None:
     _writes.execute(lambda: Key.update(last_used_at=now).where(Key.id == key_id, is_due), now)
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _moment(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,4 +1,4 @@
-"""How long logins live; the settings decide. docs/logins.md has the table."""
+"""How long sessions live; the settings decide. docs/logins.md has the table."""
 
 from typing import NamedTuple
 
@@ -11,26 +11,20 @@ CLOCK_SKEW = 60  # seconds by which the clocks of two hosts can differ
 
 
 class Lifetime(NamedTuple):
-    """How long a login lives, in seconds.
+    """How long a session lives, in seconds."""
 
-    Attributes:
-        total: Until it ends whatever happens.
-        idle: Until it ends without use; each use moves this end. 0: use does not move it.
-        is_refreshable: Whether it has a refresh token; then only a refresh counts as use.
-    """
-
-    total: int
-    idle: int = 0
-    is_refreshable: bool = False
+    total: int  # until it ends whatever happens
+    idle: int = 0  # until it ends without use, which moves this end; 0: use does not move it
+    is_refreshable: bool = False  # whether only a refresh counts as use
 
 
 def of_program(settings: Settings) -> Lifetime:
-    """Return the lifetime of a login by JSON: fixed."""
+    """Return the lifetime of a session by JSON: fixed."""
     return Lifetime(settings.JWT_EXPIRY_MINUTES * MINUTE)
 
 
 def of_refreshable(settings: Settings, *, remember: bool) -> Lifetime:
-    """Return the lifetime of a login by JSON with a refresh token.
+    """Return the lifetime of a session by JSON with a refresh token.
 
     Without `remember`, a client can refresh at any time until the end.
     """
@@ -42,7 +36,7 @@ def of_refreshable(settings: Settings, *, remember: bool) -> Lifetime:
 
 
 def of_browser(settings: Settings, *, remember: bool) -> Lifetime:
-    """Return the lifetime of a login by form, which moves while the browser is used."""
+    """Return the lifetime of a session by form, which moves while the browser is used."""
     if not (remember and settings.REMEMBER_DAYS):
         return Lifetime(settings.SESSION_HOURS * HOUR, settings.JWT_EXPIRY_MINUTES * MINUTE)
     return Lifetime(settings.REMEMBER_DAYS * DAY, settings.REMEMBER_IDLE_DAYS * DAY)

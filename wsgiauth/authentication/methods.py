@@ -14,7 +14,7 @@ _WORDS = {
     "face": "face",
     "fpt": "fingerprint",
     "hwk": "passkey",
-    "mail": "link by e-mail",
+    "mail": "link by email",
     "mfa": "several factors",
     "otp": "one-time code",
     "pin": "PIN",
@@ -30,10 +30,10 @@ _WORDS = {
 
 @lru_cache
 def has_second_factor(methods: str) -> bool:
-    """Return whether a login by these methods, between spaces, was proven by a second factor.
+    """Return whether a second factor is among these methods, between spaces.
 
-    A code or a key alone is one: /auth/confirm accepts it of users whose login had a first factor.
-    A passkey that is the whole login has verified its user.
+    A code or a key alone is one: /auth/confirm accepts it of users whose session had a first
+    factor. A passkey that is the whole login has verified its user.
     """
     return not {ONE_TIME_CODE, HARDWARE_KEY}.isdisjoint(methods.split())
 

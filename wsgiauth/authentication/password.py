@@ -10,27 +10,21 @@ from wsgiauth.accounts import hash_new_password, lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import revoke_keys
 from wsgiauth.authentication.freshness import renew
-from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context, database
 
 
 class Replaced(NamedTuple):
-    """What a new password has changed.
+    """What a new password has changed."""
 
-    Attributes:
-        user: The user as stored now.
-        revoked_keys: How many API keys were revoked.
-    """
-
-    user: User
-    revoked_keys: int
+    user: User  # as stored now
+    revoked_keys: int  # how many API keys were revoked
 
 
 def change_password(user: User, password: str, *, settings: Settings, end_keys: bool = True) -> int:
-    """Set a new password for `user`, which ends all of the user's logins and open links.
+    """Set a new password for `user`, which ends all of the user's sessions and open links.
 
     Args:
         user: The user whose password changes; the object has the new hash afterwards.
@@ -65,31 +59,26 @@ def change(
     *,
     end_keys: bool = False,
     methods: str | None = PASSWORD,
-) -> Login | None:
-    """Set a new password, end all logins of the user, and renew the session that changed it.
+) -> IssuedTokens | None:
+    """Set a new password, end all sessions of the user, and renew the one that changed it.
 
     All of it happens or nothing. The user's stamp is compared and set, so that of concurrent
     changes that were proven by the same password, one succeeds.
 
     Args:
-        session_id: The session.
-        user: Its user, as read before the current password was verified.
+        user: The session's, as read before the current password was verified.
         hashed_password: A hash that `hash_password` returned.
-        tokens: Issues the token.
-        end_keys: Whether to end all API keys of the user, too.
+        end_keys: Whether to revoke all API keys of the user, too.
         methods: See `renew`.
 
     Returns:
         None if the session has ended meanwhile, perhaps by another change of the password.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
 
     def is_unchanged(stored: User) -> bool:
         return stored.security_stamp == user.security_stamp
 
-    login = None
+    issued = None
     # The user's row is locked before the session's, as by a deletion of the user.
     with database.atomic() as transaction:
         replaced = replace_password(
@@ -97,10 +86,10 @@ def change(
         )
         if replaced is not None:
             stamp = replaced.user.security_stamp
-            login = renew(session_id, user, tokens, methods=methods, stamp=stamp)
-        if login is None:
+            issued = renew(session_id, user, tokens, methods=methods, stamp=stamp)
+        if issued is None:
             transaction.rollback()
-    return login
+    return issued
 
 
 def replace_password(
@@ -110,7 +99,7 @@ def replace_password(
     end_keys: bool,
     is_permitted: Callable[[User], bool] = lambda stored: True,
 ) -> Replaced | None:
-    """Set a new password in one transaction, which ends all logins and open links of the user.
+    """Set a new password in one transaction, which ends all sessions and open links of the user.
 
     Args:
         user: The user; may be outdated, and does not change.
@@ -120,9 +109,6 @@ def replace_password(
 
     Returns:
         None if it was not permitted, or the user has been deleted.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     with database.atomic():
         stored = lock_user(user.id)

@@ -23,36 +23,22 @@ _PURPOSE = "second"
 
 
 class Pending(NamedTuple):
-    """A login that waits for its second factor.
+    """A login that waits for its second factor."""
 
-    Attributes:
-        secret: The one-time secret in the cookie.
-        user: The user, with the stamp at the time of the password.
-        destination: Where the browser goes afterwards; a safe path, or empty.
-        remember: Whether the login outlives the browser window.
-    """
-
-    secret: str
-    user: User
-    destination: str
-    remember: bool
+    secret: str  # in the cookie
+    user: User  # with the stamp at the time of the password
+    destination: str  # where the browser goes afterwards: a safe path, or empty
+    remember: bool  # whether the session outlives the browser window
 
     def __repr__(self) -> str:
         return f"<Pending login of {self.user!r}>"  # the secret is secret
 
 
 def start(user: User, *, destination: str, remember: bool, now: float) -> str:
-    """Return the cookie of a new pending login.
-
-    Args:
-        user: As read before the password was verified.
-        destination: See `Pending`.
-        remember: See `Pending`.
-        now: Seconds since the epoch.
+    """Return the cookie of a new pending login; see `Pending`.
 
     Raises:
         UnauthenticatedError: The user has been deleted.
-        peewee.DatabaseError: The database failed.
     """
     data = json.dumps({"remember": remember})
     try:
@@ -64,11 +50,7 @@ def start(user: User, *, destination: str, remember: bool, now: float) -> str:
 
 
 def find(cookie: str, now: float) -> Pending | None:
-    """Return the pending login of a cookie, or None if there is none any more.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return the pending login of a cookie, or None if there is none any more."""
     encoded, _, secret = cookie.rpartition(".")
     row = one_time.find(secret, _PURPOSE, now=now)
     if row is None or row.user is None:
@@ -77,16 +59,12 @@ def find(cookie: str, now: float) -> Pending | None:
 
 
 def finish(pending: Pending, now: float) -> bool:
-    """Use the secret; return False if another request did so first.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Use the secret; return False if another request did so first."""
     return one_time.redeem(pending.secret, _PURPOSE, now=now) is not None
 
 
 def _decode(encoded: str) -> str:
-    """Return the destination in a cookie, or nothing if the client has changed it to no safe path.
+    """Return the destination in a cookie; empty if the client has changed it to an unsafe path.
 
     Whoever can set the cookie can also choose the `next` of the login.
     """

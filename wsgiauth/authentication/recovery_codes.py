@@ -29,7 +29,6 @@ def replace(user: User) -> list[str]:
 
     Raises:
         peewee.IntegrityError: The user has been deleted.
-        peewee.DatabaseError: The database failed.
     """
     codes = [_new_code() for _ in range(NUMBER)]
     rows = [
@@ -52,21 +51,13 @@ def replace(user: User) -> list[str]:
 
 
 def count(user: User) -> int:
-    """Return how many codes the user has left.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return how many codes the user has left."""
     number: int = OneTimeSecret.select().where(*_of(user)).count()
     return number
 
 
 def use(user: User, code: str) -> bool:
-    """Use a code; return whether it was one of the user's. It works once, over all processes.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Use a code; return whether it was one of the user's. It works once, over all processes."""
     normalised = _normalised(code)
     if len(normalised) != LENGTH:
         return False
@@ -79,11 +70,7 @@ def use(user: User, code: str) -> bool:
 
 
 def remove_all(user: User) -> None:
-    """Delete the codes of a user.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Delete the codes of a user."""
     with database.atomic():
         _delete(user)
 

@@ -13,15 +13,14 @@ from base64 import urlsafe_b64encode
 from wsgiauth import events
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication.issuing import Login, issue
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW
-from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 
 GRACE = 30  # seconds in which the previous token gets the current pair again
 MAX_LENGTH = 200  # characters
-REUSED = -1  # the stamp of logins that ended because a refresh token was copied
+REUSED = -1  # the stamp of sessions that ended because a refresh token was copied
 
 # No dot, so it is never taken for a JWT, nor a JWT for it.
 _TOKEN = re.compile(r"wsgiauth-refresh_([A-Za-z0-9_-]{1,43})_([1-9][0-9]{0,8})_([A-Za-z0-9_-]{43})")
@@ -64,28 +63,23 @@ class RefreshTokens:
         return None
 
 
-def refresh(session_id: str, generation: int, tokens: Tokens) -> Login | None:
-    """Return a login with a new access token and the number of the current refresh token.
+def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | None:
+    """Return a new access token and the number of the current refresh token.
 
     The current token is replaced. The previous one gets the current pair again for `GRACE` seconds,
     because several threads of one client can refresh at once, and answers can be lost. An older one
-    was copied: its login ends.
+    was copied: its session ends.
 
     Args:
-        session_id: The session of a verified refresh token.
-        generation: Its number.
-        tokens: Issues the access token.
+        session_id, generation: As `RefreshTokens.verify` returned them.
 
     Returns:
-        None if the login has ended, or ends now.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
+        None if the session has ended, or ends now.
     """
     now = int(tokens.now())
     row = _find(session_id, now)
     if row is not None and row.generation == generation and _replace(row, tokens):
-        return _issue(row, tokens)
+        return tokens.issue_for(row)
     now = int(tokens.now())
     row = _find(session_id, now)  # another request may have replaced the token in between
     if row is None:
@@ -93,7 +87,7 @@ def refresh(session_id: str, generation: int, tokens: Tokens) -> Login | None:
     # The host that replaced it can have a clock that is ahead, which must not prolong the grace.
     is_recent = -CLOCK_SKEW <= now - row.refreshed_at <= GRACE
     if row.generation == generation + 1 and is_recent:
-        return _issue(row, tokens)
+        return tokens.issue_for(row)
     if row.generation > generation:
         _end_reused(row)
     return None
@@ -117,7 +111,7 @@ def _replace(row: Session, tokens: Tokens) -> bool:
     replaced = row.generation
     row.generation += 1
     with database.atomic():
-        now = int(tokens.now())  # after the wait for SQLite's lock, in which the login can end
+        now = int(tokens.now())  # after the wait for SQLite's lock, in which the session can end
         if row.idle:
             row.expires_at = min(now + row.idle, row.ends_at)
         update = Session.update(
@@ -131,19 +125,8 @@ def _replace(row: Session, tokens: Tokens) -> bool:
         return bool(update.execute())
 
 
-def _issue(row: Session, tokens: Tokens) -> Login:
-    return issue(
-        row.user_id,
-        row.id,
-        tokens,
-        generation=row.generation,
-        expires_at=row.expires_at,
-        ends_at=row.ends_at,
-    )
-
-
 def _end_reused(row: Session) -> None:
-    """End a login. Its row stays until it expires, for the list that the owner sees."""
+    """Revoke a session. Its row stays until it expires, for the list that the owner sees."""
     with database.atomic():
         ended = Session.update(stamp=REUSED).where(Session.id == row.id, Session.stamp == row.stamp)
         if ended.execute():

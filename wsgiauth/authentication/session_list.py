@@ -1,7 +1,7 @@
-"""The logins of a user as their owner sees them, and their end by handle.
+"""The sessions of a user as their owner sees them, and their revocation by handle.
 
-A handle names a login in the list. It is computed from the session's id, which it does not reveal,
-and no request is identified by it.
+A handle names a session in the list. It is computed from the session's id, which it does not
+reveal, and no request is identified by it.
 """
 
 from dataclasses import dataclass
@@ -19,41 +19,29 @@ from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_text
 from wsgiauth.web.clients import user_agent_in_words
 
-LISTED = 100  # logins
-SEARCHED = 1000  # of the newest logins, for a handle
+LISTED = 100  # sessions
+SEARCHED = 1000  # of the newest sessions, for a handle
 
 _HANDLE_LENGTH = 16  # hexadecimal digits
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListedSession:
-    """A login in the list of its owner.
-
-    Attributes:
-        handle: Names the login; no credential.
-        is_current: Whether the request that asks belongs to it.
-        is_reused: Whether it ended because one of its refresh tokens was used twice.
-        created_at: When it began (UTC).
-        last_seen_at: When it was last used, as far as is known; None if use is not recorded. Of a
-            login with a refresh token, the beginning of the hour, or of the login: a thief of its
-            tokens must not see when its owner refreshes.
-        expires_at: When it ends if it is not used; likewise while refreshes move it.
-        ends_at: When it ends whatever happens.
-        address: Where it began, or nothing.
-        browser: The browser and the system in words.
-        methods: How the user proved who they are: names of RFC 8176 section 2.
-    """
+    """A session in the list of its owner; times are in UTC."""
 
     handle: str
-    is_current: bool
-    is_reused: bool
+    is_current: bool  # whether the request that asks belongs to it
+    is_reused: bool  # whether it ended because one of its refresh tokens was used twice
     created_at: datetime
+    # As far as is known; None if use is not recorded. Of a session with a refresh token, the
+    # beginning of the hour, or of the session: a thief of its tokens must not see when its owner
+    # refreshes.
     last_seen_at: datetime | None
-    expires_at: datetime
-    ends_at: datetime
-    address: str
-    browser: str
-    methods: tuple[str, ...]
+    expires_at: datetime  # if it is not used; to the hour while refreshes move it
+    ends_at: datetime  # whatever happens
+    address: str  # where it began, or empty
+    browser: str  # the browser and the system in words
+    methods: tuple[str, ...]  # how the user proved who they are: see `methods`
 
     @classmethod
     def of(cls, row: Session, current_id: str | None = None) -> "ListedSession":
@@ -79,11 +67,11 @@ class ListedSession:
 
     @property
     def proven_by(self) -> str:
-        """The methods in words, or nothing."""
+        """The methods in words, or empty."""
         return methods_in_words(self.methods)
 
     def document(self) -> dict[str, object]:
-        """Return the login, ready for JSON."""
+        """Return the session, ready for JSON."""
         return {
             "handle": self.handle,
             "is_current": self.is_current,
@@ -106,17 +94,9 @@ def handle_of(session_id: str) -> str:
 
 
 def list_sessions(user: User, now: float, current_id: str | None) -> list[ListedSession]:
-    """Return a user's logins: the current one, those that were ended for reuse, the newest.
+    """Return a user's sessions: the current one, those that ended for reuse, the newest.
 
-    Costs one query and returns at most `LISTED` logins.
-
-    Args:
-        user: The owner.
-        now: Seconds since the epoch.
-        current_id: The session of the request.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
+    Costs one query and returns at most `LISTED` sessions.
     """
     rows = (
         Session.select()
@@ -133,19 +113,11 @@ def list_sessions(user: User, now: float, current_id: str | None) -> list[Listed
     return [ListedSession.of(row, current_id) for row in rows]
 
 
-def end_by_handle(user: User, handle: str, now: float) -> str | None:
-    """End the login of `user` that a handle names, or delete it from the list if it has ended.
-
-    Args:
-        user: The owner.
-        handle: As it was sent.
-        now: Seconds since the epoch.
+def revoke_by_handle(user: User, handle: str, now: float) -> str | None:
+    """Revoke the session that a handle names, or delete it from the list if it has ended.
 
     Returns:
-        The session's id, or None if the user has no such login.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
+        The session's id, or None if the user has no such session.
     """
     own: Any = Session.select(Session.id, Session.stamp).join(User).where(_is_shown(user, now))
     for session_id, stamp in own.order_by(Session.created_at.desc()).limit(SEARCHED).tuples():
@@ -154,7 +126,7 @@ def end_by_handle(user: User, handle: str, now: float) -> str | None:
         if stamp == REUSED:
             _delete_from_list(session_id)
         else:
-            sessions.end(session_id, user)
+            sessions.revoke(session_id, user)
         return str(session_id)
     return None
 

@@ -1,11 +1,14 @@
 """Sessions: a login creates a row and a token; each request with the token looks the row up.
 
-On the way of a request, this is the only query: does the token's session still exist?
+On the way of a request, this is the only query: does the token's session still exist? For a session
+that use keeps alive, it also says whether the end is to be moved.
 """
 
+import re
 import secrets
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
+from wsgiref.types import WSGIEnvironment
 
 import peewee
 
@@ -13,36 +16,38 @@ from wsgiauth import events
 from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication.clients import UNKNOWN, Client
-from wsgiauth.authentication.issuing import Login, issue
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.sliding import is_due, slide
-from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.storage import Statement, context, database
 from wsgiauth.storage.models import utc_now
-from wsgiauth.storage.upkeep import purge_expired, purge_some
+from wsgiauth.storage.upkeep import OptionalWrites, purge_expired, purge_some
+from wsgiauth.web.clients import MAX_USER_AGENT, client_address
 
+_MAX_ADDRESS_LENGTH = 64  # characters
+_UNPRINTABLE = re.compile(r"[^ -~]")
 
-def _caller(*further: peewee.Field) -> Any:
-    """Select the user of a valid session, whether its end is to be moved, and further columns.
-
-    One row by primary key, joined to one row by primary key.
-    """
-    is_to_move = peewee.Case(None, [(is_due(0), peewee.SQL("1"))])
-    return (
-        User.select(*CALLER, is_to_move, *further)
-        .join(Session, on=(Session.user == User.id))
-        .where(Session.id == "", Session.user == 0, Session.expires_at > 0, IS_VALID_SESSION)
-    )
-
-
-_FIND = Statement(_caller)
-_FIND_WITH_METHODS = Statement(lambda: _caller(Session.methods))
-
-_IS_TO_MOVE = len(CALLER)  # the index of that column
 _LATEST = 2**63 - 1  # the largest `expires_at`
 _LAST_LOGIN_PRECISION = timedelta(hours=1)
+
+_moves = OptionalWrites("the ends of sessions do not move for now")
+
+
+class Client(NamedTuple):
+    """Where a session begins, for its owner's list: printable ASCII, cut; empty if unknown."""
+
+    address: str = ""
+    agent: str = ""  # the User-Agent
+
+    @classmethod
+    def of(cls, environ: WSGIEnvironment) -> "Client":
+        """Return the client of a request."""
+        agent = environ.get("HTTP_USER_AGENT", "")[:MAX_USER_AGENT]
+        address = (client_address(environ) or "")[:_MAX_ADDRESS_LENGTH]
+        return cls(_UNPRINTABLE.sub("", address), _UNPRINTABLE.sub("", agent))
+
+
+_UNKNOWN = Client()
 
 
 def start(
@@ -51,42 +56,41 @@ def start(
     lifetime: Lifetime | None = None,
     *,
     methods: str = PASSWORD,
-    client: Client = UNKNOWN,
-) -> Login | None:
+    client: Client = _UNKNOWN,
+) -> IssuedTokens | None:
     """Start a session for `user`.
 
     Args:
-        user: The authenticated user, as read before the password was verified.
-        tokens: Issues the token.
-        lifetime: How long it lives; None: as long as a token.
-        methods: How the user proved who they are: names of RFC 8176 section 2, between spaces.
-        client: Where it begins.
+        user: As read before the password was verified.
+        lifetime: None: as long as a token.
+        methods: How the user proved who they are: see `methods`.
 
     Returns:
         None if the user was deactivated or deleted, or the password changed, while it was being
         verified.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
-    session_id = secrets.token_urlsafe(16)
     now = int(tokens.now())
     lifetime = lifetime or Lifetime(tokens.lifetime)
     ends_at = now + lifetime.total
-    expires_at = min(now + lifetime.idle, ends_at) if lifetime.idle else ends_at
-    generation = int(lifetime.is_refreshable)
+    session = Session(
+        id=secrets.token_urlsafe(16),
+        user=user.id,
+        generation=int(lifetime.is_refreshable),
+        expires_at=min(now + lifetime.idle, ends_at) if lifetime.idle else ends_at,
+        ends_at=ends_at,
+    )
     values: dict[Any, object] = {
-        Session.id: session_id,
+        Session.id: session.id,
         Session.user: User.id,
         Session.stamp: User.security_stamp,
         Session.created_at: peewee.Value(utc_now(), converter=Session.created_at.db_value),
         Session.last_seen_at: now,
-        Session.expires_at: expires_at,
+        Session.expires_at: session.expires_at,
         Session.ends_at: ends_at,
         Session.idle: lifetime.idle,
         Session.authenticated_at: now,
         Session.methods: methods,
-        Session.generation: generation,
+        Session.generation: session.generation,
         Session.refreshed_at: now,
         Session.address: client.address,
         Session.agent: client.agent,
@@ -94,9 +98,7 @@ def start(
     if not _insert(user, values, methods):
         return None
     purge_some(Session, now)
-    return issue(
-        user.id, session_id, tokens, generation=generation, expires_at=expires_at, ends_at=ends_at
-    )
+    return tokens.issue_for(session)
 
 
 def _insert(user: User, values: dict[Any, object], methods: str) -> bool:
@@ -139,15 +141,43 @@ def _record_login(user: User) -> None:
     ).execute()
 
 
+def _is_due(now: int) -> peewee.Expression:
+    """Return the condition that the end of a session is to be moved.
+
+    A tenth of the idle time is gone, and the end can move. Never true of a fixed session, whose
+    idle time is 0; a session with a refresh token is moved by a refresh alone.
+    """
+    gone = Session.idle - Session.expires_at + now
+    # No parameters but `now`, because the SQL of `find` is kept.
+    has_no_refresh_token = Session.generation == peewee.SQL("0")
+    is_old = gone * peewee.SQL("10") >= Session.idle
+    return (Session.expires_at < Session.ends_at) & has_no_refresh_token & is_old
+
+
+def _caller(*further: peewee.Field) -> Any:
+    """Select the user of a valid session, whether its end is to be moved, and further columns.
+
+    One row by primary key, joined to one row by primary key.
+    """
+    return (
+        User.select(*CALLER, peewee.Case(None, [(_is_due(0), peewee.SQL("1"))]), *further)
+        .join(Session, on=(Session.user == User.id))
+        .where(Session.id == "", Session.user == 0, Session.expires_at > 0, IS_VALID_SESSION)
+    )
+
+
+_FIND = Statement(_caller)
+_FIND_WITH_METHODS = Statement(lambda: _caller(Session.methods))
+_IS_DUE = len(CALLER)  # the index of that column
+
+
 def find(token: str, tokens: Tokens, *, with_methods: bool = False) -> tuple[User, str, str] | None:
     """Return the user, the session's id and the methods of a token, or None if it is not valid.
 
-    Costs one SELECT, or none if the token itself is not valid. A session that use keeps alive also
-    costs an UPDATE, now and then: see `sliding`.
+    Costs one SELECT, or none if the token itself is not valid; now and then also an UPDATE, of the
+    end of a session that use keeps alive.
 
     Args:
-        token: As the client sent it.
-        tokens: Verifies it.
         with_methods: Whether to read by what the user proved who they are. Without, the methods are
             empty: a site that demands no second factor pays nothing for them.
     """
@@ -159,34 +189,36 @@ def find(token: str, tokens: Tokens, *, with_methods: bool = False) -> tuple[Use
     row = statement.fetchone(now, claims.session_id, claims.user_id, now)
     if row is None:
         return None
-    if row[_IS_TO_MOVE]:
+    if row[_IS_DUE]:
         slide(claims.session_id, now)
     methods = row[-1] if with_methods else ""
     return from_row(claims.user_id, row), claims.session_id, methods
 
 
-def end(session_id: str, user: User) -> None:
-    """End a session of `user`, if it has not ended already.
+def slide(session_id: str, now: int) -> None:
+    """Move the end of a session to `idle` seconds from `now`, if that is due.
 
-    Raises:
-        peewee.DatabaseError: The database failed.
+    The UPDATE has the condition, so that of concurrent requests one moves the end, and a slow one
+    does not move it back. If the row is locked, or the request is in a transaction, which would
+    lock it, a later request moves the end. A failure is logged, once a minute.
     """
+    idle_end = Session.idle + now
+    moved = peewee.Case(None, [(idle_end < Session.ends_at, idle_end)], Session.ends_at)
+    changes = {Session.expires_at: moved, Session.last_seen_at: now}
+    is_ours = Session.id == session_id
+    _moves.execute(lambda: Session.update(changes).where(is_ours, _is_due(now)), now)
+
+
+def revoke(session_id: str, user: User) -> None:
+    """Revoke a session of `user`, if it has not ended already."""
     with database.atomic():
         of_user = Session.delete().where(Session.id == session_id, Session.user == user.id)
         if of_user.execute():
             events.emit("logout", user_id=user.id)
 
 
-def end_all(user: User, *, except_id: str | None = None) -> int:
-    """End all sessions of a user and return how many there were.
-
-    Args:
-        user: The user.
-        except_id: The session that goes on.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+def revoke_all(user: User, *, except_id: str | None = None) -> int:
+    """Revoke all sessions of a user but `except_id`, and return how many there were."""
     # The stamp as it was read: a login that began after a change of the password goes on.
     valid = Session.delete().where(
         Session.user == user.id,
@@ -195,10 +227,10 @@ def end_all(user: User, *, except_id: str | None = None) -> int:
     )
     which = "all sessions" if except_id is None else "all other sessions"
     with database.atomic():
-        ended: int = valid.execute()
-        if ended:
+        revoked: int = valid.execute()
+        if revoked:
             events.emit("logout", user_id=user.id, reason=which)
-    return ended
+    return revoked
 
 
 def end_sessions(user: User) -> int:
@@ -215,29 +247,22 @@ def end_sessions(user: User) -> int:
     """
     with context.using(user.origin):
         stored: User | None = User.get_or_none(User.id == user.id)
-        return 0 if stored is None else end_all(stored)
+        return 0 if stored is None else revoke_all(stored)
 
 
-def end_everyone() -> int:
-    """End all sessions of all users and return how many there were.
+def revoke_everyones() -> int:
+    """Revoke all sessions of all users, and return how many there were.
 
     Deletes a few rows at a time, so that other requests are not blocked. A session that starts
     in the meantime can remain.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
-    ended = Session.select().join(User).where(IS_VALID_SESSION).count()
-    if ended:  # before the batches, each of which is a transaction: none is without its event
+    number = Session.select().join(User).where(IS_VALID_SESSION).count()
+    if number:  # before the batches, each of which is a transaction: none is without its event
         events.emit("logout", reason="all sessions of all users")
     purge_expired(Session, _LATEST)
-    return ended
+    return number
 
 
 def purge(now: float) -> int:
-    """Delete sessions that have expired at `now` (seconds since the epoch); return how many.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Delete sessions that have expired at `now`; return how many."""
     return purge_expired(Session, now)

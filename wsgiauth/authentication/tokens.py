@@ -16,6 +16,7 @@ import jwt
 from jwt.algorithms import HMACAlgorithm
 from jwt.utils import base64url_encode
 
+from wsgiauth.accounts.tables import Session
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
 
@@ -39,19 +40,25 @@ _HASHES = {
 
 
 class Claims(NamedTuple):
-    """The claims of a verified token.
+    """The claims of a verified token; times are in seconds since the epoch."""
 
-    Attributes:
-        user_id: The user's id (`sub`).
-        session_id: The session's id (`jti`).
-        expires_at: Seconds since the epoch (`exp`).
-        not_before: Seconds since the epoch (`nbf`).
-    """
+    user_id: int  # `sub`
+    session_id: str  # `jti`
+    expires_at: int  # `exp`
+    not_before: int = 0  # `nbf`
 
-    user_id: int
+
+class IssuedTokens(NamedTuple):
+    """The tokens of a session that has begun, or has a new id, as its client gets them."""
+
     session_id: str
-    expires_at: int
-    not_before: int = 0
+    token: str  # the access token
+    expires_in: int  # when it expires, in seconds
+    generation: int  # of the refresh token; 0: there is none
+    ends_at: int  # when the session ends whatever happens, in seconds since the epoch
+
+    def __repr__(self) -> str:
+        return f"<Tokens of a session until {self.ends_at}>"  # the token and the id are secret
 
 
 class _InvalidTokenError(Exception):
@@ -66,8 +73,6 @@ class Tokens:
     section 3.1).
 
     Args:
-        settings: `SECRET_KEY`, `SECRET_KEY_FALLBACKS`, `JWT_ALGORITHM`, `JWT_EXPIRY_MINUTES`,
-            `JWT_ISSUER`, `JWT_AUDIENCE`.
         clock: Returns the time in seconds since the epoch.
 
     Raises:
@@ -92,14 +97,20 @@ class Tokens:
         # Called for signed tokens only, so there are no more headers than keys.
         self._is_ours = lru_cache(maxsize=16)(self._check_header)
 
-    def issue(self, user_id: int, session_id: str, expires_at: int) -> str:
-        """Return the signed token of a session.
+    def issue_for(self, session: Session) -> IssuedTokens:
+        """Issue the access token of a session, which lives as long, or until the next refresh."""
+        now = int(self.now())
+        expires_at: int = session.ends_at
+        if session.generation:
+            # Only a refresh moves the end of such a session, so its access tokens expire before.
+            expires_at = min(now + self.lifetime, session.expires_at)
+        token = self.issue(session.user_id, session.id, expires_at)
+        return IssuedTokens(
+            session.id, token, expires_at - now, session.generation, session.ends_at
+        )
 
-        Args:
-            user_id: The subject.
-            session_id: The session's id, random and never used before.
-            expires_at: Seconds since the epoch.
-        """
+    def issue(self, user_id: int, session_id: str, expires_at: int) -> str:
+        """Return a signed token; the id of the session is random and was never used before."""
         payload = {
             "sub": str(user_id),
             "jti": session_id,
@@ -119,10 +130,6 @@ class Tokens:
 
         A token is valid from its `nbf`, if it has one, until its `exp` (RFC 7519 section 4.1).
         Not checked here: whether its session has been revoked.
-
-        Args:
-            token: As the client sent it.
-            now: Seconds since the epoch.
         """
         try:
             claims = self._claims_of(token)

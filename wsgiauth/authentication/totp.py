@@ -1,4 +1,4 @@
-"""One-time codes of authenticator apps (TOTP, RFC 6238), as a second factor of a login.
+"""One-time codes of authenticator apps (TOTP, RFC 6238), as a second factor.
 
 The table has a salt for each device. The key that the device shares with the site is computed from
 it and FACTOR_KEY, so the database alone yields no code.
@@ -30,27 +30,22 @@ _CODE = re.compile(r"[0-9]{6}")
 
 
 class Totp(Model):
-    """An authenticator app of a user.
+    """An authenticator app of a user; times are in seconds since the epoch."""
 
-    Attributes:
-        id: Random; not secret. Until it is confirmed, it names the login that began the set-up.
-        user: Whose it is.
-        name: How the user calls the device.
-        salt: Random, in hexadecimal digits; see `derive_key`.
-        counter: The number of the step (RFC 6238 section 4.2) whose code was last accepted.
-        created_at: When its set-up began, in seconds since the epoch.
-        confirmed_at: When its first code confirmed it; 0: it is not a factor yet.
-    """
-
+    # Random; not secret. Until the app is confirmed, it names the session that began the set-up.
     id: "peewee.CharField[str]" = peewee.CharField(max_length=32, primary_key=True)
     user_id: int
     user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(
         User, backref="+", on_delete="CASCADE"
     )
     name: "peewee.CharField[str]" = peewee.CharField(max_length=NAME_MAX_LENGTH)
+    # In hexadecimal digits; see `derive_key`.
     salt: "peewee.CharField[str]" = peewee.CharField(max_length=64)
+    # The number of the step (RFC 6238 section 4.2) whose code was last accepted.
     counter: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
+    # When its set-up began.
     created_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
+    # When its first code confirmed it; 0: it is not a factor yet.
     confirmed_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
 
     class Meta:
@@ -78,10 +73,7 @@ def base32(key: bytes) -> str:
 def setup_uri(key: bytes, username: str, issuer: str) -> str:
     """Return the link that sets an app up (the `otpauth` format of Google Authenticator).
 
-    Args:
-        key: See `derive_key`.
-        username: Shown by the app.
-        issuer: The site, which the app shows.
+    The app shows the username and the issuer, which is the site.
     """
     issuer = " ".join(issuer.replace(":", " ").split())  # a colon separates it from the name
     label = f"{quote(issuer, safe='')}:{quote(username, safe='')}"
@@ -90,31 +82,20 @@ def setup_uri(key: bytes, username: str, issuer: str) -> str:
 
 
 def devices(user: User) -> list[Totp]:
-    """Return the devices of a user that are factors, the oldest first.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return the devices of a user that are factors, the oldest first."""
     of_user = Totp.select().where(Totp.user == user.id, Totp.confirmed_at > 0)
     return list(of_user.order_by(Totp.confirmed_at, Totp.id))
 
 
 def is_used() -> bool:
-    """Return whether any user has a device.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return whether any user has a device."""
     return bool(Totp.select().where(Totp.confirmed_at > 0).exists())
 
 
 def pending_device(user: User, session_id: str) -> Totp | None:
-    """Return the device whose set-up a login of the user began, and has not confirmed.
+    """Return the device whose set-up a session of the user began, and has not confirmed.
 
-    A set-up that another login began is not shown: whoever began it knows its key.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
+    A set-up that another session began is not shown: whoever began it knows its key.
     """
     device: Totp | None = Totp.get_or_none(
         Totp.id == _set_up_id(session_id), Totp.user == user.id, Totp.confirmed_at == 0
@@ -123,17 +104,13 @@ def pending_device(user: User, session_id: str) -> Totp | None:
 
 
 def begin(user: User, name: str, now: float, *, session_id: str | None = None) -> Totp:
-    """Begin the set-up of a device, instead of the one that the login has not confirmed.
+    """Begin the set-up of a device, instead of the one that the session has not confirmed.
 
     Args:
-        user: Whose it is.
-        name: How the user calls it.
-        now: Seconds since the epoch.
-        session_id: The login that can go on with it; None: only the caller can.
+        session_id: The session that can go on with it; None: only the caller can.
 
     Raises:
         peewee.IntegrityError: The user has been deleted.
-        peewee.DatabaseError: The database failed.
     """
     device_id = _new_id() if session_id is None else _set_up_id(session_id)
     is_old = (Totp.id == device_id) | (Totp.created_at <= int(now) - HOUR)
@@ -154,11 +131,7 @@ def begin(user: User, name: str, now: float, *, session_id: str | None = None) -
 
 
 def confirm(device: Totp, code: str, factor_key: str, now: float) -> bool:
-    """Make a device a factor if the code is its; return whether it is one now.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Make a device a factor if the code is its; return whether it is one now."""
     step = _step_of(device, code, factor_key, now)
     if step is None:
         return False
@@ -178,15 +151,6 @@ def accept(user: User, code: str, factor_key: str, now: float) -> bool:
     """Return whether a code is of a device of the user; it works once, over all processes.
 
     The codes of this step and of the one before are accepted (RFC 6238 section 5.2).
-
-    Args:
-        user: The user.
-        code: As typed.
-        factor_key: FACTOR_KEY.
-        now: Seconds since the epoch.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     for device in devices(user):
         step = _step_of(device, code, factor_key, now)
@@ -196,11 +160,7 @@ def accept(user: User, code: str, factor_key: str, now: float) -> bool:
 
 
 def remove(user: User, device_id: str | None = None) -> int:
-    """Remove a device of the user, or all; return how many. See `factors.remove`.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Remove a device of the user, or all; return how many. See `factors.remove`."""
     delete = Totp.delete().where(Totp.user == user.id, Totp.confirmed_at > 0)
     if device_id is not None:
         delete = delete.where(Totp.id == device_id)

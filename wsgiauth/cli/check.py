@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.app import AuthApp
-from wsgiauth.authentication import demand, factors, lifetimes, passkeys
-from wsgiauth.authentication.unasked_factors import unasked_factors
+from wsgiauth.authentication import factors, lifetimes, passkeys
+from wsgiauth.authentication.factors import unasked_factors
 from wsgiauth.cli.command import Arguments, CommandError, environment
 from wsgiauth.cli.output import counted, print_line
 from wsgiauth.cli.parser import AddCommand
@@ -125,7 +125,7 @@ def _unusable_passkeys(settings: Settings) -> list[str]:
 
 def _missing_factors(settings: Settings) -> list[str]:
     superusers = list(User.objects.filter(is_superuser=True, is_active=True))
-    if not demand.is_made(settings) or not superusers:
+    if not factors.demands_second_factor(settings) or not superusers:
         return []
     if any(map(factors.list_factors, superusers)):  # `unasked_factors` warns of other types
         return []

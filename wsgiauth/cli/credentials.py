@@ -4,8 +4,8 @@ import time
 
 from wsgiauth.accounts.tables import revoke_keys
 from wsgiauth.authentication import factors, keys, sessions
-from wsgiauth.authentication.key_list import list_keys
-from wsgiauth.authentication.session_list import ListedSession, end_by_handle
+from wsgiauth.authentication.keys import list_keys
+from wsgiauth.authentication.session_list import ListedSession, revoke_by_handle
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
 from wsgiauth.cli.output import counted, print_line, print_list
 from wsgiauth.cli.parser import USER, AddCommand, add_json, add_permissions, add_user, positive
@@ -94,12 +94,12 @@ def revoke_sessions(arguments: Arguments) -> None:
         raise UsageError("--session needs a USER")
     open_database(arguments)
     if arguments.all:
-        print_line(f"Revoked {counted(sessions.end_everyone(), 'session')} of all users.")
+        print_line(f"Revoked {counted(sessions.revoke_everyones(), 'session')} of all users.")
         return
     user = require_user(arguments.user)
     if not arguments.session:
-        print_line(f"Revoked {counted(sessions.end_all(user), 'session')} of {user}.")
-    elif end_by_handle(user, arguments.session, time.time()):
+        print_line(f"Revoked {counted(sessions.revoke_all(user), 'session')} of {user}.")
+    elif revoke_by_handle(user, arguments.session, time.time()):
         print_line(f"Revoked session {arguments.session} of {user}.")
     else:
         raise CommandError(f"{user} has no session {arguments.session}")
@@ -130,7 +130,7 @@ def revoke_key(arguments: Arguments) -> None:
     user = require_user(arguments.user)
     if arguments.all:
         print_line(f"Revoked {counted(revoke_keys(user.id), 'API key')} of {user}.")
-    elif keys.end(user, arguments.id):
+    elif keys.revoke(user, arguments.id):
         print_line(f"Revoked the API key {arguments.id} of {user}.")
     else:
         raise CommandError(f"{user} has no API key {arguments.id}")

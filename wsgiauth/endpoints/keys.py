@@ -8,8 +8,7 @@ from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.key_list import ListedKey, list_keys
-from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS
+from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, ListedKey, list_keys
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
 from wsgiauth.forms import ListForm, MemberSubmission, Refusal, choose_action, see_other
 from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
@@ -70,7 +69,7 @@ class Keys(ListForm):
         return choose_action(submission, actions)(submission)
 
     def _revoke(self, submission: MemberSubmission) -> Response:
-        if not keys.end(submission.member.user, submission.fields["end"]):
+        if not keys.revoke(submission.member.user, submission.fields["end"]):
             raise RequestError(
                 HTTPStatus.NOT_FOUND, "no_such_key", "That API key has already been revoked."
             )

@@ -6,13 +6,13 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import lifetimes, sessions
-from wsgiauth.authentication.clients import Client
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.identity import bearer_token
-from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
+from wsgiauth.authentication.sessions import Client
+from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.fields import ACCOUNT_NAME, account_name
@@ -151,7 +151,7 @@ def _was_logged_out(submission: Submission) -> bool:
     return submission.site.identifier.identify(environ).error == "invalid_token"
 
 
-def _start_session(submission: Submission, user: User, methods: str) -> Login | None:
+def _start_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
     if submission.is_program:
         login = _start_program_login(submission, user, methods)
     else:
@@ -161,7 +161,7 @@ def _start_session(submission: Submission, user: User, methods: str) -> Login | 
     return login
 
 
-def _start_program_login(submission: Submission, user: User, methods: str) -> Login | None:
+def _start_program_login(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
     settings, flags = submission.site.settings, submission.flags
     lifetime = lifetimes.of_program(settings)
     if "refresh" in flags:
@@ -176,7 +176,7 @@ def login_options(site: Site) -> str:
     return party.request_options(LOG_IN, now=site.tokens.now()) if party else ""
 
 
-def log_in_with_passkey(submission: Submission, credential: str) -> Login:
+def log_in_with_passkey(submission: Submission, credential: str) -> IssuedTokens:
     """Start the login of the user whose passkey it is.
 
     Args:

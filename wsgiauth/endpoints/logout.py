@@ -36,9 +36,9 @@ class Logout(Endpoint):
         identity = site.identifier.identify(environ)
         if identity.key_id is not None:  # only /auth/keys ends it
             raise KeyNotAcceptedError
-        login = identity.any_login
+        login = identity.any_session
         if login is not None:
-            sessions.end(login.session_id, login.user)
+            sessions.revoke(login.session_id, login.user)
         cleared = (site.identifier.expired_cookie(environ),)
         if not prefers_html(environ):
             return json_response({"detail": "Logged out."}, headers=cleared)

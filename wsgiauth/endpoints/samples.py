@@ -5,7 +5,7 @@ Only a site with TEMPLATES imports this, at its start.
 
 from datetime import UTC, datetime
 
-from wsgiauth.authentication.key_list import ListedKey
+from wsgiauth.authentication.keys import ListedKey
 from wsgiauth.authentication.session_list import ListedSession
 from wsgiauth.endpoints.account import AccountPage
 from wsgiauth.endpoints.close import ClosePage

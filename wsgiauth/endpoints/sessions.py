@@ -7,8 +7,8 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.session_list import (
     LISTED,
     ListedSession,
-    end_by_handle,
     list_sessions,
+    revoke_by_handle,
 )
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import ListForm, MemberSubmission, Refusal, see_other
@@ -69,12 +69,12 @@ class Sessions(ListForm):
         return self._revoke_others(submission) if end == OTHERS else self._revoke(submission, end)
 
     def _revoke_others(self, submission: MemberSubmission) -> Response:
-        sessions.end_all(submission.member.user, except_id=submission.member.session_id)
+        sessions.revoke_all(submission.member.user, except_id=submission.member.session_id)
         return self._answer(submission, f"sessions?done={OTHERS}")
 
     def _revoke(self, submission: MemberSubmission, handle: str) -> Response:
         user, current_id = submission.member
-        ended_id = end_by_handle(user, handle, submission.site.tokens.now())
+        ended_id = revoke_by_handle(user, handle, submission.site.tokens.now())
         if ended_id is None:
             raise RequestError(
                 HTTPStatus.NOT_FOUND, "no_such_login", "That session has already ended."

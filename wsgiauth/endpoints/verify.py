@@ -22,7 +22,7 @@ from wsgiauth.authentication.invitations import (
     accept_invitation,
     read_invitation,
 )
-from wsgiauth.authentication.issuing import Login
+from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, TakenError, UnauthenticatedError, ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.endpoint import require_login
@@ -160,7 +160,7 @@ def _account_of(submission: Submission, invitation: Invitation) -> NewAccount:
     return account
 
 
-def _start_login(submission: Submission, user: User) -> Login | None:
+def _start_login(submission: Submission, user: User) -> IssuedTokens | None:
     """Return the login of a browser that has no other one."""
     if submission.is_program:
         return None

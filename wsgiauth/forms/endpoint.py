@@ -85,7 +85,7 @@ def require_login(
             raise missing
     if identity.key_id is not None:
         raise KeyNotAcceptedError
-    login = identity.any_login
+    login = identity.any_session
     if login is None:
         raise UnauthenticatedError(identity.error)
     actors.identify(login.user.id)

@@ -3,10 +3,10 @@
 from http import HTTPStatus
 from typing import ClassVar
 
-from wsgiauth.authentication import demand, factors, recovery_codes
+from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.freshness import methods_of, renew
-from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import has_second_factor, with_method
+from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import ListForm, MemberSubmission, see_other
 from wsgiauth.forms.handover import has_token, token_document
@@ -81,7 +81,9 @@ class FactorForm(ListForm):
 def must_set_up(submission: MemberSubmission) -> bool:
     """Return whether the user who sent a form must have a second factor, and has none."""
     user, settings = submission.member.user, submission.site.settings
-    return demand.is_made_of(user, settings) and not factors.has_factor(user, settings)
+    return factors.demands_second_factor_of(user, settings) and not factors.has_factor(
+        user, settings
+    )
 
 
 def check_name(name: str, example: str, max_length: int) -> str:
@@ -99,7 +101,7 @@ def check_name(name: str, example: str, max_length: int) -> str:
     return name
 
 
-def _renew(submission: MemberSubmission, method: str) -> Login | None:
+def _renew(submission: MemberSubmission, method: str) -> IssuedTokens | None:
     """Return the renewed session; None if it was proven by a second factor before, and goes on."""
     user, session_id = submission.member
     methods = methods_of(session_id)

@@ -12,8 +12,8 @@ from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
-from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.forms import NEXT, MemberSubmission, Submission, see_other
 from wsgiauth.logins import login_cookie
 from wsgiauth.site import Site
@@ -43,7 +43,7 @@ class LoggedInPage(Page):
 
 def start_browser_session(
     submission: Submission, user: User, *, methods: str = PASSWORD
-) -> Login | None:
+) -> IssuedTokens | None:
     """Start the session of a browser; return None if the user changed at the same moment."""
     remember = REMEMBER in submission.flags
     return logins.start_browser_session(
@@ -53,12 +53,12 @@ def start_browser_session(
 
 def end_previous_session(submission: Submission) -> None:
     """End the session that the request carries, if it carries one (ASVS 5.0, 7.2.4)."""
-    previous = submission.site.identifier.identify(submission.environ).any_login
+    previous = submission.site.identifier.identify(submission.environ).any_session
     if previous is not None:
-        sessions.end(previous.session_id, previous.user)
+        sessions.revoke(previous.session_id, previous.user)
 
 
-def hand_over(submission: Submission, login: Login) -> Response:
+def hand_over(submission: Submission, login: IssuedTokens) -> Response:
     """Return the cookie of a new session, to a browser or a script, which never sees the token."""
     cookie = _new_cookie(submission, login)
     location = _location_after_login(submission, login)
@@ -67,12 +67,12 @@ def hand_over(submission: Submission, login: Login) -> Response:
     return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
 
 
-def token_json(site: Site, login: Login) -> Response:
+def token_json(site: Site, login: IssuedTokens) -> Response:
     """Return the answer to a program: its tokens."""
     return json_response(token_document(site, login))
 
 
-def token_document(site: Site, login: Login) -> dict[str, object]:
+def token_document(site: Site, login: IssuedTokens) -> dict[str, object]:
     """Return the tokens of a session for a program (RFC 6749 section 5.1), and what it lacks."""
     document: dict[str, object] = {
         "access_token": login.token,
@@ -82,13 +82,13 @@ def token_document(site: Site, login: Login) -> dict[str, object]:
     if login.generation:
         refresh_tokens = site.refresh_tokens
         document["refresh_token"] = refresh_tokens.issue(login.session_id, login.generation)
-    incomplete = site.identifier.incomplete_login(login.token)
+    incomplete = site.identifier.incomplete_session(login.token)
     if incomplete is not None:
         document["restriction"] = second_factor_missing(incomplete.user, site).code
     return document
 
 
-def account_created(submission: Submission, user: User, login: Login | None) -> Response:
+def account_created(submission: Submission, user: User, login: IssuedTokens | None) -> Response:
     """Return the answer to the creation of an account: the profile, or where a login leads.
 
     Args:
@@ -125,15 +125,15 @@ def next_after_set_up(submission: Submission) -> str:
     return destination_after_login(submission.environ, wanted) if wanted else ""
 
 
-def _new_cookie(submission: Submission, login: Login) -> Header:
+def _new_cookie(submission: Submission, login: IssuedTokens) -> Header:
     end_previous_session(submission)
     return login_cookie(submission.environ, submission.site, login)
 
 
-def _location_after_login(submission: Submission, login: Login) -> str:
+def _location_after_login(submission: Submission, login: IssuedTokens) -> str:
     """Return where a login leads: to the set-up of a second factor if it needs one first."""
     location = destination_after_login(submission.environ, submission.destination)
-    if submission.site.identifier.incomplete_login(login.token) is None:
+    if submission.site.identifier.incomplete_session(login.token) is None:
         return location
     set_up_url = mount_url(submission.environ) + set_up_path(submission.site.settings)
     return with_next(set_up_url, next_after_set_up(submission))
@@ -162,7 +162,7 @@ def page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | N
 
 
 def hand_over_renewed(
-    submission: MemberSubmission, login: Login, detail: str, *, path: str = ""
+    submission: MemberSubmission, login: IssuedTokens, detail: str, *, path: str = ""
 ) -> Response:
     """Return the token of a renewed session, or its cookie and a redirect to `next`.
 

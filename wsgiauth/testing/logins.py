@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import demand, keys, lifetimes, sessions
+from wsgiauth.authentication import factors, keys, lifetimes, sessions
 from wsgiauth.authentication.factors import has_factor
-from wsgiauth.authentication.issuing import Login
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
+from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context
 from wsgiauth.testing.people import present_user, require_middleware
@@ -102,13 +102,13 @@ def logged_in(
 
 def _log_in(
     application: AuthMiddleware, user: User | None, lifetime: Lifetime, second_factor: bool | None
-) -> Login:
+) -> IssuedTokens:
     site, login = application.site, None
     with context.using(application.database):
         current = present_user(application, user)
         if current is not None:
             if second_factor is None:
-                is_demanded = demand.is_made_of(current, site.settings)
+                is_demanded = factors.demands_second_factor_of(current, site.settings)
                 second_factor = is_demanded or has_factor(current, site.settings)
             methods = f"{PASSWORD} {ONE_TIME_CODE}" if second_factor else PASSWORD
             login = sessions.start(current, site.tokens, lifetime, methods=methods)
@@ -118,7 +118,10 @@ def _log_in(
 
 
 def _age(
-    application: AuthMiddleware, login: Login, confirmed_minutes_ago: int, minutes_left: int | None
+    application: AuthMiddleware,
+    login: IssuedTokens,
+    confirmed_minutes_ago: int,
+    minutes_left: int | None,
 ) -> None:
     changes: dict[str, Any] = {
         "authenticated_at": Session.authenticated_at - 60 * confirmed_minutes_ago
