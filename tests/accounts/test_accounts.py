@@ -16,8 +16,7 @@ from wsgiauth.accounts import (
 )
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.events.models import RecordedEvent
-from wsgiauth.exceptions import LastSuperuserError, TakenError, ValidationError
+from wsgiauth.exceptions import TakenError, ValidationError
 
 NEW_PASSWORD = "four other words"
 SETTINGS = Settings(BCRYPT_ROUNDS=4)  # for what never reaches a database
@@ -191,25 +190,6 @@ def grace(database, settings):
     return create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
 
 
-@pytest.fixture
-def root(database, settings):
-    """Return the only superuser."""
-    return create_user("Root", "root@example.org", PASSWORD, settings=settings, is_superuser=True)
-
-
-REMOVALS = pytest.mark.parametrize(
-    "remove",
-    [
-        pytest.param(lambda user: update_user(user, is_superuser=False), id="demoted"),
-        pytest.param(lambda user: update_user(user, is_active=False), id="deactivated"),
-        pytest.param(delete_user, id="deleted"),
-        pytest.param(lambda user: save(user, is_superuser=False), id="saved as no superuser"),
-        pytest.param(lambda user: save(user, is_active=False), id="saved as inactive"),
-        pytest.param(lambda user: user.delete_instance(), id="deleted as an instance"),
-    ],
-)
-
-
 @pytest.mark.every_database
 def test_only_the_given_fields_are_changed(ada):
     ada.is_staff = True
@@ -235,50 +215,6 @@ def save(user, **changes):
 
 
 @pytest.mark.every_database
-@pytest.mark.promise(49)
-@REMOVALS
-def test_the_last_active_superuser_stays(root, ada, remove):
-    former = User.objects.get(id=ada.id)
-    update_user(former, is_superuser=True)
-    update_user(former, is_active=False)  # an inactive superuser does not count
-    with pytest.raises(LastSuperuserError, match="Root is the last active superuser"):
-        remove(read(root))
-    assert (read(root).is_active, read(root).is_superuser) == (True, True)
-
-
-@pytest.mark.every_database
-@REMOVALS
-@pytest.mark.parametrize("flags", [{}, {"is_superuser": True, "is_active": False}], ids=repr)
-def test_others_can_be_removed(root, ada, remove, flags):
-    update_user(ada, **flags)
-    remove(ada)
-    assert not User.objects.filter(id=ada.id, is_superuser=True, is_active=True).exists()
-
-
-@pytest.mark.every_database
-@REMOVALS
-def test_a_superuser_beside_another_can_be_removed(root, ada, remove):
-    update_user(ada, is_superuser=True)
-    remove(root)
-    assert list(User.objects.filter(is_superuser=True, is_active=True)) == [ada]
-
-
-@pytest.mark.every_database
-def test_the_last_active_superuser_can_be_renamed(root):
-    update_user(root, username="Admin", is_active=True, is_superuser=True)
-    assert read(root).username == "Admin"
-
-
-@pytest.mark.every_database
-def test_what_is_stored_decides_who_is_a_superuser(root, ada):
-    stale = read(ada)
-    update_user(ada, is_superuser=True)
-    update_user(root, is_superuser=False)
-    with pytest.raises(LastSuperuserError):
-        update_user(stale, is_active=False)
-
-
-@pytest.mark.every_database
 def test_an_address_and_its_proof_are_stored_together(ada):
     proven_at = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
     update_user(ada, email="b@example.org", email_verified_at=proven_at)
@@ -292,22 +228,6 @@ def test_a_deleted_user_takes_sessions_along(ada, grace):
     insert_session(ada, "hers")
     delete_user(ada)
     assert (Session.select().count(), list(User.objects.all())) == (0, [grace])
-
-
-@pytest.mark.every_database
-@REMOVALS
-def test_a_refused_removal_leaves_no_event(root, remove):
-    before = RecordedEvent.select().count()
-    with pytest.raises(LastSuperuserError):
-        remove(root)
-    assert RecordedEvent.select().count() == before
-
-
-def test_a_flag_that_is_set_before_another_change_is_checked_as_well(root):
-    root.is_superuser = False
-    with pytest.raises(LastSuperuserError):
-        update_user(root, username="Admin")
-    assert (read(root).username, read(root).is_superuser) == ("Root", True)
 
 
 @pytest.mark.every_database

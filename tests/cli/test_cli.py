@@ -128,7 +128,7 @@ def test_a_script_is_told_the_options_that_its_command_lacks(wsgiauth, person, a
 @pytest.mark.parametrize(
     ("username", "email", "messages"),
     [
-        pytest.param("ada", "nowhere", "This username is taken. Enter an e-mail", id="e-mail"),
+        pytest.param("ada", "nowhere", "This username is taken. Enter an email", id="e-mail"),
         pytest.param("a b", EMAIL, "This email address is taken. A username", id="username"),
     ],
 )
