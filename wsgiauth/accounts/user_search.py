@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial, reduce
 from heapq import merge
-from itertools import chain, islice, repeat
+from itertools import chain, repeat
 from operator import and_
 from typing import Any, NamedTuple
 
@@ -195,9 +195,13 @@ def _choose(ways: Mapping[str, _Way]) -> str:
     """Return the name of a way of which one page can examine all rows, or of the first way."""
     first, *others = ways
     for name in ways if others else ():
-        if name != _NAME and not ways[name].query.limit(1).offset(EXAMINED).exists():
+        if name != _NAME and _is_short(ways[name]):
             return name
     return first
+
+
+def _is_short(way: _Way) -> bool:
+    return not way.query.select(User.id).limit(1).offset(EXAMINED).exists()
 
 
 def _read_by_number(column: Any, query: Any, position: str, size: int) -> list[_Entry]:
@@ -226,17 +230,22 @@ def _read_by_name(beginning: str, query: Any, position: str, size: int) -> list[
     """Read by the keys of usernames and email addresses, each user once, by the first of both."""
     bound = position if len(position) <= names.EMAIL_MAX_LENGTH and position.isprintable() else ""
 
-    def read(index: int) -> Iterator[_Entry]:
+    def read(index: int) -> list[_Entry]:
         column = _COLUMNS[index]
         within = query.where(_begins(column, beginning))
         rows = _read((within.where(column > bound) if bound else within).order_by(column), size)
+        entries = []
         for row in rows:
             key, other = row[index], row[_USERNAME_KEY if index == _EMAIL_KEY else _EMAIL_KEY]
             is_listed_already = other < key and other.startswith(beginning)
-            yield _Entry(key, row, row[-1] and not is_listed_already)
+            entries.append(_Entry(key, row, row[-1] and not is_listed_already))
+        return entries
 
-    entries = merge(read(_USERNAME_KEY), read(_EMAIL_KEY), key=lambda each: each.position)
-    return list(islice(entries, size))
+    both = read(_USERNAME_KEY), read(_EMAIL_KEY)
+    # Up to where both were read: beyond, the one could have more names before those of the other.
+    end = min((each[-1].position for each in both if len(each) == size), default=_LAST)
+    entries = merge(*both, key=lambda each: each.position)
+    return [each for each in entries if each.position <= end]
 
 
 _SHOWN: tuple[Any, ...] = tuple(getattr(User, name) for name in FoundUser._fields)
