@@ -6,9 +6,8 @@ status 400, unless its function names another.
 
 import json
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import parse_qsl
 from wsgiref.types import WSGIEnvironment
 
@@ -69,7 +68,7 @@ def content_type(environ: WSGIEnvironment) -> str:
     return media_type
 
 
-def read_json(environ: WSGIEnvironment) -> dict[str, Any]:
+def read_json(environ: WSGIEnvironment) -> dict[str, object]:
     """Return the JSON object in the body (RFC 8259).
 
     Raises:
@@ -95,7 +94,7 @@ def read_json(environ: WSGIEnvironment) -> dict[str, Any]:
     return document
 
 
-def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str, Any]:
+def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str, object]:
     """Return the fields of a URL-encoded form: strings, and lists of strings.
 
     Args:
@@ -118,7 +117,7 @@ def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str
     return fields | {name: [text for field, text in pairs if field == name] for name in lists}
 
 
-def text_field(fields: dict[str, Any], name: str) -> str:
+def text_field(fields: dict[str, object], name: str) -> str:
     """Return the string in a field; an empty string if the field is missing.
 
     Raises:
@@ -130,7 +129,7 @@ def text_field(fields: dict[str, Any], name: str) -> str:
     return value
 
 
-def flag_field(fields: dict[str, Any], name: str) -> bool:
+def flag_field(fields: dict[str, object], name: str) -> bool:
     """Return the boolean in a field of JSON, or whether a form's checkbox was ticked.
 
     Raises:
@@ -144,7 +143,7 @@ def flag_field(fields: dict[str, Any], name: str) -> bool:
     return value
 
 
-def number_field(fields: dict[str, Any], name: str, *, is_json: bool) -> str:
+def number_field(fields: dict[str, object], name: str, *, is_json: bool) -> str:
     """Return the digits of a whole number in JSON, or what a form has; nothing if it is missing.
 
     Raises:
@@ -158,7 +157,7 @@ def number_field(fields: dict[str, Any], name: str, *, is_json: bool) -> str:
     return str(int(value))
 
 
-def list_field(fields: dict[str, Any], name: str) -> list[str]:
+def list_field(fields: dict[str, object], name: str) -> list[str]:
     """Return the strings in a field; an empty list if the field is missing.
 
     Raises:
@@ -256,7 +255,7 @@ def _read_at_most(environ: WSGIEnvironment, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unambiguous(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
         raise ValueError("a field is given twice")

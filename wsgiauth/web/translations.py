@@ -6,7 +6,6 @@ are values filled in: in another message, `%` is a character like any other.
 """
 
 import re
-from typing import Any
 
 import jinja2
 from jinja2 import nodes
@@ -51,28 +50,28 @@ def _marked(argument: nodes.Expr) -> nodes.Expr:
 
 
 @jinja2.pass_eval_context
-def _gettext(context: EvalContext, text: str, /, **values: Any) -> str:
+def _gettext(context: EvalContext, text: str, /, **values: object) -> str:
     return _filled(context, text, values)
 
 
 @jinja2.pass_eval_context
-def _ngettext(context: EvalContext, one: str, many: str, num: int, /, **values: Any) -> str:
+def _ngettext(context: EvalContext, one: str, many: str, num: int, /, **values: object) -> str:
     return _filled(context, one if num == 1 else many, {"num": num, **values})
 
 
 @jinja2.pass_eval_context
-def _pgettext(context: EvalContext, _about: str, text: str, /, **values: Any) -> str:
+def _pgettext(context: EvalContext, _about: str, text: str, /, **values: object) -> str:
     return _filled(context, text, values)
 
 
 @jinja2.pass_eval_context
 def _npgettext(
-    context: EvalContext, _about: str, one: str, many: str, num: int, /, **values: Any
+    context: EvalContext, _about: str, one: str, many: str, num: int, /, **values: object
 ) -> str:
     return _filled(context, one if num == 1 else many, {"num": num, **values})
 
 
-def _filled(context: EvalContext, text: str, values: dict[str, Any]) -> str:
+def _filled(context: EvalContext, text: str, values: dict[str, object]) -> str:
     """Fill in the values; a string that is no literal of the template is itself a value."""
     if not isinstance(text, _Literal):
         return escape(text) if context.autoescape else str(text)
