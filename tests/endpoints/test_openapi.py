@@ -40,7 +40,7 @@ from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MAX_P
 from wsgiauth.authentication.passkeys import NAME_MAX_LENGTH, Passkey
 from wsgiauth.authentication.resets import make_reset_link
 from wsgiauth.authentication.session_list import LISTED
-from wsgiauth.endpoints.register import VERIFIED
+from wsgiauth.endpoints.register import VerifiedRegister
 from wsgiauth.forms import Form
 from wsgiauth.forms.proofs import CREDENTIAL
 from wsgiauth.mail.link_letters import issue_invitation
@@ -518,8 +518,10 @@ def test_the_fields_of_a_form_are_described_with_their_types(path):
 
 def test_the_fields_of_the_other_registration_are_described_with_their_types():
     described = ROUTES["/openapi.json"].variants
-    assert described.keys() == {type(VERIFIED).__name__}
-    assert described_fields(described[type(VERIFIED).__name__]["post"]) == fields_of(VERIFIED)
+    assert described.keys() == {VerifiedRegister.__name__}
+    assert described_fields(described[VerifiedRegister.__name__]["post"]) == fields_of(
+        VerifiedRegister()
+    )
 
 
 def described_fields(operation):
