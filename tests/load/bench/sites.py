@@ -17,8 +17,10 @@ USER = """
     VALUES (?, ?, ?, ?, ?, ?, 0, TRUE, FALSE, FALSE, ?)
 """
 SESSION = """
-    INSERT INTO wsgiauth_session (id, user_id, stamp, created_at, expires_at, ends_at, idle)
-    VALUES (?, ?, 0, ?, ?, ?, ?)
+    INSERT INTO wsgiauth_session
+        (id, user_id, stamp, created_at, expires_at, ends_at, idle, last_seen_at, authenticated_at,
+         methods, generation, refreshed_at, address, agent)
+    VALUES (?, ?, 0, ?, ?, ?, ?, 0, 0, 'pwd', 0, 0, '', '')
 """
 
 
