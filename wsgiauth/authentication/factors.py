@@ -132,7 +132,7 @@ def confirm(device: Totp, code: str, factor_key: str, now: float) -> bool:
     user = device.user
     with database.atomic():
         lock_user(user.id)
-        if len(totp.devices(user)) >= totp.MOST_DEVICES:  # by set-ups of other logins
+        if len(totp.devices(user)) >= totp.MOST_DEVICES:  # by set-ups of other sessions
             return False
         is_first = not list_factors(user)
         confirmed = totp.confirm(device, code, factor_key, now)

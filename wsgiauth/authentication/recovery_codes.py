@@ -23,7 +23,7 @@ _NEVER = 2**62  # seconds since the epoch
 
 
 def replace(user: User) -> list[str]:
-    """Return a new set of codes; the codes of the old one work no longer.
+    """Return a new set of codes; those of the old one no longer work.
 
     However many requests do so at once, the user has one set afterwards.
 
@@ -44,7 +44,7 @@ def replace(user: User) -> list[str]:
     ]
     with database.atomic():
         lock_user(user.id)
-        _delete(user)
+        remove_all(user)
         OneTimeSecret.insert_many(rows).execute()
         events.emit("factor_added", user_id=user.id, reason="recovery codes")
     return codes
@@ -70,13 +70,9 @@ def use(user: User, code: str) -> bool:
 
 
 def remove_all(user: User) -> None:
-    """Delete the codes of a user."""
+    """Remove the codes of a user."""
     with database.atomic():
-        _delete(user)
-
-
-def _delete(user: User) -> None:
-    OneTimeSecret.delete().where(*_of(user)).execute()
+        OneTimeSecret.delete().where(*_of(user)).execute()
 
 
 def _of(user: User) -> tuple[object, ...]:

@@ -14,7 +14,7 @@ _ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None
 _SELECTING = ("Authorization", "Cookie")
 
 _PRIVATE = ("Cache-Control", "private")
-_ADDED = [_PRIVATE, ("Vary", ", ".join(_SELECTING))]
+_ADDED = (_PRIVATE, ("Vary", ", ".join(_SELECTING)))
 _DECIDING = frozenset({"cache-control", "vary"})
 _LENGTHS = frozenset(map(len, _DECIDING))  # compared first, because it takes half as long
 
@@ -35,20 +35,14 @@ def start_private(
     Not defended: a cache that is configured to ignore Cache-Control.
 
     Args:
-        start_response: The `start_response` of the server.
-        status: The status line.
-        headers: The application's headers; not changed.
-        exc_info: See PEP 3333.
-
-    Returns:
-        The `write` of the server.
+        start_response: That of the server; the other arguments are the application's.
     """
     for name, _ in headers:
         if len(name) in _LENGTHS and name.lower() in _DECIDING:
             headers = _merged_headers(headers)
             break
     else:  # the usual case, without a second pass
-        headers = headers + _ADDED
+        headers = [*headers, *_ADDED]
     if exc_info is None:
         return start_response(status, headers)
     return start_response(status, headers, exc_info)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import passkeys
 from wsgiauth.authentication.methods import HARDWARE_KEY, USER_VERIFIED
-from wsgiauth.authentication.passkeys import NewPasskey, Passkey, challenges, messages
+from wsgiauth.authentication.passkeys import Passkey, challenges, messages
 from wsgiauth.authentication.passkeys.challenges import REGISTER, Challenge, Challenges, Purpose
 from wsgiauth.authentication.passkeys.messages import Answer
 from wsgiauth.exceptions import ConfigurationError, ValidationError
@@ -62,7 +62,7 @@ class RelyingParty:
         return [each for each in passkeys.list_passkeys(user) if each.relying_party == self.host]
 
     def creation_options(self, user: User, now: float) -> str:
-        """Return what a browser is asked for a new passkey, as JSON.
+        """Return what the browser is asked for a new passkey, as JSON.
 
         All passkeys of a user have one handle, so that an authenticator keeps one of them.
         """
@@ -87,23 +87,15 @@ class RelyingParty:
         challenge = self._challenges.verify(answer.challenge, REGISTER, str(user.id), now=now)
         if challenge is None:
             raise refusal
-        new = self._ceremonies.registered(REGISTER, challenge.value, answer)
+        new = self._ceremonies.registered(REGISTER, challenge, answer)
         if new is None:
             raise refusal
-        made = NewPasskey(
-            answer.credential_id,
-            new.public_key,
-            new.sign_count,
-            messages.encode(challenge.payload),
-            answer.transports,
-            new.is_backed_up,
-        )
-        passkeys.add(user, made, name, challenge, relying_party=self.host, now=now)
+        passkeys.add(user, new, name, challenge, relying_party=self.host, now=now)
 
     def request_options(
         self, purpose: Purpose, *bound_to: str, now: float, user: User | None = None
     ) -> str:
-        """Return what a browser is asked for a passkey, as JSON; empty if the user has none.
+        """Return what the browser is asked for a passkey, as JSON; empty if the user has none.
 
         Args:
             purpose, bound_to, now: See `Challenges.make`.
@@ -140,7 +132,7 @@ class RelyingParty:
         passkey = passkeys.find(answer.credential_id)
         if passkey is None or not self._is_permitted(passkey, answer, user):
             return None
-        signed = self._ceremonies.signed(purpose, challenge.value, answer, passkey.public_key)
+        signed = self._ceremonies.signed(purpose, challenge, answer, passkey.public_key)
         if signed is None:
             return None
         with database.atomic():

@@ -1,4 +1,4 @@
-"""The door to Yubico's `fido2`: whether what an authenticator answers is right.
+"""The use of Yubico's `fido2`: whether what an authenticator answers is right.
 
 Only imported on a site with passkeys: see `relying_party`.
 """
@@ -17,20 +17,13 @@ from fido2.webauthn import (
     UserVerificationRequirement,
 )
 
-from wsgiauth.authentication.passkeys.challenges import Purpose
+from wsgiauth.authentication.passkeys import NewPasskey
+from wsgiauth.authentication.passkeys.challenges import Challenge, Purpose
 from wsgiauth.authentication.passkeys.messages import ALGORITHMS, Answer, decode, encode
 
 MAX_PUBLIC_KEY = 1000  # bytes; one of RSA with 4,096 bits has 530
 
 _ALGORITHM = 3  # the label in a COSE key, RFC 9052 section 7.1
-
-
-class Registered(NamedTuple):
-    """A new key of an authenticator; see `Passkey`."""
-
-    public_key: str
-    sign_count: int
-    is_backed_up: bool
 
 
 class Signed(NamedTuple):
@@ -48,12 +41,14 @@ class Ceremonies:
         entity = PublicKeyCredentialRpEntity(name=host, id=host)
         self._server = Fido2Server(entity, verify_origin=lambda each: each == origin)
 
-    def registered(self, purpose: Purpose, challenge: bytes, answer: Answer) -> Registered | None:
-        """Return the new key in the answer of an authenticator, or None if the answer is wrong."""
+    def registered(
+        self, purpose: Purpose, challenge: Challenge, answer: Answer
+    ) -> NewPasskey | None:
+        """Return the new passkey in an answer, or None if the answer is wrong."""
         _, state = self._server.register_begin(
             PublicKeyCredentialUserEntity(id=b"-", name="-"),
             user_verification=UserVerificationRequirement(purpose.user_verification),
-            challenge=challenge,
+            challenge=challenge.value,
         )
         try:
             data = self._server.register_complete(state, _document(answer))
@@ -69,15 +64,22 @@ class Ceremonies:
             or len(public_key) > MAX_PUBLIC_KEY
         ):
             return None
-        return Registered(encode(public_key), data.counter, data.is_backed_up())
+        return NewPasskey(
+            answer.credential_id,
+            encode(public_key),
+            data.counter,
+            encode(challenge.payload),
+            answer.transports,
+            data.is_backed_up(),
+        )
 
     def signed(
-        self, purpose: Purpose, challenge: bytes, answer: Answer, public_key: str
+        self, purpose: Purpose, challenge: Challenge, answer: Answer, public_key: str
     ) -> Signed | None:
         """Return what an authenticator says, or None if this key did not sign the challenge."""
         _, state = self._server.authenticate_begin(
             user_verification=UserVerificationRequirement(purpose.user_verification),
-            challenge=challenge,
+            challenge=challenge.value,
         )
         try:
             key = CoseKey.parse(cbor.decode(decode(public_key)))  # type: ignore[arg-type]
