@@ -29,13 +29,13 @@ HOSTILE = "\"><script>alert('x')</script>&amp;${next}$$"
 def test_an_unknown_address_is_not_found(client, headers):
     refused = client.get("/auth/nowhere", headers=headers, status=404)
     if headers:
-        refused.mustcontain("Check the address, or go to the start page.")
+        refused.mustcontain("Check the address, or go to the home page.")
         return
     assert refused.json == {
         "type": "about:blank",
         "title": "Not Found",
         "status": 404,
-        "detail": "Check the address, or go to the start page.",
+        "detail": "Check the address, or go to the home page.",
         "code": "not_found",
     }
 

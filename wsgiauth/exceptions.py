@@ -103,7 +103,7 @@ class NotFoundError(RequestError):
 
     def __init__(self) -> None:
         super().__init__(
-            HTTPStatus.NOT_FOUND, "not_found", "Check the address, or go to the start page."
+            HTTPStatus.NOT_FOUND, "not_found", "Check the address, or go to the home page."
         )
 
 

@@ -21,7 +21,7 @@ from wsgiauth.web.responses import json_response
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 NOT_CARRIED_OUT = (
-    "What you sent was not carried out. After this, you return to the form and can send it again."
+    "The form that you sent was not processed. After this, you return to it and can send it again."
 )
 RIGHT, WRONG = {"password": PASSWORD}, {"password": "wrong"}
 

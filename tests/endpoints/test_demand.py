@@ -92,7 +92,7 @@ def test_a_person_is_led_to_the_set_up_and_then_to_the_page_they_wanted(client, 
     asked.form["username"], asked.form["password"] = USERNAME, PASSWORD
     page = asked.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     assert page.request.path == TOTP
-    page.mustcontain("Your account needs a second step to log in here.")
+    page.mustcontain("Your account needs two-step verification to log in here.")
     assert page.html.find("a", string="Your account") is None
     page.forms[0]["name"] = "Phone"
     page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
@@ -536,7 +536,7 @@ def test_a_page_says_what_an_operator_must_do(add, before, now, path, restart, a
     assert answer.headers["Location"] == path
     for url in (path, "/members"):
         page = client.get(url, headers=BROWSER, status=401)
-        assert page.html.h1.text.strip() == "Your second factor is switched off"
+        assert page.html.h1.text.strip() == "Your two-step verification is switched off"
         page.mustcontain("or remove it by `removefactor`")
     client.post("/auth/logout", headers=SAME_ORIGIN, status=303)
 

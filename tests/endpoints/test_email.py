@@ -56,12 +56,12 @@ def without_values(sql):
 @pytest.mark.every_database
 @pytest.mark.promise(39)
 def test_a_browser_asks_for_a_link_and_keeps_its_address(browser, ada):
-    page = browser.get("/auth/account", headers=BROWSER).click("Change your e-mail address")
+    page = browser.get("/auth/account", headers=BROWSER).click("Change your email address")
     assert page.html.strong.text == EMAIL
     form = page.forms[1]
     form["email"] = NEW
     done = form.submit(headers=SAME_ORIGIN, status=202)
-    done.mustcontain("Check your mail", NEW, f'your address stays <strong dir="auto">{EMAIL}')
+    done.mustcontain("Check your email", NEW, f'your address stays <strong dir="auto">{EMAIL}')
     (mail,) = Mail.select()
     assert (mail.kind, mail.name, mail.user_id) == ("address", NEW, ada.id)
     assert User.get().email == EMAIL
@@ -70,7 +70,7 @@ def test_a_browser_asks_for_a_link_and_keeps_its_address(browser, ada):
 @pytest.mark.every_database
 def test_a_program_asks_for_a_link(client, ada, bearer):
     done = ask(client, NEW, bearer(ada), 202)
-    text = "A mail with a link goes to the address. Open the link while you are logged in."
+    text = "An email with a link is on its way. Open the link while you are logged in."
     assert done.json == {"detail": text}
 
 
@@ -138,11 +138,11 @@ def test_a_verified_address_is_not_asked_for_again(browser, ada):
     update_user(ada, email_verified_at=utc_now())
     page = browser.get("/auth/account", headers=BROWSER)
     assert "Verify it" not in page
-    assert page.html.find("dt", string="E-mail verified").find_next("dd").text == "Yes"
+    assert page.html.find("dt", string="Email address verified").find_next("dd").text == "Yes"
     page = browser.get("/auth/email", headers=BROWSER)
     assert len(page.forms) == 1
     refused = ask(browser, EMAIL, SCRIPT, 422)
-    text = "This is your address already, and it is verified."
+    text = "This is already your address, and it is verified."
     assert refused.json["errors"] == {"email": [text]}
 
 

@@ -70,7 +70,7 @@ def test_a_known_name_gets_a_mail(client, site, people, post):
     page = client.get("/auth/forgot", headers=BROWSER)
     page.form["username"] = EMAIL
     done = page.form.submit(headers=SAME_ORIGIN, status=202)
-    assert "Check your mail" in done
+    assert "Check your email" in done
     site.site.outbox.stop()
     site.site.outbox.deliver()
     assert post.recipients == [EMAIL]
@@ -146,7 +146,7 @@ def test_an_address_is_counted(settings, unsent, post):
 def test_a_name_is_required(client):
     assert ask(client, "", 422).json["errors"].keys() == {"username"}
     page = client.post("/auth/forgot", {"username": ""}, headers=SAME_ORIGIN, status=422)
-    assert "Enter your username or e-mail address." in page
+    assert "Enter your username or email address." in page
     assert Mail.select().count() == 0
 
 

@@ -39,7 +39,7 @@ INCOMPLETE = {
     "nothing": ({}, ["username", "password"]),
 }
 MESSAGES = {
-    "username": ["Enter your username or e-mail address."],
+    "username": ["Enter your username or email address."],
     "password": ["Enter your password."],
 }
 DAMAGES = [
@@ -304,7 +304,7 @@ def test_the_page_of_a_user_who_is_logged_in_leads_to_next_and_explains_a_refusa
     page = logged_in(client, ada, "/auth/login?next=/reports%3Fpage=2")
     urls = [link["href"] for link in page.html.main.find_all("a")]
     assert urls[:2] == ["/reports?page=2", "/auth/login?switch=1&next=%2Freports%3Fpage%3D2"]
-    page.mustcontain("this account does not have permission to open that page")
+    page.mustcontain("your account does not have permission to open it")
     form = page.click("Use another account").form
     assert form["next"].value == "/reports?page=2"
     login = page.form.submit(headers=SAME_ORIGIN, status=303).headers["Location"]

@@ -146,7 +146,7 @@ def test_the_list_says_when_a_passkey_was_used_and_where_it_works(client, key, b
     Passkey.update(is_backed_up=True, relying_party="old.example.org").execute()
     page = browser.get(PASSKEYS_PAGE, headers=BROWSER)
     terms = [each.text for each in page.html.find_all("dt")]
-    assert terms == ["Added", "Last used", "Kept", "Works"]
+    assert terms == ["Added", "Last used", "Stored", "Works"]
     _, used, kept, works = (" ".join(each.text.split()) for each in page.html.find_all("dd"))
     assert used.endswith(f"{datetime.fromtimestamp(clock(), UTC).year}")
     assert (kept, works) == ("on several devices", "only at old.example.org")
@@ -287,7 +287,7 @@ def test_a_user_without_a_factor_is_led_to_passkeys_and_then_to_the_page_they_wa
     location = begin(client, next="/reports").headers["Location"]
     assert location == f"{PASSKEYS_PAGE}?next=%2Freports"
     page = client.get(location, headers=BROWSER)
-    assert "Your account needs a second step" in page.html.main.text
+    assert "Your account needs two-step verification" in page.html.main.text
     sent = {"name": "Laptop", "credential": Authenticator().create(options_of(page))}
     answer = client.post(PASSKEYS_PAGE, {**sent, "next": "/reports"}, headers=SAME_ORIGIN)
     assert answer.headers["Location"] == f"{CODES}?done=passkey&next=%2Freports"
@@ -483,7 +483,7 @@ def test_a_user_who_changes_while_the_passkey_is_verified_is_refused(client, key
 def test_a_passkey_is_a_second_factor(client, key):
     assert begin(client, next="/reports").headers["Location"] == "/auth/second"
     page = client.get("/auth/second", headers=BROWSER)
-    assert page.html.h1.text == "Second step"
+    assert page.html.h1.text == "Two-step verification"
     assert page.html.find("label").text == "Recovery code"
     answer = send(client, "/auth/second", key.get(options_of(page)))
     assert answer.headers["Location"] == "/reports"

@@ -92,13 +92,13 @@ def test_without_a_next_the_account_page_says_that_the_password_is_changed(brows
     changed = page.form.submit(headers=SAME_ORIGIN, status=303)
     assert changed.headers["Location"] == DONE
     notice = changed.follow(headers=BROWSER).html.find(role="status")
-    assert notice.text == "Your password has been changed. All your other logins have ended."
+    assert notice.text == "Your password has been changed. You are logged out everywhere else."
 
 
 def test_the_current_password_is_not_a_new_one(client, ada, bearer):
     fields = {**CHANGE, "new_password": PASSWORD}
     refused = client.post_json("/auth/password", fields, headers=bearer(ada), status=422)
-    text = "The new password is the current one. Choose another."
+    text = "The new password is the same as the current one. Choose another."
     assert refused.json["errors"] == {"new_password": [text]}
 
 

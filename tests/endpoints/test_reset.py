@@ -230,10 +230,10 @@ def test_a_link_works_once(client, link, token):
     send(client, token, status=200)
     assert send(client, token, status=410).json["code"] == "link_expired"
     page = client.get(link, headers=BROWSER, status=410)
-    assert "This link cannot be used any more" in page
+    assert "This link can no longer be used" in page
     fields = {"token": token, "password": NEW_PASSWORD}
     page = client.post("/auth/reset", fields, headers=SAME_ORIGIN, status=410)
-    assert "This link cannot be used any more" in page
+    assert "This link can no longer be used" in page
 
 
 def test_an_expired_link_says_where_there_is_another(client, settings):

@@ -99,7 +99,7 @@ def test_each_login_is_listed_and_one_is_this_one(browser, client, program):
     page = browser.get("/auth/sessions", headers=BROWSER)
     assert [item.h2.text for item in items(page)] == ["Firefox on Windows", "Unknown browser"]
     assert ["This browser" in item.text for item in items(page)] == [True, False]
-    assert [item.button.text for item in items(page)] == ["Log out", "End this login"]
+    assert [item.button.text for item in items(page)] == ["Log out", "Revoke this session"]
     assert [each["is_current"] for each in listed(client, program)] == [True, False]
 
 
@@ -143,7 +143,7 @@ def test_a_long_list_is_cut_and_contains_this_login(browser, ada):
     for number in range(LISTED):
         insert_session(ada, str(number))
     page = browser.get("/auth/sessions", headers=BROWSER)
-    page.mustcontain("This browser", "Older logins are not shown.")
+    page.mustcontain("This browser", "Older sessions are not shown.")
     assert len(items(page)) == LISTED
 
 
@@ -175,7 +175,7 @@ def test_a_browser_ends_another_login(browser, client, program, heard):
     assert "Set-Cookie" not in answer.headers
     client.get("/auth/me", headers=program, status=401)
     page = answer.follow(headers=BROWSER)
-    assert page.html.find(role="status").text == "The login has ended."
+    assert page.html.find(role="status").text == "The session has been revoked."
     assert len(items(page)) == 1
     assert [each.name for each in heard] == ["logout"]
 
@@ -193,7 +193,7 @@ def test_a_browser_ends_all_other_logins(browser, client, program, ada, heard):
     insert_session(ada, "another")
     page = browser.get("/auth/sessions", headers=BROWSER)
     answer = press(page, "Log out everywhere else").follow(headers=BROWSER)
-    assert answer.html.find(role="status").text == "All other logins have ended."
+    assert answer.html.find(role="status").text == "You are logged out everywhere else."
     assert ["This browser" in item.text for item in items(answer)] == [True]
     client.get("/auth/me", headers=program, status=401)
     assert [(each.name, each.reason) for each in heard] == [("logout", "all other sessions")]

@@ -328,7 +328,7 @@ def test_without_a_second_factor_there_are_no_recovery_codes(program, browser, a
     assert refused.html.find("a", class_="button")["href"] == TOTP
     account = browser.get("/auth/account", headers=BROWSER)
     assert account.html.find("a", href=CODES) is None
-    assert "Second step of logins Off" in " ".join(account.html.dl.text.split())
+    assert "Two-step verification Off" in " ".join(account.html.dl.text.split())
     assert recovery_codes.count(ada) == 0
 
 
@@ -354,9 +354,9 @@ def test_the_password_of_a_user_with_a_factor_confirms_nothing(browser, program,
     page = browser.get("/auth/confirm", headers=BROWSER)
     assert "password" not in page.form.fields
     page = browser.post("/auth/confirm", {"password": PASSWORD}, headers=SAME_ORIGIN, status=422)
-    assert alert(page) == "Enter a code of your second factor."
+    assert alert(page) == "Enter a code."
     errors = program("/auth/confirm", {"password": PASSWORD}, 422).json["errors"]
-    assert errors == {"code": ["Enter a code of your second factor."]}
+    assert errors == {"code": ["Enter a code."]}
 
 
 def test_a_recovery_code_confirms_too(browser, site, ada):

@@ -86,7 +86,7 @@ def test_a_browser_registers_by_the_link_of_a_mail(client, site, post):
     page.form["username"] = "Lovelace"
     page.form["email"] = NEW
     done = page.form.submit(headers=SAME_ORIGIN, status=202)
-    assert "Check your mail" in done
+    assert "Check your email" in done
     assert User.select().count() == 0
     send_all(site)
     assert post.recipients == [NEW]

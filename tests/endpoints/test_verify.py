@@ -157,9 +157,9 @@ def test_a_link_works_once(client, link, token):
     send(client, token, status=201)
     assert send(client, token, status=410).json["code"] == "link_expired"
     page = client.get(link, headers=BROWSER, status=410)
-    assert "This link cannot be used any more" in page
+    assert "This link can no longer be used" in page
     page = send_form(client, token, status=410)
-    assert "This link cannot be used any more" in page
+    assert "This link can no longer be used" in page
 
 
 @pytest.mark.promise(35)

@@ -93,13 +93,13 @@ def address_of(user):
 @pytest.mark.promise(39)
 def test_the_user_who_asked_gets_the_address_and_stays_logged_in(browser, link, ada):
     page = browser.get(link, headers=BROWSER)
-    page.mustcontain(f'Your address becomes <strong dir="auto">{NEW}', EMAIL, USERNAME)
+    page.mustcontain(f'Your address will be <strong dir="auto">{NEW}', EMAIL, USERNAME)
     assert page.text.count("<button") == 1
     assert address_of(ada) == (EMAIL, False)
     done = page.form.submit(headers=SAME_ORIGIN, status=303)
     assert done.location == "/auth/account?done=email"
     account = done.follow(headers=BROWSER)
-    assert account.html.find(role="status").text == "Your e-mail address has been verified."
+    assert account.html.find(role="status").text == "Your email address has been verified."
     assert address_of(ada) == (NEW, True)
 
 
@@ -108,7 +108,7 @@ def test_the_user_who_asked_gets_the_address_and_stays_logged_in(browser, link, 
 def test_a_program_verifies_with_the_token_of_its_login(client, token, ada, bearer):
     headers = bearer(ada)
     done = send(client, token, headers, 200)
-    assert done.json == {"detail": "E-mail address verified."}
+    assert done.json == {"detail": "Email address verified."}
     assert client.get("/auth/me", headers=headers).json["email"] == NEW
     assert address_of(ada) == (NEW, True)
 
@@ -190,9 +190,9 @@ def test_a_link_works_once(browser, link, token):
     send(browser, token, SCRIPT, 200)
     assert send(browser, token, SCRIPT, 410).json["code"] == "link_expired"
     page = browser.get(link, headers=BROWSER, status=410)
-    assert "This link cannot be used any more" in page
+    assert "This link can no longer be used" in page
     page = browser.post("/auth/verify", {"token": token}, headers=SAME_ORIGIN, status=410)
-    assert "This link cannot be used any more" in page
+    assert "This link can no longer be used" in page
 
 
 @pytest.mark.promise(35)

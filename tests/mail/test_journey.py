@@ -63,7 +63,7 @@ def test_a_person_registers_forgets_moves_and_closes(journey):
 
     visitor.open("/auth/register")
     visitor.submit(USERNAME, EMAIL)
-    assert visitor.heading == "Check your mail"
+    assert visitor.heading == "Check your email"
     recipient, subject, text = inbox.next()
     assert (recipient, subject.startswith("Create your account")) == (EMAIL, True)
     assert User.objects.count() == 0
@@ -77,7 +77,7 @@ def test_a_person_registers_forgets_moves_and_closes(journey):
     visitor.open("/auth/login")
     visitor.press("Forgot your password?")
     visitor.submit(USERNAME)
-    assert visitor.heading == "Check your mail"
+    assert visitor.heading == "Check your email"
     _, subject, text = inbox.next()
     assert subject.startswith("Choose a new password")
     visitor.open(link_in(text, visitor.address))
@@ -99,7 +99,7 @@ def test_a_person_registers_forgets_moves_and_closes(journey):
 
     visitor.open("/auth/account")
     visitor.press("Close your account")
-    visitor.press("Close the account for good")
+    visitor.press("Close the account permanently")
     assert visitor.path == "/"
     recipient, _, text = inbox.next()
     assert (recipient, "closed" in text or "deleted" in text) == (NEW_EMAIL, True)

@@ -16,43 +16,27 @@ from wsgiauth.web.urls import mount_url, root_url
 # What has just been done, by the `done` of the query: fixed texts, so that a link cannot make the
 # page say anything else.
 _NOTICES = {
-    "password": "Your password has been changed. All your other logins have ended.",
-    "email": "Your e-mail address has been verified.",
+    "password": "Your password has been changed. You are logged out everywhere else.",
+    "email": "Your email address has been verified.",
     "username": "Your username has been changed.",
 }
 
 
 class AccountPage(Page):
-    """The page of the user's own account.
-
-    Attributes:
-        username: As shown to others.
-        email: The e-mail address.
-        is_verified: Whether the user proved the address; None where the site sends no mail.
-        email_url: The page to verify the address.
-        since: When the account was created (UTC).
-        has_factor: Whether a login needs a second factor; None where the site has none.
-        codes_left: How many recovery codes are left; None for a user without a second factor.
-        are_codes_few: Whether the user should make new ones.
-        codes_url: The page to make new ones.
-        links: What the user can do, by the path of its page.
-        home_url: Where the site begins.
-        logout_url: Where the form to log out is sent.
-        notice: What has just been done, or nothing.
-    """
+    """The page of the user's own account."""
 
     template = "account.html"
 
     username: str
     email: str
-    is_verified: bool | None
+    is_verified: bool | None  # None where the site sends no email
     email_url: str
-    since: datetime
-    has_factor: bool | None = None
-    codes_left: int | None = None
-    are_codes_few: bool = False
+    since: datetime  # UTC
+    has_factor: bool | None = None  # None where the site has no second factors
+    codes_left: int | None = None  # None for a user without a second factor
+    are_codes_few: bool = False  # the user should make new ones
     codes_url: str = ""
-    links: Mapping[str, AccountLink]
+    links: Mapping[str, AccountLink]  # by the URL of the page
     home_url: str
     logout_url: str
     notice: str = ""

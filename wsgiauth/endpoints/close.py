@@ -1,4 +1,4 @@
-"""GET, POST /auth/close: the user deletes their account."""
+"""GET, POST /auth/close: users close their account, which deletes it."""
 
 from http import HTTPStatus
 
@@ -13,15 +13,7 @@ from wsgiauth.web.urls import mount_url, root_url
 
 
 class ClosePage(Page):
-    """What is deleted with the account, and the button.
-
-    Attributes:
-        close_url: Where the form is sent.
-        account_url: The page of the account.
-        username: The user's name.
-        email: The user's address.
-        message: Why the form was refused.
-    """
+    """What is deleted with the account, and the button."""
 
     template = "close.html"
 
@@ -35,7 +27,9 @@ class ClosePage(Page):
 class Close(MemberForm):
     """Deletes the user, with all that belongs to them. Others can then register the names."""
 
-    account_link = AccountLink("Close your account", "It is deleted. This cannot be undone.")
+    account_link = AccountLink(
+        "Close your account", "This deletes your account. It cannot be undone."
+    )
     is_sensitive = True
 
     def act(self, submission: MemberSubmission) -> Response:

@@ -1,4 +1,4 @@
-"""GET, POST /auth/confirm: the user who is logged in proves again who they are."""
+"""GET, POST /auth/confirm: a user who is logged in proves again who they are."""
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import has_factor, list_factors
@@ -25,33 +25,22 @@ from wsgiauth.web.urls import mount_url, with_next
 
 
 class ConfirmPage(PasskeyPage):
-    """The form that asks for the password again, or for the second factor instead.
-
-    Attributes:
-        confirm_url: Where the form is sent.
-        switch_url: The login form, for another account.
-        username: The user's name.
-        has_factor: Whether a second factor is asked for instead.
-        has_app: Whether that can be a code of an authenticator app.
-        is_resent: Whether a form was not carried out, and must be sent again afterwards.
-        next: Where to go afterwards; a safe path, or empty.
-        message: Why the form was refused.
-    """
+    """The form that asks for the password again, or for the second factor instead."""
 
     template = "confirm.html"
 
     confirm_url: str
-    switch_url: str
+    switch_url: str  # the login form, for another account
     username: str
-    has_factor: bool = False
-    has_app: bool = False
-    is_resent: bool = False
-    next: str = ""
+    has_factor: bool = False  # it is asked for instead of the password
+    has_app: bool = False  # its code is one of an authenticator app
+    is_resent: bool = False  # a form was not processed, and must be sent again afterwards
+    next: str = ""  # where to go afterwards: a safe path, or empty
     message: str = ""
 
 
 class Confirm(MemberForm):
-    """Makes the login fresh, for changes that need a recent proof."""
+    """Makes the session fresh, for changes that need a recent proof."""
 
     admits_incomplete = True
     fields = ("password", CODE, CREDENTIAL)
@@ -85,9 +74,10 @@ class Confirm(MemberForm):
 
 
 def _prove(submission: MemberSubmission) -> tuple[User, str]:
-    """Return the user, and by what they have proven who they are."""
+    """Return the user, and the methods that they have proven."""
     user, session_id = submission.member
-    password, code, credential = submission.fields.values()
+    password, code = submission.fields["password"], submission.fields[CODE]
+    credential = submission.fields[CREDENTIAL]
     if has_factor(user, submission.site.settings):
         if credential:
             proven = require_passkey(
@@ -95,7 +85,7 @@ def _prove(submission: MemberSubmission) -> tuple[User, str]:
             )
             return user, proven
         if not code:
-            raise ValidationError({CODE: ["Enter a code of your second factor."]})
+            raise ValidationError({CODE: ["Enter a code."]})
         return user, require_code(submission, user, code, session_id=session_id)
     if not password:
         raise ValidationError({"password": ["Enter your password."]})

@@ -1,6 +1,6 @@
-"""GET, POST /auth/email: ask for a mail with a link that proves an e-mail address.
+"""GET, POST /auth/email: ask for an email with a link that proves an email address.
 
-The request looks up no account, so that its answer does not tell whether an address is taken.
+The request looks up no account, so that its answer does not reveal whether an address is taken.
 """
 
 from http import HTTPStatus
@@ -18,16 +18,7 @@ from wsgiauth.web.urls import mount_url
 
 
 class EmailPage(Page):
-    """The form for another address, and one to verify the present address.
-
-    Attributes:
-        email_url: Where the forms are sent.
-        account_url: The page of the account.
-        present: The present address.
-        is_verified: Whether the user proved it.
-        email: The other address, as it was sent before.
-        message: Why the form was refused.
-    """
+    """The form for a new address, and one to verify the present one."""
 
     template = "email.html"
 
@@ -35,35 +26,27 @@ class EmailPage(Page):
     account_url: str
     present: str
     is_verified: bool
-    email: str = ""
+    email: str = ""  # the new address, as it was sent
     message: str = ""
 
 
 class EmailSentPage(Page):
-    """What to do next. It shows nothing of other accounts.
-
-    Attributes:
-        account_url: The page of the account.
-        email_url: The form, for another try.
-        present: The present address.
-        email: The address to prove.
-        minutes: How long the link can be used.
-    """
+    """What to do next. It shows nothing of other accounts."""
 
     template = "email_sent.html"
 
     account_url: str
     email_url: str
     present: str
-    email: str
+    email: str  # the address to prove
     minutes: int
 
 
 class Email(MemberForm):
-    """The outcome, and the work before it, do not depend on whether the address is taken."""
+    """Sends a link to the address, in the same way whether it is taken or not."""
 
     account_link = AccountLink(
-        "Change your e-mail address", "You verify the new one by a link that we send there."
+        "Change your email address", "We send a link to the new one, so that you can verify it."
     )
     is_sensitive = True
     fields = ("email",)
@@ -73,7 +56,7 @@ class Email(MemberForm):
         return settings.MAIL_URL is not None
 
     def act(self, submission: MemberSubmission) -> Response:
-        """Insert a row, whoever has the address."""
+        """Insert the email, whoever has the address."""
         site, email, user = submission.site, submission.fields["email"], submission.member.user
         problem = _problem(user, email)
         if problem is not None:
@@ -81,9 +64,7 @@ class Email(MemberForm):
         site.mail_limits.count(email, submission.networks, user=user)
         request_address_link(require_part(site.outbox), user, email, mount=site.pages.mount)
         if submission.wants_json:
-            detail = (
-                "A mail with a link goes to the address. Open the link while you are logged in."
-            )
+            detail = "An email with a link is on its way. Open the link while you are logged in."
             return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
         mount = mount_url(submission.environ)
         page = EmailSentPage(
@@ -110,5 +91,5 @@ class Email(MemberForm):
 
 def _problem(user: User, email: str) -> str | None:
     if email == user.email and user.email_verified_at is not None:
-        return "This is your address already, and it is verified."
+        return "This is already your address, and it is verified."
     return names.email_problem(email)

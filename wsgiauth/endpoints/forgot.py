@@ -1,11 +1,11 @@
-"""GET, POST /auth/forgot: ask for a mail with a link to choose a new password."""
+"""GET, POST /auth/forgot: ask for an email with a link to choose a new password."""
 
 from http import HTTPStatus
 
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.endpoint import require_part
-from wsgiauth.forms.fields import ACCOUNT_NAME, account_name
+from wsgiauth.forms.proofs import ACCOUNT_NAME, account_name
 from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
@@ -14,30 +14,18 @@ from wsgiauth.web.urls import mount_url
 
 
 class ForgotPage(Page):
-    """The form to ask for a new password.
-
-    Attributes:
-        forgot_url: Where the form is sent.
-        login_url: The login form, for those who remember.
-        username: As it was sent before.
-        message: Why the form was refused.
-    """
+    """The form to ask for a new password."""
 
     template = "forgot.html"
 
     forgot_url: str
     login_url: str
-    username: str = ""
+    username: str = ""  # as it was sent
     message: str = ""
 
 
 class ForgotSentPage(Page):
-    """What to do next. It shows nothing of the account, and not whether there is one.
-
-    Attributes:
-        login_url: The login form.
-        minutes: How long the link can be used.
-    """
+    """What to do next. It shows nothing of the account, and not whether there is one."""
 
     template = "forgot_sent.html"
 
@@ -46,7 +34,7 @@ class ForgotSentPage(Page):
 
 
 class Forgot(PublicForm):
-    """The outcome, and the work before it, do not depend on whether there is an account."""
+    """Sends a link, and answers in the same way whether there is an account or not."""
 
     fields = (ACCOUNT_NAME,)
 
@@ -55,14 +43,14 @@ class Forgot(PublicForm):
         return settings.MAIL_URL is not None
 
     def act(self, submission: Submission) -> Response:
-        """Insert a row, whatever the name is."""
+        """Insert the email, whatever the name is."""
         site, name = submission.site, account_name(submission)
         if not name:
-            raise ValidationError({"username": ["Enter your username or e-mail address."]})
+            raise ValidationError({"username": ["Enter your username or email address."]})
         site.mail_limits.count(name, submission.networks)
         request_reset(require_part(site.outbox), name, mount=site.pages.mount)
         if submission.wants_json:
-            detail = "If the name belongs to an active account, a mail with a link is on its way."
+            detail = "If the name belongs to an active account, an email with a link is on its way."
             return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
         page = ForgotSentPage(
             login_url=f"{mount_url(submission.environ)}/login", minutes=site.settings.LINK_MINUTES

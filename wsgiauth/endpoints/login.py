@@ -1,4 +1,4 @@
-"""GET, POST /auth/login: a name and a password for a token or a cookie."""
+"""GET, POST /auth/login: a session for a name and a password, or for a passkey."""
 
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
@@ -15,7 +15,6 @@ from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
-from wsgiauth.forms.fields import ACCOUNT_NAME, account_name
 from wsgiauth.forms.handover import (
     REMEMBER,
     end_previous_session,
@@ -25,9 +24,11 @@ from wsgiauth.forms.handover import (
     token_json,
 )
 from wsgiauth.forms.proofs import (
+    ACCOUNT_NAME,
     CODE,
     CREDENTIAL,
     PasskeyPage,
+    account_name,
     ask_for_second_step,
     invalid_passkey,
     require_code,
@@ -46,50 +47,37 @@ _NOTICES = {"reset": "Your password has been changed. Log in with the new one."}
 
 
 class LoginPage(PasskeyPage):
-    """The login form.
-
-    Attributes:
-        login_url: Where the form is sent.
-        register_url: Where an account is created, or None if registration is closed.
-        forgot_url: Where a new password is asked for, or None without mail.
-        next: Where to go afterwards; a safe path, or empty.
-        username: As it was sent before.
-        remember_days: How long "Keep me logged in" keeps a login; 0: it is not offered.
-        remember: Whether that was ticked before.
-        message: Why the form was refused.
-        was_logged_out: Whether the browser has the cookie of a login that has ended.
-        notice: What has just been done, or nothing.
-    """
+    """The login form."""
 
     template = "login.html"
 
     login_url: str
-    register_url: str | None
-    forgot_url: str | None = None
-    next: str = ""
+    register_url: str | None  # None if registration is closed
+    forgot_url: str | None = None  # None if the site sends no email
+    next: str = ""  # where to go afterwards: a safe path, or empty
     username: str = ""
-    remember_days: int = 30
+    remember_days: int = 30  # 0: "Keep me logged in" is not offered
     remember: bool = False
     message: str = ""
-    was_logged_out: bool = False
+    was_logged_out: bool = False  # the browser has the cookie of a session that has ended
     notice: str = ""
 
 
 class LogIn(PublicForm):
-    """Starts a session, by a name and a password or by a passkey."""
+    """Starts a session: a token for a program, a cookie for a browser or a script."""
 
-    fields = ("username", "password", "code", CREDENTIAL)
-    flags = ("refresh", "remember")
+    fields = (ACCOUNT_NAME, "password", CODE, CREDENTIAL)
+    flags = ("refresh", REMEMBER)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the form, or tell a user who is logged in so."""
+        """Answer with the form, or with the page for a user who is logged in."""
         logged_in = page_for_logged_in(environ, site)
         return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
 
     def act(self, submission: Submission) -> Response:
         """Start a session, unless the login needs a second factor first."""
         if submission.fields[CREDENTIAL] and not submission.is_program:
-            by_passkey = log_in_with_passkey(submission, submission.fields[CREDENTIAL])
+            by_passkey = _log_in_with_passkey(submission, submission.fields[CREDENTIAL])
             return hand_over(submission, by_passkey)
         name, password = account_name(submission), submission.fields["password"]
         _require_both(name, password)
@@ -125,7 +113,7 @@ class LogIn(PublicForm):
             forgot_url=f"{mount}/forgot" if submission.site.outbox is not None else None,
             next=destination,
             username=submission.fields[ACCOUNT_NAME],
-            passkey_options=login_options(submission.site),
+            passkey_options=_login_options(submission.site),
             remember_days=submission.site.settings.REMEMBER_DAYS,
             remember=REMEMBER in submission.flags,
             message=refusal.text,
@@ -137,7 +125,7 @@ class LogIn(PublicForm):
 def _require_both(name: str, password: str) -> None:
     errors = {}
     if not name:
-        errors["username"] = ["Enter your username or e-mail address."]
+        errors["username"] = ["Enter your username or email address."]
     if not password:
         errors["password"] = ["Enter your password."]
     if errors:
@@ -153,7 +141,7 @@ def _was_logged_out(submission: Submission) -> bool:
 
 def _start_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
     if submission.is_program:
-        login = _start_program_login(submission, user, methods)
+        login = _start_program_session(submission, user, methods)
     else:
         login = start_browser_session(submission, user, methods=methods)
     if login is None:
@@ -161,7 +149,7 @@ def _start_session(submission: Submission, user: User, methods: str) -> IssuedTo
     return login
 
 
-def _start_program_login(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
+def _start_program_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
     settings, flags = submission.site.settings, submission.flags
     lifetime = lifetimes.of_program(settings)
     if "refresh" in flags:
@@ -170,24 +158,14 @@ def _start_program_login(submission: Submission, user: User, methods: str) -> Is
     return sessions.start(user, submission.site.tokens, lifetime, methods=methods, client=client)
 
 
-def login_options(site: Site) -> str:
-    """Return what the login page asks the browser for; nothing without PASSKEYS."""
+def _login_options(site: Site) -> str:
+    """Return the options with which the login page asks for a passkey; empty without PASSKEYS."""
     party = site.relying_party
     return party.request_options(LOG_IN, now=site.tokens.now()) if party else ""
 
 
-def log_in_with_passkey(submission: Submission, credential: str) -> IssuedTokens:
-    """Start the login of the user whose passkey it is.
-
-    Args:
-        submission: The form of the login page.
-        credential: What the browser sent.
-
-    Raises:
-        RequestError: 401: the passkey is not accepted, for whatever reason.
-        RetryLaterError: The attempt must wait.
-        peewee.DatabaseError: The database failed.
-    """
+def _log_in_with_passkey(submission: Submission, credential: str) -> IssuedTokens:
+    """Start a session of the user whose passkey it is, without a name or a password."""
     proof, login = _accept(submission, credential), None
     if proof is not None:
         login = start_browser_session(submission, proof.user, methods=proof.methods)
@@ -198,7 +176,7 @@ def log_in_with_passkey(submission: Submission, credential: str) -> IssuedTokens
 
 
 def _accept(submission: Submission, credential: str) -> AcceptedPasskey | None:
-    """Return whose passkey it is; what costs a query or a signature is counted."""
+    """Return whose passkey it is; count what costs a query or a signature."""
     site, networks = submission.site, submission.networks
     party, now = site.relying_party, site.tokens.now()
     presented = party.read(credential, LOG_IN, now=now) if party else None

@@ -1,4 +1,4 @@
-"""GET, POST /auth/logout: end the caller's login."""
+"""GET, POST /auth/logout: end the caller's session."""
 
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
@@ -18,9 +18,9 @@ from wsgiauth.web.urls import mount_url, safe_next
 class Logout(Endpoint):
     """Ends the session and clears the cookie; without either, the answer is the same.
 
-    GET logs out too, because people follow links. What another site embeds or links, and what a
-    browser fetches in advance, is refused with 403. A bearer token is nothing that another site
-    could make a browser send, so its origin is not checked.
+    GET logs out too, because people follow links. A request from another site, from an embedded
+    part of a page, or in advance is refused with 403. With a bearer token the origin is not
+    checked, because another site cannot make a browser send one.
     """
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
@@ -34,7 +34,7 @@ class Logout(Endpoint):
         if bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is None:
             require_same_origin(environ, site)
         identity = site.identifier.identify(environ)
-        if identity.key_id is not None:  # only /auth/keys ends it
+        if identity.key_id is not None:  # only /auth/keys revokes it
             raise KeyNotAcceptedError
         login = identity.any_session
         if login is not None:
@@ -47,7 +47,7 @@ class Logout(Endpoint):
 
 
 def _require_navigation(environ: WSGIEnvironment) -> None:
-    """Refuse an image or another part of a page of this site, which any of its users may write.
+    """Refuse an image or another part of a page of this site, which any user may have written.
 
     Fetch Metadata (W3C): `empty` is a script's, and older browsers send nothing.
     """
@@ -56,7 +56,7 @@ def _require_navigation(environ: WSGIEnvironment) -> None:
         return
     events.emit("refused", reason="embedded")
     raise RequestError(
-        HTTPStatus.FORBIDDEN, "embedded", "Only a link, a form or a script logs out."
+        HTTPStatus.FORBIDDEN, "embedded", "A page embeds this request, so nothing was done."
     )
 
 
@@ -65,5 +65,7 @@ def _refuse_prefetch(environ: WSGIEnvironment) -> None:
         return
     events.emit("refused", reason="prefetch")
     raise RequestError(
-        HTTPStatus.FORBIDDEN, "prefetch", "A page that was fetched in advance does not log out."
+        HTTPStatus.FORBIDDEN,
+        "prefetch",
+        "The browser sent this request in advance, so nothing was done.",
     )

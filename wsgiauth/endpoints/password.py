@@ -21,20 +21,7 @@ END_KEYS = "end_keys"  # the checkbox, and its field in JSON
 
 
 class PasswordPage(Page):
-    """The form to change the password.
-
-    Attributes:
-        password_url: Where the form is sent.
-        account_url: The page of the account.
-        username: The user's name.
-        password_min_length: In characters.
-        focused: The field that has the cursor.
-        has_keys: Whether the user has API keys.
-        ends_keys: Whether the box to end them is ticked.
-        next: Where to go afterwards; a safe path, or empty.
-        message: Why the whole form was refused.
-        errors: Why fields were refused, by field.
-    """
+    """The form to change the password."""
 
     template = "password.html"
 
@@ -42,18 +29,18 @@ class PasswordPage(Page):
     account_url: str
     username: str
     password_min_length: int
-    focused: str
+    focused: str  # the field that has the cursor
     has_keys: bool = False
-    ends_keys: bool = False
-    next: str = ""
+    ends_keys: bool = False  # the box is ticked
+    next: str = ""  # where to go afterwards: a safe path, or empty
     message: str = ""
     errors: Mapping[str, list[str]] = {}
 
 
 class Password(MemberForm):
-    """Changes the password. All other logins of the user end."""
+    """Changes the password, and revokes all other sessions of the user."""
 
-    account_link = AccountLink("Change your password", "You are then logged out everywhere else.")
+    account_link = AccountLink("Change your password", "This logs you out everywhere else.")
     fields = ("current_password", "new_password")
     flags = (END_KEYS,)
 
@@ -70,7 +57,7 @@ class Password(MemberForm):
             hashed_password,
             tokens,
             end_keys=END_KEYS in submission.flags,
-            # Otherwise the new password would make the login fresh without the factor.
+            # Otherwise the new password would make the session fresh without the factor.
             methods=None if has_factor(user, settings) else PASSWORD,
         )
         if login is None:
@@ -106,6 +93,8 @@ def _check(submission: MemberSubmission, current: str, new: str) -> None:
     if problem is not None:
         errors["new_password"] = [problem]
     elif new == current:
-        errors["new_password"] = ["The new password is the current one. Choose another."]
+        errors["new_password"] = [
+            "The new password is the same as the current one. Choose another."
+        ]
     if errors:
         raise ValidationError(errors)

@@ -1,4 +1,4 @@
-"""GET, POST /auth/recovery-codes: codes that stand for a lost authenticator app or passkey."""
+"""GET, POST /auth/recovery-codes: codes in place of a lost authenticator app or passkey."""
 
 from http import HTTPStatus
 from urllib.parse import quote
@@ -22,28 +22,17 @@ _ADDED = {"added": "app", "passkey": "passkey"}
 
 
 class RecoveryCodesPage(Page):
-    """The user's recovery codes, once, or how many are left.
-
-    Attributes:
-        codes_url: Where the form for a new set is sent.
-        account_url: The page of the account.
-        left: How many are left.
-        set_up_url: Where the user sets up a second factor, if they have none; otherwise nothing.
-        codes: A new set, which is shown only now; or nothing.
-        download_url: The same as a file, in a `data:` URL; or nothing.
-        next: Where to go afterwards; a safe path, or empty.
-        added: What the user has just added as their first factor: `app`, `passkey` or nothing.
-    """
+    """The user's recovery codes, once, or how many are left."""
 
     template = "recovery_codes.html"
 
     codes_url: str
     account_url: str
     left: int
-    set_up_url: str = ""
-    codes: tuple[str, ...] = ()
-    download_url: str = ""
-    next: str = ""
+    set_up_url: str = ""  # for a user without a second factor
+    codes: tuple[str, ...] = ()  # a new set, which is shown only now
+    download_url: str = ""  # the same as a file, in a `data:` URL
+    next: str = ""  # where to go afterwards: a safe path, or empty
     added: str = ""
 
 
@@ -51,7 +40,7 @@ class RecoveryCodes(ListForm):
     """Makes a new set of codes, which replaces the old one."""
 
     account_link = AccountLink(
-        "Recovery codes", "Log in with one of these if you have lost your app or your passkey."
+        "Recovery codes", "Log in with one of these if you lose your app or your passkey."
     )
     needs_factor = True
     is_sensitive = True
@@ -71,8 +60,8 @@ class RecoveryCodes(ListForm):
             raise RequestError(
                 HTTPStatus.CONFLICT,
                 "no_second_factor",
-                "Set up an authenticator app or a passkey first: without one, no login asks for a"
-                " recovery code.",
+                "Set up an authenticator app or a passkey first. Without one, you need no recovery"
+                " codes.",
             )
         codes = recovery_codes.replace(user)
         if submission.wants_json:

@@ -23,26 +23,15 @@ from wsgiauth.web.urls import mount_url, with_next
 
 
 class RegisterPage(Page):
-    """The form to create an account.
-
-    Attributes:
-        register_url: Where the form is sent.
-        login_url: The login form, for those who have an account.
-        password_min_length: In characters.
-        focused: The field that has the cursor.
-        next: Where to go afterwards; a safe path, or empty.
-        username, email: As they were sent before.
-        message: Why the whole form was refused.
-        errors: Why fields were refused, by field.
-    """
+    """The form to create an account."""
 
     template = "register.html"
 
     register_url: str
     login_url: str
     password_min_length: int
-    focused: str
-    next: str = ""
+    focused: str  # the field that has the cursor
+    next: str = ""  # where to go afterwards: a safe path, or empty
     username: str = ""
     email: str = ""
     message: str = ""
@@ -59,11 +48,11 @@ class Register(PublicForm):
         return settings.REGISTRATION
 
     def variant(self, settings: Settings) -> Endpoint:
-        """Return the endpoint that sends a link first, if addresses are to be proven."""
+        """Return the endpoint that sends a link first, if VERIFICATION is on."""
         return VerifiedRegister() if settings.VERIFICATION else self
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the form, or tell a user who is logged in so."""
+        """Answer with the form, or with the page for a user who is logged in."""
         logged_in = page_for_logged_in(environ, site)
         return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
 
@@ -100,24 +89,14 @@ class Register(PublicForm):
 
 
 class VerifiedRegisterPage(Page):
-    """The form to ask for an account.
-
-    Attributes:
-        register_url: Where the form is sent.
-        login_url: The login form, for those who have an account.
-        focused: The field that has the cursor.
-        next: Where the login leads afterwards; a safe path, or empty.
-        username, email: As they were sent before.
-        message: Why the whole form was refused.
-        errors: Why fields were refused, by field.
-    """
+    """The form to ask for an account."""
 
     template = "verified_register.html"
 
     register_url: str
     login_url: str
-    focused: str
-    next: str = ""
+    focused: str  # the field that has the cursor
+    next: str = ""  # where to go afterwards: a safe path, or empty
     username: str = ""
     email: str = ""
     message: str = ""
@@ -125,12 +104,7 @@ class VerifiedRegisterPage(Page):
 
 
 class VerifiedRegisterSentPage(Page):
-    """What to do next. It shows nothing that was sent, and not whether there is an account.
-
-    Attributes:
-        login_url: The login form.
-        minutes: How long the link can be used.
-    """
+    """What to do next. It shows nothing that was sent, and not whether there is an account."""
 
     template = "verified_register_sent.html"
 
@@ -139,17 +113,20 @@ class VerifiedRegisterSentPage(Page):
 
 
 class VerifiedRegister(PublicForm):
-    """Sends an invitation to the address. There is no account before its link is used."""
+    """Sends an invitation to the address; using its link creates the account.
+
+    The answer, and the work before it, do not depend on whether the address has an account.
+    """
 
     fields = ("username", "email")
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the form, or tell a user who is logged in so."""
+        """Answer with the form, or with the page for a user who is logged in."""
         logged_in = page_for_logged_in(environ, site)
         return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
 
     def act(self, submission: Submission) -> Response:
-        """Insert a row, whatever the address is."""
+        """Insert the email, whoever has the address."""
         site, fields = submission.site, submission.fields
         errors = names.name_errors(fields)
         if errors:
@@ -158,7 +135,7 @@ class VerifiedRegister(PublicForm):
         outbox = require_part(site.outbox)
         request_invitation(outbox, fields["username"], fields["email"], mount=site.pages.mount)
         if submission.wants_json:
-            detail = "If the address can have an account, a mail with a link is on its way."
+            detail = "If the address can have an account, an email with a link is on its way."
             return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
         page = VerifiedRegisterSentPage(
             login_url=with_next(f"{mount_url(submission.environ)}/login", submission.destination),

@@ -1,40 +1,22 @@
-"""GET, POST /auth/reset: a new password by the link of a mail.
-
-GET changes nothing, because mail scanners and previews open links: the page has a form. No answer
-sends a referrer, because the address has the secret of the link.
-"""
+"""GET, POST /auth/reset: a new password by the link of an email."""
 
 from collections.abc import Mapping
-from http import HTTPStatus
-from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import are_offered
 from wsgiauth.authentication.resets import find_holder, reset_password
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import PublicForm, Refusal, Submission
-from wsgiauth.forms.fields import TOKEN, link_expired
-from wsgiauth.settings import Settings
+from wsgiauth.forms import Refusal, Submission, see_other
+from wsgiauth.forms.links import TOKEN, LinkForm, link_expired
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import Page
-from wsgiauth.web.request import query_field
-from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
 
 class ResetPage(Page):
-    """The form to choose a new password.
-
-    Attributes:
-        reset_url: Where the form is sent.
-        token: The secret of the link.
-        username: The user's name.
-        password_min_length: In characters.
-        removes_factors: Whether the new password also removes the second factors.
-        message: Why the whole form was refused.
-        errors: Why fields were refused, by field.
-    """
+    """The form to choose a new password."""
 
     template = "reset.html"
 
@@ -42,27 +24,15 @@ class ResetPage(Page):
     token: str
     username: str
     password_min_length: int
-    removes_factors: bool = False
+    removes_factors: bool = False  # the new password also removes the second factors
     message: str = ""
     errors: Mapping[str, list[str]] = {}
 
 
-class Reset(PublicForm):
-    """Changes the password and ends all logins of the user, who then logs in again."""
+class Reset(LinkForm):
+    """Changes the password, and revokes all sessions of the user, who then logs in again."""
 
     fields = (TOKEN, "password")
-
-    hides_address = True
-
-    def is_offered(self, settings: Settings) -> bool:
-        """Return whether links can lead here: those of mails, and those of an operator."""
-        return settings.PUBLIC_URL is not None
-
-    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the form."""
-        fields = {TOKEN: query_field(environ, TOKEN), "password": ""}
-        submission = Submission(environ=environ, site=site, fields=fields)
-        return site.pages.render(self.page(submission, Refusal()))
 
     def act(self, submission: Submission) -> Response:
         """Set the new password."""
@@ -80,16 +50,10 @@ class Reset(PublicForm):
             raise _link_expired(site)
         if submission.wants_json:
             return json_response({"detail": "Password changed. Log in with the new one."})
-        location = f"{mount_url(submission.environ)}/login?done=reset"
-        return redirect(HTTPStatus.SEE_OTHER, location)
+        return see_other(submission, "login?done=reset")
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
-        """Return the form, without the password.
-
-        Raises:
-            RequestError: 410.
-            peewee.DatabaseError: The database failed.
-        """
+        """Return the form, without the password; raise `RequestError` (410) if it has expired."""
         user, settings = _require_holder(submission), submission.site.settings
         return ResetPage(
             reset_url=f"{mount_url(submission.environ)}/reset",

@@ -115,7 +115,7 @@ PAGES: tuple[Page, ...] = (
         login_url="/auth/login",
         has_app=True,
         passkey_options=_PASSKEY_OPTIONS,
-        message="This code is not right, or it was used before.",
+        message="This code is wrong, or was used before.",
     ),
     ConfirmPage(
         confirm_url="/auth/confirm?resend=1",
@@ -132,7 +132,7 @@ PAGES: tuple[Page, ...] = (
         has_factor=True,
         has_app=True,
         passkey_options=_PASSKEY_OPTIONS,
-        message="This code is not right, or it was used before.",
+        message="This code is wrong, or was used before.",
     ),
     AccountPage(
         username="ada",
@@ -144,7 +144,7 @@ PAGES: tuple[Page, ...] = (
         codes_left=1,
         are_codes_few=True,
         codes_url="/auth/recovery-codes",
-        links={"/auth/sessions": AccountLink("Logins", "See where you are logged in.")},
+        links={"/auth/sessions": AccountLink("Sessions", "See where you are logged in.")},
         home_url="/",
         logout_url="/auth/logout",
         notice="Your password has been changed.",
@@ -185,7 +185,7 @@ PAGES: tuple[Page, ...] = (
         forgot_url="/auth/forgot",
         login_url="/auth/login",
         username="ada",
-        message="Enter your username or e-mail address.",
+        message="Enter your username or email address.",
     ),
     ForgotSentPage(login_url="/auth/login", minutes=60),
     ResetPage(
@@ -220,7 +220,7 @@ PAGES: tuple[Page, ...] = (
         sessions_url="/auth/sessions",
         account_url=_ACCOUNT_URL,
         password_url="/auth/password",  # noqa: S106 - a path
-        message="That login has already ended.",
+        message="That session has already ended.",
     ),
     KeysPage(
         keys=(KEY,),
@@ -238,7 +238,7 @@ PAGES: tuple[Page, ...] = (
         keys_url="/auth/keys",
         account_url=_ACCOUNT_URL,
         is_full=True,
-        notice="The API key has ended.",
+        notice="The API key has been revoked.",
     ),
     PasskeysPage(
         passkeys_url="/auth/passkeys",
@@ -265,7 +265,7 @@ PAGES: tuple[Page, ...] = (
         devices={"5f0c8e1b7a9d2c34": "Tablet"},
         codes_left=8,
         set_up=_APP,
-        message="This code is not right. Enter the one that the app shows now.",
+        message="This code is wrong. Enter the one that the app shows now.",
     ),
     TotpPage(
         totp_url="/auth/totp",

@@ -1,4 +1,4 @@
-"""GET, POST /auth/second: the second step of a login, for browsers."""
+"""GET, POST /auth/second: the second step of a login in a browser."""
 
 from dataclasses import replace
 from wsgiref.types import WSGIEnvironment
@@ -30,14 +30,7 @@ from wsgiauth.web.urls import mount_url
 
 
 class SecondPage(PasskeyPage):
-    """The forms that ask for a passkey or a code. They show nothing else of the account.
-
-    Attributes:
-        has_app: Whether the user has an authenticator app.
-        second_url: Where the form is sent.
-        login_url: The login form, to begin again.
-        message: Why the form was refused.
-    """
+    """The forms that ask for a passkey or a code, and show nothing else of the account."""
 
     template = "second.html"
 

@@ -1,4 +1,4 @@
-"""GET, POST /auth/sessions: where the user is logged in, and an end to that."""
+"""GET, POST /auth/sessions: list and revoke the user's sessions."""
 
 from http import HTTPStatus
 
@@ -19,24 +19,14 @@ from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header, Response, json_response
 from wsgiauth.web.urls import mount_url
 
-OTHERS = "others"  # in the field `end`: all logins but the caller's
+OTHERS = "others"  # in the field `end`: all sessions but the caller's
 
 # What has just been done, by the `done` of the query.
-_NOTICES = {"login": "The login has ended.", OTHERS: "All other logins have ended."}
+_NOTICES = {"login": "The session has been revoked.", OTHERS: "You are logged out everywhere else."}
 
 
 class SessionsPage(Page):
-    """The list of the user's own logins.
-
-    Attributes:
-        sessions: The logins; at most `limit`.
-        limit: How many are shown at most.
-        sessions_url: Where the forms that end logins are sent.
-        account_url: The page of the account.
-        password_url: The form to change the password.
-        message: Why a form was refused, or nothing.
-        notice: What has just been done, or nothing.
-    """
+    """The list of the user's sessions."""
 
     template = "sessions.html"
 
@@ -53,7 +43,8 @@ class Sessions(ListForm):
     """Lists the sessions, and revokes one or all others."""
 
     account_link = AccountLink(
-        "Where you are logged in", "See all your logins, and end those that you do not know."
+        "Where you are logged in",
+        "See all your sessions, and revoke those that you do not recognize.",
     )
     fields = ("end",)
 

@@ -48,7 +48,7 @@ def set_up_of(submission: MemberSubmission, device: Totp) -> SetUp:
 
 
 _NOTICES = {
-    "added": "The app has been added. From now on, a login asks for a code.",
+    "added": "The app has been added. From now on, you need a code to log in.",
     "removed": "The app has been removed.",
 }
 

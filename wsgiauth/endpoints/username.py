@@ -1,35 +1,25 @@
-"""GET, POST /auth/username: another username."""
-
-from http import HTTPStatus
+"""GET, POST /auth/username: a new username."""
 
 from wsgiauth.accounts import names, update_user
 from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.web.pages import Page
-from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
 
 class UsernamePage(Page):
-    """The form for another username.
-
-    Attributes:
-        username_url: Where the form is sent.
-        account_url: The page of the account.
-        present: The present name.
-        username: The other name, as it was sent before.
-        message: Why the form was refused.
-    """
+    """The form for a new username."""
 
     template = "username.html"
 
     username_url: str
     account_url: str
     present: str
-    username: str = ""
+    username: str = ""  # the new name, as it was sent
     message: str = ""
 
 
@@ -46,7 +36,7 @@ class Username(MemberForm):
         username = submission.fields["username"]
         problem = names.username_problem(username)
         if username == present.username:
-            problem = "This is your username already."
+            problem = "This is already your username."
         if problem is not None:
             raise ValidationError({"username": [problem]})
         # Counted even if the name is taken, or names could be tried without end.
@@ -59,8 +49,7 @@ class Username(MemberForm):
         site.throttle.follow(user, submission.networks)
         if submission.wants_json:
             return json_response(profile(user))
-        location = f"{mount_url(submission.environ)}/account?done=username"
-        return redirect(HTTPStatus.SEE_OTHER, location)
+        return see_other(submission, "account?done=username")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the form."""

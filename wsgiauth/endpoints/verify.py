@@ -1,15 +1,12 @@
 """GET, POST /auth/verify: where the link of an email leads that proves an address.
 
-The purpose of the link's secret decides what happens. GET changes nothing, because email scanners
-and previews open links: the page has a form. No answer sends a referrer, because the URL has the
-secret of the link.
+The purpose of the link's secret decides what happens.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import ClassVar
-from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import NewAccount, find_user
 from wsgiauth.accounts.models import User
@@ -24,91 +21,69 @@ from wsgiauth.authentication.invitations import (
 )
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, TakenError, UnauthenticatedError, ValidationError
-from wsgiauth.forms import PublicForm, Refusal, Submission
+from wsgiauth.forms import Refusal, Submission, see_other
 from wsgiauth.forms.endpoint import require_login
-from wsgiauth.forms.fields import TOKEN, link_expired
 from wsgiauth.forms.handover import account_created, start_browser_session
-from wsgiauth.settings import Settings
-from wsgiauth.site import Site
+from wsgiauth.forms.links import TOKEN, LinkForm, link_expired
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import Page
-from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
 
 
 class LinkPurpose(ABC):
-    """Answers /auth/verify for the secrets of one purpose.
-
-    `verify` has found the secret, which can be used and is not used yet. Each method can ask for a
-    login with `endpoint.require_login`.
-
-    Attributes:
-        purpose: That of the secrets.
-    """
+    """Answers for the links whose secrets have one purpose, and have not been used yet."""
 
     purpose: ClassVar[str]
 
     @abstractmethod
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
-        """Use the secret, and answer as the client prefers (`submission.wants_json`).
+        """Use the secret, and answer; see `Form.act`.
 
         Raises:
-            ValidationError: A field is wrong. The form is shown again.
-            RequestError: The form is refused: `link_expired()` if another client was faster.
-            peewee.DatabaseError: The database failed.
+            RequestError: `link_expired()` if another client was faster.
         """
 
     @abstractmethod
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> Page:
-        """Return the page that says what the link does, with a form of one button.
-
-        It changes nothing, because mail scanners and previews open links.
+        """Return the page that says what the link does, with a form.
 
         Raises:
             RequestError: The link cannot be used.
-            peewee.DatabaseError: The database failed.
         """
 
 
-_HAS_ACCOUNT = "The address has an account: log in, or ask for a new password on the login page."
+_HAS_ACCOUNT = "This address has an account. Log in, or ask for a new password on the login page."
 
 
 class InvitationPage(Page):
-    """The form to create the account of an invitation.
-
-    Attributes:
-        verify_url: Where the form is sent.
-        token: The secret of the link.
-        email: The address of the account.
-        username: The user's name, as invited or as it was sent before.
-        asks_username: Whether the user chooses another name, or the first one.
-        password_min_length: In characters.
-        message: Why the whole form was refused.
-        errors: Why fields were refused, by field.
-    """
+    """The form to create the account of an invitation."""
 
     template = "invitation.html"
 
     verify_url: str
     token: str
     email: str
-    username: str
-    asks_username: bool
+    username: str  # as invited, or as it was sent
+    asks_username: bool  # the user chooses the first name, or another
     password_min_length: int
     message: str = ""
     errors: Mapping[str, list[str]] = {}
 
 
 class InvitationLink(LinkPurpose):
-    """Creates the account, with the password that the owner of the address chooses."""
+    """Creates the account, with the password that the owner of the address chooses.
+
+    The browser is then logged in. The page names the address, and the user has just chosen the
+    password, so that no one uses a stranger's account by mistake.
+    """
 
     purpose = INVITATION
 
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
         """Create the account."""
         user = _create(submission, secret)
-        return account_created(submission, user, _start_login(submission, user))
+        return account_created(submission, user, _start_session(submission, user))
 
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> Page:
         """Return the form, without the password."""
@@ -160,8 +135,8 @@ def _account_of(submission: Submission, invitation: Invitation) -> NewAccount:
     return account
 
 
-def _start_login(submission: Submission, user: User) -> IssuedTokens | None:
-    """Return the login of a browser that has no other one."""
+def _start_session(submission: Submission, user: User) -> IssuedTokens | None:
+    """Start the session of a browser that has none: a stranger's link must not replace its own."""
     if submission.is_program:
         return None
     if submission.site.identifier.identify(submission.environ).user is not None:
@@ -169,21 +144,11 @@ def _start_login(submission: Submission, user: User) -> IssuedTokens | None:
     return start_browser_session(submission, user)
 
 
-_ADVICE = "Ask for a new one on the page of your account."
+_ADVICE = "Ask for a new one on your account page."
 
 
 class VerifyAddressPage(Page):
-    """What the link does, and the button.
-
-    Attributes:
-        verify_url: Where the form is sent.
-        account_url: The page of the account.
-        token: The secret of the link.
-        username: The user's name.
-        email: The address to prove.
-        present: The present address.
-        message: Why the form was refused.
-    """
+    """What the link does, and the button."""
 
     template = "verify_address.html"
 
@@ -191,7 +156,7 @@ class VerifyAddressPage(Page):
     account_url: str
     token: str
     username: str
-    email: str
+    email: str  # the address to prove
     present: str
     message: str = ""
 
@@ -202,7 +167,7 @@ class AddressLink(LinkPurpose):
     purpose = ADDRESS
 
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
-        """Store the address; send an anonymous browser to the login and back to the link."""
+        """Store the address; send an anonymous browser to the login, and back to the link."""
         mount, token = mount_url(submission.environ), submission.fields[TOKEN]
         try:
             proof = _require_proof(submission, secret)
@@ -214,16 +179,15 @@ class AddressLink(LinkPurpose):
         if not prove_address(proof, secret):
             raise link_expired(_ADVICE)
         if submission.wants_json:
-            return json_response({"detail": "E-mail address verified."})
-        return redirect(HTTPStatus.SEE_OTHER, f"{mount}/account?done=email")
+            return json_response({"detail": "Email address verified."})
+        return see_other(submission, "account?done=email")
 
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> Page:
         """Return the page with the button.
 
         Raises:
             UnauthenticatedError: The client is anonymous.
-            RequestError: 403: the client is another user. 410: the link has ended.
-            peewee.DatabaseError: The database failed.
+            RequestError: 403: the client is another user. 410: the link has expired.
         """
         mount, proof = mount_url(submission.environ), _require_proof(submission, secret)
         return VerifyAddressPage(
@@ -256,21 +220,10 @@ _PURPOSES: tuple[LinkPurpose, ...] = (InvitationLink(), AddressLink())
 PURPOSES = {each.purpose: each for each in _PURPOSES}
 
 
-class Verify(PublicForm):
+class Verify(LinkForm):
     """Finds the secret of the link, and lets its purpose answer."""
 
-    hides_address = True
     fields = (TOKEN, "username", "password")
-
-    def is_offered(self, settings: Settings) -> bool:
-        """Return whether there can be links: without mail, an operator can print one."""
-        return settings.PUBLIC_URL is not None
-
-    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the page that says what the link does."""
-        fields = {**dict.fromkeys(self.fields, ""), TOKEN: query_field(environ, TOKEN)}
-        submission = Submission(environ=environ, site=site, fields=fields)
-        return site.pages.render(self.page(submission, Refusal()))
 
     def act(self, submission: Submission) -> Response:
         """Return the answer of the link's purpose."""
@@ -278,12 +231,7 @@ class Verify(PublicForm):
         return PURPOSES[secret.purpose].act(submission, secret)
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
-        """Return the page of the link's purpose.
-
-        Raises:
-            RequestError: 410.
-            peewee.DatabaseError: The database failed.
-        """
+        """Return the page of the link's purpose; raise `RequestError` (410) if it has expired."""
         secret = _require_secret(submission)
         return PURPOSES[secret.purpose].page(submission, secret, refusal)
 

@@ -23,8 +23,17 @@ from wsgiauth.password_checks import checking
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Header, Response, challenge, problem
 
+ACCOUNT_NAME = "username"
 CODE = "code"
 CREDENTIAL = "credential"
+
+
+def account_name(submission: Submission) -> str:
+    """Return the name that was typed, without spaces at its ends, which keyboards of phones add.
+
+    Attempts are counted by the same name, because a name with spaces is no other name.
+    """
+    return submission.fields[ACCOUNT_NAME].strip()
 
 
 def require_password(submission: MemberSubmission, password: str) -> User:
