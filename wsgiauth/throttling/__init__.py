@@ -1,1 +1,4 @@
-"""Limits on logins and registrations: counts of attempts, waits, and slots for hashing."""
+"""Limits on logins, registrations and emails: counts of attempts, waits, and slots for hashing.
+
+What uses the database raises peewee.DatabaseError if it fails.
+"""

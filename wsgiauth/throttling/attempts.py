@@ -26,7 +26,7 @@ class Attempt:
     counters: Sequence[Counter]  # each can refuse the attempt, and counts it
     _: KW_ONLY
     reset: Counter | None = None  # one of them, which a success resets
-    witness: Counter | None = None  # counts the attempt, unless it has to wait; refuses none
+    passive: Counter | None = None  # counts the attempt, too, but never refuses it
     successes: Counter | None = None  # can refuse the attempt, and counts only its success
     known: Counter | None = None  # counts failures of this client, which a success makes known
     _counted_by: Sequence[Counter] = field(default=(), init=False)
@@ -58,8 +58,8 @@ class Attempt:
                     each.take_back()
                 _refuse(counter, counter.wait(now) or 1)
             counted.append(counter)
-        if self.witness is not None and self.witness.add(now):
-            counted.append(self.witness)
+        if self.passive is not None and self.passive.add(now):
+            counted.append(self.passive)
         self._counted_by = counted
 
     def is_last_free(self) -> bool:

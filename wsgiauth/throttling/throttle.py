@@ -50,8 +50,6 @@ long as the attack lasts; an owner at the attacker's address shares its count; a
 two addresses can find out whether one of them is known to a name. A lock that only an administrator
 can remove would be worse. So would counting by address alone, because attackers have thousands of
 addresses (OWASP Authentication Cheat Sheet, "Account Lockout").
-
-The functions of this package that use the database raise peewee.DatabaseError if it fails.
 """
 
 import time
@@ -144,7 +142,7 @@ class Throttle:
             self._now,
             [own, all_sessions, *self._counters.of_networks(self._address, networks)],
             reset=own,
-            witness=shared,
+            passive=shared,
             claim=Claim(networks, shared.id),
         ).require_turn()
 
