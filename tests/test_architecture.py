@@ -2,7 +2,9 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -40,10 +42,16 @@ MODULES = {
 ROOMS = sorted({room_of(module) for module in MODULES})
 
 
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path):
     """Return the full names of everything that a module imports."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -55,6 +63,7 @@ def is_for_types(node):
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
+@cache
 def internal_imports(module):
     """Return the modules of the package that a module imports.
 
@@ -62,9 +71,9 @@ def internal_imports(module):
     only if it names something that is no module. What only type checkers import does not count.
     """
     found = set()
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    tree.body = [node for node in tree.body if not is_for_types(node)]
-    for node in ast.walk(tree):
+    statements = tree_of(MODULES[module]).body
+    at_run_time = [node for node in statements if not is_for_types(node)]
+    for node in chain.from_iterable(map(ast.walk, at_run_time)):
         if isinstance(node, ast.Import):
             found |= {name_in_package(each.name) for each in node.names if is_ours(each.name)}
         if not isinstance(node, ast.ImportFrom) or not is_ours(node.module):
@@ -116,7 +125,8 @@ def test_imports_lead_to_the_rows_above_or_stay_in_the_room(module):
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_no_module_changes_what_it_imports(module):
     """By an assignment anywhere, or by a call when it is imported, such as that of `append`."""
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    tree = tree_of(MODULES[module])
+    imported = imported_names(tree)
     assigned = [
         node
         for node in ast.walk(tree)
@@ -124,9 +134,7 @@ def test_no_module_changes_what_it_imports(module):
     ]
     assigned += [node.target for node in tree.body if isinstance(node, ast.AugAssign)]
     called = [node.value for node in tree.body if isinstance(node, ast.Expr)]
-    changed = {
-        ast.unparse(node) for node in assigned + called if root_of(node) in (imported_names(tree))
-    }
+    changed = {ast.unparse(node) for node in assigned + called if root_of(node) in imported}
     assert changed == set()
 
 
