@@ -5,6 +5,7 @@ import shutil
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 import bcrypt
@@ -236,11 +237,20 @@ def insert_users(number, start=0):
 
 
 @pytest.fixture
-def database_url(request, tmp_path):
+def database_folder():
+    """Return a folder for SQLite files, in memory where possible: each commit waits for a disk."""
+    memory = "/dev/shm"  # noqa: S108 - the folder in it has a name that cannot be guessed
+    with TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def database_url(request):
     """Return the URL of an empty database: SQLite's, or with `every_database` each in turn."""
     if request.param == "sqlite":
-        shutil.copy(request.getfixturevalue("empty_file"), tmp_path)
-        yield f"sqlite:///{tmp_path}/accounts.db"
+        folder = request.getfixturevalue("database_folder")
+        shutil.copy(request.getfixturevalue("empty_file"), folder)
+        yield f"sqlite:///{folder}/accounts.db"
         storage.discard_connection(storage.current())
         return
     empty = request.getfixturevalue("empty_server")

@@ -629,9 +629,9 @@ def close_all(database):
 
 
 @pytest.fixture(params=["gone", "overwritten", "emptied"])
-def lose_database(request, tmp_path):
+def lose_database(request, database_folder):
     """Return functions that make the database fail, and that mend it."""
-    database, spare = tmp_path / "accounts.db", tmp_path / "spare.db"
+    database, spare = database_folder / "accounts.db", database_folder / "spare.db"
 
     def lose():
         storage.discard_connection(storage.current())
@@ -644,7 +644,7 @@ def lose_database(request, tmp_path):
             )
 
     def mend():
-        for remains in tmp_path.glob("accounts.db*"):
+        for remains in database_folder.glob("accounts.db*"):
             remains.rmdir() if remains.is_dir() else remains.unlink()
         shutil.move(spare, database)
 
@@ -855,8 +855,8 @@ def test_what_cannot_be_called_is_no_application(settings, app):
 
 
 @pytest.mark.promise(26)
-def test_a_database_that_others_can_open_is_warned_of(settings, tmp_path, caplog):
-    (tmp_path / "accounts.db").chmod(0o644)
+def test_a_database_that_others_can_open_is_warned_of(settings, database_folder, caplog):
+    (database_folder / "accounts.db").chmod(0o644)
     AuthMiddleware(echo, settings)
     assert "can be opened by other users (mode 0644)" in caplog.text
 

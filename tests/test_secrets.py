@@ -197,9 +197,9 @@ def settings(database_url):
 
 
 @pytest.fixture
-def watch(caplog, capsys, tmp_path):
+def watch(caplog, capsys, database_folder):
     caplog.set_level(logging.DEBUG)
-    return Watch(caplog, capsys, tmp_path)
+    return Watch(caplog, capsys, database_folder)
 
 
 @pytest.fixture
