@@ -28,10 +28,8 @@ from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import factors, one_time, recovery_codes, totp
 from wsgiauth.authentication.passkeys import list_passkeys
 from wsgiauth.authentication.resets import (
-    find_holder,
     make_printed_reset_link,
     make_reset_link,
-    reset_password,
 )
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
@@ -279,14 +277,6 @@ def test_a_link_ends_with_a_change_of_the_user(end, client, token, ada, settings
     end(ada, settings)
     client.get(f"/auth/reset?token={token}", status=410)
     send(client, token, status=410)
-
-
-@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
-@pytest.mark.promise(35)
-def test_a_change_of_the_user_while_the_password_is_hashed_wins(end, token, ada, settings):
-    user = find_holder(token, now=time.time())
-    end(ada, settings)
-    assert not reset_password(user, token, NEW_PASSWORD, settings=settings, now=time.time())
 
 
 @pytest.mark.promise(33)

@@ -17,7 +17,6 @@ from wsgiauth.accounts.tables import ADDRESS, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.address_links import read_address_proof
 from wsgiauth.authentication.invitations import HOURS, INVITATION, Invitation, InvitedGroup
-from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.mail.link_letters import (
     issue_invitation,
     request_address_link,
@@ -196,32 +195,6 @@ def test_without_mail_the_operator_gets_the_link(invite):
     assert Mail.select().count() == 0
 
 
-@pytest.mark.parametrize("field", ["email", "username"])
-def test_taken_names_are_not_invited(field, invite, settings):
-    other = {"email": "x@example.org", "username": "Other", field: getattr(INVITED, field).upper()}
-    create_user(**other, password=PASSWORD, settings=settings)
-    with pytest.raises(TakenError) as caught:
-        invite(INVITED)
-    assert caught.value.errors.keys() == {field}
-    assert Mail.select().count() == 0
-
-
-@pytest.mark.parametrize(
-    ("invitation", "error"),
-    [
-        (Invitation(email="ada"), ValidationError),
-        (Invitation(email=""), ValidationError),
-        (Invitation(email=EMAIL, username="a b"), ValidationError),
-        (Invitation(email=EMAIL, permissions=("publish",)), ValueError),
-    ],
-    ids=["no address", "empty", "username", "permission"],
-)
-def test_what_breaks_a_rule_is_not_invited(invitation, error, invite):
-    with pytest.raises(error):
-        invite(invitation)
-    assert Mail.select().count() == 0
-
-
 def test_an_invited_address_that_has_an_account_by_then_gets_nothing(
     invite, outbox, post, settings
 ):
@@ -244,15 +217,6 @@ def test_a_requested_one_gets_a_new_password_if_it_is_active(is_active, outbox, 
     else:
         assert addressed is None
     assert OneTimeSecret.select().where(OneTimeSecret.purpose == INVITATION).count() == 0
-
-
-def test_a_group_that_is_deleted_is_not_invited_to(invite):
-    editors = Group.objects.create(name="Editors")
-    groups = (InvitedGroup.of(editors),)
-    editors.delete_instance()
-    with pytest.raises(Group.DoesNotExist):
-        invite(Invitation(email=EMAIL, groups=groups))
-    assert Mail.select().count() == 0
 
 
 def test_the_outbox_has_no_secret_and_no_account(invite):
