@@ -100,6 +100,12 @@ def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="leave out what `make check` is for")
 
 
+def pytest_configure(config):
+    """Load the plugin of Schemathesis, unless what uses it is left out."""
+    if not config.option.quick:
+        config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
+
+
 def pytest_ignore_collect(collection_path, config):
     """With `--quick`, do not even import what is left out."""
     return True if config.option.quick and collection_path in THOROUGH_PATHS else None
