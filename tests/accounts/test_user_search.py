@@ -1,5 +1,6 @@
 """Pages of users: each user once, in order, whatever the criteria, for a bounded work."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import pairwise
@@ -277,3 +278,24 @@ def test_a_page_reads_no_more_rows_than_it_examines(database, monkeypatch):
     found = find_users(Criteria(is_staff=True, is_active=True))
     assert (len(found.users), found.is_cut) == (0, True)
     assert len(read) == user_search.EXAMINED + 1  # one that says that there are more
+
+
+def test_users_of_one_kind_are_read_in_the_order_of_an_index(small, database, monkeypatch):
+    plans = []
+    explain = "EXPLAIN QUERY PLAN" if isinstance(database, peewee.SqliteDatabase) else "EXPLAIN"
+    original = user_search._read
+
+    def explained(query, size):
+        sql, parameters = query.limit(size).sql()
+        plans.append(str(database.execute_sql(f"{explain} {sql}", parameters).fetchall()))
+        return original(query, size)
+
+    monkeypatch.setattr(user_search, "_read", explained)
+    with database.atomic():
+        if isinstance(database, peewee.PostgresqlDatabase):  # few rows need no index
+            database.execute_sql("SET LOCAL enable_seqscan = off")
+            database.execute_sql("SET LOCAL enable_bitmapscan = off")
+        for name in ("superusers", "active", "inactive", "not verified", "never logged in"):
+            pages(criteria_of(name))
+    assert len(plans) > 5  # also of later pages
+    assert [plan for plan in plans if re.search("TEMP B-TREE|[Ss]ort", plan)] == []

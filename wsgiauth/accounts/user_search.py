@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import peewee
 
+from wsgiauth import storage
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Membership
@@ -183,12 +184,22 @@ def _way(name: str, criteria: Criteria, conditions: Mapping[str, Any]) -> _Way:
         query = query.order_by(Membership.group.desc(), Membership.user.desc())
         return _Way(query, partial(_read_by_number, Membership.user))
     column = _FLAGS.get(name) or _TIMES[name]
-    # With the column, although it can be always the same: PostgreSQL then knows that the index has
-    # this order, also for NULL.
-    query = query.where(conditions[name]).order_by(column.desc(), User.id.desc())
+    query = query.where(conditions[name])
     if name in _TIMES and getattr(criteria, name):
+        query = query.order_by(column.desc(), User.id.desc())
         return _Way(query, partial(_read_by_time, column))
-    return _Way(query, partial(_read_by_number, User.id))
+    return _Way(_newest_of_one_value(query, column), partial(_read_by_number, User.id))
+
+
+def _newest_of_one_value(query: Any, column: Any) -> Any:
+    """Order users with one value in a column by number, along the index of the two."""
+    if isinstance(storage.current(), peewee.MySQLDatabase):
+        # Otherwise it would sort the rows with NULL, and would read all rows of a frequent value.
+        index = peewee.SQL(f"FORCE INDEX (wsgiauth_user_{column.column_name}_id)")
+        return query.from_(peewee.NodeList((User, index))).order_by(User.id.desc())
+    # With the column, although it is always the same: PostgreSQL then knows that the index has this
+    # order, also for NULL.
+    return query.order_by(column.desc(), User.id.desc())
 
 
 def _choose(ways: Mapping[str, _Way]) -> str:
