@@ -1,13 +1,19 @@
-"""The login of a browser, for endpoints and for the application's own views.
+"""Logins, for endpoints and for the application's own views: the password, then the session.
 
-`authenticate`, `current_user`, `log_in` and `log_out` are public: a view that starts or ends the
-application's own login calls them, so that wsgiauth's login starts and ends with it.
+`authenticate`, `current_user`, `log_in` and `log_out` are public: an application's own login and
+logout call them, so that the session of wsgiauth starts and ends with the application's.
+
+Wherever a password could be guessed, `checking` counts the attempt and takes a hash slot. Its users
+raise `RetryLaterError` if the attempt must wait.
 """
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth import storage
+from wsgiauth import authentication, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
 from wsgiauth.authentication import factors, lifetimes, sessions
@@ -17,8 +23,8 @@ from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.events import actors
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, MiddlewareMissingError
-from wsgiauth.password_checks import check_password
 from wsgiauth.site import Site
+from wsgiauth.throttling.attempts import PasswordAttempt
 from wsgiauth.web.responses import Header
 
 _METHODS = re.compile(rf"(?=.{{1,{METHODS_MAX_LENGTH}}}$)[a-z0-9]+( [a-z0-9]+)*")
@@ -29,18 +35,17 @@ _NO_STORE = ("Cache-Control", "no-store")
 
 
 def authenticate(environ: WSGIEnvironment, username: str, password: str) -> User | None:
-    """Return the active user with this name and password, or None; throttled as /auth/login is.
+    """Return the active user with this name and password, or None; throttled like /auth/login.
 
-    The attempt is counted for the name and the client, and the hash waits for a slot. It begins no
-    login: `log_in` does, and is the caller's next step. Not defended: the second factor of a user
-    who has one is not asked for, and `log_in` without a method that proves it begins a login by the
-    password alone. Where SECOND_FACTOR demands one, that login is anonymous until it is proven;
-    elsewhere, only guards with `second_factor` or `fresh` ask for it. Nor are the forms of other
-    sites refused.
+    The attempt is counted for the name and the client, and the hash waits for a slot. It starts no
+    session: `log_in` does, and is the caller's next step. Not defended: a second factor is not
+    asked for, and `log_in` without a method that proves it starts a session by the password alone.
+    Where SECOND_FACTOR demands one, that session is anonymous until it is proven; elsewhere, only
+    guards with `second_factor` or `fresh` ask for it. Nor are the forms of other sites refused.
 
     Args:
         environ: The request, as `AuthMiddleware` passed it to the application.
-        username: The username or e-mail address, as typed.
+        username: The username or email address, as typed.
         password: As typed.
 
     Returns:
@@ -77,9 +82,9 @@ def current_user(environ: WSGIEnvironment) -> User | None:
 def log_in(
     environ: WSGIEnvironment, user: User, *, methods: str = PASSWORD, remember: bool = False
 ) -> list[Header] | None:
-    """Start a login of the browser that sent this request, and end the login that it had.
+    """Start a session of the browser that sent this request, and end the one that it had.
 
-    For a view that has made sure who the user is. It changes the keys of `environ` that name the
+    For a view that has verified who the user is. It changes the keys of `environ` that name the
     caller. Where SECOND_FACTOR demands a second factor and `methods` have none, the user stays
     anonymous, and a guard sends the browser to set one up, or to enter a code. Not defended: unlike
     /auth/login, it neither limits guesses, as `authenticate` does, nor refuses the forms of other
@@ -89,7 +94,7 @@ def log_in(
         environ: The request, as `AuthMiddleware` passed it to the application.
         user: The user, as read before the password was verified.
         methods: How the user proved who they are: names of RFC 8176 section 2, between spaces.
-        remember: Whether the login outlives the browser window, as with "Keep me logged in".
+        remember: Whether the session outlives the browser window, as with "Keep me logged in".
 
     Returns:
         The headers to add to the response, which set the cookie and keep the response out of
@@ -110,7 +115,7 @@ def log_in(
         login = start_browser_session(environ, site, user, methods=methods, remember=remember)
     if login is None:
         return None
-    _end_login(environ, site)
+    _end_session(environ, site)
     if factors.meets_demand(user, methods, site.settings):
         set_caller(environ, user, login.session_id, auth_type=COOKIE)
     else:
@@ -119,14 +124,14 @@ def log_in(
 
 
 def log_out(environ: WSGIEnvironment) -> list[Header]:
-    """End the login of this request, and make its caller anonymous in `environ`.
+    """End the session of this request, and make its caller anonymous in `environ`.
 
     Args:
         environ: The request, as `AuthMiddleware` passed it to the application.
 
     Returns:
         The headers to add to the response, which delete the cookie and keep the response out of
-        caches. The list is empty if there is no login, or if another site's form sent the cookie.
+        caches. The list is empty if there is no session, or if another site's form sent the cookie.
 
     Raises:
         MiddlewareMissingError: There is no `AuthMiddleware` around the application.
@@ -135,13 +140,13 @@ def log_out(environ: WSGIEnvironment) -> list[Header]:
     site = _site_of(environ, "log_out")
     if environ["wsgiauth.user"] is None and environ["wsgiauth.error"] is None:
         return []
-    _end_login(environ, site)
+    _end_session(environ, site)
     set_caller(environ)
     return [site.identifier.expired_cookie(environ), _NO_STORE]
 
 
 def check_user(user: object) -> None:
-    """Refuse what is not a user of the current database.
+    """Refuse what is not a user of the current database, or was identified by an API key.
 
     Raises:
         TypeError: `user` is not a `User`.
@@ -152,27 +157,17 @@ def check_user(user: object) -> None:
         raise TypeError(f"user must be a User of wsgiauth, not {user!r}")
     if user.origin not in (None, storage.current()):
         raise ValueError(f"{user!r} is a user of another application.")
-    if user.is_limited:  # a login can do more than the key
-        raise ValueError(f"{user!r} was identified by an API key, which starts no login.")
+    if user.is_limited:  # a session can do more than the key
+        raise ValueError(f"{user!r} was identified by an API key, which starts no session.")
 
 
 def start_browser_session(
     environ: WSGIEnvironment, site: Site, user: User, *, methods: str = PASSWORD, remember: bool
 ) -> IssuedTokens | None:
-    """Start the login of a browser, which moves while it is used.
-
-    Args:
-        environ: The request of the browser.
-        site: The site.
-        user: See `log_in`.
-        methods: See `log_in`.
-        remember: See `log_in`.
+    """Start the session of a browser, whose end moves while it is used; see `log_in`.
 
     Returns:
         None if the user is inactive or has changed.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     lifetime = lifetimes.of_browser(site.settings, remember=remember)
     client = Client.of(environ)
@@ -180,12 +175,39 @@ def start_browser_session(
 
 
 def login_cookie(environ: WSGIEnvironment, site: Site, login: IssuedTokens) -> Header:
-    """Return the header with the cookie of a browser's login."""
+    """Return the header with the cookie of a browser's session."""
     left = login.ends_at - int(site.tokens.now())
     # Without Max-Age, a browser forgets the cookie when it is closed.
     # A minute more, because the clocks of two hosts can differ.
     is_remembered = left > site.settings.SESSION_HOURS * lifetimes.HOUR + lifetimes.MINUTE
     return site.identifier.login_cookie(environ, login.token, left if is_remembered else None)
+
+
+def check_password(site: Site, networks: tuple[str, ...], name: str, password: str) -> User | None:
+    """Return the user with this username or email address if the password is right, or None."""
+    attempt = site.throttle.login(name, networks)
+    compare = partial(authentication.authenticate, name, password)
+    with checking(site, networks, attempt, compare) as user:
+        return user
+
+
+@contextmanager
+def checking(
+    site: Site,
+    networks: tuple[str, ...],
+    attempt: PasswordAttempt,
+    compare: Callable[..., User | None],
+) -> Iterator[User | None]:
+    """Count an attempt, compare in a hash slot, and hold the slot in the `with` block."""
+    with site.hash_slots.slot(attempt.claim):
+        attempt.begin()
+        user = compare(rounds=site.settings.BCRYPT_ROUNDS)
+        yield user
+    if user is None:
+        return
+    attempt.succeeded()
+    if not factors.has_factor(user, site.settings):  # otherwise a right code makes the client known
+        site.throttle.recognise(user, networks)
 
 
 def _site_of(environ: WSGIEnvironment, function: str) -> Site:
@@ -198,7 +220,7 @@ def _site_of(environ: WSGIEnvironment, function: str) -> Site:
     return site
 
 
-def _end_login(environ: WSGIEnvironment, site: Site) -> None:
+def _end_session(environ: WSGIEnvironment, site: Site) -> None:
     user, session_id = environ["wsgiauth.user"], environ["wsgiauth.session"]
     if environ["wsgiauth.error"] == INSUFFICIENT_AUTHENTICATION:
         user, session_id = site.identifier.identify(environ).any_session or (None, None)

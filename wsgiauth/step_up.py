@@ -1,7 +1,8 @@
-"""What a client is answered whose login was not proven by a second factor (RFC 9470).
+"""Responses for clients whose session was not proven by a second factor (RFC 9470).
 
-A user who has one confirms it; a user without one sets it up, but not in place of one whose type is
-switched off. Guards, `challenges` and the endpoints answer alike.
+A user who has a second factor confirms it. A user without one sets it up, but not in place of one
+whose type is switched off. Guards, `challenges` and the endpoints answer alike. Each function that
+uses the database raises `peewee.DatabaseError` if it fails, except `ask_to_identify`.
 """
 
 from wsgiref.types import WSGIEnvironment
@@ -31,11 +32,7 @@ def set_up_path(settings: Settings) -> str:
 
 
 def second_factor_missing(user: User, site: Site) -> SecondFactorMissingError:
-    """Return the error for a login of a user that was not proven by a second factor.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
-    """
+    """Return the error for a session of a user that was not proven by a second factor."""
     settings = site.settings
     needs_set_up = are_offered(settings) and not has_factor(user, settings)
     if needs_set_up and demands_second_factor_of(user, settings) and list_factors(user):
@@ -44,11 +41,11 @@ def second_factor_missing(user: User, site: Site) -> SecondFactorMissingError:
 
 
 def step_up(environ: WSGIEnvironment, site: Site, error: SecondFactorMissingError) -> Response:
-    """Return the answer to a client whose login was not proven by a second factor."""
+    """Return the answer to a client whose session was not proven by a second factor."""
     if error.is_switched_off:
         return second_factor_failure(environ, error, error.detail)
     if not are_offered(site.settings):  # a guard asks for what only `log_in` could say
-        detail = "This page needs a login with a second factor, and this site has none."
+        detail = "This page needs two-step verification, and this site has none."
         return second_factor_failure(environ, error, detail)
     path = set_up_path(site.settings) if error.needs_set_up else CONFIRM_PATH
     return ask_for_second_factor(environ, site.pages.mount + path, error)

@@ -33,7 +33,7 @@ from wsgiauth.forms.proofs import (
     invalid_passkey,
     require_code,
 )
-from wsgiauth.password_checks import check_password
+from wsgiauth.logins import check_password
 from wsgiauth.site import Site
 from wsgiauth.web.failures import SWITCH
 from wsgiauth.web.pages import Page

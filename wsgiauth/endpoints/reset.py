@@ -6,8 +6,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import are_offered
 from wsgiauth.authentication.resets import find_holder, reset_password
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import Refusal, Submission, see_other
-from wsgiauth.forms.links import TOKEN, LinkForm, link_expired
+from wsgiauth.forms import TOKEN, LinkForm, Refusal, Submission, link_expired, see_other
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import Page

@@ -73,6 +73,7 @@ _PASSKEYS = tuple(
     )
     for digit, name in (("1", "Laptop"), ("2", "Blue key"))
 )
+_KEYS = KeysPage(keys=(KEY,), keys_url="/auth/keys", account_url=_ACCOUNT_URL)
 
 PAGES: tuple[Page, ...] = (
     RegisterPage(
@@ -139,7 +140,7 @@ PAGES: tuple[Page, ...] = (
         email="ada@example.org",
         is_verified=False,
         email_url="/auth/email",
-        since=datetime(2026, 11, 2, 9, 5, tzinfo=UTC),
+        since=_THEN,
         has_factor=True,
         codes_left=1,
         are_codes_few=True,
@@ -222,24 +223,15 @@ PAGES: tuple[Page, ...] = (
         password_url="/auth/password",  # noqa: S106 - a path
         message="That session has already ended.",
     ),
-    KeysPage(
-        keys=(KEY,),
-        keys_url="/auth/keys",
-        account_url=_ACCOUNT_URL,
+    _KEYS.replaced(
         offered=("reports.archive", "reports.publish"),
         chosen=frozenset({"reports.publish"}),
         made=f"wsgiauth_{KEY.id}_{'example' * 7}",
         message="The form was refused.",
         errors={"name": ["Enter a name."], "permissions": ["A rule."], "days": ["A rule."]},
     ),
-    KeysPage(keys=(), keys_url="/auth/keys", account_url=_ACCOUNT_URL, confirm_url="/x"),
-    KeysPage(
-        keys=(KEY,),
-        keys_url="/auth/keys",
-        account_url=_ACCOUNT_URL,
-        is_full=True,
-        notice="The API key has been revoked.",
-    ),
+    _KEYS.replaced(keys=(), confirm_url="/x"),
+    _KEYS.replaced(is_full=True, notice="The API key has been revoked."),
     PasskeysPage(
         passkeys_url="/auth/passkeys",
         account_url=_ACCOUNT_URL,

@@ -21,10 +21,9 @@ from wsgiauth.authentication.invitations import (
 )
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, TakenError, UnauthenticatedError, ValidationError
-from wsgiauth.forms import Refusal, Submission, see_other
+from wsgiauth.forms import TOKEN, LinkForm, Refusal, Submission, link_expired, see_other
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import account_created, start_browser_session
-from wsgiauth.forms.links import TOKEN, LinkForm, link_expired
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response, redirect

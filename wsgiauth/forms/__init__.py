@@ -17,6 +17,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
+from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import (
@@ -36,6 +37,7 @@ from wsgiauth.web.responses import Header, Response, json_response, problem, red
 from wsgiauth.web.urls import mount_url, safe_next
 
 NEXT = "next"  # in the query and in forms: where the browser goes afterwards
+TOKEN = "token"  # noqa: S105 - the field, and its parameter, with the secret of a link
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,6 +186,26 @@ class PublicForm(Form[Submission]):
         return submission
 
 
+class LinkForm(PublicForm):
+    """A form to which a link with a secret leads.
+
+    GET changes nothing, because email scanners and previews open links: the page has a form. No
+    answer sends a referrer, because the URL has the secret of the link.
+    """
+
+    hides_address = True
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there can be links: without email, an operator can print one."""
+        return settings.PUBLIC_URL is not None
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page."""
+        fields = {**dict.fromkeys(self.fields, ""), TOKEN: query_field(environ, TOKEN)}
+        submission = Submission(environ=environ, site=site, fields=fields)
+        return site.pages.render(self.page(submission, Refusal()))
+
+
 class MemberForm(Form[MemberSubmission]):
     """A form for users who are logged in; others are asked to log in.
 
@@ -235,6 +257,13 @@ def choose_action(
     """
     chosen = next((field for field in actions if submission.fields[field]), [*actions][-1])
     return actions[chosen]
+
+
+def link_expired(advice: str = "Ask for a new one.") -> RequestError:
+    """Return the error for a link that can no longer be used, with a sentence of advice."""
+    return RequestError(
+        HTTPStatus.GONE, "link_expired", f"The link was used before or has expired. {advice}"
+    )
 
 
 def see_other(submission: Submission, page: str, *headers: Header) -> Response:

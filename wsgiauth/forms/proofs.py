@@ -19,7 +19,7 @@ from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms import MemberSubmission, Submission, see_other
 from wsgiauth.forms.handover import REMEMBER
-from wsgiauth.password_checks import checking
+from wsgiauth.logins import checking
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Header, Response, challenge, problem
 
