@@ -52,7 +52,7 @@ def checked_permissions(permissions: object) -> list[str]:
     return declared
 
 
-def read_settings(settings: Settings | Mapping[str, Any] | None) -> Settings:
+def read_settings(settings: Settings | Mapping[str, object] | None) -> Settings:
     """Return the settings, or raise ConfigurationError; None reads the process environment."""
     if settings is None:
         return Settings.for_server(os.environ)

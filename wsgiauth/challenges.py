@@ -5,7 +5,8 @@ On the way of a request, it stands between `middleware` and the application.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal
+from types import TracebackType
+from typing import Literal
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from wsgiauth.step_up import ask_to_identify
@@ -15,6 +16,7 @@ ANONYMOUS: Literal["anonymous"] = "anonymous"
 Challenge = bool | Literal["anonymous"]
 
 _Write = Callable[[bytes], object]
+_ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None] | None
 
 _QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')
 _KEPT = re.compile(r"set-cookie|vary|access-control-.*")  # CORS lets other origins read the 401
@@ -69,12 +71,12 @@ class _Start:
         self._start_response = start_response
         self._statuses = statuses
         self._kept: list[Header] = []
-        self._exc_info: Any = None
+        self._exc_info: _ExcInfo = None
         self.has_begun = False
         self.is_held = False
         self.is_final = False
 
-    def __call__(self, status: str, headers: list[Header], exc_info: Any = None) -> _Write:
+    def __call__(self, status: str, headers: list[Header], exc_info: _ExcInfo = None) -> _Write:
         self.has_begun = True
         is_refusal = status.startswith(self._statuses)
         self.is_held = is_refusal and not self.is_final and _is_ours(headers)
@@ -84,11 +86,11 @@ class _Start:
         self._exc_info = exc_info
         return _discard
 
-    def instead(self, status: str, headers: list[Header], exc_info: Any = None) -> _Write:
+    def instead(self, status: str, headers: list[Header], exc_info: _ExcInfo = None) -> _Write:
         """Start the challenge in place of the refusal that was held back."""
         return self._forward(status, [*headers, *self._kept], self._exc_info)
 
-    def _forward(self, status: str, headers: list[Header], exc_info: Any) -> _Write:
+    def _forward(self, status: str, headers: list[Header], exc_info: _ExcInfo) -> _Write:
         rest = () if exc_info is None else (exc_info,)
         write = self._start_response(status, headers, *rest)
 

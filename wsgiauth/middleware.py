@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from types import MethodType
-from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import peewee
@@ -117,7 +116,7 @@ class AuthMiddleware:
     def __init__(
         self,
         app: WSGIApplication,
-        settings: Settings | Mapping[str, Any] | None = None,
+        settings: Settings | Mapping[str, object] | None = None,
         *,
         mount: str = "/auth",
         challenge: Challenge = False,

@@ -144,7 +144,11 @@ def _parser(typed: Sequence[str]) -> argparse.ArgumentParser:
     for name, (_, text) in COMMANDS.items():
         subparsers.add_parser(name, help=text, description=text, allow_abbrev=False)
 
-    def command(name: str, run: Callable[[Arguments], None]) -> argparse.ArgumentParser:
+    def command(
+        name: str,
+        run: Callable[[Arguments], None],
+        *shared: Callable[[argparse.ArgumentParser], None],
+    ) -> argparse.ArgumentParser:
         added = subparsers.choices[name]
         added.add_argument(
             "--database",
@@ -153,6 +157,8 @@ def _parser(typed: Sequence[str]) -> argparse.ArgumentParser:
             " standard input, where other users cannot see its password",
         )
         added.set_defaults(run=run, parser=added)
+        for add in shared:
+            add(added)
         return added
 
     for module in [COMMANDS[word][0] for word in typed if word in COMMANDS][:1]:

@@ -55,24 +55,19 @@ def add_commands(add: AddCommand) -> None:
             added.set_defaults(superuser=False)
         else:
             added.set_defaults(staff=True, superuser=True)
-    added = add("changepassword", change_password)
-    add_user(added)
-    add_password_option(added)
+    added = add("changepassword", change_password, add_user, add_password_option)
     added.add_argument("--keep-keys", action="store_true", help="revoke no API key")
-    added = add("set", update_user)
-    add_user(added)
+    added = add("set", update_user, add_user)
     added.add_argument("--username", metavar="NAME", help="the new username")
     added.add_argument("--email", metavar="ADDRESS", help="the new email address")
     for option, text in (("--staff", "staff"), ("--superuser", "a superuser")):
         added.add_argument(
             option, action=argparse.BooleanOptionalAction, help=f"whether the user is {text}"
         )
-    added = add("deleteuser", delete_user)
-    add_user(added)
-    add_yes(added)
-    add_user(add("activate", activate))
-    add_user(add("deactivate", deactivate))
-    added = add("users", print_users)
+    add("deleteuser", delete_user, add_user, add_yes)
+    add("activate", activate, add_user)
+    add("deactivate", deactivate, add_user)
+    added = add("users", print_users, add_json)
     added.add_argument(
         "prefix",
         metavar="PREFIX",
@@ -82,7 +77,6 @@ def add_commands(add: AddCommand) -> None:
     )
     added.add_argument("--group", metavar="NAME", help="only members of this group")
     added.add_argument("--limit", metavar="N", type=positive, help="at most N users")
-    add_json(added)
 
 
 def create_user(arguments: Arguments) -> None:

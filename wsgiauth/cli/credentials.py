@@ -32,10 +32,8 @@ _KEY_COLUMNS = {
 
 def add_commands(add: AddCommand) -> None:
     """Add the commands of this module."""
-    added = add("sessions", print_sessions)
-    add_user(added)
-    add_json(added)
-    add_user(add("removefactor", remove_factors))
+    add("sessions", print_sessions, add_user, add_json)
+    add("removefactor", remove_factors, add_user)
     added = add("logout", revoke_sessions)
     whose = added.add_mutually_exclusive_group(required=True)
     whose.add_argument("user", metavar="USER", nargs="?", help=USER)
@@ -43,11 +41,8 @@ def add_commands(add: AddCommand) -> None:
     added.add_argument(
         "--session", metavar="HANDLE", help="revoke only this session, as `sessions` lists it"
     )
-    added = add("keys", print_keys)
-    add_user(added)
-    add_json(added)
-    added = add("makekey", create_key)
-    add_user(added)
+    add("keys", print_keys, add_user, add_json)
+    added = add("makekey", create_key, add_user)
     added.add_argument("--name", required=True, help="what the key is used for")
     add_permissions(
         added,
@@ -61,8 +56,7 @@ def add_commands(add: AddCommand) -> None:
         default=keys.DEFAULT_DAYS,
         help=f"after how many days it expires ({keys.DEFAULT_DAYS})",
     )
-    added = add("endkey", revoke_key)
-    add_user(added)
+    added = add("endkey", revoke_key, add_user)
     which = added.add_mutually_exclusive_group(required=True)
     which.add_argument("id", metavar="ID", nargs="?", help="as `keys` lists it")
     which.add_argument("--all", action="store_true", help="revoke all keys of the user")

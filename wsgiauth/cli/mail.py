@@ -25,7 +25,7 @@ from wsgiauth.mail.site_outbox import SAMPLES, SAMPLES_BY_NAME, make_outbox
 
 def add_commands(add: AddCommand) -> None:
     """Add the commands of this module."""
-    added = add("invite", send_invitation)
+    added = add("invite", send_invitation, add_mount)
     added.add_argument("email", metavar="EMAIL", help="an address that has no account")
     added.add_argument("--username", metavar="NAME", help="without it, the person chooses one")
     added.add_argument("--staff", action="store_true", help="mark the user as staff")
@@ -38,15 +38,11 @@ def add_commands(add: AddCommand) -> None:
         default=[],
         help="the groups that the user joins",
     )
-    add_mount(added)
     add("mail", send)
-    added = add("preview", preview)
+    added = add("preview", preview, add_mount)
     names = f"one of: {', '.join(SAMPLES_BY_NAME)}"
     added.add_argument("name", metavar="NAME", nargs="?", choices=SAMPLES_BY_NAME, help=names)
-    add_mount(added)
-    added = add("resetlink", print_reset_link)
-    add_user(added)
-    add_mount(added)
+    add("resetlink", print_reset_link, add_user, add_mount)
 
 
 def send_invitation(arguments: Arguments) -> None:

@@ -4,7 +4,7 @@ import argparse
 import re
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from wsgiauth.accounts import names
 from wsgiauth.arguments import is_mount
@@ -12,8 +12,6 @@ from wsgiauth.cli.command import Arguments
 from wsgiauth.cli.output import printable
 
 USER = "a username or an email address"
-# Takes the name of a command and what runs it; returns its parser, for its arguments.
-AddCommand = Callable[[str, Callable[[Arguments], None]], argparse.ArgumentParser]
 _USUAL_NAMES = {  # what other programs call these commands
     "addgroup": "creategroup",
     "adduser": "createuser",
@@ -30,6 +28,18 @@ _USUAL_NAMES = {  # what other programs call these commands
     "useradd": "createuser",
     "userdel": "deleteuser",
 }
+
+
+class AddCommand(Protocol):
+    """Returns the parser of a command, for its arguments, and notes what runs it."""
+
+    def __call__(
+        self,
+        name: str,
+        run: Callable[[Arguments], None],
+        *shared: Callable[[argparse.ArgumentParser], None],
+    ) -> argparse.ArgumentParser:
+        """Add a command; `shared` are functions such as `add_user`."""
 
 
 class Parser(argparse.ArgumentParser):

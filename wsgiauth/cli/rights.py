@@ -32,24 +32,21 @@ def add_commands(add: AddCommand) -> None:
     """Add the commands of this module."""
     _add_change(add, "grant", grant)
     _add_change(add, "revoke", revoke)
-    added = add("permissions", print_permissions)
+    added = add("permissions", print_permissions, add_json)
     added.add_argument(
         "--app",
         metavar="MODULE",
         help="import this module of the application, such as wsgi:application, and list also the"
         " permissions that it asks for",
     )
-    add_json(added)
     for name, run in (("join", join), ("leave", leave)):
-        added = add(name, run)
-        add_user(added)
+        added = add(name, run, add_user)
         added.add_argument("group", metavar="GROUP", help="the name of a group")
     added = add("creategroup", create_group)
     added.add_argument("group", metavar="NAME", help="unique; spaces inside are allowed")
-    added = add("deletegroup", delete_group)
+    added = add("deletegroup", delete_group, add_yes)
     added.add_argument("group", metavar="GROUP", help="the name of a group")
-    add_yes(added)
-    add_json(add("groups", print_groups))
+    add("groups", print_groups, add_json)
 
 
 def grant(arguments: Arguments) -> None:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 import peewee
 
@@ -100,7 +99,7 @@ def current(database: peewee.Database | None, owner_id: int | None) -> str | Non
     environ = context.current_request()[1]
     if environ is None:
         return CODE
-    caller: Any = environ.get("wsgiauth.user")
+    caller = environ.get("wsgiauth.user")
     if caller is None or getattr(caller, "origin", None) is not database:
         return CODE
     key_id = environ.get("wsgiauth.key")

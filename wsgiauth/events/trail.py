@@ -6,7 +6,6 @@ in the order of the pages. With several of them, the database uses one index and
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -37,8 +36,7 @@ class Entry(NamedTuple):
     event: Event
 
 
-@dataclass(frozen=True, kw_only=True)
-class Filters:
+class Filters(NamedTuple):
     """Which events to read; None does not filter."""
 
     user_id: int | None = None

@@ -21,7 +21,7 @@ class Settings(Declared):
     """
 
     @classmethod
-    def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
+    def from_mapping(cls, mapping: Mapping[str, object]) -> Self:
         """Create settings from a mapping, whose values can be strings.
 
         Args:
@@ -48,7 +48,7 @@ class Settings(Declared):
         return cls.from_mapping(os.environ)
 
     @classmethod
-    def for_server(cls, mapping: Mapping[str, Any]) -> Self:
+    def for_server(cls, mapping: Mapping[str, object]) -> Self:
         """Create settings as `from_mapping` does, with a SECRET_KEY, which only servers need.
 
         Raises:

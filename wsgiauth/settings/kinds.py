@@ -8,9 +8,12 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import field, fields
-from typing import Any, NamedTuple, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, TypeVar
 
 from wsgiauth.exceptions import ConfigurationError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _BOOLS = {"on": True, "true": True, "yes": True, "1": True}
 _BOOLS |= {"off": False, "false": False, "no": False, "0": False}
@@ -63,7 +66,7 @@ class Setting(NamedTuple):
         return ""
 
 
-def declarations(settings: Any) -> dict[str, Setting]:
+def declarations(settings: "DataclassInstance | type[DataclassInstance]") -> dict[str, Setting]:
     """Return the settings that a dataclass declares, by name and in their order."""
     return {each.name: each.metadata["setting"] for each in fields(settings)}
 
