@@ -2,7 +2,6 @@
 
 import json
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -221,7 +220,7 @@ def test_a_requested_one_gets_a_new_password_if_it_is_active(is_active, outbox, 
 
 def test_the_outbox_has_no_secret_and_no_account(invite):
     editors = Group.objects.create(name="Editors")
-    invite(replace(INVITED, groups=(InvitedGroup.of(editors),)))
+    invite(INVITED._replace(groups=(InvitedGroup.of(editors),)))
     assert json.loads(Mail.get().data) == {
         "email": EMAIL,
         "username": USERNAME,

@@ -7,7 +7,6 @@ Every function here that uses the database raises peewee.DatabaseError if it fai
 """
 
 import json
-from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 from wsgiauth import events, storage
@@ -39,8 +38,7 @@ class InvitedGroup(NamedTuple):
         return cls(group.id, group.name)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Invitation:
+class Invitation(NamedTuple):
     """An account that its owner is to create.
 
     Attributes:
@@ -91,7 +89,7 @@ def check_invitation(invitation: Invitation) -> Invitation:
     groups = tuple(InvitedGroup.of(Group.get_by_id(each.id)) for each in invitation.groups)
     names.refuse_names(User, invitation.names, names.name_errors(invitation.names))
     actor = actors.current(storage.current(), None) or actors.OWNER
-    return replace(invitation, groups=groups, actor=actor)
+    return invitation._replace(groups=groups, actor=actor)
 
 
 def report_invitation(invitation: Invitation, *, is_printed: bool) -> None:
@@ -114,7 +112,7 @@ def make_invitation_link(
         now=now,
         lifetime=invitation.minutes(settings) * 60,
         subject=names.key(invitation.email),
-        data=json.dumps(asdict(invitation)),
+        data=json.dumps(invitation._asdict()),
     )
     return link_url(settings, mount, "verify", secret)
 

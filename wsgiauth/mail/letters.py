@@ -28,7 +28,6 @@ _MAX_LINE = 998  # characters, RFC 5322 section 2.1.1
 # U+3002 separates the parts of a domain name, too (RFC 3490 section 3.1).
 _LINK_CHARACTERS = frozenset("/:.\u3002")
 
-
 SAMPLE_ROOT = "https://example.org/auth"  # with which the links of samples begin
 
 
@@ -86,7 +85,9 @@ class Letters:
         """
         from email.headerregistry import Address  # here, because it makes every start slower
 
-        subject, _, body = self._text(addressed.letter).partition("\n\n")
+        letter = addressed.letter
+        text = self._templates.render(letter.template, letter=letter, site=self._site)
+        subject, _, body = text.partition("\n\n")
         message = EmailMessage()
         message["Subject"] = " ".join(subject.replace(_ENCODED_WORD, "= ?").split())
         message["From"] = Address(self._name, addr_spec=self._sender)
@@ -136,9 +137,6 @@ class Letters:
         except (ValueError, MessageError, DeliveryError) as error:
             message = f"MAIL_FROM or SITE_NAME makes no header: {type(error).__name__}"
             raise ConfigurationError(message) from None
-
-    def _text(self, letter: Letter) -> str:
-        return self._templates.render(letter.template, letter=letter, site=self._site)
 
 
 def unlinked(name: str) -> str:

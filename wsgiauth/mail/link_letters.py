@@ -9,7 +9,6 @@ lets `authentication` make the link.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from wsgiauth import events
 from wsgiauth.accounts import find_user, names
@@ -118,7 +117,9 @@ def issue_invitation(
 
 
 def _enqueue(outbox: Outbox, invitation: Invitation, mount: str) -> None:
-    enqueue(outbox, INVITATION, name=invitation.email, data={**asdict(invitation), "mount": mount})
+    enqueue(
+        outbox, INVITATION, name=invitation.email, data={**invitation._asdict(), "mount": mount}
+    )
 
 
 def _compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | None:

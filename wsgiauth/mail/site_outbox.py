@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from copy import copy
 from email.message import EmailMessage
+from functools import partial
 from pathlib import Path, PurePath
 from urllib.parse import urlsplit
 
@@ -25,7 +26,7 @@ from wsgiauth.mail.notices import Notice
 from wsgiauth.mail.outbox import Composer, Outbox
 from wsgiauth.mail.transports import Kept, Transport
 from wsgiauth.settings import Settings
-from wsgiauth.settings.mail import CALLABLE, MailUrl, parse_mail_url
+from wsgiauth.settings.mail import CALLABLE, parse_mail_url
 
 COMPOSERS: Mapping[str, Composer] = {**link_letters.COMPOSERS, **notices.COMPOSERS}
 
@@ -84,38 +85,28 @@ def make_transport(settings: Settings, send_mail: Transport | None = None) -> Tr
         raise ConfigurationError(
             f"MAIL_URL is {CALLABLE} but nothing sends: give AuthMiddleware a send_mail."
         )
-    return _TRANSPORTS[url.scheme](url, settings)
-
-
-def _to_server(url: MailUrl, settings: Settings) -> Transport:
+    if url.scheme == "console":
+        return _print
+    if url.scheme == "file":
+        return partial(_write, Path(url.folder))
+    if url.scheme == "memory":
+        return Kept()
     from wsgiauth.mail.smtp import MailServer  # here: `smtplib` makes every start slower
 
     return MailServer(url, urlsplit(settings.PUBLIC_URL or "").hostname or "")
 
 
-def _to_console(_url: MailUrl, _settings: Settings) -> Transport:
-    def write(message: EmailMessage) -> None:
-        print(_as_text(message), file=sys.stderr, flush=True)
-
-    return write
+def _print(message: EmailMessage) -> None:
+    print(_as_text(message), file=sys.stderr, flush=True)
 
 
-def _to_folder(url: MailUrl, _settings: Settings) -> Transport:
-    folder = Path(url.folder)
-
-    def write(message: EmailMessage) -> None:
-        date = message["Date"].datetime.strftime("%Y%m%d-%H%M%S")
-        name = f"{date}-{secrets.token_hex(4)}"
-        unfinished = folder / f".{name}"
-        unfinished.touch(mode=0o600)  # it has a link, which other users must not read
-        unfinished.write_bytes(_as_text(message).encode(errors="replace"))
-        unfinished.rename(folder / f"{name}.eml")
-
-    return write
-
-
-def _to_memory(_url: MailUrl, _settings: Settings) -> Transport:
-    return Kept()
+def _write(folder: Path, message: EmailMessage) -> None:
+    date = message["Date"].datetime.strftime("%Y%m%d-%H%M%S")
+    name = f"{date}-{secrets.token_hex(4)}"
+    unfinished = folder / f".{name}"
+    unfinished.touch(mode=0o600)  # it has a link, which other users must not read
+    unfinished.write_bytes(_as_text(message).encode(errors="replace"))
+    unfinished.rename(folder / f"{name}.eml")
 
 
 def _as_text(message: EmailMessage) -> str:
@@ -125,12 +116,3 @@ def _as_text(message: EmailMessage) -> str:
     readable = copy(message)
     readable.set_content(message.get_content(), cte="8bit")
     return readable.as_bytes(policy=default.clone(utf8=True)).decode()
-
-
-_TRANSPORTS = {
-    "smtp": _to_server,
-    "smtps": _to_server,
-    "console": _to_console,
-    "file": _to_folder,
-    "memory": _to_memory,
-}
