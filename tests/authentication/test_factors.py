@@ -7,6 +7,7 @@ from wsgiauth import Settings
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.factors import Factor
 from wsgiauth.authentication.totp import Totp
+from wsgiauth.storage.models import from_timestamp
 
 pytestmark = pytest.mark.every_database
 
@@ -19,7 +20,7 @@ def test_the_factors_of_a_user_are_listed_the_oldest_first(ada, site):
     add_app(site, ada, "Tablet")
     Totp.update(confirmed_at=1).where(Totp.name == "Tablet").execute()
     tablet, phone = factors.list_factors(ada)
-    assert tablet == Factor("otp", Totp.get(Totp.name == "Tablet").id, "Tablet", 1)
+    assert tablet == Factor("otp", Totp.get(Totp.name == "Tablet").id, "Tablet", from_timestamp(1))
     assert phone.name == "Phone"
 
 

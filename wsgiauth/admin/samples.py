@@ -17,7 +17,7 @@ from wsgiauth.admin.trail import EventsPage, Person, TrailRow
 from wsgiauth.admin.user import Account, UserPage
 from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.admin.users import FILTERS, Choice, UsersPage
-from wsgiauth.authentication.factors import ListedFactor, SecondFactors
+from wsgiauth.authentication.factors import Factor, SecondFactors
 from wsgiauth.endpoints.samples import KEY, SESSION
 from wsgiauth.web.pages import Page
 
@@ -42,7 +42,7 @@ _ACCOUNT = Account(
     groups=(ListedGroup(3, "Editors"),),
     logins=(replace(SESSION, is_current=False),),
     second_factors=SecondFactors(
-        factors=(ListedFactor(method="otp", name="Phone", added_at=_VERIFIED_AT),),
+        factors=(Factor("otp", "0123456789abcdef", "Phone", _VERIFIED_AT),),
         recovery_codes_left=8,
     ),
     keys=(KEY,),

@@ -5,8 +5,8 @@ request, `identity` asks it only on a site that demands second factors, and with
 has read.
 """
 
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 from wsgiauth import events
@@ -15,11 +15,12 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import passkeys, recovery_codes, totp
 from wsgiauth.authentication.key_format import is_handle
 from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE, has_second_factor
+from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
-from wsgiauth.storage.models import json_fields
+from wsgiauth.storage.models import from_timestamp, utc_text
 
 _KINDS = {ONE_TIME_CODE: "Authenticator app", HARDWARE_KEY: "Passkey"}
 
@@ -30,22 +31,7 @@ class Factor(NamedTuple):
     method: str  # what it proves: `otp`, an authenticator app; `hwk`, a passkey
     handle: str  # names it among the factors of its user; not secret
     name: str  # how the user calls it
-    added_at: int  # seconds since the epoch
-
-
-@dataclass(frozen=True, kw_only=True)
-class ListedFactor:
-    """A second factor as people and programs see it; see `Factor`."""
-
-    method: str
-    name: str
     added_at: datetime  # UTC
-
-    @classmethod
-    def of(cls, factor: Factor) -> "ListedFactor":
-        """Return what a list shows of a factor."""
-        added_at = datetime.fromtimestamp(factor.added_at, UTC)
-        return cls(method=factor.method, name=factor.name, added_at=added_at)
 
     @property
     def kind(self) -> str:
@@ -54,22 +40,21 @@ class ListedFactor:
 
     def document(self) -> dict[str, object]:
         """Return the factor, ready for JSON."""
-        return json_fields(asdict(self))
+        return {"method": self.method, "name": self.name, "added_at": utc_text(self.added_at)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SecondFactors:
     """All second factors of a user, by type, the oldest first."""
 
-    factors: tuple[ListedFactor, ...]
+    factors: tuple[Factor, ...]
     recovery_codes_left: int
 
     @classmethod
     def read(cls, user: User) -> "SecondFactors":
         """Return the second factors of a user."""
         return cls(
-            factors=tuple(map(ListedFactor.of, list_factors(user))),
-            recovery_codes_left=recovery_codes.count(user),
+            factors=tuple(list_factors(user)), recovery_codes_left=recovery_codes.count(user)
         )
 
     def document(self) -> dict[str, object]:
@@ -114,9 +99,13 @@ def list_factors(user: User, settings: Settings | None = None) -> list[Factor]:
     apps = totp.devices(user) if settings is None or settings.FACTOR_KEY is not None else []
     keys = passkeys.list_passkeys(user) if settings is None or settings.PASSKEYS else []
     return [
-        *(Factor(ONE_TIME_CODE, each.id, each.name, each.confirmed_at) for each in apps),
-        *(Factor(HARDWARE_KEY, each.id, each.name, each.created_at) for each in keys),
+        *(_factor(ONE_TIME_CODE, each, each.confirmed_at) for each in apps),
+        *(_factor(HARDWARE_KEY, each, each.created_at) for each in keys),
     ]
+
+
+def _factor(method: str, row: Totp | Passkey, added_at: int) -> Factor:
+    return Factor(method, row.id, row.name, from_timestamp(added_at))
 
 
 def has_factor(user: User, settings: Settings) -> bool:

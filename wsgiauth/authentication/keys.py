@@ -8,7 +8,7 @@ key; a fast one is enough, because a key has 256 random bits.
 import hmac
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ from wsgiauth.authentication.lifetimes import DAY, HOUR
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
 from wsgiauth.storage import Statement, database
-from wsgiauth.storage.models import json_fields
+from wsgiauth.storage.models import from_timestamp, json_fields
 from wsgiauth.storage.upkeep import OptionalWrites, purge_expired, purge_some
 
 MAX_KEYS = 20  # of one user
@@ -69,13 +69,17 @@ class ListedKey:
     def of(cls, row: Key) -> "ListedKey":
         """Return what a list shows of a key."""
         used = row.last_used_at
+        if used is not None:
+            used = max(used - used % HOUR, row.created_at)
         return cls(
             id=row.id,
             name=row.name,
             permissions=tuple(row.permissions.split()),
-            created_at=_moment(row.created_at),
-            expires_at=_moment(row.expires_at),
-            last_used_at=None if used is None else _moment(max(used - used % HOUR, row.created_at)),
+            created_at=from_timestamp(row.created_at),
+            expires_at=from_timestamp(row.expires_at),
+            last_used_at=None
+            if used is None
+            else from_timestamp(max(used - used % HOUR, row.created_at)),
         )
 
     def document(self) -> dict[str, object]:
@@ -230,7 +234,3 @@ def _live(user: User, now: float) -> "peewee.ModelSelect[Key]":
 def _write_use(key_id: str, now: int) -> None:
     is_due = Key.last_used_at.is_null() | (Key.last_used_at <= now - _LAST_USE_PRECISION)
     _writes.execute(lambda: Key.update(last_used_at=now).where(Key.id == key_id, is_due), now)
-
-
-def _moment(seconds: int) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)

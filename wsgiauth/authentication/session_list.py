@@ -5,7 +5,7 @@ reveal, and no request is identified by it.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
@@ -16,7 +16,7 @@ from wsgiauth.authentication.lifetimes import HOUR
 from wsgiauth.authentication.methods import methods_in_words
 from wsgiauth.authentication.refresh import REUSED
 from wsgiauth.storage import database
-from wsgiauth.storage.models import utc_text
+from wsgiauth.storage.models import from_timestamp, utc_text
 from wsgiauth.web.clients import user_agent_in_words
 
 LISTED = 100  # sessions
@@ -57,9 +57,9 @@ class ListedSession:
             is_current=row.id == current_id,
             is_reused=row.stamp == REUSED,
             created_at=row.created_at,
-            last_seen_at=_moment(last_seen) if moves else None,
-            expires_at=_moment(expires),
-            ends_at=_moment(row.ends_at),
+            last_seen_at=from_timestamp(last_seen) if moves else None,
+            expires_at=from_timestamp(expires),
+            ends_at=from_timestamp(row.ends_at),
             address=row.address,
             browser=user_agent_in_words(row.agent),
             methods=tuple(row.methods.split()),
@@ -140,7 +140,3 @@ def _delete_from_list(session_id: str) -> None:
     ended = Session.delete().where(Session.id == session_id, Session.stamp == REUSED)
     with database.atomic():
         ended.execute()
-
-
-def _moment(seconds: int) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)

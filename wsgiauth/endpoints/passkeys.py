@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
@@ -17,7 +17,7 @@ from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CREDENTIAL, PasskeyPage
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.storage.models import utc_text
+from wsgiauth.storage.models import from_timestamp, utc_text
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
@@ -42,8 +42,8 @@ class ListedPasskey:
         return cls(
             handle=row.id,
             name=row.name,
-            created_at=_moment(row.created_at),
-            last_used_at=_moment(row.last_used_at) if row.last_used_at else None,
+            created_at=from_timestamp(row.created_at),
+            last_used_at=from_timestamp(row.last_used_at) if row.last_used_at else None,
             is_backed_up=row.is_backed_up,
             is_usable=row.relying_party == host,
             host=row.relying_party,
@@ -59,10 +59,6 @@ class ListedPasskey:
             "backed_up": self.is_backed_up,
             "host": self.host,
         }
-
-
-def _moment(seconds: int) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
 
 
 # What has just been done, by the `done` of the query.

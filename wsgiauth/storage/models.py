@@ -80,6 +80,11 @@ def as_utc(stored: datetime | str) -> datetime:
     return stored.replace(tzinfo=UTC)
 
 
+def from_timestamp(seconds: int) -> datetime:
+    """Return seconds since the epoch as a time in UTC."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
 def utc_text(moment: datetime) -> str:
     """Format a time in UTC as RFC 3339 does."""
     return moment.isoformat().replace("+00:00", "Z")

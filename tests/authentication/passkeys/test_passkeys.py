@@ -16,6 +16,7 @@ from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.storage.models import from_timestamp
 
 pytestmark = pytest.mark.every_database
 
@@ -48,7 +49,7 @@ def test_passkeys_are_factors_like_apps(site, ada, settings):
     ]
     passkey = Passkey.get()
     _, found = factors.list_factors(ada)
-    assert found == Factor("hwk", passkey.id, "Laptop", passkey.created_at)
+    assert found == Factor("hwk", passkey.id, "Laptop", from_timestamp(passkey.created_at))
 
 
 def test_passkeys_do_not_count_where_they_are_off(site, ada, settings):
