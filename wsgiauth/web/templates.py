@@ -36,8 +36,8 @@ _compiled = _CompiledTemplates()
 class Content:
     """What a template shows: the keyword arguments become attributes.
 
-    Type checkers treat subclasses as frozen dataclasses. They are none, because compiling the
-    methods of forty dataclasses would take a fifth of the time that `import wsgiauth` takes.
+    Type checkers treat subclasses as frozen dataclasses. They are not, because compiling the
+    methods of forty dataclasses would take a fifth of the time of `import wsgiauth`.
     """
 
     def __init__(self, **values: object) -> None:
