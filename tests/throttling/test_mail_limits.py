@@ -1,4 +1,4 @@
-"""Which notices are worth a mail."""
+"""Which notices are worth an email."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import peewee
 
-from wsgiauth.storage import Statement, database
+from wsgiauth.storage import Statement
+from wsgiauth.storage.models import Model
 from wsgiauth.storage.upkeep import purge_expired, purge_some
 
 
-class AttemptCount(peewee.Model):
+class AttemptCount(Model):
     """How often an action was attempted, and when the next attempt is allowed.
 
     Times are in seconds since the epoch.
@@ -30,7 +31,6 @@ class AttemptCount(peewee.Model):
     expires_at = peewee.BigIntegerField(index=True)
 
     class Meta:
-        database = database
         table_name = "wsgiauth_attempt_count"
 
 
