@@ -173,7 +173,7 @@ def test_the_form_is_shown_again_as_it_was_sent(browser):
     assert [each.checked for each in again.fields["permissions"]] == [False, True]
 
 
-@pytest.mark.parametrize("days", ["0", "3651", "-1", "x", "1.5", "9" * 30, "\u0663"])
+@pytest.mark.parametrize("days", ["0", "x", "1.5", "9" * 30, "\u0663"])
 def test_a_number_of_days_that_is_none_is_refused(browser, days):
     form = browser.get("/auth/keys", headers=BROWSER).forms[0]
     form["name"], form["days"] = "x", days

@@ -134,11 +134,8 @@ def test_a_wrong_current_password_changes_nothing(client, browser, ada, bearer):
         ({}, {"current_password", "new_password"}),
         ({**CHANGE, "current_password": ""}, {"current_password"}),
         ({**CHANGE, "new_password": "short"}, {"new_password"}),
-        ({**CHANGE, "new_password": "password1"}, {"new_password"}),
         ({**CHANGE, "new_password": EMAIL}, {"new_password"}),
         ({**CHANGE, "new_password": PASSWORD}, {"new_password"}),
-        ({**CHANGE, "new_password": "x" * 73}, {"new_password"}),
-        ({**CHANGE, "new_password": "four words\0and more"}, {"new_password"}),
     ],
 )
 @pytest.mark.promise(7)

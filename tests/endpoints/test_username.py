@@ -77,7 +77,7 @@ def test_a_taken_name_is_refused(client, browser, settings, ada, bearer):
     assert page.form["username"].value == "grace"
 
 
-@pytest.mark.parametrize("username", ["", "a@b", "-a", "a b", "a\u200bb", "a" * 151, USERNAME])
+@pytest.mark.parametrize("username", ["", "a@b", USERNAME])
 def test_a_name_that_breaks_a_rule_is_refused_and_not_counted(settings, ada, bearer, username):
     site = AuthMiddleware(echo, replace(settings, REGISTRATIONS_PER_ADDRESS=1))
     client, headers = TestApp(site), bearer(ada)

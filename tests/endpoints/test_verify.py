@@ -189,7 +189,7 @@ def test_a_link_ends_with_its_time(is_requested, site, client, make_link):
     send(client, token_of(in_time), status=201)
 
 
-@pytest.mark.parametrize("password", ["", "short", "password", USERNAME, EMAIL, "a" * 80])
+@pytest.mark.parametrize("password", ["short", USERNAME, EMAIL])
 def test_a_password_that_breaks_a_rule_leaves_the_link_usable(client, token, password):
     refused = send(client, token, password, 422)
     assert refused.json["errors"].keys() == {"password"}

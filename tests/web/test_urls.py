@@ -25,6 +25,7 @@ from wsgiauth.web.urls import (
         "/reports/",
         "/reports?year=2026&month=11",
         "/reports?next=https://example.org//x",
+        "/a?b=//c",
         "/reports#top",
         "/caf%C3%A9",
         "/a%20b%2Fc%25",
