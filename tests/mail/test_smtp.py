@@ -205,18 +205,18 @@ def test_the_answer_to_quit_is_not_awaited(send):
 
 @pytest.fixture
 def sending(settings_of):
-    """Return a function that yields what sends several notes by one session."""
+    """Return a function that yields what sends several notes by one connection."""
 
     @contextmanager
-    def session(port):
+    def connection(port):
         settings = settings_of(f"smtp://127.0.0.1:{port}")
         letters = Letters(settings)
-        with make_transport(settings).session() as send_message:
+        with make_transport(settings).connection() as send_message:
             yield lambda to="ada@example.org": send_message(
                 letters.message(Addressed(Note(), to, 1))
             )
 
-    return session
+    return connection
 
 
 def test_several_messages_take_one_connection(sending):
@@ -255,7 +255,7 @@ def test_a_connection_that_the_server_ends_is_replaced(last, sending):
 
 
 @pytest.mark.parametrize("before", [7, 9], ids=["RCPT", "end"])
-def test_a_message_whose_connection_ends_is_not_sent_again_by_the_session(before, sending):
+def test_a_message_whose_connection_ends_is_not_sent_again(before, sending):
     replies = [*REPLIES[:6], *REPLIES[2:6]][:before]
     with scripted_server(replies) as (port, _), sending(port) as send:
         send()

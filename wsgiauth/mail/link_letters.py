@@ -117,9 +117,8 @@ def issue_invitation(
 
 
 def _enqueue(outbox: Outbox, invitation: Invitation, mount: str) -> None:
-    enqueue(
-        outbox, INVITATION, name=invitation.email, data={**invitation._asdict(), "mount": mount}
-    )
+    data = {**invitation._asdict(), "mount": mount}
+    enqueue(outbox, INVITATION, name=invitation.email, data=data)
 
 
 def _compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | None:

@@ -20,7 +20,9 @@ import peewee
 from wsgiauth import events, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
+from wsgiauth.accounts.tables import ADDRESS, RESET
 from wsgiauth.authentication import one_time
+from wsgiauth.authentication.invitations import INVITATION
 from wsgiauth.mail.letters import Addressed, Letters, LinkLetter
 from wsgiauth.mail.transports import (
     DeliveryError,
@@ -43,7 +45,7 @@ LIFETIME = 24 * 60 * MINUTE  # how long an email is worth sending
 BATCH = 20
 
 # Kinds of emails for which a person waits; they are sent in this order, before all others.
-URGENT = ("reset", "address", "invitation")
+URGENT = (RESET, ADDRESS, INVITATION)
 
 # In `Mail.data`: that of the secret of the last attempt.
 _DIGEST = "digest"

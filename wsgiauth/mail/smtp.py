@@ -33,13 +33,13 @@ class MailServer(ConnectingTransport):
         self._hostname = hostname  # by which this host greets the server
 
     @contextmanager
-    def session(self) -> Iterator[Transport]:
-        """Return `Session.send` of one session."""
-        session = Session(self._connect)
+    def connection(self) -> Iterator[Transport]:
+        """Return what sends messages by one connection, or by another one if it fails."""
+        connection = RenewedConnection(self._connect)
         try:
-            yield session.send
+            yield connection.send
         finally:
-            session.close()
+            connection.close()
 
     def _connect(self, deadline: Deadline) -> Connection:
         try:
@@ -72,7 +72,7 @@ class MailServer(ConnectingTransport):
         return ssl.create_default_context()
 
 
-class Session:
+class RenewedConnection:
     """Sends messages by a connection, which it opens when it is needed, and anew if it fails."""
 
     def __init__(self, connect: Callable[[Deadline], Connection]) -> None:

@@ -38,16 +38,16 @@ class ConnectingTransport(ABC):
 
     def __call__(self, message: EmailMessage) -> None:
         """Send one message by a connection of its own."""
-        with self.session() as send:
+        with self.connection() as send:
             send(message)
 
     @abstractmethod
-    def session(self) -> AbstractContextManager[Transport]:
+    def connection(self) -> AbstractContextManager[Transport]:
         """Return what sends messages, one after the other, by one connection."""
 
 
 def sending(transport: Transport) -> AbstractContextManager[Transport]:
     """Return what sends the messages of a round."""
     if isinstance(transport, ConnectingTransport):
-        return transport.session()
+        return transport.connection()
     return nullcontext(transport)
