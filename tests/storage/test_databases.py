@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import peewee
 import pytest
+from playhouse import db_url
 
 from tests.conftest import NAME, SERVERS, require
 from tests.storage.conftest import HASH, SQLITE, in_another_thread, run_python
@@ -103,6 +104,16 @@ def test_a_percent_encoded_password_is_decoded(server_urls, open_database, pooli
         assert User.objects.count() == 0
     finally:
         root.execute_sql(f"DROP USER {NAME}")
+
+
+def test_the_parts_and_the_options_of_a_url_reach_the_driver():
+    options = "a=true&b=FALSE&c=None&d=null&e=7&f=2.5&g=2.x&h="
+    url = f"postgresql://ada:p%40ss@db.example.org:5433/accounts?{options}"
+    made = databases.make_database(url)
+    expected = db_url.parse(url, unquote_user=True, unquote_password=True)
+    assert made.database == expected.pop("database") == "accounts"
+    assert expected["password"] == "p@ss"
+    assert made.connect_params.items() >= expected.items()
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
 """Make a Peewee database from DATABASE_URL, configured for accounts."""
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import peewee
-from playhouse import db_url, pool
+from playhouse import pool
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.storage import postgres_mysql, sqlite
@@ -24,6 +26,7 @@ DRIVERS: dict[str, Any] = {
 }
 _MAX_LINKS = 40  # Linux follows no more; a loop of links has no end
 CONNECT_TIMEOUT = 5  # seconds to wait for a database server
+_WORDS = {"true": True, "false": False, "none": None, "null": None}  # in a URL's query
 _ALIASES = {"postgresql": "postgres", "mariadb": "mysql"}  # other names of Peewee's schemes
 _SQLALCHEMY_SCHEMES = {"postgres+psycopg": "postgres", "mysql+pymysql": "mysql"}
 
@@ -103,11 +106,29 @@ def _driver_and_parameters(url: str) -> tuple[Any, dict[str, Any]]:
 
 
 def _parse_url(url: str) -> dict[str, Any] | None:
+    """Return what a URL says, as `playhouse.db_url` does, which would load every kind of driver."""
     try:
-        parameters: dict[str, Any] = db_url.parse(url, unquote_password=True, unquote_user=True)
+        parts = urlsplit(url)
+        named = {
+            "database": parts.path[1:] or (":memory:" if parts.scheme.startswith("sqlite") else ""),
+            "user": unquote(parts.username or "") or None,
+            "password": unquote(parts.password or "") or None,
+            "host": parts.hostname,
+            "port": parts.port or None,
+        }
+        options = parse_qsl(parts.query, keep_blank_values=True)
+        parameters = {name: value for name, value in named.items() if value is not None}
+        return parameters | {name: _parse_option(value) for name, value in options}
     except ValueError:  # for an invalid port; not chained, because its message shows the password
         return None
-    return parameters
+
+
+def _parse_option(value: str) -> object:
+    if value.lower() in _WORDS:
+        return _WORDS[value.lower()]
+    if value.isdecimal():
+        return int(value)
+    return float(value) if re.fullmatch(r"[0-9]+\.[0-9]+", value) else value
 
 
 def _make_server(driver: Any, parameters: dict[str, Any]) -> postgres_mysql.Server:
