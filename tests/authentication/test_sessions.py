@@ -241,7 +241,7 @@ def test_sessions_that_a_change_has_ended_are_not_live_and_not_counted(ada, grac
     log_in(ada, START + 3)
     assert [each.expires_at for each in ada.sessions] == [START + 3]
     assert sessions.revoke_all(ada) == 1
-    assert sessions.revoke_everyones() == 1
+    assert sessions.revoke_every_session() == 1
     assert expirations() == []
 
 

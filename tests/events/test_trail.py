@@ -59,7 +59,7 @@ CHANGES = {
     "deletion": lambda ada, settings: accounts.delete_user(ada),
     "login": lambda ada, settings: sessions.start(ada, Tokens(settings)),
     "logout": lambda ada, settings: sessions.revoke_all(ada),
-    "logout of all": lambda ada, settings: sessions.revoke_everyones(),
+    "logout of all": lambda ada, settings: sessions.revoke_every_session(),
 }
 
 

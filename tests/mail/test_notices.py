@@ -247,7 +247,7 @@ def test_no_other_change_is_told(site, client, ada, settings):
     log_in(client)
     log_in(client, agent=SAFARI, address="198.51.100.1")
     sessions.revoke_all(User.get_by_id(ada.id))
-    sessions.revoke_everyones()
+    sessions.revoke_every_session()
     assert not Mail.select().exists()
 
 

@@ -114,7 +114,7 @@ def has_factor(user: User, settings: Settings) -> bool:
 
 
 def confirm(device: Totp, code: str, factor_key: str, now: float) -> bool:
-    """Make a device a factor if the code is its; see `totp.confirm`.
+    """Make a device a factor if it made the code; see `totp.confirm`.
 
     Recovery codes from before the first factor end: a guest of the account may have made them.
     """
@@ -144,7 +144,7 @@ def add_passkey(party: RelyingParty, user: User, name: str, credential: str, now
 
 
 def accept(user: User, code: str, settings: Settings, now: float) -> bool:
-    """Return whether a code is of an app of the user, or a recovery code; it works once."""
+    """Return whether a code is from an app of the user, or a recovery code; it works once."""
     key = settings.FACTOR_KEY
     is_of_app = key is not None and totp.accept(user, code, key, now)
     return is_of_app or recovery_codes.use(user, code)

@@ -15,7 +15,7 @@ class Lifetime(NamedTuple):
 
     total: int  # until it ends whatever happens
     idle: int = 0  # until it ends without use, which moves this end; 0: use does not move it
-    is_refreshable: bool = False  # whether only a refresh counts as use
+    is_refreshable: bool = False  # whether it has a refresh token; then only a refresh is use
 
 
 def of_program(settings: Settings) -> Lifetime:

@@ -3,7 +3,7 @@
 A pending login is a one-time secret in a cookie of its own. Nothing treats it as a user.
 
 The cookie also has the path where the login leads. The row does not have it, because the path can
-be a link of a mail, whose secret must not be in the database.
+be a link of an email, whose secret must not be in the database.
 """
 
 import json
@@ -35,7 +35,7 @@ class Pending(NamedTuple):
 
 
 def start(user: User, *, destination: str, remember: bool, now: float) -> str:
-    """Return the cookie of a new pending login; see `Pending`.
+    """Return the cookie of a new pending login; `user` is as read before the password was verified.
 
     Raises:
         UnauthenticatedError: The user has been deleted.
@@ -50,7 +50,7 @@ def start(user: User, *, destination: str, remember: bool, now: float) -> str:
 
 
 def find(cookie: str, now: float) -> Pending | None:
-    """Return the pending login of a cookie, or None if there is none any more."""
+    """Return the pending login of a cookie, or None if it has ended."""
     encoded, _, secret = cookie.rpartition(".")
     row = one_time.find(secret, _PURPOSE, now=now)
     if row is None or row.user is None:

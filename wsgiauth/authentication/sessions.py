@@ -219,7 +219,7 @@ def revoke(session_id: str, user: User) -> None:
 
 def revoke_all(user: User, *, except_id: str | None = None) -> int:
     """Revoke all sessions of a user but `except_id`, and return how many there were."""
-    # The stamp as it was read: a login that began after a change of the password goes on.
+    # The stamp as it was read: a session that began after a change of the password goes on.
     valid = Session.delete().where(
         Session.user == user.id,
         Session.stamp == user.security_stamp,
@@ -250,7 +250,7 @@ def end_sessions(user: User) -> int:
         return 0 if stored is None else revoke_all(stored)
 
 
-def revoke_everyones() -> int:
+def revoke_every_session() -> int:
     """Revoke all sessions of all users, and return how many there were.
 
     Deletes a few rows at a time, so that other requests are not blocked. A session that starts

@@ -27,7 +27,7 @@ CACHE_SIZE = 16_384  # tokens; each takes about 600 bytes with its claims
 # Checked before decoding, because PyJWT accepts padding, which RFC 7515 section 2 forbids.
 _TOKEN = re.compile(r"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)")
 _SUBJECT = re.compile(r"[1-9][0-9]{0,18}")
-_MAX_USER_ID = 2**63 - 1  # a larger number is none of the database
+_MAX_USER_ID = 2**63 - 1  # the largest that a database can have
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,43}")  # no other value reaches a query
 
 _TO_BASE64 = bytes.maketrans(b"-_", b"+/")

@@ -131,7 +131,7 @@ def begin(user: User, name: str, now: float, *, session_id: str | None = None) -
 
 
 def confirm(device: Totp, code: str, factor_key: str, now: float) -> bool:
-    """Make a device a factor if the code is its; return whether it is one now."""
+    """Make a device a factor if it made the code; return whether it is one now."""
     step = _step_of(device, code, factor_key, now)
     if step is None:
         return False
@@ -148,7 +148,7 @@ def confirm(device: Totp, code: str, factor_key: str, now: float) -> bool:
 
 
 def accept(user: User, code: str, factor_key: str, now: float) -> bool:
-    """Return whether a code is of a device of the user; it works once, over all processes.
+    """Return whether a device of the user made the code, which works once, over all processes.
 
     The codes of this step and of the one before are accepted (RFC 6238 section 5.2).
     """
@@ -180,7 +180,7 @@ def _set_up_id(session_id: str) -> str:
 
 
 def _step_of(device: Totp, code: str, factor_key: str, now: float) -> int | None:
-    """Return the step that a code is of, this one or the one before, or None."""
+    """Return the step of a code, this one or the one before, or None."""
     digits = "".join(code.split())
     if not _CODE.fullmatch(digits):
         return None

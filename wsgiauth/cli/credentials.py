@@ -88,7 +88,7 @@ def revoke_sessions(arguments: Arguments) -> None:
         raise UsageError("--session needs a USER")
     open_database(arguments)
     if arguments.all:
-        print_line(f"Revoked {counted(sessions.revoke_everyones(), 'session')} of all users.")
+        print_line(f"Revoked {counted(sessions.revoke_every_session(), 'session')} of all users.")
         return
     user = require_user(arguments.user)
     if not arguments.session:

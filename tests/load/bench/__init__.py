@@ -13,8 +13,8 @@ def measure(actions, *, rounds, calls):
 
     Args:
         actions: Functions by name.
-        rounds: How often each of them has its turn; every other time in the opposite order, for
-            who comes after another has colder caches.
+        rounds: How often each of them has its turn; every other time in the opposite order,
+            because caches favour the one that comes first.
         calls: How often it is called in a turn.
     """
     taken = {name: [] for name in actions}

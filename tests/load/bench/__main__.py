@@ -35,7 +35,7 @@ def main(names):
 
 
 def draw(machine, costs, compared):
-    """Draw what one would take instead of wsgiauth, from the dearest to the floor."""
+    """Draw what one would take instead of wsgiauth, from the slowest to the floor."""
     peers = sorted((name, never) for name, (_, never) in compared.items() if name != "wsgiauth")
     seen, never_seen = compared["wsgiauth"]
     figure.draw(

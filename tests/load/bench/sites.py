@@ -7,7 +7,7 @@ from wsgiauth import AuthMiddleware, Settings, User, storage
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.tokens import Tokens
 
-HASH = "$2b$12$" + 53 * "x"  # nobody's
+HASH = "$2b$12$" + 53 * "x"  # of no password
 CREATED_AT = "2026-01-01 12:00:00"
 
 USER = """

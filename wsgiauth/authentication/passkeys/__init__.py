@@ -126,7 +126,7 @@ def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: fl
 
     A count that did not grow means that there are two copies of the key, one of them perhaps in
     the hands of a thief (level 3, section 6.1.1), or that the authenticator was reset. So it is
-    reported, and the passkey works on.
+    reported, and the passkey keeps working.
 
     Returns:
         False if the passkey has been removed.

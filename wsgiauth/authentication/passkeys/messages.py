@@ -102,7 +102,7 @@ def request_options(
 
 
 def read(text: str, ceremony: str, origin: str) -> Answer | None:
-    """Return the answer in a field of a form, or None if it is none for this page.
+    """Return the answer in a field of a form, or None if it is not for this page.
 
     Args:
         text: The field: a `RegistrationResponseJSON` or `AuthenticationResponseJSON` (level 3,

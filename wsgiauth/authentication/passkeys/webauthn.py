@@ -53,7 +53,7 @@ class Ceremonies:
         try:
             data = self._server.register_complete(state, _document(answer))
             credential = data.credential_data
-        except Exception:  # parsers and cryptography, which anything can be sent to
+        except Exception:  # parsers and cryptography, whose input is hostile
             return None
         if credential is None or not _is_consistent(data):
             return None
