@@ -133,7 +133,7 @@ def invitation_refusal(actor: Party, *, gives_rights: bool) -> str | None:
     if actor.user.is_superuser:
         return None
     if MANAGE_USERS not in actor.permissions:
-        return f"To invite people needs the permission {MANAGE_USERS}."
+        return f"Inviting people needs the permission {MANAGE_USERS}."
     if gives_rights:
         return "Only superusers can invite members of the staff, or give permissions or groups."
     return None

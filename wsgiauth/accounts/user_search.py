@@ -101,7 +101,9 @@ class _Way(NamedTuple):
     read: Callable[[Any, str, int], list[_Entry]]  # a chunk of the query after a position
 
     def entries(self, position: str) -> Iterator[_Entry]:
-        for size in chain(_CHUNKS, repeat(_CHUNKS[-1])):
+        sizes = chain(_CHUNKS, repeat(_CHUNKS[-1]))
+        while True:
+            size = next(sizes)
             chunk = self.read(self.query, position, size)
             yield from chunk
             if len(chunk) < size:
