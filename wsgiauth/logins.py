@@ -112,15 +112,15 @@ def log_in(
         raise ValueError(f'methods must be names of RFC 8176 such as "pwd otp", not {methods!r}')
     check_user(user)
     with actors.acting(actors.OWNER):
-        login = start_browser_session(environ, site, user, methods=methods, remember=remember)
-    if login is None:
+        issued = start_browser_session(environ, site, user, methods=methods, remember=remember)
+    if issued is None:
         return None
     _end_session(environ, site)
     if factors.meets_demand(user, methods, site.settings):
-        set_caller(environ, user, login.session_id, auth_type=COOKIE)
+        set_caller(environ, user, issued.session_id, auth_type=COOKIE)
     else:
         set_caller(environ, error=INSUFFICIENT_AUTHENTICATION)
-    return [login_cookie(environ, site, login), _NO_STORE]
+    return [login_cookie(environ, site, issued), _NO_STORE]
 
 
 def log_out(environ: WSGIEnvironment) -> list[Header]:
@@ -174,13 +174,13 @@ def start_browser_session(
     return sessions.start(user, site.tokens, lifetime, methods=methods, client=client)
 
 
-def login_cookie(environ: WSGIEnvironment, site: Site, login: IssuedTokens) -> Header:
+def login_cookie(environ: WSGIEnvironment, site: Site, issued: IssuedTokens) -> Header:
     """Return the header with the cookie of a browser's session."""
-    left = login.ends_at - int(site.tokens.now())
+    left = issued.ends_at - int(site.tokens.now())
     # Without Max-Age, a browser forgets the cookie when it is closed.
     # A minute more, because the clocks of two hosts can differ.
     is_remembered = left > site.settings.SESSION_HOURS * lifetimes.HOUR + lifetimes.MINUTE
-    return site.identifier.login_cookie(environ, login.token, left if is_remembered else None)
+    return site.identifier.login_cookie(environ, issued.token, left if is_remembered else None)
 
 
 def check_password(site: Site, networks: tuple[str, ...], name: str, password: str) -> User | None:

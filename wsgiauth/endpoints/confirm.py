@@ -49,10 +49,10 @@ class Confirm(MemberForm):
         """Renew the session, which is then fresh."""
         user, methods = _prove(submission)
         tokens = submission.site.tokens
-        login = confirm(submission.member.session_id, user, tokens, methods=methods)
-        if login is None:
+        issued = confirm(submission.member.session_id, user, tokens, methods=methods)
+        if issued is None:
             raise UnauthenticatedError("invalid_token")
-        return hand_over_renewed(submission, login, "Confirmed.")
+        return hand_over_renewed(submission, issued, "Confirmed.")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the forms, without the password."""

@@ -77,8 +77,7 @@ class LogIn(PublicForm):
     def act(self, submission: Submission) -> Response:
         """Start a session, unless the login needs a second factor first."""
         if submission.fields[CREDENTIAL] and not submission.is_program:
-            by_passkey = _log_in_with_passkey(submission, submission.fields[CREDENTIAL])
-            return hand_over(submission, by_passkey)
+            return hand_over(submission, _log_in_with_passkey(submission))
         name, password = account_name(submission), submission.fields["password"]
         _require_both(name, password)
         user = check_password(submission.site, submission.networks, name, password)
@@ -87,8 +86,8 @@ class LogIn(PublicForm):
             if not code:
                 return ask_for_second_step(submission, user)
             methods = f"{PASSWORD} {require_code(submission, user, code)}"
-        login = None if user is None else _start_session(submission, user, methods)
-        if login is None:
+        issued = None if user is None else _start_session(submission, user, methods)
+        if issued is None:
             raise RequestError(
                 HTTPStatus.UNAUTHORIZED,
                 "invalid_credentials",
@@ -96,12 +95,12 @@ class LogIn(PublicForm):
                 headers=(challenge(None),),
             )
         if not submission.is_program:
-            return hand_over(submission, login)
+            return hand_over(submission, issued)
         if bearer_token(submission.environ.get("HTTP_AUTHORIZATION", "")) is not None:
             # The new token replaces the one that was sent. The browser's cookie is not replaced, so
             # a script that fetches a token does not log the user out of the pages.
             end_previous_session(submission)
-        return token_json(submission.site, login)
+        return token_json(submission.site, issued)
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
         """Return the form."""
@@ -141,12 +140,12 @@ def _was_logged_out(submission: Submission) -> bool:
 
 def _start_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
     if submission.is_program:
-        login = _start_program_session(submission, user, methods)
+        issued = _start_program_session(submission, user, methods)
     else:
-        login = start_browser_session(submission, user, methods=methods)
-    if login is None:
+        issued = start_browser_session(submission, user, methods=methods)
+    if issued is None:
         events.emit("login_failed", user_id=user.id, reason="changed meanwhile")
-    return login
+    return issued
 
 
 def _start_program_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
@@ -164,15 +163,15 @@ def _login_options(site: Site) -> str:
     return party.request_options(LOG_IN, now=site.tokens.now()) if party else ""
 
 
-def _log_in_with_passkey(submission: Submission, credential: str) -> IssuedTokens:
+def _log_in_with_passkey(submission: Submission) -> IssuedTokens:
     """Start a session of the user whose passkey it is, without a name or a password."""
-    proof, login = _accept(submission, credential), None
+    proof, issued = _accept(submission, submission.fields[CREDENTIAL]), None
     if proof is not None:
-        login = start_browser_session(submission, proof.user, methods=proof.methods)
-    if proof is None or login is None:  # or the user has just changed
+        issued = start_browser_session(submission, proof.user, methods=proof.methods)
+    if proof is None or issued is None:  # or the user has just changed
         events.emit("login_failed", reason="passkey")
         raise invalid_passkey()
-    return login
+    return issued
 
 
 def _accept(submission: Submission, credential: str) -> AcceptedPasskey | None:

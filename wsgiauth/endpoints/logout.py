@@ -36,9 +36,9 @@ class Logout(Endpoint):
         identity = site.identifier.identify(environ)
         if identity.key_id is not None:  # only /auth/keys revokes it
             raise KeyNotAcceptedError
-        login = identity.any_session
-        if login is not None:
-            sessions.revoke(login.session_id, login.user)
+        session = identity.any_session
+        if session is not None:
+            sessions.revoke(session.session_id, session.user)
         cleared = (site.identifier.expired_cookie(environ),)
         if not prefers_html(environ):
             return json_response({"detail": "Logged out."}, headers=cleared)

@@ -51,7 +51,7 @@ class Password(MemberForm):
         _check(submission, current, new)
         with requiring_password(submission, current) as user:
             hashed_password = hash_password(new, rounds=settings.BCRYPT_ROUNDS)
-        login = change(
+        issued = change(
             submission.member.session_id,
             user,
             hashed_password,
@@ -60,10 +60,10 @@ class Password(MemberForm):
             # Otherwise the new password would make the session fresh without the factor.
             methods=None if has_factor(user, settings) else PASSWORD,
         )
-        if login is None:
+        if issued is None:
             raise UnauthenticatedError("invalid_token")
         return hand_over_renewed(
-            submission, login, "Password changed.", path="/account?done=password"
+            submission, issued, "Password changed.", path="/account?done=password"
         )
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:

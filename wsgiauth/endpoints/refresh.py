@@ -26,12 +26,12 @@ class Refresh(Endpoint):
                 f"The Content-Type must be {JSON}.",
             )
         named = site.refresh_tokens.verify(text_field(read_json(environ), "refresh_token"))
-        login = None if named is None else refresh(*named, site.tokens)
-        if login is None:
+        issued = None if named is None else refresh(*named, site.tokens)
+        if issued is None:
             raise RequestError(
                 HTTPStatus.UNAUTHORIZED,
                 "invalid_grant",
                 "This refresh token is not valid. Log in again.",
                 headers=(challenge(None),),
             )
-        return token_json(site, login)
+        return token_json(site, issued)

@@ -69,8 +69,8 @@ class Register(PublicForm):
             attempt.begin()  # counted even if a name is taken, or names could be tried without end
             user = account.create()
         site.throttle.recognise(user, submission.networks)
-        login = None if submission.is_program else start_browser_session(submission, user)
-        return account_created(submission, user, login)
+        issued = None if submission.is_program else start_browser_session(submission, user)
+        return account_created(submission, user, issued)
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
         """Return the form, without the password."""

@@ -59,12 +59,12 @@ class SecondStep(PublicForm):
             destination=waiting.destination,
             flags=frozenset({REMEMBER} if waiting.remember else ()),
         )
-        login = None
+        issued = None
         if pending.finish(waiting, site.tokens.now()):
-            login = start_browser_session(submission, waiting.user, methods=methods)
-        if login is None:  # another request used it first, or the user has just changed
+            issued = start_browser_session(submission, waiting.user, methods=methods)
+        if issued is None:  # another request used it first, or the user has just changed
             raise UnauthenticatedError(None)
-        response = hand_over(submission, login)
+        response = hand_over(submission, issued)
         cookie = site.identifier.pending_cookie(submission.environ, "")
         return replace(response, headers=(*response.headers, cookie))
 

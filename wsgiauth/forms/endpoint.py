@@ -85,11 +85,11 @@ def require_login(
             raise missing
     if identity.key_id is not None:
         raise KeyNotAcceptedError
-    login = identity.any_session
-    if login is None:
+    session = identity.any_session
+    if session is None:
         raise UnauthenticatedError(identity.error)
-    actors.identify(login.user.id)
-    return login
+    actors.identify(session.user.id)
+    return session
 
 
 def require_fresh(
@@ -101,10 +101,10 @@ def require_fresh(
         InsufficientAuthenticationError: The last proof is older than FRESH_MINUTES. For the other
             errors, see `require_login`.
     """
-    login = require_login(environ, site, admits_incomplete=admits_incomplete)
-    if not site.freshness.is_fresh(login.session_id):
+    session = require_login(environ, site, admits_incomplete=admits_incomplete)
+    if not site.freshness.is_fresh(session.session_id):
         raise InsufficientAuthenticationError(site.freshness.max_age)
-    return login
+    return session
 
 
 def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:

@@ -63,13 +63,13 @@ class FactorForm(ListForm):
             UnauthenticatedError: The session has ended meanwhile.
         """
         (user, _), site = submission.member, submission.site
-        login = _renew(submission, method)
+        issued = _renew(submission, method)
         renewed: dict[str, object] = {}
         cookies: tuple[Header, ...] = ()
-        if login is not None and has_token(submission):
-            renewed = {"login": token_document(site, login)}
-        elif login is not None:
-            cookies = (login_cookie(submission.environ, site, login),)
+        if issued is not None and has_token(submission):
+            renewed = {"login": token_document(site, issued)}
+        elif issued is not None:
+            cookies = (login_cookie(submission.environ, site, issued),)
         if submission.wants_json or renewed:
             document = self.document(submission.member, site) | renewed
             return json_response(document, status=status, headers=cookies)
@@ -107,7 +107,7 @@ def _renew(submission: MemberSubmission, method: str) -> IssuedTokens | None:
     methods = methods_of(session_id)
     if has_second_factor(methods):
         return None
-    login = renew(session_id, user, submission.site.tokens, methods=with_method(methods, method))
-    if login is None:
+    issued = renew(session_id, user, submission.site.tokens, methods=with_method(methods, method))
+    if issued is None:
         raise UnauthenticatedError("invalid_token")
-    return login
+    return issued

@@ -58,51 +58,51 @@ def end_previous_session(submission: Submission) -> None:
         sessions.revoke(previous.session_id, previous.user)
 
 
-def hand_over(submission: Submission, login: IssuedTokens) -> Response:
+def hand_over(submission: Submission, issued: IssuedTokens) -> Response:
     """Return the cookie of a new session, to a browser or a script, which never sees the token."""
-    cookie = _new_cookie(submission, login)
-    location = _location_after_login(submission, login)
+    cookie = _new_cookie(submission, issued)
+    location = _location_after_login(submission, issued)
     if submission.wants_json:
         return json_response({"detail": "Logged in.", "next": location}, headers=(cookie,))
     return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
 
 
-def token_json(site: Site, login: IssuedTokens) -> Response:
+def token_json(site: Site, issued: IssuedTokens) -> Response:
     """Return the answer to a program: its tokens."""
-    return json_response(token_document(site, login))
+    return json_response(token_document(site, issued))
 
 
-def token_document(site: Site, login: IssuedTokens) -> dict[str, object]:
+def token_document(site: Site, issued: IssuedTokens) -> dict[str, object]:
     """Return the tokens of a session for a program (RFC 6749 section 5.1), and what it lacks."""
     document: dict[str, object] = {
-        "access_token": login.token,
+        "access_token": issued.token,
         "token_type": "bearer",
-        "expires_in": login.expires_in,
+        "expires_in": issued.expires_in,
     }
-    if login.generation:
+    if issued.generation:
         refresh_tokens = site.refresh_tokens
-        document["refresh_token"] = refresh_tokens.issue(login.session_id, login.generation)
-    incomplete = site.identifier.incomplete_session(login.token)
+        document["refresh_token"] = refresh_tokens.issue(issued.session_id, issued.generation)
+    incomplete = site.identifier.incomplete_session(issued.token)
     if incomplete is not None:
         document["restriction"] = second_factor_missing(incomplete.user, site).code
     return document
 
 
-def account_created(submission: Submission, user: User, login: IssuedTokens | None) -> Response:
+def account_created(submission: Submission, user: User, issued: IssuedTokens | None) -> Response:
     """Return the answer to the creation of an account: the profile, or where a login leads.
 
     Args:
         submission: The form.
         user: The new user.
-        login: The session of the browser, if one was started.
+        issued: The tokens of the session, if one was started for a browser.
     """
     if submission.wants_json:
         location = ("Location", f"{mount_url(submission.environ)}/me")
-        cookies = () if login is None else (_new_cookie(submission, login),)
+        cookies = () if issued is None else (_new_cookie(submission, issued),)
         return json_response(profile(user), status=HTTPStatus.CREATED, headers=(location, *cookies))
-    if login is None:  # or the user was deactivated at the same moment
+    if issued is None:  # or the user was deactivated at the same moment
         return see_other(submission, "login")
-    return hand_over(submission, login)
+    return hand_over(submission, issued)
 
 
 def destination_after_login(environ: WSGIEnvironment, destination: str) -> str:
@@ -125,15 +125,15 @@ def next_after_set_up(submission: Submission) -> str:
     return destination_after_login(submission.environ, wanted) if wanted else ""
 
 
-def _new_cookie(submission: Submission, login: IssuedTokens) -> Header:
+def _new_cookie(submission: Submission, issued: IssuedTokens) -> Header:
     end_previous_session(submission)
-    return login_cookie(submission.environ, submission.site, login)
+    return login_cookie(submission.environ, submission.site, issued)
 
 
-def _location_after_login(submission: Submission, login: IssuedTokens) -> str:
+def _location_after_login(submission: Submission, issued: IssuedTokens) -> str:
     """Return where a login leads: to the set-up of a second factor if it needs one first."""
     location = destination_after_login(submission.environ, submission.destination)
-    if submission.site.identifier.incomplete_session(login.token) is None:
+    if submission.site.identifier.incomplete_session(issued.token) is None:
         return location
     set_up_url = mount_url(submission.environ) + set_up_path(submission.site.settings)
     return with_next(set_up_url, next_after_set_up(submission))
@@ -162,23 +162,23 @@ def page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | N
 
 
 def hand_over_renewed(
-    submission: MemberSubmission, login: IssuedTokens, detail: str, *, path: str = ""
+    submission: MemberSubmission, issued: IssuedTokens, detail: str, *, path: str = ""
 ) -> Response:
     """Return the token of a renewed session, or its cookie and a redirect to `next`.
 
     Args:
         submission: The form.
-        login: The session, which has a new id.
+        issued: The tokens of the session, which has a new id.
         detail: A sentence that says what happened, for scripts.
         path: Where the browser goes without a `next`, below the mount; empty for the home page of
             the site.
     """
     if has_token(submission):
-        return token_json(submission.site, login)
+        return token_json(submission.site, issued)
     location = destination_after_login(submission.environ, submission.destination)
     if path and not submission.destination:
         location = mount_url(submission.environ) + path
-    headers = (login_cookie(submission.environ, submission.site, login),)
+    headers = (login_cookie(submission.environ, submission.site, issued),)
     if submission.wants_json:
         return json_response({"detail": detail, "next": location}, headers=headers)
     return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
