@@ -1,5 +1,5 @@
-"""The URLs below /auth. What they share is in `forms`.
+"""The URLs below /auth, one file each. What they share is in `forms`.
 
-A new URL is a file with a subclass of `forms.endpoint.Endpoint` or, for a form, of `forms.Form`,
-and a line in `app.ROUTES`.
+A new URL is a file with a subclass of `forms.endpoint.Endpoint` or, for a form, of a class in
+`forms`, and a line in `app.ROUTES`; `samples` has an example of each page.
 """

@@ -1,7 +1,6 @@
 """GET, POST /auth/login: a session for a name and a password, or for a passkey."""
 
 from http import HTTPStatus
-from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.accounts.models import User
@@ -14,12 +13,12 @@ from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
 from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import PublicForm, Refusal, Submission
+from wsgiauth.forms import Refusal, Submission
 from wsgiauth.forms.handover import (
     REMEMBER,
+    GuestForm,
     end_previous_session,
     hand_over,
-    page_for_logged_in,
     start_browser_session,
     token_json,
 )
@@ -63,16 +62,11 @@ class LoginPage(PasskeyPage):
     notice: str = ""
 
 
-class LogIn(PublicForm):
+class LogIn(GuestForm):
     """Starts a session: a token for a program, a cookie for a browser or a script."""
 
     fields = (ACCOUNT_NAME, "password", CODE, CREDENTIAL)
     flags = ("refresh", REMEMBER)
-
-    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the form, or with the page for a user who is logged in."""
-        logged_in = page_for_logged_in(environ, site)
-        return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
 
     def act(self, submission: Submission) -> Response:
         """Start a session, unless the login needs a second factor first."""

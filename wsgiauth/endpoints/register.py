@@ -2,20 +2,18 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import NewAccount, names
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import PublicForm, Refusal, Submission
+from wsgiauth.forms import Refusal, Submission
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.forms.handover import (
+    GuestForm,
     account_created,
-    page_for_logged_in,
     start_browser_session,
 )
 from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.settings import Settings
-from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response
@@ -38,7 +36,7 @@ class RegisterPage(Page):
     errors: Mapping[str, list[str]] = {}
 
 
-class Register(PublicForm):
+class Register(GuestForm):
     """Creates an account. A browser is then logged in, a program is not."""
 
     fields = ("username", "email", "password")
@@ -50,11 +48,6 @@ class Register(PublicForm):
     def variant(self, settings: Settings) -> Endpoint:
         """Return the endpoint that sends a link first, if VERIFICATION is on."""
         return VerifiedRegister() if settings.VERIFICATION else self
-
-    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the form, or with the page for a user who is logged in."""
-        logged_in = page_for_logged_in(environ, site)
-        return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
 
     def act(self, submission: Submission) -> Response:
         """Create the account."""
@@ -112,18 +105,13 @@ class VerifiedRegisterSentPage(Page):
     minutes: int
 
 
-class VerifiedRegister(PublicForm):
+class VerifiedRegister(GuestForm):
     """Sends an invitation to the address; using its link creates the account.
 
     The answer, and the work before it, do not depend on whether the address has an account.
     """
 
     fields = ("username", "email")
-
-    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the form, or with the page for a user who is logged in."""
-        logged_in = page_for_logged_in(environ, site)
-        return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
 
     def act(self, submission: Submission) -> Response:
         """Insert the email, whoever has the address."""

@@ -14,7 +14,7 @@ from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.tokens import IssuedTokens
-from wsgiauth.forms import NEXT, MemberSubmission, Submission, see_other
+from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_other
 from wsgiauth.logins import login_cookie
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing, set_up_path
@@ -39,6 +39,15 @@ class LoggedInPage(Page):
     logout_url: str
     account_url: str
     was_sent_here: bool  # by a page, perhaps because the user lacks a permission
+
+
+class GuestForm(PublicForm):
+    """A form for users who are not logged in; others get a page that says that they are."""
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the form, or with the page for a user who is logged in."""
+        logged_in = _page_for_logged_in(environ, site)
+        return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
 
 
 def start_browser_session(
@@ -139,28 +148,6 @@ def _location_after_login(submission: Submission, issued: IssuedTokens) -> str:
     return with_next(set_up_url, next_after_set_up(submission))
 
 
-def page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | None:
-    """Return the page for a user who is logged in, or None.
-
-    None also if the query has `switch`, with which a user asks for another account.
-    """
-    identity = ANONYMOUS if query_field(environ, SWITCH) else site.identifier.identify(environ)
-    user = identity.user
-    if user is None or identity.session_id is None:  # an API key has no session
-        return None
-    login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
-    page_asked_for = safe_next(query_field(environ, NEXT), "")
-    return LoggedInPage(
-        username=user.username,
-        continue_url=destination_after_login(environ, page_asked_for),
-        switch_url=with_next(f"{login}?{SWITCH}=1", page_asked_for),
-        logout_url=with_next(logout, with_next(login, page_asked_for) if page_asked_for else ""),
-        account_url=f"{mount_url(environ)}/account",
-        # Applications send users who lack a permission here, with the page as `next`.
-        was_sent_here=bool(page_asked_for),
-    )
-
-
 def hand_over_renewed(
     submission: MemberSubmission, issued: IssuedTokens, detail: str, *, path: str = ""
 ) -> Response:
@@ -187,3 +174,25 @@ def hand_over_renewed(
 def has_token(submission: MemberSubmission) -> bool:
     """Return whether a request carries its session as a bearer token."""
     return bearer_token(submission.environ.get("HTTP_AUTHORIZATION", "")) is not None
+
+
+def _page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | None:
+    """Return the page for a user who is logged in, or None.
+
+    None also if the query has `switch`, with which a user asks for another account.
+    """
+    identity = ANONYMOUS if query_field(environ, SWITCH) else site.identifier.identify(environ)
+    user = identity.user
+    if user is None or identity.session_id is None:  # an API key has no session
+        return None
+    login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
+    page_asked_for = safe_next(query_field(environ, NEXT), "")
+    return LoggedInPage(
+        username=user.username,
+        continue_url=destination_after_login(environ, page_asked_for),
+        switch_url=with_next(f"{login}?{SWITCH}=1", page_asked_for),
+        logout_url=with_next(logout, with_next(login, page_asked_for) if page_asked_for else ""),
+        account_url=f"{mount_url(environ)}/account",
+        # Applications send users who lack a permission here, with the page as `next`.
+        was_sent_here=bool(page_asked_for),
+    )
