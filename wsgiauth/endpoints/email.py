@@ -52,7 +52,7 @@ class Email(MemberForm):
     fields = ("email",)
 
     def is_offered(self, settings: Settings) -> bool:
-        """Return whether the site sends mail."""
+        """Return whether the site sends email."""
         return settings.MAIL_URL is not None
 
     def act(self, submission: MemberSubmission) -> Response:

@@ -39,7 +39,7 @@ class Forgot(PublicForm):
     fields = (ACCOUNT_NAME,)
 
     def is_offered(self, settings: Settings) -> bool:
-        """Return whether the site sends mail."""
+        """Return whether the site sends email."""
         return settings.MAIL_URL is not None
 
     def act(self, submission: Submission) -> Response:
