@@ -76,10 +76,14 @@ def memory(folder):
 
 def serve(folder, database):
     """Return the MiB that a new process holds after some requests, and its peak."""
+    program = [sys.executable, "-m", "wsgiauth"]
+    environ = {"SECRET_KEY": secrets.token_urlsafe(48), "DATABASE_URL": database}
+    # What makes the tables is loaded by a first start only.
+    subprocess.run([*program, "migrate"], cwd=folder, env=environ, check=True, capture_output=True)
     process = subprocess.Popen(
-        [sys.executable, "-m", "wsgiauth", "serve", "served:application", "--listen=127.0.0.1:0"],
+        [*program, "serve", "served:application", "--listen=127.0.0.1:0"],
         cwd=folder,
-        env={"SECRET_KEY": secrets.token_urlsafe(48), "DATABASE_URL": database},
+        env=environ,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
