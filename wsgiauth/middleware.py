@@ -67,7 +67,7 @@ class AuthMiddleware:
       only permissions of the key, and neither flags nor groups.
     - `wsgiauth.error`: `invalid_token` (RFC 6750 section 3.1) if a token was presented and
       rejected; `insufficient_user_authentication` (RFC 9470 section 3) if SECOND_FACTOR demands a
-      second factor of the user, and the login was proven without; otherwise None.
+      second factor of the user, and the session was proven without; otherwise None.
     - `wsgiauth.root`, `wsgiauth.site`: for the guards.
     - `REMOTE_USER` and `AUTH_TYPE` (RFC 3875): the username, and what identified it: `Bearer`, a
       token in the Authorization header, or `Cookie`; absent for anonymous clients and API keys.
@@ -189,10 +189,10 @@ class AuthMiddleware:
         permissions: Iterable[str] = (),
         groups: Iterable[Group | str] = (),
     ) -> str | None:
-        """Invite a person, by mail, to create an account, also where registration is closed.
+        """Invite a person, by email, to create an account, even if registration is closed.
 
-        The person proves the address by the link of the mail, and chooses the password. An earlier
-        invitation of the address then ends.
+        The person proves the address by the link in the email, and chooses the password. An
+        earlier invitation of the address then ends.
 
         Args:
             email: An address that has no account.
@@ -203,7 +203,7 @@ class AuthMiddleware:
                 account is created is left out.
 
         Returns:
-            The link, for you to hand over, if the site sends no mail; otherwise None.
+            The link, for you to hand over, if the site sends no emails; otherwise None.
 
         Raises:
             ValidationError: A name breaks a rule; `errors` also reports a taken name.
@@ -211,7 +211,7 @@ class AuthMiddleware:
             ValueError: A permission does not have the form `<app>.<action>`; or a group is of
                 another application.
             Group.DoesNotExist: There is no group of a name.
-            ConfigurationError: There is no mail, and no PUBLIC_URL for a link.
+            ConfigurationError: The site sends no emails, and has no PUBLIC_URL for a link.
             peewee.DatabaseError: The database failed.
         """
         site = self.site

@@ -1,0 +1,220 @@
+"""The commands for API keys and second factors, and what `check` says of the latter."""
+
+import json
+import re
+
+import pytest
+
+from tests.support.authenticators import ORIGIN, PASSKEYS, Authenticator
+from tests.support.factors import FACTOR_KEY
+from tests.support.keys import make_key
+from tests.support.sites import SECRET_KEY, echo
+from wsgiauth import AuthMiddleware, Settings
+from wsgiauth.accounts import update_user
+from wsgiauth.accounts.tables import Key
+from wsgiauth.authentication import factors, recovery_codes, sessions, totp
+from wsgiauth.authentication.keys import MAX_KEYS
+from wsgiauth.authentication.passkeys import Passkey
+from wsgiauth.authentication.passkeys.relying_party import RelyingParty
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.events.models import RecordedEvent
+
+KEY = re.compile(r"wsgiauth_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}\n")
+
+
+@pytest.fixture
+def made(wsgiauth, person):
+    """Return the row of a key that a command has made."""
+    person.grant("a.read", "a.write")
+    argv = ("makekey", "ada", "--name", "nightly export", "--permission", "a.write", "a.read")
+    status, printed, errors = wsgiauth(*argv, "--days", "7")
+    assert (status, errors) == (0, "")
+    assert KEY.fullmatch(printed)
+    return Key.get()
+
+
+def test_makekey_prints_the_key_alone(made):
+    assert (made.name, made.permissions) == ("nightly export", "a.read a.write")
+    assert made.expires_at - made.created_at == 7 * 86400
+
+
+def test_a_key_needs_no_permission(wsgiauth, person):
+    assert wsgiauth("makekey", "ada", "--name", "export")[0] == 0
+    assert Key.get().permissions == ""
+    assert Key.get().id in wsgiauth("keys", "ada")[1]
+
+
+@pytest.mark.promise(51)
+def test_the_operator_is_the_actor(made):
+    event = RecordedEvent.get(RecordedEvent.name == "key_created")
+    assert (event.actor, event.reason) == ("command line", made.id)
+
+
+def test_makekey_refuses_what_its_user_cannot_do(wsgiauth, person):
+    refused = wsgiauth("makekey", "ada", "--name", "x", "--permission", "a.read")
+    assert refused == (1, "", "wsgiauth: A key can only have permissions of its owner.\n")
+
+
+def test_makekey_refuses_an_inactive_user(wsgiauth, person):
+    wsgiauth("deactivate", "ada")
+    made = wsgiauth("makekey", "ada", "--name", "x", "--permission", "a.read")
+    assert made == (1, "", "wsgiauth: Ada is not active\n")
+
+
+def test_makekey_refuses_more_keys_than_a_user_can_have(wsgiauth, person):
+    for _ in range(MAX_KEYS):
+        make_key(person)
+    status, _, error = wsgiauth("makekey", "ada", "--name", "x", "--permission", "reports.read")
+    assert (status, "20 API keys" in error) == (1, True)
+
+
+def test_keys_lists_the_keys_of_a_user(wsgiauth, made):
+    Key.update(created_at=3600, last_used_at=7200).execute()
+    status, table, _ = wsgiauth("keys", "ada")
+    heading, row = table.splitlines()
+    assert (status, heading.split()[:2]) == (0, ["id", "name"])
+    assert row.startswith(f"{made.id}  nightly export  1970-01-01T01:00:00Z")
+    assert row.endswith("1970-01-01T02:00:00Z  a.read a.write")
+
+
+def test_keys_prints_json_without_secrets(wsgiauth, made):
+    (document,) = json.loads(wsgiauth("keys", "ada", "--json")[1])
+    assert document["id"] == made.id
+    assert set(document) == {
+        "id",
+        "name",
+        "permissions",
+        "created_at",
+        "expires_at",
+        "last_used_at",
+    }
+    assert wsgiauth("keys", "ada")[1].count("wsgiauth_") == 0
+
+
+def test_endkey_ends_one(wsgiauth, made):
+    ended = wsgiauth("endkey", "ada", made.id)
+    assert ended == (0, f"Revoked the API key {made.id} of Ada.\n", "")
+    again = wsgiauth("endkey", "ada", made.id)
+    assert again == (1, "", f"wsgiauth: Ada has no API key {made.id}\n")
+
+
+def test_endkey_ends_all(wsgiauth, made):
+    assert wsgiauth("endkey", "ada", "--all") == (0, "Revoked 1 API key of Ada.\n", "")
+    assert not Key.select().exists()
+
+
+def test_purge_deletes_expired_keys(wsgiauth, made):
+    Key.update(expires_at=1).execute()
+    assert ", 1 expired API key," in wsgiauth("purge")[1]
+
+
+NOW = 2_000_000_000
+SETTINGS = Settings(SECRET_KEY=SECRET_KEY)
+
+
+def add_app(user):
+    device = totp.begin(user, "Phone", NOW)
+    key = totp.derive_key(FACTOR_KEY, device.salt)
+    assert totp.confirm(device, totp.code_of_step(key, NOW // totp.STEP), FACTOR_KEY, NOW)
+
+
+def test_removefactor_removes_all_apps_and_recovery_codes(wsgiauth, person):
+    add_app(person)
+    add_app(person)
+    recovery_codes.replace(person)
+    login = sessions.start(person, Tokens(SETTINGS), methods="pwd otp")
+    output = "Removed 2 second factors of Ada and the recovery codes, and revoked all sessions.\n"
+    assert wsgiauth("removefactor", "ada") == (0, output, "")
+    assert not factors.list_factors(person)
+    assert recovery_codes.count(person) == 0
+    assert sessions.find(login.token, Tokens(SETTINGS)) is None
+    (event,) = RecordedEvent.select().where(RecordedEvent.name == "factor_removed")
+    assert (event.user_id, event.actor) == (person.id, "command line")
+
+
+def test_check_and_a_start_warn_if_second_factors_are_not_asked_for(
+    wsgiauth, person, monkeypatch, caplog
+):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    warning = "FACTOR_KEY is not set, but users have second factors"
+    assert warning not in wsgiauth("check")[1]
+    add_app(person)
+    assert warning in wsgiauth("check")[1]
+    AuthMiddleware(echo)
+    assert warning in caplog.text
+    caplog.clear()
+    monkeypatch.setenv("FACTOR_KEY", FACTOR_KEY)
+    assert warning not in wsgiauth("check")[1]
+    AuthMiddleware(echo)
+    assert warning not in caplog.text
+
+
+def test_removefactor_refuses_a_user_without_a_factor(wsgiauth, person):
+    login = sessions.start(person, Tokens(SETTINGS))
+    assert wsgiauth("removefactor", "ada") == (1, "", "wsgiauth: Ada has no second factor\n")
+    assert sessions.find(login.token, Tokens(SETTINGS)) is not None
+
+
+def test_check_warns_if_a_second_factor_is_demanded_and_no_superuser_has_one(
+    wsgiauth, person, monkeypatch
+):
+    for name, value in (("SECRET_KEY", SECRET_KEY), ("FACTOR_KEY", FACTOR_KEY)):
+        monkeypatch.setenv(name, value)
+    warning = "SECOND_FACTOR is staff, but no active superuser has a second factor"
+    update_user(person, is_superuser=True)
+    assert warning not in wsgiauth("check")[1]
+    monkeypatch.setenv("SECOND_FACTOR", "staff")
+    output = wsgiauth("check")[1]
+    assert warning in output
+    assert "/auth/totp" in output
+    add_app(person)
+    assert warning not in wsgiauth("check")[1]
+
+
+def test_check_does_not_warn_of_that_where_there_is_no_superuser(wsgiauth, person, monkeypatch):
+    for name, value in (("SECRET_KEY", SECRET_KEY), ("FACTOR_KEY", FACTOR_KEY)):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SECOND_FACTOR", "all")
+    assert "no active superuser" not in wsgiauth("check")[1]
+
+
+def test_check_says_what_to_do_if_a_demanded_factor_is_switched_off(wsgiauth, person, monkeypatch):
+    update_user(person, is_superuser=True)
+    add_app(person)
+    changed = {"SECRET_KEY": SECRET_KEY, "SECOND_FACTOR": "all", **PASSKEYS, "PASSKEYS": "on"}
+    for name, value in changed.items():
+        monkeypatch.setenv(name, value)
+    output = wsgiauth("check")[1]
+    assert "set FACTOR_KEY to its former value, or run `python -m wsgiauth removefactor" in output
+    assert "no active superuser has a second factor" not in output
+
+
+@pytest.fixture
+def passkey(person):
+    party = RelyingParty(Settings(SECRET_KEY=SECRET_KEY, **PASSKEYS))
+    answer = Authenticator().create(party.creation_options(person, NOW))
+    party.register(person, "Laptop", answer, NOW)
+
+
+def test_removefactor_removes_passkeys(wsgiauth, person, passkey):
+    recovery_codes.replace(person)
+    output = "Removed 1 second factor of Ada and the recovery codes, and revoked all sessions.\n"
+    assert wsgiauth("removefactor", "ada") == (0, output, "")
+    assert not Passkey.select().exists()
+    assert recovery_codes.count(person) == 0
+
+
+def test_check_and_a_start_warn_of_passkeys_that_are_not_asked_for(
+    wsgiauth, person, passkey, monkeypatch, caplog
+):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    warning = "PASSKEYS is off, but users have passkeys"
+    assert warning in wsgiauth("check")[1]
+    AuthMiddleware(echo)
+    assert warning in caplog.text
+    monkeypatch.setenv("PASSKEYS", "on")
+    monkeypatch.setenv("PUBLIC_URL", ORIGIN)
+    assert "passkeys" not in wsgiauth("check")[1].replace("/passkeys", "")
+    monkeypatch.setenv("PUBLIC_URL", "https://example.org")
+    warning = "PUBLIC_URL names example.org, but users have passkeys of another host"
+    assert warning in wsgiauth("check")[1]
