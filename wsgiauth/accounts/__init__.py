@@ -4,7 +4,8 @@ Application code can also use `User.objects`. It applies the rules for names, bu
 the hash of a password.
 
 Every function and method of this package that uses the database raises peewee.DatabaseError if it
-fails.
+fails. Whatever checks a new password raises RetryLaterError if the file BREACHED_PASSWORDS cannot
+be read.
 """
 
 from datetime import datetime
@@ -25,9 +26,6 @@ class NewAccount:
 
     Attributes:
         errors: A message for each rule that it breaks, by field.
-
-    Raises:
-        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
     """
 
     def __init__(self, username: str, email: str, password: str, *, settings: Settings) -> None:
@@ -122,7 +120,6 @@ def hash_new_password(user: User, password: str, *, settings: Settings) -> str:
 
     Raises:
         ValidationError: A rule is broken.
-        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
     """
     problem = password_problem(user, password, settings=settings)
     if problem is not None:
@@ -131,11 +128,7 @@ def hash_new_password(user: User, password: str, *, settings: Settings) -> str:
 
 
 def password_problem(user: User, password: str, *, settings: Settings) -> str | None:
-    """Return why `password` cannot be the new password of `user`, for people, or None.
-
-    Raises:
-        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
-    """
+    """Return why `password` cannot be the new password of `user`, for people, or None."""
     rules = PasswordRules.from_settings(settings)
     return rules.problem(password, username=user.username, email=user.email)
 

@@ -70,7 +70,7 @@ def _fold(name: str) -> str:
 
 
 def username_problem(username: str) -> str | None:
-    """Return why `username` is refused, as a sentence for a person, or None."""
+    """Return why `username` is refused, for people, or None."""
     problem = _problem(username, "a username", USERNAME_MAX_LENGTH)
     if problem is None and "@" in key(username):
         return "A username cannot contain @."
@@ -80,7 +80,7 @@ def username_problem(username: str) -> str | None:
 
 
 def email_problem(email: str) -> str | None:
-    """Return why `email` is refused, as a sentence for a person, or None.
+    """Return why `email` is refused, for people, or None.
 
     Does not check that the address exists: only a message sent there could show that.
     """
@@ -94,10 +94,7 @@ def email_problem(email: str) -> str | None:
 
 
 def group_problem(name: str) -> str | None:
-    """Return why `name` is refused as the name of a group, as a sentence for a person, or None.
-
-    Single spaces inside are allowed, as in "Blog editors".
-    """
+    """Return why `name`, such as "Blog editors", is refused for a group, for people, or None."""
     problem = _spaced_problem(name, "a group name", GROUP_MAX_LENGTH)
     if problem is None and key(name).startswith("-"):
         return "A group name cannot begin with -."
@@ -105,10 +102,7 @@ def group_problem(name: str) -> str | None:
 
 
 def key_name_problem(name: str) -> str | None:
-    """Return why `name` is refused as the name of an API key, as a sentence for a person, or None.
-
-    Single spaces inside are allowed.
-    """
+    """Return why `name` is refused for an API key, for people, or None."""
     return _spaced_problem(name, "a name", KEY_NAME_MAX_LENGTH)
 
 

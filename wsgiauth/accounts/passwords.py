@@ -125,7 +125,7 @@ class PasswordRules:
 
 
 def representation_problem(password: str) -> str | None:
-    """Return why bcrypt cannot represent `password`, as a sentence for a person, or None."""
+    """Return why bcrypt cannot represent `password`, for people, or None."""
     try:
         encoded = password.encode()
     except UnicodeEncodeError:

@@ -241,9 +241,6 @@ class Key(Model):
     class Meta:
         table_name = "wsgiauth_key"
 
-    def __repr__(self) -> str:
-        return f"<Key {self.id}>"
-
 
 class OneTimeSecret(Model):
     """A secret that was handed out and not used yet."""
