@@ -5,7 +5,7 @@ each.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import ClassVar, NamedTuple, TypeVar
@@ -60,7 +60,7 @@ class ActionPage(PanelPage):
     value: str = ""  # what was entered or chosen
     named: str = ""  # what the value names, in words; then it is not entered here
     message: str = ""  # why the form was refused
-    errors: list[str] = []  # about the field of the action
+    errors: Sequence[str] = ()  # about the field of the action
 
 
 _Action = TypeVar("_Action", bound=Action)
