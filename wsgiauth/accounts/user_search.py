@@ -7,7 +7,6 @@ match together make the database read a whole index, and an OFFSET makes it read
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial, reduce
 from heapq import merge
@@ -60,8 +59,7 @@ class FoundUser(NamedTuple):
     last_login_at: datetime | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Criteria:
+class Criteria(NamedTuple):
     """Which users to find; None and an empty string stand for any."""
 
     beginning: str = ""  # of the username or the email address, in any letter case

@@ -3,7 +3,6 @@
 Only a site with TEMPLATES imports this, at its start.
 """
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from wsgiauth.accounts.known_permissions import HeldPermission
@@ -40,7 +39,7 @@ _ACCOUNT = Account(
     **_USER._asdict(),
     permissions=(HeldPermission("reports.publish", True, ("Editors",)),),
     groups=(ListedGroup(3, "Editors"),),
-    logins=(replace(SESSION, is_current=False),),
+    logins=(SESSION._replace(is_current=False),),
     second_factors=SecondFactors(
         factors=(Factor("otp", "0123456789abcdef", "Phone", _VERIFIED_AT),),
         recovery_codes_left=8,

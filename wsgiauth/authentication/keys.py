@@ -7,7 +7,6 @@ key; a fast one is enough, because a key has 256 random bits.
 
 import hmac
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -53,8 +52,7 @@ class MadeKey(NamedTuple):
         return f"<MadeKey {self.row.id}>"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListedKey:
+class ListedKey(NamedTuple):
     """A key in the list of its owner; times are in UTC."""
 
     id: str  # its handle
@@ -84,7 +82,7 @@ class ListedKey:
 
     def document(self) -> dict[str, object]:
         """Return the key, ready for JSON."""
-        return json_fields(asdict(self))
+        return json_fields(self._asdict())
 
 
 # Selects the owner of a key that has not expired: one row by primary key, joined to another.

@@ -4,10 +4,9 @@ A handle names a session in the list. It is computed from the session's id, whic
 reveal, and no request is identified by it.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Session
@@ -25,8 +24,7 @@ SEARCHED = 1000  # of the newest sessions, for a handle
 _HANDLE_LENGTH = 16  # hexadecimal digits
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListedSession:
+class ListedSession(NamedTuple):
     """A session in the list of its owner; times are in UTC."""
 
     handle: str

@@ -1,9 +1,9 @@
 """GET, POST /auth/passkeys: list, add and remove the user's passkeys."""
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
+from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import factors, recovery_codes
@@ -24,8 +24,7 @@ from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListedPasskey:
+class ListedPasskey(NamedTuple):
     """A passkey in the list of its owner; times are in UTC."""
 
     handle: str  # no credential
