@@ -1,4 +1,4 @@
-"""`AuthMiddleware(public=…, require=…)`: the whole application needs a login, except public paths.
+"""`AuthMiddleware(public=…, require=…)`: the application needs a session, except on public paths.
 
 On the way of a request, the gate stands between `middleware` and the application.
 """
@@ -28,7 +28,7 @@ _SPECIAL = frozenset("./\\%:;?#")
 
 
 class PublicPaths:
-    """The paths that need no login.
+    """The paths that need no session.
 
     Args:
         entries: Decoded paths. Each is an exact path, or, if it ends in `/`, a prefix; "/" is the
@@ -56,8 +56,8 @@ class PublicPaths:
 class GatedApp:
     """Restricts an application to logged-in users, except for its public paths.
 
-    The refusals are those of `guards`. A method makes no difference: a CORS preflight (OPTIONS)
-    needs a login too.
+    The refusals are those of `guards`. All methods are alike: a CORS preflight (OPTIONS) needs a
+    session, too.
 
     What is trusted: the application answers by PATH_INFO alone, below SCRIPT_NAME. An application
     that takes its path from elsewhere (REQUEST_URI, X-Original-URL, a query) is not protected.
@@ -66,7 +66,7 @@ class GatedApp:
         app: The application.
         login_url: The path of the login page, without the SCRIPT_NAME of `AuthMiddleware`.
         public: See `PublicPaths`.
-        permission: The permission that all other paths need, or None for a login alone.
+        permission: The one that all other paths need; None if a session is enough.
 
     Raises:
         ConfigurationError: `public` or `permission` is malformed.

@@ -51,13 +51,13 @@ def login_required(
     With `fresh`, users must have proven who they are at most FRESH_MINUTES ago. Otherwise, a
     browser is sent to /auth/confirm and back: 302 for GET and HEAD, and 303 for a form, which is
     not processed. Others get 401 with the challenge `insufficient_user_authentication` (RFC 9470).
-    A user with a second factor must have proven that. An API key is never
-    fresh. It costs one SELECT, or two.
+    A user with a second factor must have proven that. An API key is never fresh. It costs one
+    SELECT, or two.
 
-    With `second_factor`, the login must have been proven by a second factor. Otherwise, a browser
+    With `second_factor`, the session must have been proven by a second factor. Otherwise, a browser
     is sent to /auth/confirm, which asks for it, or to the page where the user sets one up, and back
-    (302). Others get 401 with the challenge of RFC 9470. It costs one SELECT, and one more
-    if the login is refused. An API key is no such login.
+    (302). Others get 401 with the challenge of RFC 9470. An API key is never enough. It costs one
+    SELECT, and one more for a refusal.
 
     Use it as `@login_required` or `@login_required(redirect_url=...)` on a function, a method, an
     instance, a class whose instances are WSGI callables, or a `wsgify`.

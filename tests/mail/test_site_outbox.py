@@ -164,7 +164,7 @@ def test_the_command_needs_a_url_of_mail(environ, database, monkeypatch, capsys)
 def test_check_names_what_is_overdue(environ, waiting, capsys):
     waiting(OVERDUE + 1)
     assert main(["check"]) == 0
-    assert "1 mail overdue: `python -m wsgiauth mail` sends them" in capsys.readouterr().out
+    assert "1 email overdue: `python -m wsgiauth mail` sends them" in capsys.readouterr().out
 
 
 def test_check_says_nothing_of_mails_that_were_just_asked_for(environ, waiting, capsys):

@@ -58,7 +58,7 @@ def check(arguments: Arguments) -> None:
         hours = math.ceil(lifetimes.longest(settings) / lifetimes.HOUR)
         notes.append(
             "SECRET_KEY_FALLBACKS has former keys: remove each one when it has signed nothing for"
-            f" {hours} hours, the longest that a login lasts."
+            f" {hours} hours, the longest that a session lasts."
         )
     risks_of_database, notes_of_database = _check_database(settings)
     risks += risks_of_database
@@ -140,7 +140,7 @@ def _overdue_mails(pending: list[str]) -> list[str]:
     number = 0 if pending else outbox.overdue(time.time())
     if not number:
         return []
-    return [f"{counted(number, 'mail')} overdue: `python -m wsgiauth mail` sends them."]
+    return [f"{counted(number, 'email')} overdue: `python -m wsgiauth mail` sends them."]
 
 
 def _mistyped_settings(variables: Iterable[str]) -> list[tuple[str, str]]:

@@ -240,7 +240,7 @@ class Declared:
                 yield name, "set, because MAIL_URL is"
         for name in ("VERIFICATION", "LOGIN_NOTICES"):
             if getattr(self, name) and self.MAIL_URL is None:
-                expected = f'set, because {name} is on, or "callable:" if your code sends mails'
+                expected = f'set, because {name} is on, or "callable:" if your code sends emails'
                 yield "MAIL_URL", expected
         if self.PASSKEYS and self.PUBLIC_URL is None:
             yield "PUBLIC_URL", "set, because PASSKEYS is on"
