@@ -302,9 +302,21 @@ def tokens(settings):
 
 
 @pytest.fixture
-def ada(site, settings):
-    """Return a user of `site`."""
+def opened(request):
+    """Open the database, by the site if the test has one."""
+    return request.getfixturevalue("site" if "site" in request.fixturenames else "database")
+
+
+@pytest.fixture
+def ada(opened, settings):
+    """Return a user."""
     return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+
+
+@pytest.fixture
+def grace(opened, settings):
+    """Return another user."""
+    return create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
 
 
 @pytest.fixture

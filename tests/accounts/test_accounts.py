@@ -38,11 +38,6 @@ BAD_PASSWORDS = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-
-
 def read(user):
     """Return another copy of a user."""
     return User.objects.get(id=user.id)
@@ -183,11 +178,6 @@ def test_an_older_username_with_a_leading_dash_is_found(ada, database):
 
 
 # Changing and deleting
-
-
-@pytest.fixture
-def grace(database, settings):
-    return create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
 
 
 @pytest.mark.every_database

@@ -2,16 +2,11 @@
 
 import pytest
 
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from tests.support.sites import PASSWORD
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError
-
-
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
 
 
 def read(user):

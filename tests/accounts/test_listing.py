@@ -3,21 +3,11 @@
 import pytest
 
 from tests.conftest import insert_users
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from tests.support.sites import PASSWORD
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.listing import PAGE, user_pages
 
 pytestmark = pytest.mark.every_database
-
-
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-
-
-@pytest.fixture
-def grace(database, settings):
-    return create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
 
 
 def listed(*arguments, **options):

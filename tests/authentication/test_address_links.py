@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.support.mails import with_mail
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from tests.support.sites import EMAIL, PASSWORD
 from wsgiauth import change_password, events
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User
@@ -20,11 +20,6 @@ from wsgiauth.exceptions import TakenError
 
 NEW = "ada@example.net"
 NOW = time.time()
-
-
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
 
 
 @pytest.fixture

@@ -14,11 +14,6 @@ ROUNDS = 4
 
 
 @pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-
-
-@pytest.fixture
 def spent(monkeypatch):
     """Return the costs of the bcrypt computations so far."""
     costs = []

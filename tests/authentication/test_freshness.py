@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from tests.support.sites import PASSWORD
 from wsgiauth import change_password
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
@@ -36,11 +36,6 @@ def tokens(settings, clock):
 @pytest.fixture
 def freshness(settings, tokens):
     return Freshness(settings, tokens)
-
-
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
 
 
 @pytest.fixture

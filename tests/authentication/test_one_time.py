@@ -17,11 +17,6 @@ LIFETIME = 3600
 pytestmark = pytest.mark.every_database
 
 
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-
-
 def issue(user, purpose="reset", **options):
     return one_time.issue(purpose, user, **{"now": NOW, "lifetime": LIFETIME, **options})
 

@@ -36,11 +36,6 @@ KILLS = int(os.environ.get("KILLS", "2"))  # for each database
 
 
 @pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-
-
-@pytest.fixture
 def login(ada, tokens):
     return sessions.start(ada, tokens)
 

@@ -5,20 +5,15 @@ import time
 import pytest
 
 from tests.support.mails import with_mail
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from tests.support.sites import EMAIL, PASSWORD
 from wsgiauth import change_password
-from wsgiauth.accounts import create_user, delete_user, update_user
+from wsgiauth.accounts import delete_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate
 from wsgiauth.authentication.resets import find_holder, make_reset_link, reset_password
 
 NEW_PASSWORD = "other unrelated birds"
 NOW = time.time()
-
-
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.support.logins import insert_session, valid_session_ids
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import change_password, events, storage
-from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.refresh import REUSED
 from wsgiauth.authentication.session_list import (
@@ -23,16 +21,6 @@ pytestmark = pytest.mark.every_database
 NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
 NOW_HOUR = NOW - NOW % 3600
 BEGAN = 600  # seconds after the hour
-
-
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-
-
-@pytest.fixture
-def grace(database, settings):
-    return create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@ import peewee
 import pytest
 
 from tests.support.logins import insert_session, valid_session_ids
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import change_password, end_sessions
-from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
@@ -34,16 +32,6 @@ def clock():
 @pytest.fixture
 def tokens(settings, clock):
     return Tokens(settings, clock=lambda: clock.now)
-
-
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-
-
-@pytest.fixture
-def grace(database, settings):
-    return create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
 
 
 def log_in(user, *expirations):

@@ -5,10 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from tests.support.timing import shortest
 from wsgiauth import storage
-from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.lifetimes import Lifetime
@@ -61,11 +59,6 @@ def clock():
 @pytest.fixture
 def tokens(settings, clock):
     return Tokens(settings, clock=lambda: clock.now)
-
-
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pyotp
 import pytest
 
 from tests.support.processes import meet
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from tests.support.sites import PASSWORD, USERNAME
 from wsgiauth import Settings, change_password, storage
 from wsgiauth.accounts import create_user, find_user
 from wsgiauth.accounts.tables import OneTimeSecret
@@ -15,11 +15,6 @@ KEY = "pY7nQe2LwZ9vKc4RtXb8MdHs3UgJ6fAo"
 OTHER_KEY = "Zq1mWc8XrTn5YvBk2LsDj7HgPf4EaUi9"
 NOW = 2_000_000_000
 STEP = totp.STEP
-
-
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
 
 
 def app_of(device, key=KEY):

@@ -24,7 +24,6 @@ from tests.support.logins import make_stale
 from tests.support.mails import Clock, Post, with_mail
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, find_user, storage
-from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import recovery_codes
 from wsgiauth.authentication.passkeys import Passkey
@@ -70,11 +69,6 @@ def browser(site, ada):
 def key(site, ada):
     """Return the authenticator with Ada's passkey."""
     return add_passkey(site, ada)
-
-
-@pytest.fixture
-def grace(site, settings):
-    return create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
 
 
 def alert(page):

@@ -47,11 +47,6 @@ def browser(site, ada):
     return logged_in(site, ada)
 
 
-@pytest.fixture
-def grace(site, settings):
-    return create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
-
-
 def link_for(user, email, site, now=None):
     """Return the path of a link that proves an address."""
     now = time.time() if now is None else now

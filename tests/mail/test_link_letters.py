@@ -47,11 +47,6 @@ def outbox(database, settings, clock, post, unsent):
 
 
 @pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-
-
-@pytest.fixture
 def grace(database, settings):
     return create_user("Grace", TAKEN, PASSWORD, settings=settings)
 

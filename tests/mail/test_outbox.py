@@ -43,11 +43,6 @@ def outbox(database, settings, clock, post, unsent):
 
 
 @pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-
-
-@pytest.fixture
 def heard(database):
     told = []
     events.subscribe(database, [told.append])

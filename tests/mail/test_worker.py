@@ -11,9 +11,8 @@ import peewee
 import pytest
 
 from tests.support.mails import MAIL, Post, with_mail
-from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
+from tests.support.sites import SECRET_KEY, USERNAME
 from wsgiauth import Settings, storage
-from wsgiauth.accounts import create_user
 from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.mail.site_outbox import COMPOSERS
@@ -49,11 +48,6 @@ def outbox(database, settings, post):
     made = Outbox(with_mail(settings), post, COMPOSERS)
     yield made
     made.stop()
-
-
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
 
 
 def ask(outbox):

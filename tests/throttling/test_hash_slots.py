@@ -11,7 +11,6 @@ from webtest import TestApp
 
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import Settings, storage
-from wsgiauth.accounts import create_user
 from wsgiauth.app import AuthApp
 from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.site import Site
@@ -623,11 +622,6 @@ def environ_of(address):
 
 def client_of(app, address):
     return TestApp(app, extra_environ=environ_of(address))
-
-
-@pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
 
 
 @pytest.fixture

@@ -90,11 +90,6 @@ def client(client_of):
 
 
 @pytest.fixture
-def ada(database, settings):
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-
-
-@pytest.fixture
 def comparisons(monkeypatch):
     """Return a list that grows with every bcrypt comparison."""
     made = []

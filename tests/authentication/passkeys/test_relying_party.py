@@ -21,9 +21,9 @@ from tests.support.authenticators import (
     decode,
     encode,
 )
-from tests.support.sites import PASSWORD, echo
+from tests.support.sites import echo
 from wsgiauth import AuthMiddleware, change_password, storage
-from wsgiauth.accounts import create_user, find_user
+from wsgiauth.accounts import find_user
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, Passkey, relying_party
 from wsgiauth.authentication.passkeys.challenges import CONFIRM, LIFETIME, LOG_IN, SECOND_STEP
 from wsgiauth.events.models import RecordedEvent
@@ -48,11 +48,6 @@ def site(settings):
 @pytest.fixture
 def party(site):
     return site.site.relying_party
-
-
-@pytest.fixture
-def grace(site, settings):
-    return create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
 
 
 @pytest.fixture
