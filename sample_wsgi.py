@@ -1,8 +1,8 @@
 """A small site with accounts: the tutorial of wsgiauth, to try in a browser and to read.
 
-`make run` serves it with everything on: mails are files in the folder `mails`, and at
-/auth/account, users set up authenticator apps and passkeys. Settings are variables of the
-environment: `SECOND_FACTOR=all make run` demands a second factor. Without `make`, the command is
+`make run` serves it with everything on: emails are files in the folder `mails`, and users can set
+up authenticator apps and passkeys at /auth/account. Settings are environment variables:
+`SECOND_FACTOR=all make run` demands a second factor. Without `make`, run
 `python -m wsgiauth serve sample_wsgi:app --listen localhost:8080`. Any other WSGI server will do,
 too, such as `waitress-serve sample_wsgi:app`.
 """
@@ -28,8 +28,8 @@ LOGIN = "/auth/login"
 MAILS = os.environ.get("MAIL_URL", "").removeprefix("file://")  # `make run` sets it to a folder
 
 
-# The views. A view is any WSGI callable; `wsgify` turns a function that takes a request and returns
-# a response into one.
+# The views. A view is any WSGI callable. `wsgify` makes one from a function that takes a request
+# and returns a response.
 
 
 @wsgify
@@ -61,7 +61,7 @@ def reports(request: Request) -> Response:
 @login_required(redirect_url=LOGIN)
 @wsgify
 def staff(request: Request) -> Response:
-    """Only for staff: a rule of the view's own, which checks a field of the user."""
+    """Only for staff: the view has its own rule, which checks a field of the user."""
     if not request.user.is_staff:
         return page(request, "Staff", "Only staff can open this page.", status=403)
     return page(request, "Staff", f"{request.user}, you belong to the staff.")
@@ -73,7 +73,7 @@ def not_found(request: Request) -> Response:
     return page(request, "Not found", "There is no such page.", status=404)
 
 
-# The site: the view for each path. wsgiauth needs no framework, and works with any.
+# The site: a view for each path. wsgiauth needs no framework, and works with any.
 
 VIEWS = {"/": home, "/members": members, "/reports": reports, "/staff": staff}
 
@@ -92,7 +92,7 @@ def page(request: Request, title: str, text: str, *, template="layout", status=2
     return Response(html, status=status)
 
 
-# The templates; a larger site has them in files.
+# The templates. A larger site keeps them in files.
 
 LAYOUT = """<!doctype html>
 <html lang="en">
@@ -185,8 +185,8 @@ TEMPLATES.filters["quote"] = shlex.quote
 TEMPLATES.globals["python"] = interpreter()
 
 
-# `AuthMiddleware(site, settings)` adds accounts to the site. Settings come from the process
-# environment. A real site must set SECRET_KEY there, and does not start without it.
+# `AuthMiddleware(site, settings)` adds accounts to the site. The settings come from the process
+# environment. A real site must set SECRET_KEY there: wsgiauth does not start without it.
 
 
 logging.basicConfig(level=logging.INFO)  # shows successful and failed logins, with the reason
@@ -201,7 +201,7 @@ if not os.environ.get("SECRET_KEY"):
 
 app = AuthMiddleware(site, {"SITE_NAME": NAME, **os.environ, "SECRET_KEY": SECRET_KEY})
 
-# A group gives its permissions to its members; after the first start, this one exists.
+# A group gives its permissions to its members. After the first start, this group exists.
 with contextlib.suppress(TakenError):
     Group.objects.create(name="Editors").grant("reports.publish")
 
