@@ -11,6 +11,7 @@ import pytest
 
 import wsgiauth
 from tests.conftest import THOROUGH_PATHS
+from wsgiauth.app import ROUTES
 
 PACKAGE = Path(wsgiauth.__file__).parent
 TESTS = Path(__file__).parent
@@ -113,6 +114,12 @@ def root_of(node):
 
 def test_every_room_has_its_place_on_the_map():
     assert set(ROOMS) == LEVEL.keys()
+
+
+@pytest.mark.parametrize("path", sorted(each for each in ROUTES if not each.startswith("/admin")))
+def test_each_url_below_auth_has_a_file_of_its_own(path):
+    stem = path.removeprefix("/").removesuffix(".json").replace("-", "_")
+    assert type(ROUTES[path]).__module__ == f"wsgiauth.endpoints.{stem}"
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
