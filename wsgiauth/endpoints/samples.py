@@ -73,6 +73,7 @@ _PASSKEYS = tuple(
     )
     for digit, name in (("1", "Laptop"), ("2", "Blue key"))
 )
+_CODES = RecoveryCodesPage(codes_url="/auth/recovery-codes", account_url=_ACCOUNT_URL, left=3)
 _KEYS = KeysPage(keys=(KEY,), keys_url="/auth/keys", account_url=_ACCOUNT_URL)
 
 PAGES: tuple[Page, ...] = (
@@ -269,23 +270,9 @@ PAGES: tuple[Page, ...] = (
         logout_url="/auth/logout",
         passkeys_url="/auth/passkeys",
     ),
-    RecoveryCodesPage(
-        codes_url="/auth/recovery-codes",
-        account_url=_ACCOUNT_URL,
-        left=3,
-        next="/",
-        added="app",
-    ),
-    RecoveryCodesPage(
-        codes_url="/auth/recovery-codes",
-        account_url=_ACCOUNT_URL,
-        left=0,
-        set_up_url="/auth/totp",
-    ),
-    RecoveryCodesPage(
-        codes_url="/auth/recovery-codes",
-        account_url=_ACCOUNT_URL,
-        left=2,
+    _CODES.replaced(next="/", added="app"),
+    _CODES.replaced(left=0, set_up_url="/auth/totp"),
+    _CODES.replaced(
         next="/",
         codes=("GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV", "MFRG-GZDF-MZTW-Q2LK-NNWG-23TP"),
         download_url="data:text/plain,GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV",
