@@ -57,9 +57,12 @@ THOROUGH = {
     "test_accessibility.py",
     "test_browser.py",
     "test_browser_passkeys.py",
-    # other servers than waitress, for the site or in front of it
+    # other servers than waitress, for the site or in front of it; frameworks
+    "frameworks/test_django.py",
+    "frameworks/test_logout.py",
     "frameworks/test_nginx.py",
     "frameworks/test_public_paths.py",
+    "frameworks/test_recipes.py",
     "frameworks/test_servers.py",
     "frameworks/test_transfers.py",
     "storage/test_faults.py",
@@ -90,8 +93,8 @@ THOROUGH = {
 THOROUGH_PATHS = {Path(__file__).parent / name for name in THOROUGH}
 THOROUGH_FIXTURES = {"chromium", "in_processes", "server_urls"}
 LEFT_OUT = (
-    "Left to `make check`: PostgreSQL and MariaDB, browsers, other servers, builds, type checkers,"
-    " the programs of docs/, processes that race."
+    "Left to `make check`: PostgreSQL and MariaDB, browsers, other servers, frameworks, builds,"
+    " type checkers, OpenAPI, the programs of docs/, processes that race."
 )
 
 

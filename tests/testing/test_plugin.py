@@ -160,12 +160,18 @@ def test_a_mail(wsgiauth_app, wsgiauth_user, wsgiauth_mailbox):
 """
 
 
+@pytest.fixture
+def pytester(pytester, monkeypatch):
+    """Load none of our own plugins, whose import takes longer than a suite."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    return pytester
+
+
 def test_pytest_loads_the_fixtures_only_for_suites_that_ask_for_them():
     assert not entry_points(group="pytest11", name="wsgiauth")
 
 
-def test_a_suite_with_the_fixtures_passes(pytester, monkeypatch):
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+def test_a_suite_with_the_fixtures_passes(pytester):
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(SUITE)
     strictly = ["-W", "error", "-W", "ignore:'cgi' is deprecated"]  # which WebOb imports
@@ -190,14 +196,14 @@ def wsgiauth_settings(wsgiauth_settings):
             TestApp(wsgiauth_app).get("/auth/register", status=404)
         """
     )
-    pytester.runpytest_inprocess("-p", "no:randomly").assert_outcomes(passed=1)
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize("name", ["wsgiauth_app", "wsgiauth_user", "wsgiauth_bearer"])
 def test_a_suite_that_defines_no_application_is_told_how(pytester, name):
     pytester.makeconftest(PLUGIN)
     pytester.makepyfile(f"def test_it({name}): pass")
-    result = pytester.runpytest_inprocess("-p", "no:randomly")
+    result = pytester.runpytest_inprocess()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         [
@@ -209,7 +215,7 @@ def test_a_suite_that_defines_no_application_is_told_how(pytester, name):
 
 def test_the_fixtures_tell_what_they_are(pytester):
     pytester.makeconftest(PLUGIN)
-    result = pytester.runpytest_inprocess("--fixtures", "-p", "no:randomly")
+    result = pytester.runpytest_inprocess("--fixtures")
     for name in FIXTURES:
         line = rf"{name} -- .*pytest_plugin\.py:\d+"
         result.stdout.re_match_lines([line, "    (Return|Fail)"], consecutive=True)
