@@ -15,7 +15,6 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.groups import Group, resolve_group
-from wsgiauth.app import AuthApp
 from wsgiauth.arguments import (
     check_arguments,
     checked_permissions,
@@ -138,6 +137,9 @@ class AuthMiddleware:
             settings = replace(settings, MAIL_URL=CALLABLE)
         self.site: Site = Site.from_settings(settings, mount, send_mail)
         self._mount = mount
+        # Loaded by the first middleware: a script and most commands need no pages.
+        from wsgiauth.app import AuthApp
+
         self._auth_app = AuthApp(self.site)
         opened, unasked = _open_database(settings)
         self.database: AccountDatabase = opened
