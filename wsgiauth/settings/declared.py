@@ -78,7 +78,7 @@ class Declared:
         " password or the second factor, in minutes",
     )
     AUDIT_DAYS: int = whole_number(
-        90, 0, 36_500, "how long the audit trail keeps a change, in days; `0`: for ever"
+        90, 0, 36_500, "how long the audit trail keeps a change, in days; `0`: forever"
     )
     JWT_ISSUER: str | None = string(
         None,
