@@ -166,6 +166,7 @@ def test_what_is_wrong_is_named(program, browser, make, fields, status, field):
 
 
 @pytest.mark.every_database
+@pytest.mark.usefixtures("unsent")
 def test_the_staff_invites_an_address_three_times_in_an_hour(program, browser_of, make):
     other = browser_of(make("Eve", "manager"))
     for _ in range(2):
@@ -240,6 +241,7 @@ def test_without_mail_nobody_is_invited(settings, site, boss, bearer):
     app.get("/auth/admin/users", headers=headers | BROWSER).mustcontain(no="Invite a person")
 
 
+@pytest.mark.usefixtures("unsent")
 def test_the_mail_that_waits_has_no_link(program):
     program(URL, GRACE)
     (mail,) = Mail.select()

@@ -339,6 +339,7 @@ def test_a_reset_link_goes_to_the_stored_address(program, site, make, post, hear
 
 
 @every_database
+@pytest.mark.usefixtures("unsent")
 def test_the_staff_sends_a_user_three_links_in_an_hour(program, browser_of, client, make):
     tim, tom, other = make("Tim"), make("Tom"), browser_of(make("Eve", "superuser"))
     for _ in range(2):

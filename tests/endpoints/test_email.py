@@ -55,6 +55,7 @@ def without_values(sql):
 
 @pytest.mark.every_database
 @pytest.mark.promise(39)
+@pytest.mark.usefixtures("unsent")
 def test_a_browser_asks_for_a_link_and_keeps_its_address(browser, ada):
     page = browser.get("/auth/account", headers=BROWSER).click("Change your email address")
     assert page.html.strong.text == EMAIL
@@ -112,6 +113,7 @@ def test_a_free_and_a_taken_address_get_the_same_page(browser, grace):
 
 
 @pytest.mark.parametrize("email", ["", "ada", "ada@", "a b@example.org", f"{'a' * 251}@b.c"])
+@pytest.mark.usefixtures("unsent")
 def test_what_is_no_address_is_refused_and_not_counted(client, browser, ada, bearer, email):
     for _ in range(LIMIT):
         refused = ask(client, email, bearer(ada), 422)
@@ -123,6 +125,7 @@ def test_what_is_no_address_is_refused_and_not_counted(client, browser, ada, bea
     assert Mail.select().count() == 1
 
 
+@pytest.mark.usefixtures("unsent")
 def test_the_present_address_can_be_verified(browser, ada):
     page = browser.get("/auth/account", headers=BROWSER)
     assert "Not yet." in page

@@ -98,6 +98,7 @@ def test_a_browser_registers_by_the_link_of_a_mail(client, site, post):
 
 
 @pytest.mark.promise(37)
+@pytest.mark.usefixtures("unsent")
 def test_a_password_that_is_sent_is_ignored(client, site, post):
     register(client, NEW, password="a password of a stranger", status=202)
     (mail,) = Mail.select()

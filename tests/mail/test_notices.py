@@ -276,6 +276,7 @@ def test_a_site_without_mail_records_none(settings, database):
 
 @pytest.mark.promise(54)
 @pytest.mark.every_database
+@pytest.mark.usefixtures("unsent")
 def test_the_outbox_has_no_secret(client, ada, changes):
     change_over_http(client, ada)
     (row,) = Mail.select()
