@@ -164,7 +164,7 @@ HOME = """{% extends "layout" %}
   {% endfor %}
 </ul>
 {% if mails %}
-<p>Emails of this sample, such as those for a forgotten password, are files in
+<p>Emails from this sample, such as those for a forgotten password, are files in
   <code>{{ mails }}</code>.</p>
 {% endif %}
 {% endblock %}

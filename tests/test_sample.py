@@ -218,7 +218,7 @@ def test_it_serves_itself(sample, monkeypatch):
 
 
 def test_the_home_page_names_the_folder_of_mails(sample, monkeypatch, settings):
-    assert "Emails of this sample" not in TestApp(AuthMiddleware(sample.site, settings)).get("/")
+    assert "Emails from this sample" not in TestApp(AuthMiddleware(sample.site, settings)).get("/")
     monkeypatch.setattr(sample, "MAILS", "/srv/library/mails")
     TestApp(AuthMiddleware(sample.site, settings)).get("/").mustcontain("/srv/library/mails")
 

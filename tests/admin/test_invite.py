@@ -101,11 +101,11 @@ def test_a_browser_chooses_the_groups_that_the_user_joins(browser, link, client)
 
 def test_a_group_that_there_is_not_is_named(browser, program):
     refused = program(URL, {**GRACE, "groups": ["x"]}, status=422).json
-    assert refused["errors"] == {"groups": ["There is no group of this name."]}
+    assert refused["errors"] == {"groups": ["There is no group with this name."]}
     Group.objects.create(name="Editors")
     fields = {**GRACE, "groups": ["x", "Editors"]}
     page = browser.post(URL, fields, headers=SAME_ORIGIN, status=422)
-    page.mustcontain("There is no group of this name.")
+    page.mustcontain("There is no group with this name.")
     assert page.form.fields["groups"][0].checked
 
 

@@ -62,7 +62,7 @@ def test_the_page_says_what_the_account_is(browser, make):
     assert shown(una, "Status") == "Inactive"
     assert shown(una, "Email address") == "Una@example.org (not verified)"
     assert shown(una, "Last login") == "never"
-    una.mustcontain("This user has no permissions.", "not logged in anywhere")
+    una.mustcontain("No permissions have been granted.", "not logged in anywhere")
 
 
 @pytest.mark.every_database

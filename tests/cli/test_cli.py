@@ -175,11 +175,11 @@ def test_deactivate_and_activate_can_be_repeated(wsgiauth, person, bearer):
 
 
 def test_grant_and_revoke_print_what_is_held(wsgiauth, person):
-    assert wsgiauth("grant", "ada", "b.b", "a.a") == (0, "Ada holds: a.a, b.b\n", "")
-    unchanged = (0, "Nothing changed: Ada holds: a.a, b.b\n", "")
+    assert wsgiauth("grant", "ada", "b.b", "a.a") == (0, "Ada has: a.a, b.b\n", "")
+    unchanged = (0, "Nothing changed: Ada has: a.a, b.b\n", "")
     assert wsgiauth("grant", "ada", "a.a") == unchanged
     assert wsgiauth("revoke", "ada", "c.c") == unchanged
-    assert wsgiauth("revoke", "ada", "a.a", "b.b") == (0, "Ada holds: no permissions\n", "")
+    assert wsgiauth("revoke", "ada", "a.a", "b.b") == (0, "Ada has: no permissions\n", "")
 
 
 def test_users_is_a_table(wsgiauth, person):

@@ -91,11 +91,11 @@ def test_grant_and_revoke_change_a_group(wsgiauth, person, editors):
     person.join(editors)
     assert wsgiauth("grant", "--group", "blog editors", "b.b", "a.a") == (
         0,
-        "Blog editors holds: a.a, b.b\n",
+        "Blog editors has: a.a, b.b\n",
         "",
     )
     assert person.permissions == {"a.a", "b.b"}
-    assert wsgiauth("revoke", "--group", "blog editors", "b.b")[1] == "Blog editors holds: a.a\n"
+    assert wsgiauth("revoke", "--group", "blog editors", "b.b")[1] == "Blog editors has: a.a\n"
     assert person.permissions == {"a.a"}
 
 
@@ -104,7 +104,7 @@ def test_revoke_says_which_group_still_gives_a_permission(wsgiauth, person, edit
     editors.grant("a.a")
     person.grant("a.a", "b.b")
     assert wsgiauth("revoke", "ada", "a.a", "b.b")[1] == (
-        "Ada holds: a.a\na.a comes from the group Blog editors.\n"
+        "Ada has: a.a\na.a comes from the group Blog editors.\n"
     )
 
 

@@ -93,7 +93,9 @@ def test_the_user_who_asked_gets_the_address_and_stays_logged_in(browser, link, 
     done = page.form.submit(headers=SAME_ORIGIN, status=303)
     assert done.location == "/auth/account?done=email"
     account = done.follow(headers=BROWSER)
-    assert account.html.find(role="status").text == "Your email address has been verified."
+    assert (
+        account.html.find(role="status").text == "Your email address has been verified and saved."
+    )
     assert address_of(ada) == (NEW, True)
 
 

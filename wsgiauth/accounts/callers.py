@@ -1,4 +1,4 @@
-"""The users that requests read, without the overhead of Peewee's own rows."""
+"""The users of requests, built from rows without the overhead of Peewee."""
 
 from collections.abc import Sequence
 from functools import lru_cache

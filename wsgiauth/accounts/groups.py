@@ -1,4 +1,4 @@
-"""Groups, and what users have by them and by themselves: permissions."""
+"""Groups, and the permissions that users have directly and through groups."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -218,7 +218,7 @@ class UserRights(RightsHolder):
 
         Raises:
             ValueError: `group` is of another application.
-            Group.DoesNotExist: There is no group of this name.
+            Group.DoesNotExist: There is no group with this name.
         """
         with self._using_origin(), database.atomic():
             left = resolve_group(group)
@@ -247,7 +247,7 @@ def resolve_group(group: Group | str) -> Group:
 
     Raises:
         ValueError: It is a group of another application, where another group may have its id.
-        Group.DoesNotExist: There is no group of this name.
+        Group.DoesNotExist: There is no group with this name.
     """
     if isinstance(group, Group):
         if group.origin not in (None, storage.current()):

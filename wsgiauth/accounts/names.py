@@ -1,4 +1,4 @@
-"""Names of users and groups, email addresses, permissions: valid ones, and equal ones.
+"""Which names, email addresses and permissions are valid, and which of them are equal.
 
 The lowest layer of the account rules. Models do not save what these functions refuse, so the rules
 apply to HTTP, to the command line and to code.

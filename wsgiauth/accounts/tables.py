@@ -1,4 +1,4 @@
-"""What `User` and `Group` are made of: their base classes, and the tables of rows that are theirs.
+"""The base classes of `User` and `Group`, and the tables whose rows belong to them.
 
 The methods of `User` and `Group` read and delete these rows. Therefore the tables come first, with
 foreign keys that Peewee resolves when it meets classes of these names.

@@ -120,7 +120,7 @@ def require_group(name: str, field: str) -> Group:
     """
     group = Group.objects.find(name.strip())
     if group is None:
-        raise ValidationError({field: ["There is no group of this name."]})
+        raise ValidationError({field: ["There is no group with this name."]})
     return group
 
 

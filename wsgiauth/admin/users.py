@@ -1,4 +1,4 @@
-"""GET /auth/admin/users: finds users by the beginning of their names, and by what they are.
+"""GET /auth/admin/users: finds users by the beginning of their names and by properties.
 
 GET /auth/admin/users.csv returns all users of such a list as a file for spreadsheets, streamed.
 """

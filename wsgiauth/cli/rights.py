@@ -161,7 +161,7 @@ def _user_and_group(arguments: Arguments) -> tuple[User, Group]:
 
 def _print_holder(holder: User | Group, *, is_changed: bool) -> None:
     held = ", ".join(sorted(holder.permissions)) or "no permissions"
-    print_change(is_changed, f"{holder} holds: {held}")
+    print_change(is_changed, f"{holder} has: {held}")
 
 
 def _print_memberships(user: User, *, is_changed: bool) -> None:

@@ -17,7 +17,7 @@ from wsgiauth.web.urls import mount_url, root_url
 # page say anything else.
 _NOTICES = {
     "password": "Your password has been changed. You are logged out everywhere else.",
-    "email": "Your email address has been verified.",
+    "email": "Your email address has been verified and saved.",
     "username": "Your username has been changed.",
 }
 

@@ -1,4 +1,4 @@
-"""An example of each page of the endpoints, with which the templates of a host are checked.
+"""An example of each page of the endpoints, with which a site's own templates are checked.
 
 Only a site with TEMPLATES imports this, at its start.
 """

@@ -76,7 +76,7 @@ class AuthenticatorApps(FactorForm):
     """Begins the set-up of an app, confirms it by its first code, and removes apps."""
 
     account_link = AccountLink(
-        "Two-step verification", "Log in with a code from an app on your phone, too."
+        "Two-step verification", "Protect your logins with a code from an app on your phone."
     )
     path = "totp"
     gone = "That app has already been removed."

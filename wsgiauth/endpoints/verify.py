@@ -1,4 +1,4 @@
-"""GET, POST /auth/verify: where the link of an email leads that proves an address.
+"""GET, POST /auth/verify: the target of links in emails that prove an address.
 
 The purpose of the link's secret decides what happens.
 """

@@ -1,4 +1,4 @@
-"""Read the audit trail: a page at a time, and as it grows.
+"""Read the audit trail, a page at a time or as it grows.
 
 A page costs the same however long the trail is: each of `user_id`, `actor` and `name` has an index
 in the order of the pages. With several of them, the database uses one index and skips rows.

@@ -1,4 +1,4 @@
-"""Writes that a request makes by the way: it neither waits for them nor fails with them.
+"""Writes in passing: a request neither waits for them nor fails with them.
 
 They delete expired rows, a few at a time, and note when something was last used.
 """
