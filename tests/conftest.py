@@ -121,9 +121,9 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
-def pytest_xdist_auto_num_workers():
-    """Run one more worker than there are processors: a worker waits for a third of its time."""
-    return (os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers(config):
+    """Run one more worker than there are processors, since tests wait; quick ones hardly do."""
+    return (os.cpu_count() or 1) + (not config.option.quick)
 
 
 @pytest.hookimpl(trylast=True)  # after the order has been made random

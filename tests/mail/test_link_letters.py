@@ -249,5 +249,5 @@ def test_the_username_is_shown_to_a_verified_address_only(
     request_reset(outbox, EMAIL, mount="/auth")
     outbox.deliver()
     (message,) = post.messages
-    assert f"asked for a new password {shown}" in message.get_content()
+    assert f"A new password was requested {shown}" in message.get_content()
     assert (username in str(message)) is (username in shown)
