@@ -12,13 +12,13 @@ from webtest import TestApp
 
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from tests.support.timing import shortest
-from wsgiauth import AuthMiddleware, storage
+from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import names
 from wsgiauth.accounts.passwords import (
     DEFAULT_ROUNDS,
-    PasswordRules,
     hash_password,
     needs_rehash,
+    password_problem,
     verify_password,
 )
 from wsgiauth.exceptions import RetryLaterError
@@ -45,7 +45,9 @@ BREACHED = "This password is known from a data breach; choose another."
 
 LONG = "four unrelated words, and because some people like it, a long sentence after them"
 
-problem_of = PasswordRules().problem
+
+def problem_of(password, settings=Settings(), **names):  # noqa: B008 - it is frozen
+    return password_problem(password, settings, **names)
 
 
 @pytest.mark.promise(6)
@@ -73,7 +75,7 @@ def test_what_bcrypt_cannot_represent_is_no_new_password(password, remains, reas
 def test_the_length_of_a_password_is_counted_in_characters(password, min_length, is_accepted):
     refusal = f"A password must have at least {min_length} characters."
     expected = None if is_accepted else refusal
-    assert PasswordRules(min_length=min_length).problem(password) == expected
+    assert problem_of(password, Settings(PASSWORD_MIN_LENGTH=min_length)) == expected
 
 
 @pytest.mark.promise(6)
@@ -169,8 +171,8 @@ def test_a_password_may_contain_the_username():
     ["AcmeWidgets", "acmewidgets", "Acmewidgets2026!", "#Ähre GmbH", "ÄhreGmbH", "stmaryslibrary7"],
 )
 def test_a_word_of_the_site_is_refused(password):
-    rules = PasswordRules(words=("AcmeWidgets", "ähre gmbh", "St. Mary's Library"))
-    assert rules.problem(password) == OF_THE_SITE
+    settings = Settings(PASSWORD_WORDS=("AcmeWidgets", "ähre gmbh", "St. Mary's Library"))
+    assert problem_of(password, settings) == OF_THE_SITE
     assert problem_of(password) is None
 
 
@@ -185,21 +187,21 @@ def breached(tmp_path):
 
 @pytest.mark.promise(7)
 def test_a_password_of_a_known_breach_is_refused(breached):
-    rules = PasswordRules(breached=breached)
-    assert rules.problem("Four Unrelated Words") == BREACHED
-    assert rules.problem("four unrelated words") is None
+    settings = Settings(BREACHED_PASSWORDS=breached)
+    assert problem_of("Four Unrelated Words", settings) == BREACHED
+    assert problem_of("four unrelated words", settings) is None
 
 
 @pytest.mark.promise(7)
 def test_no_password_is_accepted_unchecked(breached, caplog):
-    rules = PasswordRules(breached=breached)
+    settings = Settings(BREACHED_PASSWORDS=breached)
     breached.rename(breached.with_suffix(".old"))
     with caplog.at_level(logging.ERROR), pytest.raises(RetryLaterError) as refused:
-        rules.problem("Four Unrelated Words")
+        problem_of("Four Unrelated Words", settings)
     assert refused.value.status == 503
     assert "BREACHED_PASSWORDS cannot be read: No such file" in caplog.text
     breached.with_suffix(".old").rename(breached)
-    assert rules.problem("Four Unrelated Words") == BREACHED
+    assert problem_of("Four Unrelated Words", settings) == BREACHED
 
 
 @pytest.mark.promise(7)
@@ -245,15 +247,15 @@ def test_no_password_costs_as_much_as_a_hash(password):
 
 @pytest.mark.parametrize("password", ["1012199510121995", "familiyafamiliya", "GeorgetaGeorgeta"])
 def test_a_common_password_that_repeats_something_long_is_refused(password):
-    assert PasswordRules().problem(password) == COMMON
+    assert problem_of(password) == COMMON
 
 
 @pytest.mark.parametrize("altered", ["", "!", "1"])
 def test_a_name_that_repeats_something_long_is_no_password(altered):
-    rules = PasswordRules(words=("kittiwakekittiwake",))
-    assert rules.problem(f"KittiwakeKittiwake{altered}") is not None
-    assert PasswordRules().problem(f"qmzkvxwpqmzkvxwp{altered}", username="qmzkvxwpqmzkvxwp")
-    assert PasswordRules().problem(f"qmzkvxwpqmzkvxwp{altered}", email="qmzkvxwpqmzkvxwp@x.org")
+    settings = Settings(PASSWORD_WORDS=("kittiwakekittiwake",))
+    assert problem_of(f"KittiwakeKittiwake{altered}", settings) is not None
+    assert problem_of(f"qmzkvxwpqmzkvxwp{altered}", username="qmzkvxwpqmzkvxwp")
+    assert problem_of(f"qmzkvxwpqmzkvxwp{altered}", email="qmzkvxwpqmzkvxwp@x.org")
 
 
 # Hashing and verifying

@@ -81,12 +81,13 @@ def test_the_list_names_its_sources_and_their_licences():
 
 def test_the_list_is_read_only_once_a_password_is_judged():
     program = (
-        "import sys, wsgiauth.accounts.passwords as rules\n"
+        "import sys, wsgiauth\n"
+        "from wsgiauth.accounts.passwords import password_problem\n"
         "opened = []\n"
         "sys.addaudithook(lambda name, args: name == 'open' and opened.append(str(args[0])))\n"
         "listed = lambda: sum(path.endswith('common_passwords.txt') for path in opened)\n"
         "before = listed()\n"
-        "[rules.PasswordRules().problem('four unrelated words') for _ in range(3)]\n"
+        "[password_problem('four unrelated words', wsgiauth.Settings()) for _ in range(3)]\n"
         "print(before, listed())"
     )
     output = subprocess.check_output([sys.executable, "-c", program], text=True)

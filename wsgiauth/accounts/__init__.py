@@ -13,7 +13,7 @@ from datetime import datetime
 from wsgiauth.accounts import names
 from wsgiauth.accounts.last_superuser import change_locked
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.passwords import PasswordRules, hash_password
+from wsgiauth.accounts.passwords import hash_password, password_problem
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
@@ -33,8 +33,7 @@ class NewAccount:
         self._password = password
         self._rounds = settings.BCRYPT_ROUNDS
         self.errors = names.name_errors(self._names)
-        rules = PasswordRules.from_settings(settings)
-        problem = rules.problem(password, username=username, email=email)
+        problem = password_problem(password, settings, username=username, email=email)
         if problem is not None:
             self.errors["password"] = [problem]
 
@@ -107,9 +106,7 @@ def create_user(
     Raises:
         ValidationError: A rule is broken; `errors` holds the messages of every field, including
             those about taken names.
-        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
         TakenError: Another user has the username or email address; no rule is broken.
-        peewee.DatabaseError: The database failed.
     """
     account = NewAccount(username, email, password, settings=settings)
     return account.create(is_staff=is_staff, is_superuser=is_superuser)
@@ -121,16 +118,10 @@ def hash_new_password(user: User, password: str, *, settings: Settings) -> str:
     Raises:
         ValidationError: A rule is broken.
     """
-    problem = password_problem(user, password, settings=settings)
+    problem = password_problem(password, settings, username=user.username, email=user.email)
     if problem is not None:
         raise ValidationError({"password": [problem]})
     return hash_password(password, rounds=settings.BCRYPT_ROUNDS)
-
-
-def password_problem(user: User, password: str, *, settings: Settings) -> str | None:
-    """Return why `password` cannot be the new password of `user`, for people, or None."""
-    rules = PasswordRules.from_settings(settings)
-    return rules.problem(password, username=user.username, email=user.email)
 
 
 def update_user(
@@ -161,7 +152,6 @@ def update_user(
         TakenError: Another user has the name.
         LastSuperuserError: The last active superuser would be demoted or deactivated.
         User.DoesNotExist: The user has been deleted.
-        peewee.DatabaseError: The database failed.
     """
     fields = {
         "username": username,
@@ -187,7 +177,6 @@ def delete_user(user: User) -> None:
     Raises:
         LastSuperuserError: `user` is the last active superuser.
         User.DoesNotExist: The user has been deleted.
-        peewee.DatabaseError: The database failed.
     """
     change_locked(user, user.delete_instance, is_removal=True)
 
@@ -196,9 +185,6 @@ def find_user(name: str) -> User | None:
     """Return the user with this username or email address, in any letter case, or None.
 
     An email address contains an `@` and a username does not, so a name matches at most one user.
-
-    Raises:
-        peewee.DatabaseError: The database failed.
     """
     # New usernames cannot begin with a dash, but older accounts may have such names.
     if names.username_problem(name) in (None, names.LEADING_DASH):

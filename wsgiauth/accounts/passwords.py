@@ -9,10 +9,8 @@ import os
 import secrets
 import string
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from http import HTTPStatus
-from typing import Any, Self
+from typing import Any
 
 import bcrypt
 
@@ -42,86 +40,44 @@ _DUMMY_SALT_AND_DIGEST = "Habn84NOMbJTHnvKyPs8teBdZtUj8DmEjU8y5okYMVrT8f2IEN5Sa"
 logger = logging.getLogger("wsgiauth")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PasswordRules:
-    """The rules for new passwords.
+def password_problem(
+    password: str, settings: Settings, *, username: str = "", email: str = ""
+) -> str | None:
+    """Return why `password` cannot be a new password of this user, for people, or None.
 
     There are no composition rules, and spaces count as characters (ASVS 6.2.5). A common password
     is refused, also with a few characters before or after it. A longer password that merely
     contains a common one is accepted.
 
-    Attributes:
-        words: Words such as the site's name, which cannot be passwords (ASVS 6.1.2), also without
-            their spaces and punctuation.
-        breached: The file that `breached_passwords` reads, or None.
+    Takes less than a hundredth of the time of one bcrypt at cost 12, for any password; with
+    BREACHED_PASSWORDS, about thirty small reads in addition.
+
+    Raises:
+        RetryLaterError: The file of breached passwords cannot be read (503).
     """
-
-    min_length: int = MIN_LENGTH  # characters
-    words: tuple[str, ...] = ()
-    breached: str | os.PathLike[str] | None = None
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> Self:
-        """Return the rules that the settings define; SITE_NAME is one of the words."""
-        site_name = () if settings.SITE_NAME is None else (settings.SITE_NAME,)
-        return cls(
-            min_length=settings.PASSWORD_MIN_LENGTH,
-            words=settings.PASSWORD_WORDS + site_name,
-            breached=settings.BREACHED_PASSWORDS,
-        )
-
-    def problem(self, password: str, *, username: str = "", email: str = "") -> str | None:
-        """Return why `password` cannot be a new password, as a sentence for a person, or None.
-
-        Takes less than a hundredth of the time of one bcrypt at cost 12, for any password; with
-        `breached`, about thirty small reads in addition.
-
-        Raises:
-            RetryLaterError: The file of breached passwords cannot be read (503).
-        """
-        problem = representation_problem(password)
-        if problem is not None:
-            return problem
-        if len(password) < self.min_length:
-            return f"A password must have at least {self.min_length} characters."
-        return self._guess_problem(password, username, email) or self._breach_problem(password)
-
-    def _guess_problem(self, password: str, username: str, email: str) -> str | None:
-        folded = names.key(password)
-        unit = repeated_unit(folded)
-        cores = {*_cores(folded), *_cores(unit)}
-        if not cores.isdisjoint(_keys_of(username, email)):
-            return "The password is too similar to the username or the email address."
-        if not cores.isdisjoint(self._words):
-            return "The password is too similar to a name of this site."
-        if is_common(folded) or is_common(unit):
-            return "This password is one of the most common; choose another."
-        if any(map(is_common, cores)):
-            return "This password is a common one with a few characters added; choose another."
-        if len(unit) < MIN_LENGTH:
-            return "This password repeats a character or a short pattern; choose another."
-        if length_without_runs(unit) <= min(len(unit) // 3, _LONGEST_OF_RUNS):
-            return "This password follows the order of keys, letters or digits; choose another."
-        return None
-
-    def _breach_problem(self, password: str) -> str | None:
-        if self.breached is None:
-            return None
-        try:
-            if is_breached(password, self.breached):
-                return "This password is known from a data breach; choose another."
-        except OSError as error:
-            # An unchecked password could stay for years; a refusal lasts for some minutes.
-            logger.error("BREACHED_PASSWORDS cannot be read: %s", error.strerror)
-            detail = "New passwords cannot be checked at the moment. Try again in a minute."
-            status = HTTPStatus.SERVICE_UNAVAILABLE
-            raise RetryLaterError(status, "unavailable", detail, seconds=_RETRY_AFTER) from None
-        return None
-
-    @cached_property
-    def _words(self) -> set[str]:
-        keys = {names.key(word) for word in self.words}
-        return keys | {"".join(filter(str.isalnum, key)) for key in keys}
+    problem = representation_problem(password)
+    if problem is not None:
+        return problem
+    if len(password) < settings.PASSWORD_MIN_LENGTH:
+        return f"A password must have at least {settings.PASSWORD_MIN_LENGTH} characters."
+    folded = names.key(password)
+    unit = repeated_unit(folded)
+    cores = {*_cores(folded), *_cores(unit)}
+    if not cores.isdisjoint(_keys_of_user(username, email)):
+        return "The password is too similar to the username or the email address."
+    if not cores.isdisjoint(_keys_of_site(settings)):
+        return "The password is too similar to a name of this site."
+    if is_common(folded) or is_common(unit):
+        return "This password is one of the most common; choose another."
+    if any(map(is_common, cores)):
+        return "This password is a common one with a few characters added; choose another."
+    if len(unit) < MIN_LENGTH:
+        return "This password repeats a character or a short pattern; choose another."
+    if length_without_runs(unit) <= min(len(unit) // 3, _LONGEST_OF_RUNS):
+        return "This password follows the order of keys, letters or digits; choose another."
+    if settings.BREACHED_PASSWORDS and _is_known_breached(password, settings.BREACHED_PASSWORDS):
+        return "This password is known from a data breach; choose another."
+    return None
 
 
 def representation_problem(password: str) -> str | None:
@@ -140,7 +96,7 @@ def representation_problem(password: str) -> str | None:
 def hash_password(password: str, *, rounds: int | None = None) -> str:
     """Return the bcrypt hash of `password`, for `User.hashed_password`.
 
-    Refuses only passwords that bcrypt cannot represent. `PasswordRules` checks the length and
+    Refuses only passwords that bcrypt cannot represent. `password_problem` checks the length and
     whether a password is common.
 
     Args:
@@ -169,7 +125,7 @@ def _rounds_of_site() -> int:
     return settings.BCRYPT_ROUNDS
 
 
-def random_hash(*, rounds: int = DEFAULT_ROUNDS) -> str:
+def random_hash(rounds: int) -> str:
     """Return a hash that no known password matches, for an account without a password."""
     salt = bcrypt.gensalt(rounds).decode()
     return salt + "".join(secrets.choice(_ALPHABET) for _ in range(31))
@@ -209,18 +165,32 @@ def needs_rehash(hashed_password: str, *, rounds: int) -> bool:
     user, which shows an attacker that the account exists, and each guess takes more processor time
     than the operator chose.
 
-    Args:
-        hashed_password: A hash that `verify_password` has accepted.
-        rounds: The configured cost, 4 to 31.
     """
     return int(hashed_password[4:6]) != rounds
 
 
-def _keys_of(username: str, email: str) -> set[str]:
+def _keys_of_user(username: str, email: str) -> set[str]:
     """Return the folded names of a user, and the part of the email address before the @."""
     # No name is longer, and normalizing a hostile string takes quadratic time.
     username, email = (name[: names.EMAIL_MAX_LENGTH] for name in (username, email))
     return {names.key(name) for name in (username, email, email.partition("@")[0])}
+
+
+def _keys_of_site(settings: Settings) -> set[str]:
+    """Return the folded words of the site (ASVS 6.1.2), also without spaces and punctuation."""
+    keys = {names.key(word) for word in (*settings.PASSWORD_WORDS, settings.SITE_NAME or "")}
+    return keys | {"".join(filter(str.isalnum, key)) for key in keys}
+
+
+def _is_known_breached(password: str, file: str | os.PathLike[str]) -> bool:
+    try:
+        return is_breached(password, file)
+    except OSError as error:
+        # An unchecked password could stay for years; a refusal lasts for some minutes.
+        logger.error("BREACHED_PASSWORDS cannot be read: %s", error.strerror)
+        detail = "New passwords cannot be checked at the moment. Try again in a minute."
+        status = HTTPStatus.SERVICE_UNAVAILABLE
+        raise RetryLaterError(status, "unavailable", detail, seconds=_RETRY_AFTER) from None
 
 
 def _cores(folded: str) -> Iterator[str]:

@@ -102,7 +102,7 @@ def parse_row(line: int, fields: Mapping[str, str], *, rounds: int) -> ImportedR
     if errors:
         raise ValidationError(errors)
     del values["permissions"]
-    values["hashed_password"] = values["hashed_password"] or random_hash(rounds=rounds)
+    values["hashed_password"] = values["hashed_password"] or random_hash(rounds)
     values |= {f"{name}_key": names.key(values[name]) for name in REQUIRED}
     return ImportedRow(line, values, permissions)
 

@@ -8,7 +8,7 @@ from wsgiauth import accounts
 from wsgiauth.accounts import names
 from wsgiauth.accounts.listing import summary, user_pages
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.passwords import MAX_BYTES, PasswordRules
+from wsgiauth.accounts.passwords import MAX_BYTES, password_problem
 from wsgiauth.authentication.password import change_password as set_password
 from wsgiauth.cli.command import (
     Arguments,
@@ -199,11 +199,11 @@ def _untaken(field: str, problem_of: _Rule) -> _Rule:
 
 def _new_password(arguments: Arguments, settings: Settings, username: str, email: str) -> str:
     if not arguments.password_stdin:
-        rules = PasswordRules.from_settings(settings)
         return ask_password(
-            f"A password must have at least {rules.min_length} characters and at most {MAX_BYTES}"
-            " bytes in UTF-8. It must not be common or similar to the username or email address.",
-            lambda password: rules.problem(password, username=username, email=email),
+            f"A password must have at least {settings.PASSWORD_MIN_LENGTH} characters and at most"
+            f" {MAX_BYTES} bytes in UTF-8. It must not be common or similar to the username or"
+            " email address.",
+            lambda password: password_problem(password, settings, username=username, email=email),
         )
     line = sys.stdin.readline()
     if not line:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from wsgiauth.accounts import password_problem
-from wsgiauth.accounts.passwords import hash_password
+from wsgiauth.accounts.passwords import hash_password, password_problem
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.keys import has_keys
 from wsgiauth.authentication.methods import PASSWORD
@@ -89,7 +88,8 @@ def _check(submission: MemberSubmission, current: str, new: str) -> None:
     if not current:
         errors["current_password"] = ["Enter your current password."]
     user = submission.member.user
-    problem = password_problem(user, new, settings=submission.site.settings)
+    settings = submission.site.settings
+    problem = password_problem(new, settings, username=user.username, email=user.email)
     if problem is not None:
         errors["new_password"] = [problem]
     elif new == current:
