@@ -22,7 +22,6 @@ _KEY = re.compile(
     f"{PREFIX}([0-9A-Za-z]{{{ID_LENGTH}}})_[0-9A-Za-z]{{{_SECRET_LENGTH}}}([0-9A-Za-z]{{6}})"
 )
 _HANDLE = re.compile("[0-9A-Za-z]{1,64}")
-_PAIRS = tuple(high + low for high in _ALPHABET for low in _ALPHABET)
 
 
 class NewKey(NamedTuple):
@@ -61,6 +60,8 @@ def _random(length: int) -> str:
 
 def _checksum(unchecked: str) -> str:
     """Return the CRC-32 of an ASCII string as six digits of base 62."""
-    rest, last = divmod(zlib.crc32(unchecked.encode()), len(_PAIRS))
-    first, middle = divmod(rest, len(_PAIRS))
-    return _PAIRS[first] + _PAIRS[middle] + _PAIRS[last]
+    rest, checksum = zlib.crc32(unchecked.encode()), ""
+    for _ in range(_CHECKSUM_LENGTH):
+        rest, digit = divmod(rest, len(_ALPHABET))
+        checksum = _ALPHABET[digit] + checksum
+    return checksum
