@@ -196,9 +196,24 @@ def test_whoever_is_no_superuser_only_views(client, make, browser_of, bearer, ed
 
 
 @pytest.mark.promise(46)
-@pytest.mark.parametrize("path", ["", "/{id}/grant", "/{id}/delete"])
+@pytest.mark.parametrize(
+    "path",
+    ["", "/{id}/grant", "/{id}/delete", "/99/grant", "/{id}/nothing"],
+    ids=["create", "grant", "delete", "a missing group", "a missing action"],
+)
 def test_a_change_needs_a_recent_proof(program, editors, path):
     make_stale()
     refused = program(GROUPS + path.format(id=editors.id), {"name": "Writers"}, status=401)
     assert refused.json["code"] == "insufficient_user_authentication"
     program(GROUPS)
+
+
+def test_a_form_about_what_is_not_there_is_not_found(program, browser, editors):
+    for path in (f"{GROUPS}/99/grant", f"{GROUPS}/{editors.id}/nothing"):
+        for answer in (
+            browser.get(path, status=404),
+            browser.post(path, {"permission": "a.b"}, headers=SAME_ORIGIN, status=404),
+        ):
+            answer.mustcontain("This page does not exist")
+        refused = program(path, {"permission": "a.b"}, status=404)
+        assert refused.json["code"] == "not_found"

@@ -136,8 +136,6 @@ class ChangeGroup(ActionForm):
     def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
         """Refuse a member of the staff who is not a superuser."""
         require_governor(member)
-        require_action(environ, GROUP_ACTIONS)
-        require_row(environ, Group)
 
     def change(self, submission: MemberSubmission) -> object:
         """Do the action, if the member of the staff is still a superuser."""
