@@ -68,13 +68,7 @@ class NewAccount:
         is_superuser: bool = False,
         email_verified_at: datetime | None = None,
     ) -> User:
-        """Insert the user in one transaction, and return it.
-
-        If two processes check a name at the same time, the unique constraint decides.
-
-        Raises:
-            TakenError: Another user has a name.
-        """
+        """Insert the user; of two processes that checked a name, one then raises TakenError."""
         return User.create(
             **self._names,
             hashed_password=hashed_password,
@@ -113,11 +107,7 @@ def create_user(
 
 
 def hash_new_password(user: User, password: str, *, settings: Settings) -> str:
-    """Return the hash of a new password for `user`, whose row does not change.
-
-    Raises:
-        ValidationError: A rule is broken.
-    """
+    """Return the hash of a new password for `user`, or raise ValidationError."""
     problem = password_problem(password, settings, username=user.username, email=user.email)
     if problem is not None:
         raise ValidationError({"password": [problem]})

@@ -80,39 +80,32 @@ def administer(
 ) -> _Result:
     """Change a user on behalf of a member of the staff, and return what `change` returns.
 
-    Args:
-        actor: The member of the staff; can be outdated.
-        user: The account that changes; can be outdated.
-        right: What the change needs.
-        change: Changes the user that it is called with, in the transaction.
-        is_removal: Whether the change can take away a superuser.
+    Both users can be outdated; `change` is called in the transaction, with the user as stored.
+    `is_removal` says whether it can take away a superuser.
 
     Raises:
         ForbiddenError: The actor does not have the right.
         LastSuperuserError: No active superuser would remain.
         User.DoesNotExist: The user has been deleted.
     """
-    target = Party(user, frozenset())
 
     def check() -> None:
-        nonlocal target
         target = Party.read(user.id)
-        reason = _refusal_now(right, actor, target)
+        try:
+            reason = refusal_reason(right, Party.read(actor.id), target)
+        except User.DoesNotExist:
+            reason = _DELETED
         if reason is not None:
             raise refused(actor, TO_CHANGE_AN_ACCOUNT, reason)
 
     def change_present() -> _Result:
-        return change(target.user)
+        return change(User.get_by_id(user.id))
 
     return change_locked(user, change_present, is_removal=is_removal, actor=actor, check=check)
 
 
 def administer_groups(actor: User, change: Callable[[], _Result]) -> _Result:
-    """Change groups on behalf of a member of the staff, and return what `change` returns.
-
-    Raises:
-        ForbiddenError: The actor, who can be outdated, does not have the right.
-    """
+    """Change groups as `administer` changes a user; only superusers can."""
     with database.atomic():
         present = lock_user(actor.id)
         if present is None or not can_govern(present):
@@ -123,10 +116,7 @@ def administer_groups(actor: User, change: Callable[[], _Result]) -> _Result:
 def invitation_refusal(actor: Party, *, gives_rights: bool) -> str | None:
     """Return why `actor` does not have the right to invite a person, for people, or None.
 
-    Args:
-        actor: The member of the staff.
-        gives_rights: Whether the account is to be one of the staff, gets permissions, or joins
-            groups.
+    `gives_rights`: whether the account is to be one of the staff, gets permissions or joins groups.
     """
     if not (actor.user.is_active and actor.user.is_staff):
         return "Only members of the staff can invite people."
@@ -142,16 +132,7 @@ def invitation_refusal(actor: Party, *, gives_rights: bool) -> str | None:
 def administer_invitation(
     actor: User, change: Callable[[], _Result], *, gives_rights: bool
 ) -> _Result:
-    """Invite a person on behalf of a member of the staff, and return what `change` returns.
-
-    Args:
-        actor: The member of the staff; can be outdated.
-        change: Called in the transaction.
-        gives_rights: See `invitation_refusal`.
-
-    Raises:
-        ForbiddenError: The actor does not have the right.
-    """
+    """Invite a person as `administer` changes a user; `change` inserts the invitation."""
     with database.atomic():
         reason = invitation_refusal_now(actor.id, gives_rights=gives_rights)
         if reason is not None:
@@ -160,10 +141,7 @@ def administer_invitation(
 
 
 def invitation_refusal_now(actor_id: int, *, gives_rights: bool) -> str | None:
-    """Lock the user who invites, and return what `invitation_refusal` says of them now.
-
-    Call this at the beginning of a transaction.
-    """
+    """Lock the user who invites, as `lock_user` does, and return why they cannot invite now."""
     present = lock_user(actor_id)
     if present is None:
         return _DELETED
@@ -179,10 +157,3 @@ def refused(actor: User, right: str, detail: str) -> ForbiddenError:
 def can_govern(user: User) -> bool:
     """Return whether a user can make changes that need `Right.GOVERN`."""
     return user.is_active and user.is_staff and user.is_superuser
-
-
-def _refusal_now(right: Right, actor: User, target: Party) -> str | None:
-    try:
-        return refusal_reason(right, Party.read(actor.id), target)
-    except User.DoesNotExist:
-        return _DELETED

@@ -193,8 +193,7 @@ class UserRights(RightsHolder):
     def join(self, group: Group | str) -> bool:
         """Make the user a member of a group, and return whether anything changed.
 
-        Args:
-            group: The group, or its name in any letter case.
+        A group can be given by its name, in any letter case.
 
         Raises:
             ValueError: `group` is of another application.
@@ -211,10 +210,7 @@ class UserRights(RightsHolder):
         return False
 
     def leave(self, group: Group | str) -> bool:
-        """Take the user out of a group, and return whether anything changed.
-
-        Args:
-            group: The group, or its name in any letter case.
+        """Take the user out of a group, given as to `join`, and return whether anything changed.
 
         Raises:
             ValueError: `group` is of another application.
