@@ -27,9 +27,6 @@ def remove_locked(user: "User", remove: Callable[[], int]) -> int:
 
     Within a `change_locked` of the same user, which has made sure that another superuser remains,
     only call it.
-
-    Raises:
-        LastSuperuserError: No other active superuser would remain.
     """
     if _dispensable.get() == (storage.current(), user.id):
         return remove()
@@ -59,7 +56,7 @@ def change_locked(
         change: Its result is returned.
         is_removal: Whether `change` can take away a superuser.
         actor: The user who makes the change, whose row is locked as well.
-        check: Called before `change`, with the rows locked; it raises what refuses the change.
+        check: Called first, with the rows locked; raises what refuses the change.
 
     Raises:
         LastSuperuserError: No other active superuser would remain.

@@ -1,7 +1,7 @@
 """Lists of users, a page at a time, and of groups; users as documents for JSON."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import peewee
 
@@ -73,23 +73,19 @@ def summary(user: User, permissions: list[str]) -> dict[str, object]:
     }
 
 
-class GroupSummary(NamedTuple):
-    """A group with its sorted permissions and the number of its members."""
-
-    group: Group
-    permissions: list[str]
-    members: int
-
-
-def summarize_groups() -> list[GroupSummary]:
-    """Return all groups, by name, with three queries."""
+def group_documents() -> list[dict[str, object]]:
+    """Return all groups, by name, ready for JSON; with three queries."""
     permissions: dict[int, list[str]] = {}
     for row in GroupPermission.select().order_by(GroupPermission.name):
         permissions.setdefault(row.group_id, []).append(row.name)
     counts: Any = Membership.select(Membership.group, peewee.fn.COUNT(peewee.SQL("*")))
     members: dict[int, int] = dict(counts.group_by(Membership.group).tuples())
     return [
-        GroupSummary(group, permissions.get(group.id, []), members.get(group.id, 0))
+        {
+            "name": group.name,
+            "members": members.get(group.id, 0),
+            "permissions": permissions.get(group.id, []),
+        }
         for group in Group.select().order_by(Group.name_key)
     ]
 

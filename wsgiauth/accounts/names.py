@@ -126,13 +126,13 @@ def refuse_names(
 
     Args:
         model: `User` or `Group`.
-        written: A username, an email address or both, or the `name` of a group, by field.
-        errors: Messages about broken rules, by field. A name in it is not looked up.
+        written: The names, by field.
+        errors: What `name_errors` says of them. A name that breaks a rule is not looked up.
         owner_id: The user or group that is allowed to have the names.
 
     Raises:
         ValidationError: There are `errors`.
-        TakenError: Another one has a name, in any letter case, and there are no `errors`.
+        TakenError: Another one has a name, and there are no `errors`.
     """
     fields = model._meta.fields
     others = model.select().where(fields["id"] != (owner_id or 0))

@@ -31,14 +31,7 @@ from wsgiauth.storage.models import BCRYPT_HASH, utc_now, utc_text
 
 REQUIRED = ("username", "email")
 FLAGS = {"is_active": True, "is_staff": False, "is_superuser": False}  # with their defaults
-COLUMNS = (
-    *REQUIRED,
-    "hashed_password",
-    *FLAGS,
-    "created_at",
-    "email_verified_at",
-    "permissions",
-)
+COLUMNS = (*REQUIRED, "hashed_password", *FLAGS, "created_at", "email_verified_at", "permissions")
 BATCH = 500  # rows
 
 # The highest cost of an imported hash, unless BCRYPT_ROUNDS is higher: four seconds for each login.
@@ -79,18 +72,16 @@ def parse_row(line: int, fields: Mapping[str, str], *, rounds: int) -> ImportedR
 
     Args:
         line: Of its file.
-        fields: Some of `COLUMNS`, as `write_cell` writes them. An empty string stands for the
-            default. Without a `hashed_password`, no password fits until the user chooses one by a
-            link.
+        fields: Some of `COLUMNS`, as `write_cell` writes them; empty for the default. Without a
+            `hashed_password`, no password fits until the user chooses one by a link.
         rounds: The cost of a hash that is made up, and of the hashes of the site's own users.
 
     Raises:
         ValidationError: A field breaks a rule.
     """
     given = {name: read_cell(value.strip()) for name, value in fields.items()}
-    errors = names.name_errors({name: given.get(name, "") for name in REQUIRED})
     values: dict[str, Any] = {name: given.get(name, "") for name in REQUIRED}
-    permissions = [*dict.fromkeys(given.get("permissions", "").split())]
+    errors = names.name_errors(values)
     for name in COLUMNS[len(REQUIRED) :]:
         try:
             values[name] = _PARSERS[name](name, given.get(name, ""))
@@ -101,8 +92,8 @@ def parse_row(line: int, fields: Mapping[str, str], *, rounds: int) -> ImportedR
         errors["hashed_password"] = [f"hashed_password has a cost above {max(MAX_COST, rounds)}."]
     if errors:
         raise ValidationError(errors)
-    del values["permissions"]
-    values["hashed_password"] = values["hashed_password"] or random_hash(rounds)
+    permissions = values.pop("permissions")
+    values["hashed_password"] = hashed_password or random_hash(rounds)
     values |= {f"{name}_key": names.key(values[name]) for name in REQUIRED}
     return ImportedRow(line, values, permissions)
 
@@ -116,9 +107,6 @@ def import_rows(
         rows: At most `BATCH`.
         planned: For a dry run, which changes nothing: the keys that earlier batches would have
             taken. Those of this batch are added.
-
-    Raises:
-        peewee.DatabaseError: The database failed; no user of the batch was created.
     """
     if planned is not None:
         return _sort(rows, planned)[1]
@@ -256,12 +244,11 @@ def _parse_time(name: str, text: str) -> datetime | None:
     return moment.replace(microsecond=0)
 
 
-def _parse_permissions(_name: str, text: str) -> None:
-    for permission in text.split():
-        try:
-            names.check_permission(permission)
-        except ValueError as error:
-            raise ValueError(f"permissions: {error}.") from None
+def _parse_permissions(_name: str, text: str) -> list[str]:
+    try:
+        return [names.check_permission(each) for each in dict.fromkeys(text.split())]
+    except ValueError as error:
+        raise ValueError(f"permissions: {error}.") from None
 
 
 _PARSERS = {

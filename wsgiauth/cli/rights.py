@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import known_permissions
-from wsgiauth.accounts.listing import summarize_groups
+from wsgiauth.accounts.listing import group_documents
 from wsgiauth.accounts.models import User
 from wsgiauth.cli.command import (
     Arguments,
@@ -120,11 +120,7 @@ def delete_group(arguments: Arguments) -> None:
 def print_groups(arguments: Arguments) -> None:
     """Print the groups, with their permissions and number of members."""
     open_database(arguments)
-    documents = [
-        {"name": each.group.name, "members": each.members, "permissions": each.permissions}
-        for each in summarize_groups()
-    ]
-    print_list([documents], _GROUP_COLUMNS, as_json=arguments.json)
+    print_list([group_documents()], _GROUP_COLUMNS, as_json=arguments.json)
 
 
 def _add_change(add: AddCommand, name: str, run: Callable[[Arguments], None]) -> None:
