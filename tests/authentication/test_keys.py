@@ -17,6 +17,7 @@ from wsgiauth.authentication.keys import MAX_KEYS, ListedKey
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
 from wsgiauth.storage.connections import BUSY_TIMEOUT
+from wsgiauth.storage.upkeep import purge_expired
 
 pytestmark = pytest.mark.promise(57)
 
@@ -277,7 +278,7 @@ def test_a_key_can_outlive_a_new_password_but_not_its_user(ada, settings):
 def test_expired_keys_are_deleted(ada):
     create(ada, days=1)
     create(ada, days=3)
-    assert keys.purge(NOW + 2 * DAY) == 1
+    assert purge_expired(Key, NOW + 2 * DAY) == 1
     create(ada, now=NOW + 4 * DAY)
     assert Key.select().count() == 1
 

@@ -10,6 +10,7 @@ from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, end_secrets
 from wsgiauth.authentication import one_time
+from wsgiauth.storage.upkeep import purge_expired
 
 NOW = 1_000_000
 LIFETIME = 3600
@@ -127,7 +128,7 @@ def test_expired_secrets_are_deleted(ada):
     secret = issue(ada)
     issue(None, now=NOW + LIFETIME)
     assert find(secret, now=NOW) is None  # issuing deletes a few
-    assert one_time.purge(NOW + 3 * LIFETIME) == 1
+    assert purge_expired(OneTimeSecret, NOW + 3 * LIFETIME) == 1
 
 
 def redeem_once(url):

@@ -241,12 +241,12 @@ def test_an_inactive_user_has_no_live_sessions(ada, database):
 
 def test_purging_deletes_what_has_expired_and_counts_it(ada):
     log_in(ada, START - 1, START, START + 1)
-    assert sessions.purge(START + 0.9) == 2
+    assert purge_expired(Session, START + 0.9) == 2
     assert expirations() == [START + 1]
 
 
 def test_purging_nothing_is_no_error(ada):
-    assert sessions.purge(START) == 0
+    assert purge_expired(Session, START) == 0
 
 
 @pytest.mark.parametrize(("expired", "deletions"), [(5, 3), (4, 2)])

@@ -2,8 +2,7 @@
 
 import pytest
 
-from wsgiauth.storage.upkeep import SOME
-from wsgiauth.throttling import counts
+from wsgiauth.storage.upkeep import SOME, purge_expired
 from wsgiauth.throttling.counts import CLOCK_MARGIN, AttemptCount, Counter, Limit
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(12)]
@@ -220,9 +219,9 @@ def test_only_a_new_row_clears_anything_away():
 
 def test_purging_deletes_what_has_expired_and_counts_it():
     keep(NOW - 1, NOW, NOW + 1)
-    assert counts.purge(NOW + 0.9) == 2
+    assert purge_expired(AttemptCount, NOW + 0.9) == 2
     assert [*kept()] == [str(NOW + 1)]
-    assert counts.purge(NOW) == 0
+    assert purge_expired(AttemptCount, NOW) == 0
 
 
 # Clocks

@@ -10,7 +10,8 @@ from tests.support.mails import Clock
 from tests.support.settings import LONG_KEY
 from wsgiauth import storage
 from wsgiauth.storage import context
-from wsgiauth.throttling.counts import AttemptCount, Mark, purge
+from wsgiauth.storage.upkeep import purge_expired
+from wsgiauth.throttling.counts import AttemptCount, Mark
 from wsgiauth.throttling.mail_limits import (
     DAY,
     HAS_LOGGED_IN_FOR,
@@ -70,10 +71,10 @@ def test_what_is_forgotten_after_a_year_is_purged_and_the_first_login_is_not(lim
     limits.is_new_place(1, *HERE)
     limits.is_new_place(1, *THERE)
     clock.move(KNOWN_FOR)
-    assert purge(clock.now) == 3
+    assert purge_expired(AttemptCount, clock.now) == 3
     assert limits.is_new_place(1, *HERE)
     clock.move(HAS_LOGGED_IN_FOR)
-    purge(clock.now)
+    purge_expired(AttemptCount, clock.now)
     assert AttemptCount.select().count() == 0
 
 

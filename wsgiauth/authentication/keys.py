@@ -25,7 +25,7 @@ from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.models import from_timestamp, json_fields
-from wsgiauth.storage.upkeep import OptionalWrites, purge_expired, purge_some
+from wsgiauth.storage.upkeep import OptionalWrites, purge_some
 
 MAX_KEYS = 20  # of one user
 MAX_PERMISSIONS = 100  # of one key
@@ -189,11 +189,6 @@ def revoke(user: User, key_id: str) -> bool:
         if revoked:
             events.emit("key_ended", user_id=user.id, reason=key_id)
     return bool(revoked)
-
-
-def purge(now: float) -> int:
-    """Delete keys that have expired at `now`; return how many."""
-    return purge_expired(Key, now)
 
 
 def _check(name: str, permissions: list[str], days: int) -> None:

@@ -16,7 +16,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
-from wsgiauth.storage.upkeep import purge_expired, purge_some
+from wsgiauth.storage.upkeep import purge_some
 
 MAX_LENGTH = 100  # characters of a secret that a client sends
 
@@ -154,11 +154,6 @@ def record(value: str, purpose: str, *, expires_at: int) -> bool:
     ).on_conflict_ignore()
     with database.atomic():
         return bool(insert.as_rowcount().execute())
-
-
-def purge(now: float) -> int:
-    """Delete secrets that have expired at `now` (seconds since the epoch); return how many."""
-    return purge_expired(OneTimeSecret, now)
 
 
 def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:

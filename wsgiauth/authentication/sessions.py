@@ -261,8 +261,3 @@ def revoke_every_session() -> int:
         events.emit("logout", reason="all sessions of all users")
     purge_expired(Session, _LATEST)
     return number
-
-
-def purge(now: float) -> int:
-    """Delete sessions that have expired at `now`; return how many."""
-    return purge_expired(Session, now)

@@ -4,13 +4,14 @@ import secrets
 import time
 
 from wsgiauth import storage
-from wsgiauth.authentication import keys, one_time, sessions
+from wsgiauth.accounts.tables import Key, OneTimeSecret, Session
 from wsgiauth.cli.command import Arguments, open_database, read_settings
 from wsgiauth.cli.output import counted, print_line
 from wsgiauth.cli.parser import AddCommand
 from wsgiauth.events.models import purge_events
 from wsgiauth.storage import schema
-from wsgiauth.throttling import counts
+from wsgiauth.storage.upkeep import purge_expired
+from wsgiauth.throttling.counts import AttemptCount
 
 
 def add_commands(add: AddCommand) -> None:
@@ -25,10 +26,10 @@ def purge(arguments: Arguments) -> None:
     settings = open_database(arguments)
     now = time.time()
     deleted = (
-        counted(sessions.purge(now), "expired session"),
-        counted(keys.purge(now), "expired API key"),
-        counted(one_time.purge(now), "expired link"),
-        counted(counts.purge(now), "expired count"),
+        counted(purge_expired(Session, now), "expired session"),
+        counted(purge_expired(Key, now), "expired API key"),
+        counted(purge_expired(OneTimeSecret, now), "expired link"),
+        counted(purge_expired(AttemptCount, now), "expired count"),
     )
     old = counted(purge_events(now, settings.AUDIT_DAYS), "event")
     print_line(f"Deleted {', '.join(deleted)} of attempts and {old} of the audit trail.")

@@ -12,7 +12,7 @@ import peewee
 
 from wsgiauth.storage import Statement
 from wsgiauth.storage.models import Model
-from wsgiauth.storage.upkeep import purge_expired, purge_some
+from wsgiauth.storage.upkeep import purge_some
 
 
 class AttemptCount(Model):
@@ -229,8 +229,3 @@ def row_id(key: bytes, *what: str) -> str:
 def _after(now: int, wait: int) -> int:
     """Return the end of a wait; 0 if there is none, which is past on every host's clock."""
     return now + wait if wait else 0
-
-
-def purge(now: float) -> int:
-    """Delete counts that have expired at `now` (seconds since the epoch); return how many."""
-    return purge_expired(AttemptCount, now)

@@ -9,9 +9,9 @@ from tests.support.settings import LONG_KEY
 from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings, storage
 from wsgiauth.accounts.tables import OneTimeSecret
-from wsgiauth.authentication import one_time
 from wsgiauth.authentication.passkeys import challenges
 from wsgiauth.authentication.passkeys.challenges import CONFIRM, LIFETIME, LOG_IN, Challenges
+from wsgiauth.storage.upkeep import purge_expired
 
 NOW = 2_000_000_000
 SETTINGS = Settings(SECRET_KEY=SECRET_KEY)
@@ -73,8 +73,8 @@ def test_a_used_challenge_is_remembered_for_longer_than_it_is_valid(database):
     made = OURS.make(LOG_IN, now=NOW)
     assert not OneTimeSecret.select().exists()
     challenges.use(OURS.verify(made, LOG_IN, now=NOW))
-    one_time.purge(NOW + LIFETIME)
+    purge_expired(OneTimeSecret, NOW + LIFETIME)
     assert OneTimeSecret.select().exists()
     assert made.hex() not in str([*OneTimeSecret.select().dicts()])
-    one_time.purge(NOW + LIFETIME + 60)
+    purge_expired(OneTimeSecret, NOW + LIFETIME + 60)
     assert not OneTimeSecret.select().exists()
