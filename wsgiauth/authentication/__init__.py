@@ -1,7 +1,7 @@
 """Authentication: find the user of a name and a password; the modules find that of a request.
 
-Every function of this room that uses the database raises `peewee.DatabaseError` if it fails. Where
-a parameter is called `now`, it is the time in seconds since the epoch.
+Every function of this room that uses the database raises `peewee.DatabaseError` if it fails.
+A parameter `now` is the time in seconds since the epoch, and `mount` the path of /auth on the site.
 """
 
 from wsgiauth import events

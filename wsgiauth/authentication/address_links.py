@@ -2,8 +2,6 @@
 
 The address is stored with the secret of its link, and the link proves that address alone, for the
 user who asked. So a link that someone else opens proves nothing for them (CVE-2026-32700).
-
-Every function here that uses the database raises peewee.DatabaseError if it fails.
 """
 
 from typing import NamedTuple
@@ -62,7 +60,9 @@ def prove_address(proof: AddressProof, secret: OneTimeSecret) -> bool:
     with database.atomic():
         user = lock_user(proof.user.id)
         # No other read: MariaDB would hide from the change what others have committed since.
-        if user is None or _state(user) != (True, secret.stamp, proof.user.email):
+        if user is None or not user.is_active:
+            return False
+        if (user.security_stamp, user.email) != (secret.stamp, proof.user.email):
             return False
         if not one_time.use(secret):
             return False
@@ -70,7 +70,3 @@ def prove_address(proof: AddressProof, secret: OneTimeSecret) -> bool:
         new = proof.email if proof.email != user.email else None
         update_user(user, email=new, email_verified_at=utc_now())
     return True
-
-
-def _state(user: User) -> tuple[bool, int, str]:
-    return user.is_active, user.security_stamp, user.email

@@ -2,8 +2,6 @@
 
 People invite themselves by registering; operators and staff invite others. There is no account, and
 no password is asked for, before the link has been used. `mail` sends the links.
-
-Every function here that uses the database raises peewee.DatabaseError if it fails.
 """
 
 import json

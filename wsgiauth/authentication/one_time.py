@@ -2,8 +2,6 @@
 
 The table has only a digest of each secret, so that the database alone opens nothing. A fast digest
 is enough, because a secret has 256 random bits.
-
-Every function here but the last two raises peewee.DatabaseError if the database fails.
 """
 
 import hashlib
@@ -13,7 +11,7 @@ from urllib.parse import quote
 import peewee
 
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.accounts.tables import OneTimeSecret, end_secrets
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.upkeep import purge_some
@@ -41,7 +39,6 @@ def issue(
     Args:
         purpose: What it permits.
         user: The user it permits it to, or None.
-        now: Seconds since the epoch.
         lifetime: How long it can be used, in seconds.
         subject: The email address that it depends on; only its digest is stored.
         data: See `OneTimeSecret`.
@@ -70,7 +67,6 @@ def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
     Args:
         secret: As a client sent it.
         purposes: What it must permit, one of these.
-        now: Seconds since the epoch.
     """
     if not secret or len(secret) > MAX_LENGTH:
         return None
@@ -100,12 +96,21 @@ def redeem(secret: str, purpose: str, *, now: float) -> OneTimeSecret | None:
     if row is None:
         return None
     with database.atomic():
-        is_ours = OneTimeSecret.delete().where(OneTimeSecret.id == row.id).execute()
+        is_ours = use(row)
         if row.user_id is not None:
-            OneTimeSecret.delete().where(
-                OneTimeSecret.user == row.user_id, OneTimeSecret.purpose == purpose
-            ).execute()
+            end_secrets(row.user_id, purpose)
     return row if is_ours else None
+
+
+def use(row: OneTimeSecret) -> bool:
+    """Use a secret that `find` has returned; return False if it was used meanwhile.
+
+    Let this be the first statement in the transaction of the change that it permits: it waits for
+    another client that uses the same secret. If it is the secret of a user, lock the user's row
+    before, and compare the stamps.
+    """
+    with database.atomic():
+        return bool(OneTimeSecret.delete().where(OneTimeSecret.id == row.id).execute())
 
 
 def end_about(subject: str, purpose: str) -> None:
@@ -119,23 +124,6 @@ def end_about(subject: str, purpose: str) -> None:
     if ids:
         with database.atomic():
             OneTimeSecret.delete().where(OneTimeSecret.id.in_(ids)).execute()
-
-
-def end(digest_of_secret: str) -> None:
-    """End one secret, if it is there."""
-    with database.atomic():
-        OneTimeSecret.delete().where(OneTimeSecret.id == digest_of_secret).execute()
-
-
-def use(row: OneTimeSecret) -> bool:
-    """Use a secret that `find` has returned; return False if it was used meanwhile.
-
-    Let this be the first statement in the transaction of the change that it permits: it waits for
-    another client that uses the same secret. If it is the secret of a user, lock the user's row
-    before, and compare the stamps.
-    """
-    with database.atomic():
-        return bool(OneTimeSecret.delete().where(OneTimeSecret.id == row.id).execute())
 
 
 def record(value: str, purpose: str, *, expires_at: int) -> bool:
@@ -157,14 +145,7 @@ def record(value: str, purpose: str, *, expires_at: int) -> bool:
 
 
 def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:
-    """Return a link with a secret, which begins with PUBLIC_URL, whatever a request says.
-
-    Args:
-        settings: The source of `PUBLIC_URL`.
-        mount: The path of /auth on the site.
-        page: The last part of the path.
-        secret: As `issue` returned it.
-    """
+    """Return a link to a page with a secret; it begins with PUBLIC_URL, whatever a request says."""
     root = (settings.PUBLIC_URL or "").rstrip("/")
     return f"{root}{quote(mount)}/{page}?token={secret}"
 

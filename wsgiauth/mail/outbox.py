@@ -20,7 +20,7 @@ import peewee
 from wsgiauth import events, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
-from wsgiauth.accounts.tables import ADDRESS, RESET
+from wsgiauth.accounts.tables import ADDRESS, RESET, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.invitations import INVITATION
 from wsgiauth.mail.letters import Addressed, Letters, LinkLetter
@@ -224,7 +224,7 @@ class Outbox:
         if addressed is not None and isinstance(addressed.letter, LinkLetter):
             with database.atomic():
                 if earlier is not None:
-                    one_time.end(earlier)
+                    OneTimeSecret.delete().where(OneTimeSecret.id == earlier).execute()
                 stored = json.dumps({**data, _DIGEST: one_time.digest(addressed.letter.secret)})
                 Mail.update(data=stored).where(Mail.id == row.id).execute()
         return addressed
