@@ -22,8 +22,7 @@ from wsgiauth.accounts import create_user, delete_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication import one_time, sessions
-from wsgiauth.authentication.password import change
-from wsgiauth.authentication.resets import make_reset_link, reset_password
+from wsgiauth.authentication.password import change, make_reset_link, reset_password
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ValidationError

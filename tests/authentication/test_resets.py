@@ -10,7 +10,7 @@ from wsgiauth import change_password
 from wsgiauth.accounts import delete_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate
-from wsgiauth.authentication.resets import find_holder, make_reset_link, reset_password
+from wsgiauth.authentication.password import find_holder, make_reset_link, reset_password
 
 NEW_PASSWORD = "other unrelated birds"
 NOW = time.time()

@@ -22,7 +22,7 @@ from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.keys import MAX_KEYS
-from wsgiauth.authentication.resets import make_reset_link
+from wsgiauth.authentication.password import make_reset_link
 
 NEW_PASSWORD = "another unrelated phrase"
 INSUFFICIENT_SCOPE = 'Bearer realm="wsgiauth", error="insufficient_scope"'

@@ -38,7 +38,7 @@ from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.invitations import Invitation
 from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MAX_PERMISSIONS
 from wsgiauth.authentication.passkeys import NAME_MAX_LENGTH, Passkey
-from wsgiauth.authentication.resets import make_reset_link
+from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.endpoints.register import VerifiedRegister
 from wsgiauth.forms import Form

@@ -27,7 +27,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import factors, one_time, recovery_codes, totp
 from wsgiauth.authentication.passkeys import list_passkeys
-from wsgiauth.authentication.resets import (
+from wsgiauth.authentication.password import (
     make_printed_reset_link,
     make_reset_link,
 )

@@ -25,7 +25,7 @@ from wsgiauth.authentication.address_links import (
     make_address_link,
     prove_address,
 )
-from wsgiauth.authentication.resets import find_holder, make_reset_link
+from wsgiauth.authentication.password import find_holder, make_reset_link
 from wsgiauth.cli import main
 from wsgiauth.testing import bearer as bearer_at
 from wsgiauth.testing import logged_in

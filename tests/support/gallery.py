@@ -26,7 +26,7 @@ from wsgiauth.authentication import recovery_codes
 from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.invitations import Invitation
 from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.authentication.resets import make_reset_link
+from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.storage.failures import unavailable
 from wsgiauth.web.pages import Pages

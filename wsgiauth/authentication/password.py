@@ -1,26 +1,24 @@
 """A new password: by its owner, who stays logged in, by code or an operator, or by a link.
 
-All of them call `replace_password`.
+All of them call `replace_password`. `mail` sends the links; an operator can also print one.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
+from wsgiauth import events
 from wsgiauth.accounts import hash_new_password, lock_user
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import revoke_keys
+from wsgiauth.accounts.tables import RESET, revoke_keys
+from wsgiauth.authentication import factors, one_time, recovery_codes
 from wsgiauth.authentication.freshness import renew
 from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.one_time import digest, link_url
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context, database
+from wsgiauth.storage.models import utc_now
 
-
-class Replaced(NamedTuple):
-    """What a new password has changed."""
-
-    user: User  # as stored now
-    revoked_keys: int  # how many API keys were revoked
+_MAILED = "mailed"  # the data of a secret that only the stored address gets
 
 
 def change_password(user: User, password: str, *, settings: Settings, end_keys: bool = True) -> int:
@@ -46,9 +44,10 @@ def change_password(user: User, password: str, *, settings: Settings, end_keys: 
         replaced = replace_password(user, hashed_password, end_keys=end_keys)
     if replaced is None:
         raise User.DoesNotExist
+    stored, revoked_keys = replaced
     for name in ("hashed_password", "security_stamp"):
-        user.__data__[name] = replaced.user.__data__[name]  # not the attributes: nothing to save
-    return replaced.revoked_keys
+        user.__data__[name] = stored.__data__[name]  # not the attributes: nothing to save
+    return revoked_keys
 
 
 def change(
@@ -67,8 +66,6 @@ def change(
 
     Args:
         user: The session's, as read before the current password was verified.
-        hashed_password: A hash that `hash_password` returned.
-        end_keys: Whether to revoke all API keys of the user, too.
         methods: See `renew`.
 
     Returns:
@@ -85,11 +82,87 @@ def change(
             user, hashed_password, end_keys=end_keys, is_permitted=is_unchanged
         )
         if replaced is not None:
-            stamp = replaced.user.security_stamp
+            stamp = replaced[0].security_stamp
             issued = renew(session_id, user, tokens, methods=methods, stamp=stamp)
         if issued is None:
             transaction.rollback()
     return issued
+
+
+def make_reset_link(
+    user: User, settings: Settings, *, mount: str, now: float, is_mailed: bool = True
+) -> str:
+    """Return a new link with which `user` can choose a new password.
+
+    Args:
+        user: The user; another email address ends the link.
+        is_mailed: Whether only the stored address gets it, so that its use proves the address.
+    """
+    secret = one_time.issue(
+        RESET,
+        user,
+        now=now,
+        lifetime=settings.LINK_MINUTES * 60,
+        subject=user.email,
+        data=_MAILED if is_mailed else "",
+    )
+    return link_url(settings, mount, RESET, secret)
+
+
+def make_printed_reset_link(user: User, settings: Settings, *, mount: str, now: float) -> str:
+    """Return a new link for an operator to hand over, and report it."""
+    with database.atomic():
+        events.emit("link_sent", user_id=user.id, reason=f"{RESET}, printed")
+        return make_reset_link(user, settings, mount=mount, now=now, is_mailed=False)
+
+
+def find_holder(secret: str, *, now: float) -> User | None:
+    """Return the user who can choose a new password with a secret, without using it."""
+    row = one_time.find(secret, RESET, now=now)
+    if row is None or row.user is None or row.subject != digest(row.user.email):
+        return None
+    return row.user
+
+
+def reset_password(
+    user: User, secret: str, password: str, *, settings: Settings, now: float
+) -> bool:
+    """Set a new password, which ends all sessions and API keys of the user, and use the secret.
+
+    A link that was sent also proves the address. Before its first proof, a stranger may have
+    created the account, so the second factors and passkeys from that time are removed.
+
+    Args:
+        user: As `find_holder` returned it.
+        secret: The secret of the link.
+        password: The new password, as typed.
+
+    Returns:
+        False if the secret was used, or ended, in the meantime.
+
+    Raises:
+        ValidationError: A rule is broken; the secret can still be used.
+        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
+    """
+    hashed_password = hash_new_password(user, password, settings=settings)
+
+    def is_redeemed(stored: User) -> bool:
+        row = one_time.redeem(secret, RESET, now=now)
+        if row is None or row.subject != digest(stored.email):
+            return False
+        if stored.email_verified_at is None and row.data == _MAILED:
+            _prove_address(stored)
+        return True
+
+    replaced = replace_password(user, hashed_password, end_keys=True, is_permitted=is_redeemed)
+    return replaced is not None
+
+
+def _prove_address(user: User) -> None:
+    user.email_verified_at = utc_now()
+    user.save()  # before the factors are removed, so that the notices go to a proven address
+    factors.remove(user)
+    recovery_codes.remove_all(user)
 
 
 def replace_password(
@@ -98,7 +171,7 @@ def replace_password(
     *,
     end_keys: bool,
     is_permitted: Callable[[User], bool] = lambda stored: True,
-) -> Replaced | None:
+) -> tuple[User, int] | None:
     """Set a new password in one transaction, which ends all sessions and open links of the user.
 
     Args:
@@ -108,7 +181,8 @@ def replace_password(
         is_permitted: Called in the transaction, with the user as stored, whose row is locked.
 
     Returns:
-        None if it was not permitted, or the user has been deleted.
+        The user as stored now, and how many API keys were revoked; None if it was not permitted,
+        or the user has been deleted.
     """
     with database.atomic():
         stored = lock_user(user.id)
@@ -116,4 +190,4 @@ def replace_password(
             return None
         stored.hashed_password = hashed_password
         stored.save()
-        return Replaced(stored, revoke_keys(stored.id) if end_keys else 0)
+        return stored, revoke_keys(stored.id) if end_keys else 0

@@ -6,7 +6,7 @@ from email.message import EmailMessage
 
 from wsgiauth import events, storage
 from wsgiauth.authentication.invitations import HOURS, INVITATION, Invitation, InvitedGroup
-from wsgiauth.authentication.resets import make_printed_reset_link
+from wsgiauth.authentication.password import make_printed_reset_link
 from wsgiauth.cli.command import (
     Arguments,
     CommandError,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import are_offered
-from wsgiauth.authentication.resets import find_holder, reset_password
+from wsgiauth.authentication.password import find_holder, reset_password
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms import TOKEN, LinkForm, Refusal, Submission, link_expired, see_other
 from wsgiauth.site import Site

@@ -23,7 +23,7 @@ from wsgiauth.authentication.invitations import (
     report_invitation,
 )
 from wsgiauth.authentication.one_time import digest
-from wsgiauth.authentication.resets import make_reset_link
+from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.mail.letters import Addressed, Letter, LinkLetter, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
