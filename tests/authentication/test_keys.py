@@ -12,8 +12,7 @@ from wsgiauth import Group, User, change_password, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.tables import Key, revoke_keys
 from wsgiauth.authentication import keys
-from wsgiauth.authentication.key_format import make_key
-from wsgiauth.authentication.keys import MAX_KEYS, ListedKey
+from wsgiauth.authentication.keys import MAX_KEYS, ListedKey, make_key
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
 from wsgiauth.storage.connections import BUSY_TIMEOUT
@@ -332,7 +331,7 @@ def test_what_cannot_be_a_key_costs_no_query(ada, queries, spoil):
 @pytest.mark.every_database
 def test_a_well_formed_key_that_was_not_made_is_none(ada):
     made = create(ada)
-    assert keys.find(make_key().text, NOW) is None
+    assert keys.find(make_key()[1], NOW) is None
     Key.update(digest="0" * 64).execute()
     assert caller_of(made) is None
 

@@ -13,7 +13,7 @@ from tests.support.mails import Post, with_mail
 from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, accounts, events, log_in, storage
 from wsgiauth.app import ROUTES
-from wsgiauth.authentication.key_format import id_of
+from wsgiauth.authentication.keys import id_of
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.cli import main
 from wsgiauth.events import actors

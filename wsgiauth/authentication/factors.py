@@ -13,7 +13,7 @@ from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import passkeys, recovery_codes, totp
-from wsgiauth.authentication.key_format import is_handle
+from wsgiauth.authentication.keys import is_handle
 from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE, has_second_factor
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty

@@ -11,7 +11,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import keys, pending, sessions
 from wsgiauth.authentication.factors import demands_second_factor, meets_demand
-from wsgiauth.authentication.key_format import PREFIX
+from wsgiauth.authentication.keys import PREFIX
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
 from wsgiauth.settings import Settings

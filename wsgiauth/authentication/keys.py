@@ -3,12 +3,22 @@
 On the way of a request, `identity` calls `find` for a bearer token that begins like a key. As for a
 session, there is one SELECT, and none for what cannot be a key. The table has only a digest of each
 key; a fast one is enough, because a key has 256 random bits.
+
+The format is `wsgiauth_<id>_<secret><checksum>`, in digits and ASCII letters. Secret scanners find
+keys by the prefix and the length, and know by the checksum what only looks like one. There is no
+dot, so a key is never taken for a JWT, nor a JWT for a key.
+
+A handle is the id that names an API key, an app or a passkey in lists and forms; no credential.
 """
 
 import hmac
+import re
+import secrets
+import zlib
 from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
 import peewee
@@ -19,7 +29,6 @@ from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import limit
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication.key_format import NewKey, id_of, is_handle, make_key
 from wsgiauth.authentication.lifetimes import DAY, HOUR
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
@@ -31,6 +40,17 @@ MAX_KEYS = 20  # of one user
 MAX_PERMISSIONS = 100  # of one key
 MAX_DAYS = 3650
 DEFAULT_DAYS = 90
+
+PREFIX = "wsgiauth_"
+_ALPHABET = digits + ascii_uppercase + ascii_lowercase
+_ID_LENGTH = 12
+_SECRET_LENGTH = 43  # 62**43 > 2**256
+_CHECKSUM_LENGTH = 6  # 62**6 > 2**32
+_KEY = re.compile(
+    f"{PREFIX}([0-9A-Za-z]{{{_ID_LENGTH}}})_[0-9A-Za-z]{{{_SECRET_LENGTH}}}"
+    f"([0-9A-Za-z]{{{_CHECKSUM_LENGTH}}})"
+)
+_HANDLE = re.compile("[0-9A-Za-z]{1,64}")
 
 _CACHE_SIZE = 4096  # keys, and lists of permissions
 _LAST_USE_PRECISION = HOUR
@@ -67,8 +87,6 @@ class ListedKey(NamedTuple):
     def of(cls, row: Key) -> "ListedKey":
         """Return what a list shows of a key."""
         used = row.last_used_at
-        if used is not None:
-            used = max(used - used % HOUR, row.created_at)
         return cls(
             id=row.id,
             name=row.name,
@@ -83,6 +101,39 @@ class ListedKey(NamedTuple):
     def document(self) -> dict[str, object]:
         """Return the key, ready for JSON."""
         return json_fields(self._asdict())
+
+
+def make_key() -> tuple[str, str]:
+    """Return the id of a new random key, and the key itself, whose secret has 256 bits."""
+    key_id, secret = _random(_ID_LENGTH), _random(_SECRET_LENGTH)
+    unchecked = f"{PREFIX}{key_id}_{secret}"
+    return key_id, unchecked + _checksum(unchecked)
+
+
+def id_of(text: str) -> str | None:
+    """Return the id in a key, or None if `text` is no key, or a mistyped one."""
+    match = _KEY.fullmatch(text)
+    if match is None or match[2] != _checksum(text[:-_CHECKSUM_LENGTH]):
+        return None
+    return match[1]
+
+
+def is_handle(text: object) -> bool:
+    """Return whether `text` has the form of a handle, and so can be part of a query."""
+    return isinstance(text, str) and _HANDLE.fullmatch(text) is not None
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+
+
+def _checksum(unchecked: str) -> str:
+    """Return the CRC-32 of an ASCII string as six digits of base 62."""
+    rest, checksum = zlib.crc32(unchecked.encode()), ""
+    for _ in range(_CHECKSUM_LENGTH):
+        rest, digit = divmod(rest, len(_ALPHABET))
+        checksum = _ALPHABET[digit] + checksum
+    return checksum
 
 
 # Selects the owner of a key that has not expired: one row by primary key, joined to another.
@@ -152,7 +203,7 @@ def create(
     """
     chosen = sorted(set(permissions))
     _check(name, chosen, days)
-    new = make_key()
+    key_id, text = make_key()
     with database.atomic():
         # The lock lets a deactivation or another new key wait, so that none is missed or too many.
         owner = lock_user(user.id)
@@ -164,10 +215,18 @@ def create(
             )
         if _live(owner, now).count() >= MAX_KEYS:
             raise TooManyKeysError(MAX_KEYS)
-        row = _insert(owner, new, name, chosen, now=int(now), days=days)
-        events.emit("key_created", user_id=owner.id, reason=new.id)
+        row = Key.create(
+            id=key_id,
+            user=owner.id,
+            name=name,
+            digest=digest(text),
+            permissions=" ".join(chosen),
+            created_at=int(now),
+            expires_at=int(now) + days * DAY,
+        )
+        events.emit("key_created", user_id=owner.id, reason=key_id)
     purge_some(Key, now)
-    return MadeKey(row, new.text)
+    return MadeKey(row, text)
 
 
 def list_keys(user: User, now: float) -> list[ListedKey]:
@@ -204,20 +263,6 @@ def _check(name: str, permissions: list[str], days: int) -> None:
         errors["days"] = [f"Enter a number of days from 1 to {MAX_DAYS}."]
     if errors:
         raise ValidationError(errors)
-
-
-def _insert(
-    owner: User, new: NewKey, name: str, permissions: list[str], *, now: int, days: int
-) -> Key:
-    return Key.create(
-        id=new.id,
-        user=owner.id,
-        name=name,
-        digest=digest(new.text),
-        permissions=" ".join(permissions),
-        created_at=now,
-        expires_at=now + days * DAY,
-    )
 
 
 def _live(user: User, now: float) -> "peewee.ModelSelect[Key]":
