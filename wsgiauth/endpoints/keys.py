@@ -10,7 +10,7 @@ from wsgiauth.authentication import keys
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, ListedKey, list_keys
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
-from wsgiauth.forms import ListForm, MemberSubmission, Refusal, choose_action, see_other
+from wsgiauth.forms import ListForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
@@ -65,8 +65,9 @@ class Keys(ListForm):
 
     def act(self, submission: MemberSubmission) -> Response:
         """Revoke a key, or make one."""
-        actions = {"end": self._revoke, "name": self._make}
-        return choose_action(submission, actions)(submission)
+        if submission.fields["end"]:
+            return self._revoke(submission)
+        return self._make(submission)
 
     def _revoke(self, submission: MemberSubmission) -> Response:
         if not keys.revoke(submission.member.user, submission.fields["end"]):

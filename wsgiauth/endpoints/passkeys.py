@@ -10,7 +10,7 @@ from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, Passkey, list_passkeys
-from wsgiauth.forms import MemberSubmission, Refusal, choose_action
+from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink, require_part
 from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
@@ -115,8 +115,9 @@ class Passkeys(FactorForm):
 
     def act(self, submission: MemberSubmission) -> Response:
         """Remove a passkey, or add one."""
-        actions = {"remove": self.remove, "name": self._add}
-        return choose_action(submission, actions)(submission)
+        if submission.fields["remove"]:
+            return self.remove(submission)
+        return self._add(submission)
 
     def _add(self, submission: MemberSubmission) -> Response:
         user, site, fields = submission.member.user, submission.site, submission.fields

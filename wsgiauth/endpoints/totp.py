@@ -10,7 +10,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import MemberSubmission, Refusal, choose_action, see_other
+from wsgiauth.forms import MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
@@ -93,8 +93,11 @@ class AuthenticatorApps(FactorForm):
 
     def act(self, submission: MemberSubmission) -> Response:
         """Remove an app, confirm one by its first code, or begin the set-up of one."""
-        actions = {"remove": self.remove, CODE: self._confirm, "name": self._begin}
-        return choose_action(submission, actions)(submission)
+        if submission.fields["remove"]:
+            return self.remove(submission)
+        if submission.fields[CODE]:
+            return self._confirm(submission)
+        return self._begin(submission)
 
     def _confirm(self, submission: MemberSubmission) -> Response:
         site, device = submission.site, totp.pending_device(*submission.member)

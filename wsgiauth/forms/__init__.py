@@ -8,7 +8,7 @@ All that endpoints share is in this room. Each of its functions that uses the da
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import ClassVar, Generic, TypeVar
@@ -244,19 +244,6 @@ class ListForm(MemberForm):
         if prefers_html(environ):
             return super().get(environ, site)
         return json_response(self.document(self.require_reader(environ, site), site))
-
-
-def choose_action(
-    submission: MemberSubmission, actions: Mapping[str, Callable[[MemberSubmission], Response]]
-) -> Callable[[MemberSubmission], Response]:
-    """Return the action of a form that has several, by the field that asks for it.
-
-    Returns:
-        The first action whose field is filled in; without one, the last, which then refuses the
-        form.
-    """
-    chosen = next((field for field in actions if submission.fields[field]), [*actions][-1])
-    return actions[chosen]
 
 
 def link_expired(advice: str = "Ask for a new one.") -> RequestError:
