@@ -19,7 +19,7 @@ from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.keys import make_key
 from tests.support.mails import MAIL, Post
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo
-from tests.web.pages import PAGES
+from tests.web.pages import PAGES, REQUEST
 from wsgiauth import AuthMiddleware, Group, Session, Settings, User, login_required
 from wsgiauth.accounts import create_user
 from wsgiauth.authentication import recovery_codes
@@ -143,9 +143,9 @@ ANSWERS = {
     "error-404": lambda people: people.stranger.get("/auth/nowhere", status=404),
     "error-503": lambda people: people.visitor(without_database).get("/", status=503),
     "logged-out": lambda people: with_an_ended_login(people.visitor(echo)),
-    "unnamed": lambda people: Pages("/auth").render(PAGES["login.html"]),
+    "unnamed": lambda people: Pages("/auth").render(REQUEST, PAGES["login.html"]),
     "logo": lambda people: Pages("/auth", site_name=SITE_NAME, logo="/icon.svg").render(
-        PAGES["login.html"]
+        REQUEST, PAGES["login.html"]
     ),
 }
 EXAMPLES = {
@@ -232,7 +232,7 @@ class Gallery:
         make_key(mary, "Backup")
         log_in(self.mary, "Mary-Lou", PASSWORD)
         pages = Pages("/auth", site_name=SITE_NAME)
-        self._answers = {name: pages.render(page) for name, page in EXAMPLES.items()}
+        self._answers = {name: pages.render(REQUEST, page) for name, page in EXAMPLES.items()}
         self._answers |= {name: answer(self) for name, answer in ANSWERS.items()}
         icon = (TEMPLATES / "icon.svg").read_bytes()
         self._answers["icon.svg"] = Response(body=icon, content_type="image/svg+xml")

@@ -20,7 +20,7 @@ from webob import Response
 from webob.dec import wsgify
 
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
-from tests.web.pages import EXAMPLES
+from tests.web.pages import EXAMPLES, REQUEST
 from wsgiauth import AuthMiddleware, Settings, login_required, permission_required, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Session
@@ -289,7 +289,7 @@ def elements(html):
 
 
 OUR_PAGES = Pages("/auth")
-OF_TEMPLATES = set().union(*(elements(OUR_PAGES.render(each).body) for each in EXAMPLES))
+OF_TEMPLATES = set().union(*(elements(OUR_PAGES.render(REQUEST, each).body) for each in EXAMPLES))
 
 
 def shows_text_only(answer):

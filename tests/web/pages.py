@@ -4,12 +4,12 @@ from wsgiauth.admin import samples as panel_samples
 from wsgiauth.endpoints import samples
 from wsgiauth.web.pages import ErrorPage, Pages
 
+REQUEST = {"wsgiauth.root": ""}  # the part of an environ that pages use
 SAMPLES = (*samples.PAGES, *panel_samples.PAGES)
 ERROR = ErrorPage(
     status=404,
     title="No such page",
     detail="There is nothing.",
-    home_url="/",
     login_url="/login",
     login_text="Log in",
 )

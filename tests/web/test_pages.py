@@ -10,7 +10,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, echo
-from tests.web.pages import ERROR, EXAMPLES, PAGES, checked_pages
+from tests.web.pages import ERROR, EXAMPLES, PAGES, REQUEST, checked_pages
 from wsgiauth import AuthMiddleware
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.web.pages import Pages
@@ -27,7 +27,7 @@ every_page = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 def shown(page, folder=None, **options):
     """Return how a page is answered."""
     pages = Pages("/auth", folder, **options)
-    return TestApp(pages.render(page)).get("/", expect_errors=True)
+    return TestApp(pages.render(REQUEST, page)).get("/", expect_errors=True)
 
 
 def policy_of(answer):
@@ -280,7 +280,7 @@ def test_a_template_can_extend_the_layout_and_the_page_that_it_replaces(folder):
     )
     html = shown(LOGIN, folder).html
     assert html.h1.text == html.title.text == "Come in"
-    assert html.form["action"] == LOGIN.login_url
+    assert html.form["action"] == "/auth/login"
     (folder / "login.html").write_text(
         '{% extends "layout.html" %}{% block content %}<b>{{ page.next }}</b>{% endblock %}'
     )

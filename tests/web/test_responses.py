@@ -7,7 +7,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.sites import BROWSER, SAME_ORIGIN
-from tests.web.pages import PAGES
+from tests.web.pages import PAGES, REQUEST
 from wsgiauth.app import ROUTES
 from wsgiauth.web.failures import HEADLINES, failure
 from wsgiauth.web.pages import Pages
@@ -43,7 +43,7 @@ ANSWERS = [
     pytest.param(json_response({}), id="JSON"),
     pytest.param(problem(HTTPStatus.CONFLICT, "taken", "Taken."), id="problem"),
     pytest.param(redirect(HTTPStatus.SEE_OTHER, "/"), id="redirect"),
-    *(pytest.param(Pages("/auth").render(page), id=name) for name, page in PAGES.items()),
+    *(pytest.param(Pages("/auth").render(REQUEST, page), id=name) for name, page in PAGES.items()),
 ]
 
 

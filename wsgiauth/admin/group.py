@@ -33,6 +33,7 @@ from wsgiauth.admin.actions import (
 from wsgiauth.admin.groups import offered_permissions, require_governor
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.site import Site
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
 
@@ -95,7 +96,7 @@ class GroupPage(PanelPage):
     members: tuple[FoundUser, ...]  # the newest
     members_url: str  # all members, in the list of users; empty if all are shown
     group_url: str  # the path of this page, below which the actions are
-    users_url: str
+    users_url = UrlBelow("admin/users")
     can_change: bool
     notice: str = ""  # what has just been done
 
@@ -110,20 +111,19 @@ class ShowGroup(PanelEndpoint):
         if not prefers_html(environ):
             return json_response(_document(group))
         members = find_users(Criteria(group_id=group.id))
-        users_url = f"{panel_url(environ)}/{USERS}"
+        members_url = f"{panel_url(environ)}/{USERS}?group={group.id}"
         page = GroupPage(
             frame=frame_of(environ, member, GROUPS),
             name=group.name,
             permissions=tuple(sorted(group.permissions)),
             offered=offered_permissions(),
             members=tuple(members.users),
-            members_url=f"{users_url}?group={group.id}" if members.after else "",
+            members_url=members_url if members.after else "",
             group_url=f"{panel_url(environ)}/{GROUPS}/{group.id}",
-            users_url=users_url,
             can_change=can_govern(member),
             notice=_NOTICES.get(query_field(environ, "done"), ""),
         )
-        return site.pages.render(page)
+        return site.pages.render(environ, page)
 
 
 class ChangeGroup(ActionForm):

@@ -22,7 +22,7 @@ from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url, re
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import prefers_html, query_field, query_fields
 from wsgiauth.web.responses import Response, json_response, redirect
 
@@ -46,7 +46,7 @@ class GroupsPage(PanelPage):
     template = "admin/groups.html"
 
     groups: tuple[ListedGroup, ...]
-    groups_url: str  # where the form is sent, and below which each group is
+    groups_url = UrlBelow("admin/groups")  # where the form is sent, and below which each group is
     next_url: str  # the next page; empty if there is none
     can_change: bool  # whether the member of the staff can create a group
     name: str = ""  # what was entered
@@ -67,7 +67,7 @@ class Groups(PanelForm):
             environ=environ, site=site, member=member, fields={"name": ""}
         )
         if prefers_html(environ):
-            return site.pages.render(self.page(submission, Refusal()))
+            return site.pages.render(environ, self.page(submission, Refusal()))
         groups, next_url = _listed(environ)
         return json_response(
             {"groups": [each._asdict() for each in groups], "next": next_url or None}
@@ -92,7 +92,6 @@ class Groups(PanelForm):
         return GroupsPage(
             frame=frame_of(environ, user, GROUPS),
             groups=tuple(groups),
-            groups_url=_groups_url(environ),
             next_url=next_url,
             can_change=can_govern(user),
             name=submission.fields["name"],

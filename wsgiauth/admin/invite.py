@@ -22,7 +22,7 @@ from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response, json_response, redirect
 
 INVITED = "invite"  # in the path, and as the `done` of the query
@@ -34,8 +34,8 @@ class InvitePage(PanelPage):
 
     template = "admin/invite.html"
 
-    invite_url: str  # where the form is sent
-    back_url: str  # the list of users
+    invite_url = UrlBelow("admin/invite")  # where the form is sent
+    back_url = UrlBelow("admin/users")
     hours: int = HOURS  # how long the link of the email works
     gives_rights: bool  # whether the member of the staff can also give rights
     offered: tuple[str, ...] = ()  # permissions to choose from
@@ -99,12 +99,10 @@ class Invite(PanelForm):
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the form, as it was sent."""
-        url, member = panel_url(submission.environ), submission.member.user
+        member = submission.member.user
         gives_rights = can_govern(member)
         return InvitePage(
             frame=frame_of(submission.environ, member, USERS),
-            invite_url=f"{url}/{INVITED}",
-            back_url=f"{url}/{USERS}",
             gives_rights=gives_rights,
             offered=offered_permissions() if gives_rights else (),
             chosen=frozenset(submission.lists["permissions"]),

@@ -9,20 +9,13 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
-from wsgiauth.admin import (
-    EVENTS,
-    USERS,
-    PanelEndpoint,
-    PanelPage,
-    frame_of,
-    panel_url,
-    require_staff,
-)
+from wsgiauth.admin import EVENTS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.events import CHANGES, actors, trail
 from wsgiauth.events.trail import Entry, Filters, Position
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response
 
@@ -85,8 +78,8 @@ class EventsPage(PanelPage):
     rows: tuple[TrailRow, ...]
     fields: dict[str, str]  # what was asked for, by field
     titles: Mapping[str, str] = TITLES  # the events to choose from
-    events_url: str  # where the form is sent
-    users_url: str
+    events_url = UrlBelow("admin/events")  # where the form is sent
+    users_url = UrlBelow("admin/users")
     next_url: str  # the next page; empty if there is none
     is_filtered: bool  # whether a field has a value
 
@@ -102,12 +95,12 @@ class Events(PanelEndpoint):
         position = _POSITION.fullmatch(given[_BEFORE])
         after = None if position is None else Position(int(position[1]), int(position[2]))
         entries = trail.page(_filters(fields), after=after, size=PAGE + 1)
-        events_url = f"{panel_url(environ)}/{EVENTS}"
         next_url = ""
         if len(entries) > PAGE:
             time, number = entries[PAGE - 1].position
             chosen = {name: value for name, value in fields.items() if value}
-            next_url = f"{events_url}?{urlencode(chosen | {_BEFORE: f'{time}-{number}'})}"
+            query = urlencode(chosen | {_BEFORE: f"{time}-{number}"})
+            next_url = f"{panel_url(environ)}/{EVENTS}?{query}"
         if not prefers_html(environ):
             events = [json_fields(each.event._asdict()) for each in entries[:PAGE]]
             return json_response({"events": events, "next": next_url or None})
@@ -115,12 +108,10 @@ class Events(PanelEndpoint):
             frame=frame_of(environ, member, EVENTS),
             rows=tuple(trail_rows(entries[:PAGE])),
             fields=fields,
-            events_url=events_url,
-            users_url=f"{panel_url(environ)}/{USERS}",
             next_url=next_url,
             is_filtered=any(fields.values()),
         )
-        return site.pages.render(page)
+        return site.pages.render(environ, page)
 
 
 def trail_rows(entries: list[Entry]) -> list[TrailRow]:

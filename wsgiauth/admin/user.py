@@ -17,7 +17,6 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.admin import (
     EVENTS,
-    GROUPS,
     USERS,
     PanelEndpoint,
     PanelPage,
@@ -49,6 +48,7 @@ from wsgiauth.exceptions import LastSuperuserError, NotFoundError, RequestError
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.templates import Content
@@ -126,9 +126,9 @@ class UserPage(PanelPage):
     is_own: bool  # whether it is the member of the staff
     choices: Mapping[str, tuple[str, ...]]  # for the fields of the actions, by field
     events: tuple[TrailRow, ...]  # the newest
-    groups_url: str
+    groups_url = UrlBelow("admin/groups")
     events_url: str  # all events of the user
-    users_url: str
+    users_url = UrlBelow("admin/users")
     sections: tuple[str, ...] = (ACCESS, RIGHTS, DANGER)  # of actions
     limit: int = LISTED  # how many sessions are shown at most
     notice: str = ""  # what has just been done
@@ -151,12 +151,10 @@ class ShowUser(PanelEndpoint):
             is_own=target.id == login.user.id,
             choices=_choices(account),
             events=tuple(trail_rows(trail.page(Filters(user_id=target.id), size=_EVENTS))),
-            groups_url=f"{panel_url(environ)}/{GROUPS}",
             events_url=f"{panel_url(environ)}/{EVENTS}?user={target.id}",
-            users_url=f"{panel_url(environ)}/{USERS}",
             notice=NOTICES.get(query_field(environ, "done"), ""),
         )
-        return site.pages.render(page)
+        return site.pages.render(environ, page)
 
 
 class ChangeUser(ActionForm):

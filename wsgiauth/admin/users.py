@@ -23,6 +23,7 @@ from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_field, query_fields
 from wsgiauth.web.responses import Response, json_response
 
@@ -130,7 +131,7 @@ class UsersPage(PanelPage):
     groups: tuple[ListedGroup, ...]  # to choose from
     group: int | None  # the number of the chosen one
     chosen: int  # how many filters have a value
-    users_url: str  # where the form is sent
+    users_url = UrlBelow("admin/users")  # where the form is sent
     csv_url: str  # the same users as a file
     invite_url: str  # where a person is invited; empty without email or the right to
     next_url: str  # the next page; empty if there is none
@@ -163,7 +164,6 @@ class Users(PanelEndpoint):
             groups=tuple(list_groups()),
             group=query.group,
             chosen=len(query.chosen),
-            users_url=users_url,
             csv_url=query.url(f"{users_url}.csv"),
             invite_url=invite_url(environ, site, member),
             next_url=next_url,
@@ -171,7 +171,7 @@ class Users(PanelEndpoint):
             is_cut=found.is_cut,
             notice=_NOTICES.get(query_field(environ, "done"), ""),
         )
-        return site.pages.render(page)
+        return site.pages.render(environ, page)
 
 
 class UsersCsv(PanelEndpoint):

@@ -8,10 +8,10 @@ from wsgiauth.accounts.listing import profile
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.forms.endpoint import AccountLink, Endpoint, require_login
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import mount_url, root_url
+from wsgiauth.web.urls import mount_url
 
 # What has just been done, by the `done` of the query: fixed texts, so that a link cannot make the
 # page say anything else.
@@ -30,15 +30,14 @@ class AccountPage(Page):
     username: str
     email: str
     is_verified: bool | None  # None where the site sends no email
-    email_url: str
+    email_url = UrlBelow("email")
     since: datetime  # UTC
     has_factor: bool | None = None  # None where the site has no second factors
     codes_left: int | None = None  # None for a user without a second factor
     are_codes_few: bool = False  # the user should make new ones
-    codes_url: str = ""
+    codes_url = UrlBelow("recovery-codes")
     links: Mapping[str, AccountLink]  # by the URL of the page
-    home_url: str
-    logout_url: str
+    logout_url = UrlBelow("logout")
     notice: str = ""
 
 
@@ -64,12 +63,10 @@ class Account(Endpoint):
             username=user.username,
             email=user.email,
             is_verified=user.email_verified_at is not None if site.outbox else None,
-            email_url=f"{mount}/email",
             since=user.created_at,
             has_factor=has_factor if factors.are_offered(site.settings) else None,
             codes_left=codes_left,
             are_codes_few=codes_left is not None and codes_left <= recovery_codes.FEW,
-            codes_url=f"{mount}/recovery-codes",
             links={
                 mount + path: each.account_link
                 for path, each in self._endpoints.items()
@@ -78,8 +75,6 @@ class Account(Endpoint):
                 and (user.is_staff or not each.is_for_staff)
                 and (has_factor or not each.needs_factor)
             },
-            home_url=f"{root_url(environ)}/",
-            logout_url=f"{mount}/logout",
             notice=_NOTICES.get(query_field(environ, "done"), ""),
         )
-        return site.pages.render(page)
+        return site.pages.render(environ, page)

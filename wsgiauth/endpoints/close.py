@@ -7,9 +7,9 @@ from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import LastSuperuserError, RequestError, UnauthenticatedError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response, json_response, redirect
-from wsgiauth.web.urls import mount_url, root_url
+from wsgiauth.web.urls import root_url
 
 
 class ClosePage(Page):
@@ -17,8 +17,7 @@ class ClosePage(Page):
 
     template = "close.html"
 
-    close_url: str
-    account_url: str
+    close_url = UrlBelow("close")
     username: str
     email: str
     message: str = ""
@@ -52,11 +51,5 @@ class Close(MemberForm):
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the page with the button."""
-        mount, user = mount_url(submission.environ), submission.member.user
-        return ClosePage(
-            close_url=f"{mount}/close",
-            account_url=f"{mount}/account",
-            username=user.username,
-            email=user.email,
-            message=refusal.text,
-        )
+        user = submission.member.user
+        return ClosePage(username=user.username, email=user.email, message=refusal.text)

@@ -12,9 +12,8 @@ from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink, require_part
 from wsgiauth.mail.link_letters import request_address_link
 from wsgiauth.settings import Settings
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import mount_url
 
 
 class EmailPage(Page):
@@ -22,8 +21,7 @@ class EmailPage(Page):
 
     template = "email.html"
 
-    email_url: str
-    account_url: str
+    email_url = UrlBelow("email")
     present: str
     is_verified: bool
     email: str = ""  # the new address, as it was sent
@@ -35,8 +33,7 @@ class EmailSentPage(Page):
 
     template = "email_sent.html"
 
-    account_url: str
-    email_url: str
+    email_url = UrlBelow("email")
     present: str
     email: str  # the address to prove
     minutes: int
@@ -66,22 +63,13 @@ class Email(MemberForm):
         if submission.wants_json:
             detail = "An email with a link is on its way. Open the link while you are logged in."
             return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
-        mount = mount_url(submission.environ)
-        page = EmailSentPage(
-            account_url=f"{mount}/account",
-            email_url=f"{mount}/email",
-            present=submission.member.user.email,
-            email=submission.fields["email"],
-            minutes=site.settings.LINK_MINUTES,
-        )
-        return site.pages.render(page, status=HTTPStatus.ACCEPTED)
+        page = EmailSentPage(present=user.email, email=email, minutes=site.settings.LINK_MINUTES)
+        return site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the form."""
-        mount, user = mount_url(submission.environ), submission.member.user
+        user = submission.member.user
         return EmailPage(
-            email_url=f"{mount}/email",
-            account_url=f"{mount}/account",
             present=user.email,
             is_verified=user.email_verified_at is not None,
             email=submission.fields["email"],

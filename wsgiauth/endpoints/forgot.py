@@ -8,9 +8,8 @@ from wsgiauth.forms.endpoint import require_part
 from wsgiauth.forms.proofs import ACCOUNT_NAME, account_name
 from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.settings import Settings
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import mount_url
 
 
 class ForgotPage(Page):
@@ -18,8 +17,8 @@ class ForgotPage(Page):
 
     template = "forgot.html"
 
-    forgot_url: str
-    login_url: str
+    forgot_url = UrlBelow("forgot")
+    login_url = UrlBelow("login")
     username: str = ""  # as it was sent
     message: str = ""
 
@@ -29,7 +28,7 @@ class ForgotSentPage(Page):
 
     template = "forgot_sent.html"
 
-    login_url: str
+    login_url = UrlBelow("login")
     minutes: int
 
 
@@ -52,17 +51,9 @@ class Forgot(PublicForm):
         if submission.wants_json:
             detail = "If the name belongs to an active account, an email with a link is on its way."
             return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
-        page = ForgotSentPage(
-            login_url=f"{mount_url(submission.environ)}/login", minutes=site.settings.LINK_MINUTES
-        )
-        return site.pages.render(page, status=HTTPStatus.ACCEPTED)
+        page = ForgotSentPage(minutes=site.settings.LINK_MINUTES)
+        return site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
         """Return the form."""
-        mount = mount_url(submission.environ)
-        return ForgotPage(
-            forgot_url=f"{mount}/forgot",
-            login_url=f"{mount}/login",
-            username=submission.fields[ACCOUNT_NAME],
-            message=refusal.text,
-        )
+        return ForgotPage(username=submission.fields[ACCOUNT_NAME], message=refusal.text)

@@ -14,7 +14,7 @@ from wsgiauth.forms import ListForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
@@ -29,8 +29,7 @@ class KeysPage(Page):
     template = "keys.html"
 
     keys: tuple[ListedKey, ...]
-    keys_url: str
-    account_url: str
+    keys_url = UrlBelow("keys")
     confirm_url: str = ""  # for users who have to confirm that it is them before a change
     is_full: bool = False  # the user has as many keys as one can have
     offered: tuple[str, ...] = ()  # permissions
@@ -94,7 +93,7 @@ class Keys(ListForm):
             return json_response(document, status=HTTPStatus.CREATED)
         page = self.page(submission, Refusal())
         shown = page.replaced(made=made.text, name="", days=str(DEFAULT_DAYS), chosen=frozenset())
-        return submission.site.pages.render(shown, status=HTTPStatus.CREATED)
+        return submission.site.pages.render(submission.environ, shown, status=HTTPStatus.CREATED)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list and the form, as it was sent."""
@@ -103,8 +102,6 @@ class Keys(ListForm):
         is_fresh = site.freshness.is_fresh(session_id)
         return KeysPage(
             keys=tuple(listed),
-            keys_url=f"{mount}/keys",
-            account_url=f"{mount}/account",
             confirm_url="" if is_fresh else with_next(f"{mount}/confirm", f"{mount}/keys"),
             is_full=len(listed) >= MAX_KEYS,
             offered=tuple(sorted(_offered(user))),

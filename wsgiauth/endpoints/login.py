@@ -35,7 +35,7 @@ from wsgiauth.forms.proofs import (
 from wsgiauth.logins import check_password
 from wsgiauth.site import Site
 from wsgiauth.web.failures import SWITCH
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, challenge
 from wsgiauth.web.urls import mount_url, with_next
@@ -50,7 +50,7 @@ class LoginPage(PasskeyPage):
 
     template = "login.html"
 
-    login_url: str
+    login_url = UrlBelow("login")
     register_url: str | None  # None if registration is closed
     forgot_url: str | None = None  # None if the site sends no email
     next: str = ""  # where to go afterwards: a safe path, or empty
@@ -101,7 +101,6 @@ class LogIn(GuestForm):
         mount, destination = mount_url(submission.environ), submission.destination
         register_url = with_next(f"{mount}/register", destination)
         return LoginPage(
-            login_url=f"{mount}/login",
             register_url=register_url if submission.site.settings.REGISTRATION else None,
             forgot_url=f"{mount}/forgot" if submission.site.outbox is not None else None,
             next=destination,

@@ -18,7 +18,7 @@ from wsgiauth.forms.proofs import CREDENTIAL, PasskeyPage
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.models import from_timestamp, utc_text
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
@@ -72,9 +72,8 @@ class PasskeysPage(PasskeyPage):
 
     template = "passkeys.html"
 
-    passkeys_url: str
-    account_url: str
-    codes_url: str
+    passkeys_url = UrlBelow("passkeys")
+    codes_url = UrlBelow("recovery-codes")
     passkeys: tuple[ListedPasskey, ...]
     codes_left: int  # recovery codes
     name: str = ""  # of a new passkey, as it was sent
@@ -130,20 +129,16 @@ class Passkeys(FactorForm):
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list and the form."""
-        mount, user = mount_url(submission.environ), submission.member.user
+        user, now = submission.member.user, submission.site.tokens.now()
         party, rows = require_part(submission.site.relying_party), list_passkeys(user)
-        is_full = len(rows) >= MOST_PASSKEYS
-        now = submission.site.tokens.now()
+        is_full, logout_url = len(rows) >= MOST_PASSKEYS, f"{mount_url(submission.environ)}/logout"
         return PasskeysPage(
-            passkeys_url=f"{mount}/passkeys",
-            account_url=f"{mount}/account",
-            codes_url=f"{mount}/recovery-codes",
             passkeys=tuple(ListedPasskey.of(each, party.host) for each in rows),
             codes_left=recovery_codes.count(user),
             passkey_options="" if is_full else party.creation_options(user, now),
             name=submission.fields["name"],
             next=next_after_set_up(submission),
-            logout_url=f"{mount}/logout" if must_set_up(submission) else "",
+            logout_url=logout_url if must_set_up(submission) else "",
             message=refusal.text,
             notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
         )

@@ -12,9 +12,8 @@ from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.handover import hand_over_renewed
 from wsgiauth.forms.proofs import requiring_password
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response
-from wsgiauth.web.urls import mount_url
 
 END_KEYS = "end_keys"  # the checkbox, and its field in JSON
 
@@ -24,8 +23,7 @@ class PasswordPage(Page):
 
     template = "password.html"
 
-    password_url: str
-    account_url: str
+    password_url = UrlBelow("password")
     username: str
     password_min_length: int
     focused: str  # the field that has the cursor
@@ -68,10 +66,8 @@ class Password(MemberForm):
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the form, without the passwords."""
         is_new_wrong = [*refusal.errors] == ["new_password"]
-        mount, user = mount_url(submission.environ), submission.member.user
+        user = submission.member.user
         return PasswordPage(
-            password_url=f"{mount}/password",
-            account_url=f"{mount}/account",
             username=user.username,
             password_min_length=submission.site.settings.PASSWORD_MIN_LENGTH,
             focused="new_password" if is_new_wrong else "current_password",

@@ -12,7 +12,7 @@ from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import set_up_path
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
@@ -26,8 +26,7 @@ class RecoveryCodesPage(Page):
 
     template = "recovery_codes.html"
 
-    codes_url: str
-    account_url: str
+    codes_url = UrlBelow("recovery-codes")
     left: int
     set_up_url: str = ""  # for a user without a second factor
     codes: tuple[str, ...] = ()  # a new set, which is shown only now
@@ -66,27 +65,22 @@ class RecoveryCodes(ListForm):
         codes = recovery_codes.replace(user)
         if submission.wants_json:
             return json_response({"recovery_codes": codes}, status=HTTPStatus.CREATED)
-        mount, text = mount_url(submission.environ), "".join(f"{each}\n" for each in codes)
+        text = "".join(f"{each}\n" for each in codes)
         page = RecoveryCodesPage(
-            codes_url=f"{mount}/recovery-codes",
-            account_url=f"{mount}/account",
             left=len(codes),
             next=next_after_set_up(submission),
             codes=tuple(codes),
             download_url=f"data:text/plain,{quote(text)}",
         )
-        return submission.site.pages.render(page, status=HTTPStatus.CREATED)
+        return submission.site.pages.render(submission.environ, page, status=HTTPStatus.CREATED)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the page without the codes, which are not stored."""
-        mount, user = mount_url(submission.environ), submission.member.user
-        settings = submission.site.settings
-        set_up_url = "" if factors.has_factor(user, settings) else mount + set_up_path(settings)
+        user, settings = submission.member.user, submission.site.settings
+        set_up_url = mount_url(submission.environ) + set_up_path(settings)
         return RecoveryCodesPage(
-            codes_url=f"{mount}/recovery-codes",
-            account_url=f"{mount}/account",
             left=recovery_codes.count(user),
-            set_up_url=set_up_url,
+            set_up_url="" if factors.has_factor(user, settings) else set_up_url,
             next=next_after_set_up(submission),
             added=_ADDED.get(query_field(submission.environ, "done"), ""),
         )

@@ -15,7 +15,7 @@ from wsgiauth.forms.handover import (
 from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.throttling.hash_slots import Claim
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
@@ -25,7 +25,7 @@ class RegisterPage(Page):
 
     template = "register.html"
 
-    register_url: str
+    register_url = UrlBelow("register")
     login_url: str
     password_min_length: int
     focused: str  # the field that has the cursor
@@ -69,7 +69,6 @@ class Register(GuestForm):
         """Return the form, without the password."""
         mount, destination = mount_url(submission.environ), submission.destination
         return RegisterPage(
-            register_url=f"{mount}/register",
             login_url=with_next(f"{mount}/login", destination),
             password_min_length=submission.site.settings.PASSWORD_MIN_LENGTH,
             focused=next((name for name in self.fields if name in refusal.errors), "username"),
@@ -86,7 +85,7 @@ class VerifiedRegisterPage(Page):
 
     template = "verified_register.html"
 
-    register_url: str
+    register_url = UrlBelow("register")
     login_url: str
     focused: str  # the field that has the cursor
     next: str = ""  # where to go afterwards: a safe path, or empty
@@ -129,13 +128,12 @@ class VerifiedRegister(GuestForm):
             login_url=with_next(f"{mount_url(submission.environ)}/login", submission.destination),
             minutes=site.settings.LINK_MINUTES,
         )
-        return site.pages.render(page, status=HTTPStatus.ACCEPTED)
+        return site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
         """Return the form."""
         mount, destination = mount_url(submission.environ), submission.destination
         return VerifiedRegisterPage(
-            register_url=f"{mount}/register",
             login_url=with_next(f"{mount}/login", destination),
             focused=next((name for name in self.fields if name in refusal.errors), "username"),
             next=destination,

@@ -9,9 +9,8 @@ from wsgiauth.exceptions import RequestError
 from wsgiauth.forms import TOKEN, LinkForm, Refusal, Submission, link_expired, see_other
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import mount_url
 
 
 class ResetPage(Page):
@@ -19,7 +18,7 @@ class ResetPage(Page):
 
     template = "reset.html"
 
-    reset_url: str
+    reset_url = UrlBelow("reset")
     token: str
     username: str
     password_min_length: int
@@ -55,7 +54,6 @@ class Reset(LinkForm):
         """Return the form, without the password; raise `RequestError` (410) if it has expired."""
         user, settings = _require_holder(submission), submission.site.settings
         return ResetPage(
-            reset_url=f"{mount_url(submission.environ)}/reset",
             token=submission.fields[TOKEN],
             username=user.username,
             password_min_length=settings.PASSWORD_MIN_LENGTH,

@@ -39,7 +39,6 @@ _NEW_PASSKEY_OPTIONS = (
 )
 _APP_LINK = "otpauth://totp/Library:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Library"
 _APP = SetUp("Phone", "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ", _APP_LINK, qr_code(_APP_LINK))
-_ACCOUNT_URL = "/auth/account"
 
 KEY = ListedKey(
     id="4fD8sKq2ZxLw",
@@ -73,12 +72,11 @@ _PASSKEYS = tuple(
     )
     for digit, name in (("1", "Laptop"), ("2", "Blue key"))
 )
-_CODES = RecoveryCodesPage(codes_url="/auth/recovery-codes", account_url=_ACCOUNT_URL, left=3)
-_KEYS = KeysPage(keys=(KEY,), keys_url="/auth/keys", account_url=_ACCOUNT_URL)
+_CODES = RecoveryCodesPage(left=3)
+_KEYS = KeysPage(keys=(KEY,))
 
 PAGES: tuple[Page, ...] = (
     RegisterPage(
-        register_url="/auth/register",
         login_url="/auth/login",
         password_min_length=8,
         focused="email",
@@ -87,7 +85,6 @@ PAGES: tuple[Page, ...] = (
         errors={"email": ["This email address is taken."]},
     ),
     VerifiedRegisterPage(
-        register_url="/auth/register",
         login_url="/auth/login",
         focused="email",
         username="ada",
@@ -96,7 +93,6 @@ PAGES: tuple[Page, ...] = (
     ),
     VerifiedRegisterSentPage(login_url="/auth/login", minutes=60),
     LoginPage(
-        login_url="/auth/login",
         register_url="/auth/register",
         forgot_url="/auth/forgot",
         next="/",
@@ -109,12 +105,9 @@ PAGES: tuple[Page, ...] = (
         continue_url="/",
         switch_url="/auth/login?switch=1",
         logout_url="/auth/logout",
-        account_url=_ACCOUNT_URL,
         was_sent_here=True,
     ),
     SecondPage(
-        second_url="/auth/second",
-        login_url="/auth/login",
         has_app=True,
         passkey_options=_PASSKEY_OPTIONS,
         message="This code is wrong, or was used before.",
@@ -140,42 +133,22 @@ PAGES: tuple[Page, ...] = (
         username="ada",
         email="ada@example.org",
         is_verified=False,
-        email_url="/auth/email",
         since=_THEN,
         has_factor=True,
         codes_left=1,
         are_codes_few=True,
-        codes_url="/auth/recovery-codes",
         links={"/auth/sessions": AccountLink("Sessions", "See where you are logged in.")},
-        home_url="/",
-        logout_url="/auth/logout",
         notice="Your password has been changed.",
     ),
-    UsernamePage(
-        username_url="/auth/username",
-        account_url=_ACCOUNT_URL,
-        present="ada",
-        username="grace",
-        message="This username is taken.",
-    ),
+    UsernamePage(present="ada", username="grace", message="This username is taken."),
     EmailPage(
-        email_url="/auth/email",
-        account_url=_ACCOUNT_URL,
         present="ada@example.org",
         is_verified=False,
         email="ada@",
         message="Enter an email address such as ada@example.org.",
     ),
-    EmailSentPage(
-        account_url=_ACCOUNT_URL,
-        email_url="/auth/email",
-        present="ada@example.org",
-        email="ada@example.net",
-        minutes=60,
-    ),
+    EmailSentPage(present="ada@example.org", email="ada@example.net", minutes=60),
     PasswordPage(
-        password_url="/auth/password",  # noqa: S106 - a path
-        account_url=_ACCOUNT_URL,
         username="ada",
         password_min_length=8,
         focused="new_password",
@@ -183,15 +156,9 @@ PAGES: tuple[Page, ...] = (
         message="This is not your current password.",
         errors={"new_password": ["The password must have at least 8 characters."]},
     ),
-    ForgotPage(
-        forgot_url="/auth/forgot",
-        login_url="/auth/login",
-        username="ada",
-        message="Enter your username or email address.",
-    ),
-    ForgotSentPage(login_url="/auth/login", minutes=60),
+    ForgotPage(username="ada", message="Enter your username or email address."),
+    ForgotSentPage(minutes=60),
     ResetPage(
-        reset_url="/auth/reset",
         token="example",  # noqa: S106 - an example
         username="ada",
         password_min_length=8,
@@ -200,8 +167,6 @@ PAGES: tuple[Page, ...] = (
         errors={"password": ["The password must have at least 8 characters."]},
     ),
     VerifyAddressPage(
-        verify_url="/auth/verify",
-        account_url=_ACCOUNT_URL,
         token="example",  # noqa: S106 - an example
         username="ada",
         email="ada@example.net",
@@ -209,7 +174,6 @@ PAGES: tuple[Page, ...] = (
         message="This email address is taken.",
     ),
     InvitationPage(
-        verify_url="/auth/verify",
         token="example",  # noqa: S106 - an example
         email="ada@example.org",
         username="ada",
@@ -219,9 +183,6 @@ PAGES: tuple[Page, ...] = (
     ),
     SessionsPage(
         sessions=(SESSION,),
-        sessions_url="/auth/sessions",
-        account_url=_ACCOUNT_URL,
-        password_url="/auth/password",  # noqa: S106 - a path
         message="That session has already ended.",
     ),
     _KEYS.replaced(
@@ -234,36 +195,20 @@ PAGES: tuple[Page, ...] = (
     _KEYS.replaced(keys=(), confirm_url="/x"),
     _KEYS.replaced(is_full=True, notice="The API key has been revoked."),
     PasskeysPage(
-        passkeys_url="/auth/passkeys",
-        account_url=_ACCOUNT_URL,
-        codes_url="/auth/recovery-codes",
         passkeys=(),
         codes_left=0,
         next="/",
         logout_url="/auth/logout",
         message="The passkey was not added. Try again.",
     ),
-    PasskeysPage(
-        passkeys_url="/auth/passkeys",
-        account_url=_ACCOUNT_URL,
-        codes_url="/auth/recovery-codes",
-        passkeys=_PASSKEYS,
-        codes_left=8,
-        passkey_options=_NEW_PASSKEY_OPTIONS,
-    ),
+    PasskeysPage(passkeys=_PASSKEYS, codes_left=8, passkey_options=_NEW_PASSKEY_OPTIONS),
     TotpPage(
-        totp_url="/auth/totp",
-        account_url=_ACCOUNT_URL,
-        codes_url="/auth/recovery-codes",
         devices={"5f0c8e1b7a9d2c34": "Tablet"},
         codes_left=8,
         set_up=_APP,
         message="This code is wrong. Enter the one that the app shows now.",
     ),
     TotpPage(
-        totp_url="/auth/totp",
-        account_url=_ACCOUNT_URL,
-        codes_url="/auth/recovery-codes",
         devices={},
         codes_left=0,
         next="/",
@@ -278,10 +223,6 @@ PAGES: tuple[Page, ...] = (
         download_url="data:text/plain,GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV",
     ),
     ClosePage(
-        close_url="/auth/close",
-        account_url=_ACCOUNT_URL,
-        username="ada",
-        email="ada@example.org",
-        message="You are the last active superuser.",
+        username="ada", email="ada@example.org", message="You are the last active superuser."
     ),
 )

@@ -24,9 +24,8 @@ from wsgiauth.forms.proofs import (
 )
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response
-from wsgiauth.web.urls import mount_url
 
 
 class SecondPage(PasskeyPage):
@@ -34,8 +33,8 @@ class SecondPage(PasskeyPage):
 
     template = "second.html"
 
-    second_url: str
-    login_url: str
+    second_url = UrlBelow("second")
+    login_url = UrlBelow("login")
     has_app: bool
     message: str = ""
 
@@ -70,13 +69,11 @@ class SecondStep(PublicForm):
 
     def page(self, submission: Submission, refusal: Refusal) -> Page:
         """Return the forms, without the code, if a login is pending."""
-        site, mount = submission.site, mount_url(submission.environ)
+        site = submission.site
         waiting = _require_pending(submission.environ, site)
         methods = [each.method for each in factors.list_factors(waiting.user, site.settings)]
         binding = one_time.digest(waiting.secret)
         return SecondPage(
-            second_url=f"{mount}/second",
-            login_url=f"{mount}/login",
             has_app=ONE_TIME_CODE in methods,
             passkey_options=passkey_options(submission, waiting.user, SECOND_STEP, binding),
             message=refusal.text,

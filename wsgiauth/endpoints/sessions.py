@@ -14,10 +14,9 @@ from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import ListForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header, Response, json_response
-from wsgiauth.web.urls import mount_url
 
 OTHERS = "others"  # in the field `end`: all sessions but the caller's
 
@@ -32,9 +31,8 @@ class SessionsPage(Page):
 
     sessions: tuple[ListedSession, ...]
     limit: int = LISTED
-    sessions_url: str
-    account_url: str
-    password_url: str
+    sessions_url = UrlBelow("sessions")
+    password_url = UrlBelow("password")
     message: str = ""
     notice: str = ""
 
@@ -83,12 +81,8 @@ class Sessions(ListForm):
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the list."""
-        mount = mount_url(submission.environ)
         return SessionsPage(
             sessions=tuple(_listed(submission.member, submission.site)),
-            sessions_url=f"{mount}/sessions",
-            account_url=f"{mount}/account",
-            password_url=f"{mount}/password",
             message=refusal.text,
             notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
         )

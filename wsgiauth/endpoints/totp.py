@@ -17,7 +17,7 @@ from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CODE
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import REALM, Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
@@ -58,9 +58,8 @@ class TotpPage(Page):
 
     template = "totp.html"
 
-    totp_url: str
-    account_url: str
-    codes_url: str
+    totp_url = UrlBelow("totp")
+    codes_url = UrlBelow("recovery-codes")
     devices: dict[str, str]  # names by handle
     codes_left: int  # recovery codes
     set_up: SetUp | None = None  # of the app whose first code is awaited
@@ -126,9 +125,6 @@ class AuthenticatorApps(FactorForm):
         settings, must_add = submission.site.settings, must_set_up(submission)
         passkeys_url = with_next(f"{mount}/passkeys", next_after_set_up(submission))
         return TotpPage(
-            totp_url=f"{mount}/totp",
-            account_url=f"{mount}/account",
-            codes_url=f"{mount}/recovery-codes",
             devices={each.id: each.name for each in devices},
             codes_left=recovery_codes.count(user),
             set_up=None if waiting is None else set_up_of(submission, waiting),

@@ -6,9 +6,8 @@ from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import AccountLink
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import mount_url
 
 
 class UsernamePage(Page):
@@ -16,8 +15,7 @@ class UsernamePage(Page):
 
     template = "username.html"
 
-    username_url: str
-    account_url: str
+    username_url = UrlBelow("username")
     present: str
     username: str = ""  # the new name, as it was sent
     message: str = ""
@@ -53,10 +51,7 @@ class Username(MemberForm):
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
         """Return the form."""
-        mount = mount_url(submission.environ)
         return UsernamePage(
-            username_url=f"{mount}/username",
-            account_url=f"{mount}/account",
             present=submission.member.user.username,
             username=submission.fields["username"],
             message=refusal.text,

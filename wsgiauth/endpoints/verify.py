@@ -25,7 +25,7 @@ from wsgiauth.forms import TOKEN, LinkForm, Refusal, Submission, link_expired, s
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import account_created, start_browser_session
 from wsgiauth.throttling.hash_slots import Claim
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
 
@@ -60,7 +60,7 @@ class InvitationPage(Page):
 
     template = "invitation.html"
 
-    verify_url: str
+    verify_url = UrlBelow("verify")
     token: str
     email: str
     username: str  # as invited, or as it was sent
@@ -93,7 +93,6 @@ class InvitationLink(LinkPurpose):
         if not username and invitation.username and find_user(invitation.username) is not None:
             errors.setdefault("username", ["This username is taken."])
         return InvitationPage(
-            verify_url=f"{mount_url(submission.environ)}/verify",
             token=submission.fields[TOKEN],
             email=invitation.email,
             username=username or invitation.username,
@@ -151,8 +150,7 @@ class VerifyAddressPage(Page):
 
     template = "verify_address.html"
 
-    verify_url: str
-    account_url: str
+    verify_url = UrlBelow("verify")
     token: str
     username: str
     email: str  # the address to prove
@@ -188,10 +186,8 @@ class AddressLink(LinkPurpose):
             UnauthenticatedError: The client is anonymous.
             RequestError: 403: the client is another user. 410: the link has expired.
         """
-        mount, proof = mount_url(submission.environ), _require_proof(submission, secret)
+        proof = _require_proof(submission, secret)
         return VerifyAddressPage(
-            verify_url=f"{mount}/verify",
-            account_url=f"{mount}/account",
             token=submission.fields[TOKEN],
             username=proof.user.username,
             email=proof.email,

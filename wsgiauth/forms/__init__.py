@@ -124,7 +124,7 @@ class Form(Endpoint, Generic[Sent]):
             lists={name: [] for name in self.lists},
             destination=destination,
         )
-        return site.pages.render(self.page(self._admit(empty), Refusal()))
+        return site.pages.render(environ, self.page(self._admit(empty), Refusal()))
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Take the form; show it again if it is refused."""
@@ -175,8 +175,9 @@ class Form(Endpoint, Generic[Sent]):
             return problem(
                 error.status, error.code, error.detail, errors=refusal.errors, headers=headers
             )
-        page = self.page(submission, refusal)
-        return submission.site.pages.render(page, status=HTTPStatus(error.status), headers=headers)
+        page, status = self.page(submission, refusal), HTTPStatus(error.status)
+        pages = submission.site.pages
+        return pages.render(submission.environ, page, status=status, headers=headers)
 
 
 class PublicForm(Form[Submission]):
@@ -203,7 +204,7 @@ class LinkForm(PublicForm):
         """Answer with the page."""
         fields = {**dict.fromkeys(self.fields, ""), TOKEN: query_field(environ, TOKEN)}
         submission = Submission(environ=environ, site=site, fields=fields)
-        return site.pages.render(self.page(submission, Refusal()))
+        return site.pages.render(environ, self.page(submission, Refusal()))
 
 
 class MemberForm(Form[MemberSubmission]):

@@ -37,7 +37,6 @@ class LoggedInPage(Page):
     continue_url: str
     switch_url: str  # the login form, for another account
     logout_url: str
-    account_url: str
     was_sent_here: bool  # by a page, perhaps because the user lacks a permission
 
 
@@ -47,7 +46,9 @@ class GuestForm(PublicForm):
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the form, or with the page for a user who is logged in."""
         logged_in = _page_for_logged_in(environ, site)
-        return super().get(environ, site) if logged_in is None else site.pages.render(logged_in)
+        if logged_in is None:
+            return super().get(environ, site)
+        return site.pages.render(environ, logged_in)
 
 
 def start_browser_session(
@@ -192,7 +193,6 @@ def _page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | 
         continue_url=destination_after_login(environ, page_asked_for),
         switch_url=with_next(f"{login}?{SWITCH}=1", page_asked_for),
         logout_url=with_next(logout, with_next(login, page_asked_for) if page_asked_for else ""),
-        account_url=f"{mount_url(environ)}/account",
         # Applications send users who lack a permission here, with the page as `next`.
         was_sent_here=bool(page_asked_for),
     )

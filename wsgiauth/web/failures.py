@@ -105,11 +105,10 @@ def failure(
         status=status.value,
         title=HEADLINES.get(code, status.phrase),
         detail=" ".join(chain.from_iterable(errors.values())) if errors else detail,
-        home_url=f"{root}/",
         login_url=login_url and with_next(login_url, safe_next(wanted, "")),
         login_text=login_text,
     )
-    return pages.render(page, status=status, headers=headers)
+    return pages.render(environ, page, status=status, headers=headers)
 
 
 def ask_to_log_in(

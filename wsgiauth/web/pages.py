@@ -9,19 +9,37 @@ import os
 from http import HTTPStatus
 from typing import ClassVar, NamedTuple
 from urllib.parse import quote
+from wsgiref.types import WSGIEnvironment
 
 from markupsafe import Markup
 
 from wsgiauth.web.responses import Header, Response
 from wsgiauth.web.templates import Content, Templates
+from wsgiauth.web.urls import root_url
 
 SCRIPTS = ("passkeys.js",)
+
+
+class UrlBelow:
+    """The URL of a path below /auth, as an attribute of a page."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __get__(self, page: "Page", kind: type["Page"]) -> str:
+        """Return the percent-encoded path for the request that gets the page."""
+        return f"{page.mount}/{self._path}"
 
 
 class Page(Content):
     """What a template shows, as its variable `page`."""
 
     template: ClassVar[str]  # the name of its file
+
+    # `Pages` sets these two for each request.
+    mount: str = ""  # the percent-encoded path of /auth
+    home_url: str = ""  # where the site begins
+    account_url = UrlBelow("account")
 
     @property
     def script(self) -> str:
@@ -37,7 +55,6 @@ class ErrorPage(Page):
     status: int
     title: str
     detail: str  # a sentence
-    home_url: str
     login_url: str | None = None  # a page where a login may help
     login_text: str = ""  # of the link to it
 
@@ -91,7 +108,6 @@ class Pages:
                 status=404,
                 title="Title",
                 detail="Detail.",
-                home_url="/",
                 login_url="/login",
                 login_text="Log in",
             )
@@ -99,13 +115,15 @@ class Pages:
 
     def render(
         self,
+        environ: WSGIEnvironment,
         page: Page,
         *,
         status: HTTPStatus = HTTPStatus.OK,
         headers: tuple[Header, ...] = (),
     ) -> Response:
         """Return the response that shows a page."""
-        script = self._scripts[page.script]
+        root, script = root_url(environ), self._scripts[page.script]
+        page = page.replaced(mount=root + self.mount, home_url=f"{root}/")
         html = self._templates.render(page.template, page=page, site=self._branding, script=script)
         body = html.encode(errors="replace")  # SITE_NAME, from an environment that is not UTF-8
         policy = self._policies[page.script]
@@ -118,6 +136,7 @@ class Pages:
             ConfigurationError: The template is wrong; the message names the file and the line.
         """
         script = self._scripts[page.script]
+        page = page.replaced(mount=self.mount, home_url="/")
         self._templates.check(page.template, page=page, site=self._branding, script=script)
 
 
