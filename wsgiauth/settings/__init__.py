@@ -27,9 +27,6 @@ class Settings(Declared):
         Args:
             mapping: Values by setting name. Other names are ignored, so it can be a whole process
                 environment or framework configuration. An empty string means "not set".
-
-        Raises:
-            ConfigurationError: See the class.
         """
         values: dict[str, Any] = {
             name: setting.parse(mapping[name])
@@ -40,20 +37,12 @@ class Settings(Declared):
 
     @classmethod
     def from_environ(cls) -> Self:
-        """Create settings from the process environment.
-
-        Raises:
-            ConfigurationError: See the class.
-        """
+        """Create settings from the process environment."""
         return cls.from_mapping(os.environ)
 
     @classmethod
     def for_server(cls, mapping: Mapping[str, object]) -> Self:
-        """Create settings as `from_mapping` does, with a SECRET_KEY, which only servers need.
-
-        Raises:
-            ConfigurationError: See the class.
-        """
+        """Create settings as `from_mapping` does, with a SECRET_KEY, which only servers need."""
         try:
             settings = cls.from_mapping(mapping)
         except ConfigurationError as error:

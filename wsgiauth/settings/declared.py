@@ -14,6 +14,7 @@ from wsgiauth.settings.kinds import (
     choice,
     declarations,
     key,
+    limit,
     parse_auto_or_on,
     path,
     string,
@@ -120,30 +121,23 @@ class Declared:
     )
     PASSKEYS: bool = switch(False, "whether users can log in with passkeys")
     SECOND_FACTOR: str = choice(("offered", "staff", "all"), "who must have a second factor")
-    LOGIN_FAILURES_PER_ACCOUNT: int = whole_number(
-        5,
-        0,
-        1000,
-        "failed logins with one name before a wait; `0`: no limit",
-        risk=checks.free_guesses,
+    LOGIN_FAILURES_PER_ACCOUNT: int = limit(
+        5, 1000, "failed logins with one name before a wait", risk=checks.free_guesses
     )
-    LOGIN_FAILURES_PER_ADDRESS: int = whole_number(
-        50, 0, 1_000_000, "failed logins of one client address before a wait; `0`: no limit"
+    LOGIN_FAILURES_PER_ADDRESS: int = limit(
+        50, 1_000_000, "failed logins of one client address before a wait"
     )
-    LOGINS_PER_ACCOUNT: int = whole_number(
-        60, 0, 1_000_000, "logins to one account in a minute before a wait; `0`: no limit"
+    LOGINS_PER_ACCOUNT: int = limit(
+        60, 1_000_000, "logins to one account in a minute before a wait"
     )
-    REGISTRATIONS_PER_ADDRESS: int = whole_number(
-        20, 0, 1_000_000, "registrations from one client address in an hour; `0`: no limit"
+    REGISTRATIONS_PER_ADDRESS: int = limit(
+        20, 1_000_000, "registrations from one client address in an hour"
     )
     HASHING_THREADS: int = whole_number(
         _processors(), 1, 1000, "how many passwords a process hashes at the same time"
     )
-    HASHING_PER_ADDRESS: int = whole_number(
-        1,
-        0,
-        1000,
-        "how many passwords of one client a process hashes at the same time; `0`: no limit",
+    HASHING_PER_ADDRESS: int = limit(
+        1, 1000, "how many passwords of one client a process hashes at the same time"
     )
     MAIL_URL: str | None = string(
         None,
@@ -171,14 +165,9 @@ class Declared:
     LOGIN_NOTICES: bool = switch(
         False, "whether users get an email about a login from a new address or browser"
     )
-    MAILS_PER_ACCOUNT: int = whole_number(
-        3, 0, 1000, "emails that can be requested with one name in an hour; `0`: no limit"
-    )
-    MAILS_PER_ADDRESS: int = whole_number(
-        20,
-        0,
-        1_000_000,
-        "emails that can be requested from one client address in an hour; `0`: no limit",
+    MAILS_PER_ACCOUNT: int = limit(3, 1000, "emails that can be requested with one name in an hour")
+    MAILS_PER_ADDRESS: int = limit(
+        20, 1_000_000, "emails that can be requested from one client address in an hour"
     )
     COOKIE_NAME: str = string(
         "wsgiauth",

@@ -90,14 +90,15 @@ def whole_number(
     )
 
 
+def limit(default: int, highest: int, meaning: str, *, risk: _Finding = _nothing) -> int:
+    """Declare a limit, which 0 turns off."""
+    return whole_number(default, 0, highest, f"{meaning}; `0`: no limit", risk=risk)
+
+
 def switch(default: bool, meaning: str) -> bool:
     """Declare a boolean."""
     return _declare(
-        default,
-        meaning,
-        "on or off",
-        lambda value: isinstance(value, bool),
-        parse=parse_bool,
+        default, meaning, "on or off", lambda value: isinstance(value, bool), parse=parse_bool
     )
 
 
