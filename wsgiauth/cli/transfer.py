@@ -11,7 +11,6 @@ from wsgiauth.accounts.transfer import (
     BATCH,
     COLUMNS,
     REQUIRED,
-    ImportedBatch,
     ImportedRow,
     exported_rows,
     import_rows,
@@ -37,26 +36,6 @@ _Row = ImportedRow | _Refusal
 _Record = tuple[int, list[str]]
 
 
-class _Tally:
-    """What became of the lines so far."""
-
-    def __init__(self, verb: str) -> None:
-        self._verb = verb
-        self._created = self._existing = self.refused = 0
-        self.line = 1  # of the headings
-
-    def __str__(self) -> str:
-        users = counted(self._created, "user")
-        return f"{self._verb} {users}; {self._existing} existed already"
-
-    def add(self, done: ImportedBatch, *, last_line: int) -> None:
-        """Add a batch."""
-        self._created += done.created
-        self._existing += done.existing
-        self.refused += len(done.refused)
-        self.line = last_line
-
-
 def add_commands(add: AddCommand) -> None:
     """Add the commands of this module."""
     added = add("import", import_users)
@@ -79,25 +58,33 @@ def import_users(arguments: Arguments) -> None:
     """Create the users of a CSV file, and print a line for each refusal."""
     settings = open_database(arguments, may_create=True)
     planned: dict[str, int] | None = {} if arguments.dry_run else None
-    tally = _Tally("Would create" if arguments.dry_run else "Created")
+    verb = "Would create" if arguments.dry_run else "Created"
+    created = existing = refused = 0
+    last_line = 1  # of the headings
     with _opened(arguments.file) as file:
         records = _records(file)
         _, headings = next(records, (0, []))
         columns = _columns(headings)
+        stopped = ""
         try:
             for batch in _batches(_rows(records, columns, rounds=settings.BCRYPT_ROUNDS)):
                 valid = [each for each in batch if isinstance(each, ImportedRow)]
                 wrong = dict(each for each in batch if isinstance(each, _Refusal))
                 done = import_rows(valid, planned=planned)
-                done.refused.update(wrong)
-                _print_refusals(done.refused)
-                tally.add(done, last_line=batch[-1].line if batch else tally.line)
+                wrong |= done.refused
+                _print_refusals(wrong)
+                created += done.created
+                existing += done.existing
+                refused += len(wrong)
+                last_line = batch[-1].line if batch else last_line
         except BaseException:  # also Ctrl+C
-            print_line(f"{tally}; stopped after line {tally.line}.")
+            stopped = f"; stopped after line {last_line}"
             raise
-    print_line(f"{tally}.")
-    if tally.refused:
-        raise CommandError(f"{counted(tally.refused, 'line')} refused")
+        finally:
+            users = counted(created, "user")
+            print_line(f"{verb} {users}; {existing} existed already{stopped}.")
+    if refused:
+        raise CommandError(f"{counted(refused, 'line')} refused")
 
 
 def export_users(arguments: Arguments) -> None:
@@ -140,7 +127,14 @@ def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
 
 def _rows(records: Iterable[_Record], columns: list[str], *, rounds: int) -> Iterator[_Row]:
     """Yield each record that is not empty as a row, or as what is wrong with it."""
-    return (_row(line, columns, cells, rounds) for line, cells in records if cells)
+    for line, cells in records:
+        if len(cells) == len(columns):
+            try:
+                yield parse_row(line, dict(zip(columns, cells, strict=True)), rounds=rounds)
+            except ValidationError as error:
+                yield _Refusal(line, str(error))
+        elif cells:
+            yield _Refusal(line, f"{counted(len(cells), 'value')} for {len(columns)} columns.")
 
 
 def _records(file: TextIO) -> Iterator[_Record]:
@@ -163,15 +157,6 @@ def _utf_8_lines(file: TextIO) -> Iterator[str]:
         except UnicodeEncodeError:
             raise CommandError(f"line {number} is not in UTF-8") from None
         yield line
-
-
-def _row(line: int, columns: list[str], cells: list[str], rounds: int) -> _Row:
-    if len(cells) != len(columns):
-        return _Refusal(line, f"{counted(len(cells), 'value')} for {len(columns)} columns.")
-    try:
-        return parse_row(line, dict(zip(columns, cells, strict=True)), rounds=rounds)
-    except ValidationError as error:
-        return _Refusal(line, str(error))
 
 
 def _columns(headings: list[str]) -> list[str]:
