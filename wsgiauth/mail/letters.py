@@ -124,14 +124,14 @@ class Letters:
         Raises:
             ConfigurationError: The template is wrong; the message names the file.
         """
-        marked, link = _marked(letter)
-        text = self._templates.check(letter.template, letter=marked, site=self._site)
+        shown, link = letter, ""
+        if isinstance(letter, LinkLetter):
+            link = f"{letter.link}-shown"  # which its template cannot know
+            shown = letter.replaced(link=link)
+        text = self._templates.check(letter.template, letter=shown, site=self._site)
         problem = _problem(text, link)
         if problem is not None:
             raise ConfigurationError(f"TEMPLATES: {letter.template}: {problem}")
-        self._check_headers(letter)
-
-    def _check_headers(self, letter: Letter) -> None:
         try:
             self.message(Addressed(letter, "ada@example.org", None))
         except (ValueError, MessageError, DeliveryError) as error:
@@ -146,14 +146,6 @@ def unlinked(name: str) -> str:
     and anyone chooses a name. Compatibility forms count, such as the full-width solidus.
     """
     return "" if _LINK_CHARACTERS & set(key(name)) else name
-
-
-def _marked(letter: Letter) -> tuple[Letter, str]:
-    """Return an example with a link that its template cannot know, and the link, if it has one."""
-    if not isinstance(letter, LinkLetter):
-        return letter, ""
-    link = f"{letter.link}-shown"
-    return letter.replaced(link=link), link
 
 
 def _problem(text: str, link: str) -> str | None:
