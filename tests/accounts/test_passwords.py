@@ -46,8 +46,8 @@ BREACHED = "This password is known from a data breach; choose another."
 LONG = "four unrelated words, and because some people like it, a long sentence after them"
 
 
-def problem_of(password, settings=Settings(), **names):  # noqa: B008 - it is frozen
-    return password_problem(password, settings, **names)
+def problem_of(password, settings=Settings(), username="", email=""):  # noqa: B008 - it is frozen
+    return password_problem(password, settings, username=username, email=email)
 
 
 @pytest.mark.promise(6)

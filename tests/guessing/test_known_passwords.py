@@ -87,7 +87,8 @@ def test_the_list_is_read_only_once_a_password_is_judged():
         "sys.addaudithook(lambda name, args: name == 'open' and opened.append(str(args[0])))\n"
         "listed = lambda: sum(path.endswith('common_passwords.txt') for path in opened)\n"
         "before = listed()\n"
-        "[password_problem('four unrelated words', wsgiauth.Settings()) for _ in range(3)]\n"
+        "of_user = {'settings': wsgiauth.Settings(), 'username': 'ada', 'email': 'a@b.org'}\n"
+        "[password_problem('four unrelated words', **of_user) for _ in range(3)]\n"
         "print(before, listed())"
     )
     output = subprocess.check_output([sys.executable, "-c", program], text=True)

@@ -274,7 +274,7 @@ def test_a_mail_that_was_not_sent_in_a_day_is_given_up(outbox, post, ada, clock,
 
 
 def test_a_mail_of_an_unknown_kind_is_tried_again(outbox, ada):
-    enqueue(outbox, "of a newer version", user=ada)
+    enqueue(outbox, "of a newer version", user=ada, data={})
     assert outbox.deliver() == 60
 
 

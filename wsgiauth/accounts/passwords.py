@@ -40,9 +40,7 @@ _DUMMY_SALT_AND_DIGEST = "Habn84NOMbJTHnvKyPs8teBdZtUj8DmEjU8y5okYMVrT8f2IEN5Sa"
 logger = logging.getLogger("wsgiauth")
 
 
-def password_problem(
-    password: str, settings: Settings, *, username: str = "", email: str = ""
-) -> str | None:
+def password_problem(password: str, settings: Settings, *, username: str, email: str) -> str | None:
     """Return why `password` cannot be a new password of this user, for people, or None.
 
     There are no composition rules, and spaces count as characters (ASVS 6.2.5). A common password

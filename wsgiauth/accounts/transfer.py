@@ -98,15 +98,13 @@ def parse_row(line: int, fields: Mapping[str, str], *, rounds: int) -> ImportedR
     return ImportedRow(line, values, permissions)
 
 
-def import_rows(
-    rows: Sequence[ImportedRow], *, planned: dict[str, int] | None = None
-) -> ImportedBatch:
+def import_rows(rows: Sequence[ImportedRow], *, planned: dict[str, int] | None) -> ImportedBatch:
     """Create the users of some rows, in one transaction.
 
     Args:
         rows: At most `BATCH`.
         planned: For a dry run, which changes nothing: the keys that earlier batches would have
-            taken. Those of this batch are added.
+            taken, to which those of this batch are added. None: import.
     """
     if planned is not None:
         return _sort(rows, planned)[1]

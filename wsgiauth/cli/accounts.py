@@ -10,13 +10,7 @@ from wsgiauth.accounts.listing import summary, user_pages
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import MAX_BYTES, password_problem
 from wsgiauth.authentication.password import change_password as set_password
-from wsgiauth.cli.command import (
-    Arguments,
-    UsageError,
-    open_database,
-    require_group,
-    require_user,
-)
+from wsgiauth.cli.command import Arguments, UsageError, open_database, require_group, require_user
 from wsgiauth.cli.output import counted, print_change, print_line, print_list, yes_or_no
 from wsgiauth.cli.parser import (
     AddCommand,

@@ -24,13 +24,7 @@ from wsgiauth.accounts.tables import ADDRESS, RESET, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.invitations import INVITATION
 from wsgiauth.mail.letters import Addressed, Letters, LinkLetter
-from wsgiauth.mail.transports import (
-    DeliveryError,
-    Kept,
-    MailServerError,
-    Transport,
-    sending,
-)
+from wsgiauth.mail.transports import DeliveryError, Kept, MailServerError, Transport, sending
 from wsgiauth.mail.worker import Worker
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
@@ -252,7 +246,7 @@ def enqueue(
     *,
     name: str = "",
     user: User | None = None,
-    data: Mapping[str, object] | None = None,
+    data: Mapping[str, object],
 ) -> None:
     """Insert an email, which is sent after this request or transaction; see `Mail`.
 
@@ -265,7 +259,7 @@ def enqueue(
             kind=kind,
             name=name[:EMAIL_MAX_LENGTH],
             user=None if user is None else user.id,
-            data=json.dumps(data or {}),
+            data=json.dumps(data),
             due_at=now,
             attempts=0,
             expires_at=now + LIFETIME,

@@ -12,12 +12,7 @@ from email.message import EmailMessage
 from functools import cached_property
 
 from wsgiauth.mail.smtp_connections import Connection, Deadline, TlsConnection
-from wsgiauth.mail.transports import (
-    ConnectingTransport,
-    DeliveryError,
-    MailServerError,
-    Transport,
-)
+from wsgiauth.mail.transports import ConnectingTransport, DeliveryError, MailServerError, Transport
 from wsgiauth.settings.mail import MailUrl
 
 TIMEOUT = 15  # seconds to wait for data
