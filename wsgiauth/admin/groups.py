@@ -1,6 +1,5 @@
 """GET, POST /auth/admin/groups: the groups, and a new one."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -20,9 +19,9 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission
 from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import MemberSubmission, Refusal
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_field, query_fields
 from wsgiauth.web.responses import Response, json_response, redirect
 
@@ -40,7 +39,7 @@ class ListedGroup(NamedTuple):
     name: str
 
 
-class GroupsPage(PanelPage):
+class GroupsPage(PanelPage, FormPage):
     """A page of the list of groups, with the form for a new one."""
 
     template = "admin/groups.html"
@@ -50,9 +49,6 @@ class GroupsPage(PanelPage):
     next_url: str  # the next page; empty if there is none
     can_change: bool  # whether the member of the staff can create a group
     name: str = ""  # what was entered
-    errors: Mapping[str, list[str]] = {}  # messages by field
-    message: str = ""  # why the form was refused
-    notice: str = ""  # what has just been done
 
 
 class Groups(PanelForm):
@@ -85,7 +81,7 @@ class Groups(PanelForm):
         headers = (("Location", location),)
         return json_response(created, status=HTTPStatus.CREATED, headers=headers)
 
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> GroupsPage:
         """Return the list with the form."""
         environ, user = submission.environ, submission.member.user
         groups, next_url = _listed(environ)

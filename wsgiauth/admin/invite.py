@@ -1,6 +1,5 @@
 """GET, POST /auth/admin/invite: invites a person, by email, to create an account."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
@@ -18,18 +17,18 @@ from wsgiauth.admin import USERS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.admin.groups import list_groups, offered_permissions, require_group
 from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import MemberSubmission, Refusal
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response, redirect
 
 INVITED = "invite"  # in the path, and as the `done` of the query
 SENT = f"The invitation is on its way. Its link works for {HOURS} hours."
 
 
-class InvitePage(PanelPage):
+class InvitePage(PanelPage, FormPage):
     """The form that invites a person."""
 
     template = "admin/invite.html"
@@ -45,8 +44,6 @@ class InvitePage(PanelPage):
     email: str = ""
     username: str = ""
     is_staff: bool = False
-    message: str = ""  # why the form was refused
-    errors: Mapping[str, list[str]] = {}  # messages by field
 
 
 class Invite(PanelForm):
@@ -97,7 +94,7 @@ class Invite(PanelForm):
         location = f"{panel_url(submission.environ)}/{USERS}?done={INVITED}"
         return redirect(HTTPStatus.SEE_OTHER, location)
 
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> InvitePage:
         """Return the form, as it was sent."""
         member = submission.member.user
         gives_rights = can_govern(member)

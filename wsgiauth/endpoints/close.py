@@ -5,14 +5,14 @@ from http import HTTPStatus
 from wsgiauth.accounts import delete_user
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import LastSuperuserError, RequestError, UnauthenticatedError
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
+from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import root_url
 
 
-class ClosePage(Page):
+class ClosePage(FormPage):
     """What is deleted with the account, and the button."""
 
     template = "close.html"
@@ -20,7 +20,6 @@ class ClosePage(Page):
     close_url = UrlBelow("close")
     username: str
     email: str
-    message: str = ""
 
 
 class Close(MemberForm):
@@ -49,7 +48,7 @@ class Close(MemberForm):
         location = f"{root_url(submission.environ)}/"
         return redirect(HTTPStatus.SEE_OTHER, location, headers=cleared)
 
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> ClosePage:
         """Return the page with the button."""
         user = submission.member.user
         return ClosePage(username=user.username, email=user.email, message=refusal.text)

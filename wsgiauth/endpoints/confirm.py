@@ -18,7 +18,6 @@ from wsgiauth.forms.proofs import (
     require_password,
 )
 from wsgiauth.web.failures import RESEND, SWITCH
-from wsgiauth.web.pages import Page
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, with_next
@@ -35,8 +34,6 @@ class ConfirmPage(PasskeyPage):
     has_factor: bool = False  # it is asked for instead of the password
     has_app: bool = False  # its code is one of an authenticator app
     is_resent: bool = False  # a form was not processed, and must be sent again afterwards
-    next: str = ""  # where to go afterwards: a safe path, or empty
-    message: str = ""
 
 
 class Confirm(MemberForm):
@@ -54,7 +51,7 @@ class Confirm(MemberForm):
             raise UnauthenticatedError("invalid_token")
         return hand_over_renewed(submission, issued, "Confirmed.")
 
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> ConfirmPage:
         """Return the forms, without the password."""
         mount, destination = mount_url(submission.environ), submission.destination
         user, session_id = submission.member

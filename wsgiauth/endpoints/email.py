@@ -8,7 +8,7 @@ from http import HTTPStatus
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
+from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink, require_part
 from wsgiauth.mail.link_letters import request_address_link
 from wsgiauth.settings import Settings
@@ -16,7 +16,7 @@ from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
 
-class EmailPage(Page):
+class EmailPage(FormPage):
     """The form for a new address, and one to verify the present one."""
 
     template = "email.html"
@@ -25,7 +25,6 @@ class EmailPage(Page):
     present: str
     is_verified: bool
     email: str = ""  # the new address, as it was sent
-    message: str = ""
 
 
 class EmailSentPage(Page):
@@ -66,7 +65,7 @@ class Email(MemberForm):
         page = EmailSentPage(present=user.email, email=email, minutes=site.settings.LINK_MINUTES)
         return site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
 
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> EmailPage:
         """Return the form."""
         user = submission.member.user
         return EmailPage(

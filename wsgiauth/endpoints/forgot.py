@@ -3,7 +3,7 @@
 from http import HTTPStatus
 
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import PublicForm, Refusal, Submission
+from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission
 from wsgiauth.forms.endpoint import require_part
 from wsgiauth.forms.proofs import ACCOUNT_NAME, account_name
 from wsgiauth.mail.link_letters import request_reset
@@ -12,7 +12,7 @@ from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
 
-class ForgotPage(Page):
+class ForgotPage(FormPage):
     """The form to ask for a new password."""
 
     template = "forgot.html"
@@ -20,7 +20,6 @@ class ForgotPage(Page):
     forgot_url = UrlBelow("forgot")
     login_url = UrlBelow("login")
     username: str = ""  # as it was sent
-    message: str = ""
 
 
 class ForgotSentPage(Page):
@@ -54,6 +53,6 @@ class Forgot(PublicForm):
         page = ForgotSentPage(minutes=site.settings.LINK_MINUTES)
         return site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: Submission, refusal: Refusal) -> ForgotPage:
         """Return the form."""
         return ForgotPage(username=submission.fields[ACCOUNT_NAME], message=refusal.text)

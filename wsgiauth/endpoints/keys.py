@@ -1,6 +1,5 @@
 """GET, POST /auth/keys: list, make and revoke the user's API keys."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
@@ -10,11 +9,11 @@ from wsgiauth.authentication import keys
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, ListedKey, list_keys
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
-from wsgiauth.forms import ListForm, MemberSubmission, Refusal, see_other
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
@@ -23,7 +22,7 @@ from wsgiauth.web.urls import mount_url, with_next
 _NOTICES = {"ended": "The API key has been revoked."}
 
 
-class KeysPage(Page):
+class KeysPage(FormPage):
     """The list of the user's API keys, and the form to make one."""
 
     template = "keys.html"
@@ -38,9 +37,6 @@ class KeysPage(Page):
     days: str = str(DEFAULT_DAYS)
     max_days: int = MAX_DAYS
     made: str = ""  # the new key, which is shown only now
-    message: str = ""
-    errors: Mapping[str, list[str]] = {}
-    notice: str = ""
 
 
 class Keys(ListForm):
@@ -95,7 +91,7 @@ class Keys(ListForm):
         shown = page.replaced(made=made.text, name="", days=str(DEFAULT_DAYS), chosen=frozenset())
         return submission.site.pages.render(submission.environ, shown, status=HTTPStatus.CREATED)
 
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> KeysPage:
         """Return the list and the form, as it was sent."""
         site, (user, session_id) = submission.site, submission.member
         mount, listed = mount_url(submission.environ), list_keys(user, site.tokens.now())

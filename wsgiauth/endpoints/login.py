@@ -35,7 +35,7 @@ from wsgiauth.forms.proofs import (
 from wsgiauth.logins import check_password
 from wsgiauth.site import Site
 from wsgiauth.web.failures import SWITCH
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, challenge
 from wsgiauth.web.urls import mount_url, with_next
@@ -53,13 +53,10 @@ class LoginPage(PasskeyPage):
     login_url = UrlBelow("login")
     register_url: str | None  # None if registration is closed
     forgot_url: str | None = None  # None if the site sends no email
-    next: str = ""  # where to go afterwards: a safe path, or empty
     username: str = ""
     remember_days: int = 30  # 0: "Keep me logged in" is not offered
     remember: bool = False
-    message: str = ""
     was_logged_out: bool = False  # the browser has the cookie of a session that has ended
-    notice: str = ""
 
 
 class LogIn(GuestForm):
@@ -96,7 +93,7 @@ class LogIn(GuestForm):
             end_previous_session(submission)
         return token_json(submission.site, issued)
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: Submission, refusal: Refusal) -> LoginPage:
         """Return the form."""
         mount, destination = mount_url(submission.environ), submission.destination
         register_url = with_next(f"{mount}/register", destination)

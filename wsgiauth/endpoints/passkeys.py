@@ -18,7 +18,7 @@ from wsgiauth.forms.proofs import CREDENTIAL, PasskeyPage
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.models import from_timestamp, utc_text
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
@@ -77,10 +77,7 @@ class PasskeysPage(PasskeyPage):
     passkeys: tuple[ListedPasskey, ...]
     codes_left: int  # recovery codes
     name: str = ""  # of a new passkey, as it was sent
-    next: str = ""  # where to go afterwards: a safe path, or empty
     logout_url: str = ""  # for users who can do nothing else before they have a second factor
-    message: str = ""
-    notice: str = ""
 
 
 class Passkeys(FactorForm):
@@ -127,7 +124,7 @@ class Passkeys(FactorForm):
             submission, HARDWARE_KEY, done="passkey", status=HTTPStatus.CREATED
         )
 
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> PasskeysPage:
         """Return the list and the form."""
         user, now = submission.member.user, submission.site.tokens.now()
         party, rows = require_part(submission.site.relying_party), list_passkeys(user)

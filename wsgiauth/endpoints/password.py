@@ -1,24 +1,22 @@
 """GET, POST /auth/password: a new password, from the user who knows the current one."""
 
-from collections.abc import Mapping
-
 from wsgiauth.accounts.passwords import hash_password, password_problem
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.keys import has_keys
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.password import change
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
+from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.handover import hand_over_renewed
 from wsgiauth.forms.proofs import requiring_password
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 
 END_KEYS = "end_keys"  # the checkbox, and its field in JSON
 
 
-class PasswordPage(Page):
+class PasswordPage(FormPage):
     """The form to change the password."""
 
     template = "password.html"
@@ -29,9 +27,6 @@ class PasswordPage(Page):
     focused: str  # the field that has the cursor
     has_keys: bool = False
     ends_keys: bool = False  # the box is ticked
-    next: str = ""  # where to go afterwards: a safe path, or empty
-    message: str = ""
-    errors: Mapping[str, list[str]] = {}
 
 
 class Password(MemberForm):
@@ -63,7 +58,7 @@ class Password(MemberForm):
             submission, issued, "Password changed.", path="/account?done=password"
         )
 
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> PasswordPage:
         """Return the form, without the passwords."""
         is_new_wrong = [*refusal.errors] == ["new_password"]
         user = submission.member.user

@@ -6,13 +6,13 @@ from urllib.parse import quote
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import ListForm, MemberSubmission, Refusal
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import set_up_path
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
@@ -21,7 +21,7 @@ from wsgiauth.web.urls import mount_url
 _ADDED = {"added": "app", "passkey": "passkey"}
 
 
-class RecoveryCodesPage(Page):
+class RecoveryCodesPage(FormPage):
     """The user's recovery codes, once, or how many are left."""
 
     template = "recovery_codes.html"
@@ -31,7 +31,6 @@ class RecoveryCodesPage(Page):
     set_up_url: str = ""  # for a user without a second factor
     codes: tuple[str, ...] = ()  # a new set, which is shown only now
     download_url: str = ""  # the same as a file, in a `data:` URL
-    next: str = ""  # where to go afterwards: a safe path, or empty
     added: str = ""
 
 
@@ -74,7 +73,7 @@ class RecoveryCodes(ListForm):
         )
         return submission.site.pages.render(submission.environ, page, status=HTTPStatus.CREATED)
 
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> RecoveryCodesPage:
         """Return the page without the codes, which are not stored."""
         user, settings = submission.member.user, submission.site.settings
         set_up_url = mount_url(submission.environ) + set_up_path(settings)

@@ -1,11 +1,10 @@
 """GET, POST /auth/register: a new account."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
 
 from wsgiauth.accounts import NewAccount, names
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms import FormPage, Refusal, Submission
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.forms.handover import (
     GuestForm,
@@ -20,7 +19,7 @@ from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
 
-class RegisterPage(Page):
+class RegisterPage(FormPage):
     """The form to create an account."""
 
     template = "register.html"
@@ -29,11 +28,8 @@ class RegisterPage(Page):
     login_url: str
     password_min_length: int
     focused: str  # the field that has the cursor
-    next: str = ""  # where to go afterwards: a safe path, or empty
     username: str = ""
     email: str = ""
-    message: str = ""
-    errors: Mapping[str, list[str]] = {}
 
 
 class Register(GuestForm):
@@ -65,7 +61,7 @@ class Register(GuestForm):
         issued = None if submission.is_program else start_browser_session(submission, user)
         return account_created(submission, user, issued)
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: Submission, refusal: Refusal) -> RegisterPage:
         """Return the form, without the password."""
         mount, destination = mount_url(submission.environ), submission.destination
         return RegisterPage(
@@ -80,7 +76,7 @@ class Register(GuestForm):
         )
 
 
-class VerifiedRegisterPage(Page):
+class VerifiedRegisterPage(FormPage):
     """The form to ask for an account."""
 
     template = "verified_register.html"
@@ -88,11 +84,8 @@ class VerifiedRegisterPage(Page):
     register_url = UrlBelow("register")
     login_url: str
     focused: str  # the field that has the cursor
-    next: str = ""  # where to go afterwards: a safe path, or empty
     username: str = ""
     email: str = ""
-    message: str = ""
-    errors: Mapping[str, list[str]] = {}
 
 
 class VerifiedRegisterSentPage(Page):
@@ -130,7 +123,7 @@ class VerifiedRegister(GuestForm):
         )
         return site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: Submission, refusal: Refusal) -> VerifiedRegisterPage:
         """Return the form."""
         mount, destination = mount_url(submission.environ), submission.destination
         return VerifiedRegisterPage(

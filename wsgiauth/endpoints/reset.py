@@ -1,19 +1,17 @@
 """GET, POST /auth/reset: a new password by the link of an email."""
 
-from collections.abc import Mapping
-
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import are_offered
 from wsgiauth.authentication.password import find_holder, reset_password
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import TOKEN, LinkForm, Refusal, Submission, link_expired, see_other
+from wsgiauth.forms import TOKEN, FormPage, LinkForm, Refusal, Submission, link_expired, see_other
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
 
-class ResetPage(Page):
+class ResetPage(FormPage):
     """The form to choose a new password."""
 
     template = "reset.html"
@@ -23,8 +21,6 @@ class ResetPage(Page):
     username: str
     password_min_length: int
     removes_factors: bool = False  # the new password also removes the second factors
-    message: str = ""
-    errors: Mapping[str, list[str]] = {}
 
 
 class Reset(LinkForm):
@@ -50,7 +46,7 @@ class Reset(LinkForm):
             return json_response({"detail": "Password changed. Log in with the new one."})
         return see_other(submission, "login?done=reset")
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: Submission, refusal: Refusal) -> ResetPage:
         """Return the form, without the password; raise `RequestError` (410) if it has expired."""
         user, settings = _require_holder(submission), submission.site.settings
         return ResetPage(

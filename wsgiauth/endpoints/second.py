@@ -24,7 +24,7 @@ from wsgiauth.forms.proofs import (
 )
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 
 
@@ -36,7 +36,6 @@ class SecondPage(PasskeyPage):
     second_url = UrlBelow("second")
     login_url = UrlBelow("login")
     has_app: bool
-    message: str = ""
 
 
 class SecondStep(PublicForm):
@@ -67,7 +66,7 @@ class SecondStep(PublicForm):
         cookie = site.identifier.pending_cookie(submission.environ, "")
         return replace(response, headers=(*response.headers, cookie))
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: Submission, refusal: Refusal) -> SecondPage:
         """Return the forms, without the code, if a login is pending."""
         site = submission.site
         waiting = _require_pending(submission.environ, site)

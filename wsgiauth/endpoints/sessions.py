@@ -11,10 +11,10 @@ from wsgiauth.authentication.session_list import (
     revoke_by_handle,
 )
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import ListForm, MemberSubmission, Refusal, see_other
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header, Response, json_response
 
@@ -24,7 +24,7 @@ OTHERS = "others"  # in the field `end`: all sessions but the caller's
 _NOTICES = {"login": "The session has been revoked.", OTHERS: "You are logged out everywhere else."}
 
 
-class SessionsPage(Page):
+class SessionsPage(FormPage):
     """The list of the user's sessions."""
 
     template = "sessions.html"
@@ -33,8 +33,6 @@ class SessionsPage(Page):
     limit: int = LISTED
     sessions_url = UrlBelow("sessions")
     password_url = UrlBelow("password")
-    message: str = ""
-    notice: str = ""
 
 
 class Sessions(ListForm):
@@ -79,7 +77,7 @@ class Sessions(ListForm):
             return json_response(document, headers=headers)
         return see_other(submission, page, *headers)
 
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> SessionsPage:
         """Return the list."""
         return SessionsPage(
             sessions=tuple(_listed(submission.member, submission.site)),

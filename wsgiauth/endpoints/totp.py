@@ -10,14 +10,14 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import MemberSubmission, Refusal, see_other
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CODE
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import REALM, Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
@@ -53,7 +53,7 @@ _NOTICES = {
 }
 
 
-class TotpPage(Page):
+class TotpPage(FormPage):
     """The user's authenticator apps, and the set-up of another."""
 
     template = "totp.html"
@@ -64,11 +64,8 @@ class TotpPage(Page):
     codes_left: int  # recovery codes
     set_up: SetUp | None = None  # of the app whose first code is awaited
     name: str = ""  # of another app, as it was sent
-    next: str = ""  # where to go afterwards: a safe path, or empty
     logout_url: str = ""  # for users who can do nothing else before they have a second factor
     passkeys_url: str = ""  # to add a passkey instead
-    message: str = ""
-    notice: str = ""
 
 
 class AuthenticatorApps(FactorForm):
@@ -118,7 +115,7 @@ class AuthenticatorApps(FactorForm):
         document = {"name": set_up.name, "secret": set_up.key.replace(" ", ""), "uri": set_up.uri}
         return json_response(document, status=HTTPStatus.CREATED)
 
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> TotpPage:
         """Return the list."""
         mount, user = mount_url(submission.environ), submission.member.user
         devices, waiting = totp.devices(user), totp.pending_device(*submission.member)

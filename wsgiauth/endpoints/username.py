@@ -4,13 +4,13 @@ from wsgiauth.accounts import names, update_user
 from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal, see_other
+from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import AccountLink
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
 
-class UsernamePage(Page):
+class UsernamePage(FormPage):
     """The form for a new username."""
 
     template = "username.html"
@@ -18,7 +18,6 @@ class UsernamePage(Page):
     username_url = UrlBelow("username")
     present: str
     username: str = ""  # the new name, as it was sent
-    message: str = ""
 
 
 class Username(MemberForm):
@@ -49,7 +48,7 @@ class Username(MemberForm):
             return json_response(profile(user))
         return see_other(submission, "account?done=username")
 
-    def page(self, submission: MemberSubmission, refusal: Refusal) -> Page:
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> UsernamePage:
         """Return the form."""
         return UsernamePage(
             present=submission.member.user.username,

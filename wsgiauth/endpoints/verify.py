@@ -4,7 +4,6 @@ The purpose of the link's secret decides what happens.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import ClassVar
 
@@ -21,11 +20,11 @@ from wsgiauth.authentication.invitations import (
 )
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, TakenError, UnauthenticatedError, ValidationError
-from wsgiauth.forms import TOKEN, LinkForm, Refusal, Submission, link_expired, see_other
+from wsgiauth.forms import TOKEN, FormPage, LinkForm, Refusal, Submission, link_expired, see_other
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import account_created, start_browser_session
 from wsgiauth.throttling.hash_slots import Claim
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
 
@@ -44,7 +43,7 @@ class LinkPurpose(ABC):
         """
 
     @abstractmethod
-    def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> Page:
+    def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
         """Return the page that says what the link does, with a form.
 
         Raises:
@@ -55,7 +54,7 @@ class LinkPurpose(ABC):
 _HAS_ACCOUNT = "This address has an account. Log in, or ask for a new password on the login page."
 
 
-class InvitationPage(Page):
+class InvitationPage(FormPage):
     """The form to create the account of an invitation."""
 
     template = "invitation.html"
@@ -66,8 +65,6 @@ class InvitationPage(Page):
     username: str  # as invited, or as it was sent
     asks_username: bool  # the user chooses the first name, or another
     password_min_length: int
-    message: str = ""
-    errors: Mapping[str, list[str]] = {}
 
 
 class InvitationLink(LinkPurpose):
@@ -84,7 +81,7 @@ class InvitationLink(LinkPurpose):
         user = _create(submission, secret)
         return account_created(submission, user, _start_session(submission, user))
 
-    def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> Page:
+    def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
         """Return the form, without the password."""
         invitation = read_invitation(secret)
         if find_user(invitation.email) is not None:
@@ -145,7 +142,7 @@ def _start_session(submission: Submission, user: User) -> IssuedTokens | None:
 _ADVICE = "Ask for a new one on your account page."
 
 
-class VerifyAddressPage(Page):
+class VerifyAddressPage(FormPage):
     """What the link does, and the button."""
 
     template = "verify_address.html"
@@ -155,7 +152,6 @@ class VerifyAddressPage(Page):
     username: str
     email: str  # the address to prove
     present: str
-    message: str = ""
 
 
 class AddressLink(LinkPurpose):
@@ -179,7 +175,7 @@ class AddressLink(LinkPurpose):
             return json_response({"detail": "Email address verified."})
         return see_other(submission, "account?done=email")
 
-    def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> Page:
+    def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
         """Return the page with the button.
 
         Raises:
@@ -225,7 +221,7 @@ class Verify(LinkForm):
         secret = _require_secret(submission)
         return PURPOSES[secret.purpose].act(submission, secret)
 
-    def page(self, submission: Submission, refusal: Refusal) -> Page:
+    def page(self, submission: Submission, refusal: Refusal) -> FormPage:
         """Return the page of the link's purpose; raise `RequestError` (410) if it has expired."""
         secret = _require_secret(submission)
         return PURPOSES[secret.purpose].page(submission, secret, refusal)

@@ -72,6 +72,15 @@ class MemberSubmission(Submission):
     member: UserSession
 
 
+class FormPage(Page):
+    """A page with a form; few pages show all of this."""
+
+    message: str = ""  # why the form was refused
+    errors: Mapping[str, list[str]] = {}  # by field
+    notice: str = ""  # what has just been done
+    next: str = ""  # where to go afterwards: a safe path, or empty
+
+
 Sent = TypeVar("Sent", bound=Submission)
 
 

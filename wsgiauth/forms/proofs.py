@@ -17,10 +17,9 @@ from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.challenges import Purpose
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import MemberSubmission, Submission, see_other
+from wsgiauth.forms import FormPage, MemberSubmission, Submission, see_other
 from wsgiauth.forms.handover import REMEMBER
 from wsgiauth.logins import checking
-from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Header, Response, challenge, problem
 
 ACCOUNT_NAME = "username"
@@ -65,7 +64,7 @@ def requiring_password(submission: MemberSubmission, password: str) -> Iterator[
         yield user
 
 
-class PasskeyPage(Page):
+class PasskeyPage(FormPage):
     """A page that can have a passkey button, and only then has the script."""
 
     passkey_options: str = ""  # of `navigator.credentials`, as JSON; empty: there is no button
