@@ -1,16 +1,13 @@
 """GET, POST /auth/register: a new account."""
 
 from http import HTTPStatus
+from typing import ClassVar
 
 from wsgiauth.accounts import NewAccount, names
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, Refusal, Submission
 from wsgiauth.forms.endpoint import Endpoint, require_part
-from wsgiauth.forms.handover import (
-    GuestForm,
-    account_created,
-    start_browser_session,
-)
+from wsgiauth.forms.handover import GuestForm, account_created, start_browser_session
 from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.throttling.hash_slots import Claim
@@ -35,7 +32,8 @@ class RegisterPage(FormPage):
 class Register(GuestForm):
     """Creates an account. A browser is then logged in, a program is not."""
 
-    fields = ("username", "email", "password")
+    fields: ClassVar[tuple[str, ...]] = ("username", "email", "password")
+    page_class: ClassVar[type[RegisterPage]] = RegisterPage
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether registration is open."""
@@ -64,7 +62,7 @@ class Register(GuestForm):
     def page(self, submission: Submission, refusal: Refusal) -> RegisterPage:
         """Return the form, without the password."""
         mount, destination = mount_url(submission.environ), submission.destination
-        return RegisterPage(
+        return self.page_class(
             login_url=with_next(f"{mount}/login", destination),
             password_min_length=submission.site.settings.PASSWORD_MIN_LENGTH,
             focused=next((name for name in self.fields if name in refusal.errors), "username"),
@@ -76,16 +74,10 @@ class Register(GuestForm):
         )
 
 
-class VerifiedRegisterPage(FormPage):
-    """The form to ask for an account."""
+class VerifiedRegisterPage(RegisterPage):
+    """The form to ask for an account, without a password."""
 
     template = "verified_register.html"
-
-    register_url = UrlBelow("register")
-    login_url: str
-    focused: str  # the field that has the cursor
-    username: str = ""
-    email: str = ""
 
 
 class VerifiedRegisterSentPage(Page):
@@ -97,13 +89,14 @@ class VerifiedRegisterSentPage(Page):
     minutes: int
 
 
-class VerifiedRegister(GuestForm):
+class VerifiedRegister(Register):
     """Sends an invitation to the address; using its link creates the account.
 
     The answer, and the work before it, do not depend on whether the address has an account.
     """
 
     fields = ("username", "email")
+    page_class = VerifiedRegisterPage
 
     def act(self, submission: Submission) -> Response:
         """Insert the email, whoever has the address."""
@@ -122,16 +115,3 @@ class VerifiedRegister(GuestForm):
             minutes=site.settings.LINK_MINUTES,
         )
         return site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
-
-    def page(self, submission: Submission, refusal: Refusal) -> VerifiedRegisterPage:
-        """Return the form."""
-        mount, destination = mount_url(submission.environ), submission.destination
-        return VerifiedRegisterPage(
-            login_url=with_next(f"{mount}/login", destination),
-            focused=next((name for name in self.fields if name in refusal.errors), "username"),
-            next=destination,
-            username=submission.fields["username"],
-            email=submission.fields["email"],
-            message=refusal.message,
-            errors=refusal.errors,
-        )

@@ -86,6 +86,7 @@ PAGES: tuple[Page, ...] = (
     ),
     VerifiedRegisterPage(
         login_url="/auth/login",
+        password_min_length=8,
         focused="email",
         username="ada",
         email="ada",

@@ -9,11 +9,7 @@ from wsgiauth.authentication.passkeys.challenges import SECOND_STEP
 from wsgiauth.authentication.pending import Pending
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import PublicForm, Refusal, Submission
-from wsgiauth.forms.handover import (
-    REMEMBER,
-    hand_over,
-    start_browser_session,
-)
+from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
 from wsgiauth.forms.proofs import (
     CODE,
     CREDENTIAL,
