@@ -1,8 +1,8 @@
 """What the commands share: how they find the settings, the database, the user, the application.
 
 `cli` parses the command line; each command is one function. Commands call the same functions as
-the endpoints, so the same rules apply. Every function that uses the database raises
-peewee.DatabaseError if it fails.
+the endpoints, so the same rules apply. What cannot be done raises a CommandError, an error of the
+settings a ConfigurationError, and of the database a peewee.DatabaseError.
 """
 
 import getpass
@@ -42,15 +42,11 @@ def read_database_option(value: str | None) -> str | None:
 
     Warns if the URL contains a password, because every user of the machine can list the arguments
     of a process.
-
-    Raises:
-        UsageError: The URL is empty, for example because a script's variable is not set.
-        EOFError: Standard input is empty.
     """
     if value is None:
         return None
     url = _read_url() if value == "-" else value
-    if not url:
+    if not url:  # for example because a script's variable is not set
         raise UsageError("--database needs a URL")
     if value != "-" and _PASSWORD.search(value):
         print_error(
@@ -68,11 +64,7 @@ def environment(arguments: Arguments) -> dict[str, str]:
 
 
 def read_settings(arguments: Arguments) -> Settings:
-    """Return the settings without the keys, because these commands sign nothing.
-
-    Raises:
-        ConfigurationError: A setting is invalid.
-    """
+    """Return the settings without the keys, because these commands sign nothing."""
     return Settings.from_mapping(
         {**environment(arguments), "SECRET_KEY": "", "SECRET_KEY_FALLBACKS": ""}
     )
@@ -83,10 +75,6 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
 
     Without `may_create`, a command in the wrong folder must not create an empty SQLite file and
     report success.
-
-    Raises:
-        CommandError: The file does not exist.
-        ConfigurationError: See `storage.open_database`.
     """
     settings = read_settings(arguments)
     missing = None if may_create else missing_file(settings.DATABASE_URL)
@@ -101,11 +89,7 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
 
 
 def require_user(name: str) -> User:
-    """Return the user with this username or email address.
-
-    Raises:
-        CommandError: There is no such user.
-    """
+    """Return the user with this username or email address."""
     user = find_user(name)
     if user is None:
         raise CommandError(f"there is no user {name!r}")
@@ -113,11 +97,7 @@ def require_user(name: str) -> User:
 
 
 def require_group(name: str) -> Group:
-    """Return the group with this name, in any letter case.
-
-    Raises:
-        CommandError: There is no such group.
-    """
+    """Return the group with this name, in any letter case."""
     group = Group.objects.find(name)
     if group is None:
         raise CommandError(f"there is no group {name!r}; `groups` lists them")
@@ -127,10 +107,8 @@ def require_group(name: str) -> Group:
 def import_application(path: str) -> object:
     """Import `module:name`, as WSGI servers do; a `module` alone returns the module.
 
-    Raises:
-        CommandError: The module does not exist, cannot be imported (the cause is the exception of
-            its code), or lacks the name.
-        WsgiAuthError: The application refused its settings.
+    An exception of its code is the cause of the CommandError, except a WsgiAuthError, which is
+    raised as it is: the application refused its settings.
     """
     module_name, _, name = path.partition(":")
     sys.path.insert(0, "")  # the current folder, which `python -m` adds, and a script does not

@@ -100,11 +100,7 @@ def print_reset_link(arguments: Arguments) -> None:
 
 
 def _send(outbox: Outbox, email: str) -> None:
-    """Send what is due, because this process ends before its thread has.
-
-    Raises:
-        CommandError: The email was not sent.
-    """
+    """Send what is due, because this process ends before its thread has."""
     noted: list[events.Event] = []
     events.subscribe(storage.current(), [noted.append])
     outbox.stop()

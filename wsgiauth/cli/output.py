@@ -19,21 +19,18 @@ class Table:
     """A table that is printed a few rows at a time.
 
     The first rows set the widths of the columns; a wider cell shifts the cells to its right.
-
-    Args:
-        columns: The headings.
     """
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self._columns = columns
+    def __init__(self, headings: Sequence[str]) -> None:
+        self._headings = headings
         self._widths: list[int] = []
 
     def print(self, rows: Sequence[Sequence[str]]) -> None:
         """Print rows; the first call prints the headings above them."""
         if not self._widths:
-            columns = zip(self._columns, *rows, strict=True)
+            columns = zip(self._headings, *rows, strict=True)
             self._widths = [max(map(len, column)) for column in columns]
-            self._print_row(self._columns)
+            self._print_row(self._headings)
         for row in rows:
             self._print_row(row)
 
@@ -48,13 +45,7 @@ def print_line(text: str) -> None:
 
 
 def print_change(is_changed: bool, state: str, *, done: str = "") -> None:
-    """Print what a command has done, or that nothing changed.
-
-    Args:
-        is_changed: Whether it changed anything.
-        state: What is true now.
-        done: What it has done; the same as `state` if not given.
-    """
+    """Print what a command has done, which is `state` without `done`, or that nothing changed."""
     print_line((done or state) if is_changed else f"Nothing changed: {state}")
 
 

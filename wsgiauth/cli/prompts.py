@@ -1,6 +1,6 @@
 """Ask the person at the terminal, and repeat a question until the answer is valid.
 
-Every function raises EOFError if the input has ended.
+Every function raises EOFError if the input has ended, and CommandError if it is no terminal.
 """
 
 import getpass
@@ -12,14 +12,7 @@ from wsgiauth.cli.output import print_error, printable
 
 
 def require_terminal(*options: str) -> None:
-    """Check that standard input is a terminal.
-
-    Args:
-        options: The options that scripts use instead of an answer.
-
-    Raises:
-        CommandError: It is not a terminal; the message names the options.
-    """
+    """Check that standard input is a terminal; scripts use the options instead of an answer."""
     if not sys.stdin.isatty():
         *others, last = options
         wanted = f"{', '.join(others)} and {last}" if others else last
@@ -42,11 +35,7 @@ def ask_password(rules: str, problem_of: Callable[[str], str | None]) -> str:
 
 
 def confirm(arguments: Arguments, question: str) -> None:
-    """Ask for confirmation, unless `--yes` was given.
-
-    Raises:
-        CommandError: The answer is not yes, or standard input is not a terminal.
-    """
+    """Ask for confirmation, unless `--yes` was given; raise CommandError if it is refused."""
     if arguments.yes:
         return
     require_terminal("--yes")

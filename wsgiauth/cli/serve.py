@@ -46,12 +46,7 @@ def add_commands(add: AddCommand) -> None:
 
 
 def serve(arguments: Arguments) -> None:
-    """Serve the application until the process is interrupted or terminated.
-
-    Raises:
-        CommandError: The address cannot be used, or the application cannot be imported.
-        KeyboardInterrupt: The process was interrupted.
-    """
+    """Serve the application until the process is interrupted or terminated."""
     host, port = arguments.listen
     os.environ.update(environment(arguments))
     with _listen(host, port) as listening:

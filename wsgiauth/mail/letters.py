@@ -68,7 +68,7 @@ class Addressed(NamedTuple):
 
 
 class Letters:
-    """Makes messages."""
+    """Makes messages. A wrong template is a ConfigurationError, which names the file."""
 
     def __init__(self, settings: Settings) -> None:
         self._templates = Templates(settings.TEMPLATES, autoescape=False)
@@ -103,11 +103,7 @@ class Letters:
         return message
 
     def preview(self, sample: Letter, mount: str) -> EmailMessage:
-        """Return the message of an example, whose links lead to /auth of this site, at `mount`.
-
-        Raises:
-            ConfigurationError: The template is wrong; the message names the file.
-        """
+        """Return the message of an example, whose links lead to /auth of this site, at `mount`."""
         root = f"{self._site.url}{quote(mount)}"
         links = {
             name: value.replace(SAMPLE_ROOT, root, 1)
@@ -119,11 +115,7 @@ class Letters:
         return self.message(Addressed(letter, "ada@example.org", None))
 
     def check(self, letter: Letter) -> None:
-        """Render an example, so that a mistake in its template is found at start.
-
-        Raises:
-            ConfigurationError: The template is wrong; the message names the file.
-        """
+        """Render an example, so that a mistake in its template is found at start."""
         shown, link = letter, ""
         if isinstance(letter, LinkLetter):
             link = f"{letter.link}-shown"  # which its template cannot know

@@ -57,11 +57,7 @@ SAMPLES_BY_NAME: Mapping[str, list[Letter]] = {
 
 
 def make_outbox(settings: Settings, send_mail: Transport | None = None) -> Outbox | None:
-    """Return the outbox of a site; None without MAIL_URL.
-
-    Args:
-        settings: The configuration.
-        send_mail: The application's own transport.
+    """Return the outbox of a site; None without MAIL_URL. `send_mail` is the application's own.
 
     Raises:
         ConfigurationError: A template of an email is wrong, or MAIL_URL needs a `send_mail`.

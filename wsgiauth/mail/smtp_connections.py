@@ -24,8 +24,7 @@ MAX_LINES = 100
 class Deadline:
     """Ends connections when the time is over, as if the other side had; a context manager.
 
-    Args:
-        seconds: From the beginning of the `with` block, or from `restart`.
+    The seconds count from the beginning of the `with` block, or from `restart`.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -58,11 +57,7 @@ class Deadline:
         self._timer.start()
 
     def watch(self, connected: socket.socket) -> None:
-        """End this connection when the time is over, also if it is wrapped in TLS meanwhile.
-
-        Raises:
-            TimeoutError: The time is over.
-        """
+        """End this connection when the time is over, also if it is wrapped in TLS meanwhile."""
         with self._lock:
             if self.is_over:
                 raise TimeoutError

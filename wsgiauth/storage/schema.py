@@ -1,7 +1,8 @@
 """The schema: migrations from the package, applied by one process at a time.
 
 An SQLite file belongs to this application, which brings it up to date at each start. A server's
-schema is changed by its operator, before the processes that need the change start.
+schema is changed by its operator, before the processes that need the change start. A database that
+is not as it must be is a ConfigurationError.
 """
 
 import time
@@ -24,11 +25,7 @@ _NAMED_LOCK = "CONCAT('wsgiauth.', LEFT(MD5(DATABASE()), 16))"  # MariaDB's lock
 
 
 def make_ready(database: peewee.Database) -> None:
-    """Bring an SQLite schema up to date; check that a server's schema is.
-
-    Raises:
-        ConfigurationError: A server's schema is out of date, or its settings are not supported.
-    """
+    """Bring an SQLite schema up to date; check that a server's schema is."""
     if isinstance(database, peewee.SqliteDatabase):
         migrate(database)
         return
@@ -42,11 +39,7 @@ def make_ready(database: peewee.Database) -> None:
 
 
 def pending_at_start(database: peewee.Database) -> list[str]:
-    """Return the migrations that the next start will apply, without applying them.
-
-    Raises:
-        ConfigurationError: The next start would fail.
-    """
+    """Return the migrations that the next start will apply, without applying them."""
     if isinstance(database, peewee.SqliteDatabase):
         return pending(database)
     make_ready(database)
@@ -57,9 +50,6 @@ def migrate(database: peewee.Database) -> list[str]:
     """Bring the schema up to date and return the names of the applied migrations.
 
     Other processes that migrate at the same time wait; each migration is applied once.
-
-    Raises:
-        ConfigurationError: The settings of the database are not supported.
     """
     if isinstance(database, peewee.SqliteDatabase):
         _switch_to_wal(database)
@@ -71,11 +61,7 @@ def migrate(database: peewee.Database) -> list[str]:
 
 
 def pending(database: peewee.Database) -> list[str]:
-    """Return the names of the migrations that were not applied yet, in order.
-
-    Raises:
-        ConfigurationError: The database was made before the first release.
-    """
+    """Return the names of the migrations that were not applied yet, in order."""
     applied: set[str] = set()  # also those of a newer version
     if database.table_exists(_TABLE):
         applied |= {name for (name,) in database.execute_sql(f"SELECT name FROM {_TABLE}")}  # noqa: S608

@@ -65,11 +65,7 @@ def _purge_batch(model: Any, by: Any, now: int, limit: int) -> int:
 
 
 class OptionalWrites:
-    """Writes of one kind.
-
-    Args:
-        failure: What a failure means, for the log.
-    """
+    """Writes of one kind, with what a failure means, for the log."""
 
     def __init__(self, failure: str) -> None:
         self._failure = failure
