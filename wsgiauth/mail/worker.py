@@ -4,7 +4,7 @@ import logging
 import os
 import threading
 import weakref
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import peewee
 
@@ -13,6 +13,9 @@ from wsgiauth.storage import context
 from wsgiauth.storage.connections import DATABASE_ERRORS, discard_connection
 from wsgiauth.storage.failures import report_failure
 
+if TYPE_CHECKING:
+    from wsgiauth.mail.outbox import Outbox
+
 LONGEST_WAIT = 60  # seconds; then emails that another process left behind are looked for
 
 logger = logging.getLogger("wsgiauth")
@@ -20,42 +23,26 @@ logger = logging.getLogger("wsgiauth")
 _workers: "weakref.WeakSet[Worker]" = weakref.WeakSet()
 
 
-class Delivering(Protocol):
-    """What a worker works for: the outbox."""
-
-    def deliver(self) -> float | None:
-        """Send what is due; return the seconds until the next call, or None."""
-
-
 class _Sender(threading.Thread):
-    """One thread: it delivers whenever it is woken, until it is ended or the owner is gone."""
+    """One thread: it delivers whenever it is `woken`, until `is_ended` or the owner is gone."""
 
-    def __init__(self, owner: "weakref.ref[Delivering]", database: peewee.Database) -> None:
+    def __init__(self, owner: "weakref.ref[Outbox]", database: peewee.Database) -> None:
         super().__init__(name="wsgiauth-mail", daemon=True)
         self._owner = owner
         self._database = database
         self.is_ended = False
-        self._woken = threading.Event()
-
-    def wake(self) -> None:
-        """Deliver now, or again if it does so already."""
-        self._woken.set()
-
-    def end(self) -> None:
-        """End after what it is doing."""
-        self.is_ended = True
-        self._woken.set()
+        self.woken = threading.Event()
 
     def run(self) -> None:
         context.use(self._database)
         while True:
-            self._woken.clear()
+            self.woken.clear()
             owner = None if self.is_ended else self._owner()
             if owner is None:
                 return
             wait = _deliver(owner)
             del owner  # it need not stay
-            self._woken.wait(wait)
+            self.woken.wait(wait)
 
 
 class Worker:
@@ -67,7 +54,7 @@ class Worker:
     _thread: _Sender | None
     has_begun: bool  # whether this process has started the thread, or tried to
 
-    def __init__(self, owner: Delivering) -> None:
+    def __init__(self, owner: "Outbox") -> None:
         self._owner = weakref.ref(owner)
         unused = weakref.finalize(owner, self._end)
         unused.atexit = False  # the process need not wait for a mail server
@@ -78,7 +65,7 @@ class Worker:
         """Let the thread deliver now; start it, with its database, if there is none."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
-                self._thread.wake()
+                self._thread.woken.set()
             else:
                 self._start(database)
 
@@ -108,11 +95,12 @@ class Worker:
         with self._lock:
             thread, self._thread = self._thread, None
         if thread is not None:
-            thread.end()
+            thread.is_ended = True
+            thread.woken.set()
         return thread
 
 
-def _deliver(owner: Delivering) -> float:
+def _deliver(owner: "Outbox") -> float:
     """Deliver once, and return how long to wait; no error ends the thread."""
     try:
         wait = owner.deliver()
