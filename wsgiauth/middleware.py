@@ -41,7 +41,7 @@ from wsgiauth.storage import schema
 from wsgiauth.storage.connections import DATABASE_ERRORS, AccountDatabase
 from wsgiauth.storage.databases import file_risks
 from wsgiauth.storage.failures import unavailable
-from wsgiauth.storage.request_scope import RequestScope, in_request_scope
+from wsgiauth.storage.request_scope import RequestScope
 from wsgiauth.web.caching import start_private
 from wsgiauth.web.responses import redirect
 from wsgiauth.web.urls import root_url
@@ -143,8 +143,8 @@ class AuthMiddleware:
         self._auth_app = AuthApp(self.site)
         opened, unasked = _open_database(settings)
         self.database: AccountDatabase = opened
-        self.scope: RequestScope = RequestScope(self.database)
-        self._identify = self.scope.released_after(self.site.identifier.find_caller)
+        self._scope = RequestScope(self.database)
+        self._identify = self._scope.released_after(self.site.identifier.find_caller)
         subscribe(self.database, subscribers)
         if self.site.outbox is not None:
             record(self.database, [Notices(settings, self.site.outbox, mount=mount)])
@@ -154,9 +154,11 @@ class AuthMiddleware:
         for risk in settings.risks() + file_risks(self.database) + unasked:
             logger.warning("%s", risk)
 
-    @in_request_scope
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request, or pass it on (PEP 3333)."""
+        return self._scope.serve(self._respond, environ, start_response)
+
+    def _respond(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         site = self.site
         if "wsgiauth.site" in environ:
             refuse_nested(environ, site)

@@ -1,15 +1,14 @@
 """The account database and the context of a request, also while its response is streamed.
 
-On the way of a request, this module comes first: it surrounds `AuthMiddleware.__call__`. Afterwards
+On the way of a request, this module comes first: `AuthMiddleware` responds in its scope. Afterwards
 no transaction of the request is open, and a pool has its connection back.
 """
 
-import functools
 import io
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol, TypeVar
-from wsgiref.types import StartResponse, WSGIEnvironment
+from typing import Any, TypeVar
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from playhouse.pool import PooledDatabase
 
@@ -32,7 +31,7 @@ _Result = TypeVar("_Result")
 
 
 class RequestScope:
-    """What every request does with the account database, decided once."""
+    """What every request does with the account database, decided once for a site."""
 
     def __init__(self, database: AccountDatabase) -> None:
         self.database: AccountDatabase = database
@@ -52,53 +51,37 @@ class RequestScope:
 
         return query_and_release
 
-    def end_uses(self, uses: DatabaseUses) -> None:
-        """Roll back what the request left open, and return its connection to the pool."""
-        for each in _left_open(uses):
-            roll_back_forgotten(each)
-        release_connection(self.database)
-
-
-class _HasScope(Protocol):
-    @property
-    def scope(self) -> RequestScope: ...
-
-
-_Site = TypeVar("_Site", bound=_HasScope)
-_Method = Callable[[_Site, WSGIEnvironment, StartResponse], Iterable[bytes]]
-
-
-def in_request_scope(respond: _Method[_Site]) -> _Method[_Site]:
-    """Run a WSGI method in the `scope` of its object.
-
-    While the method runs, and while its response is streamed, the database and the request are
-    those of the context. Afterwards, what they left open is closed.
-    """
-
-    @functools.wraps(respond)
     def serve(
-        site: _Site, environ: WSGIEnvironment, start_response: StartResponse
+        self, respond: WSGIApplication, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
-        scope = site.scope
-        database = scope.database
+        """Return the response of `respond`.
+
+        While `respond` runs, and while its response is streamed, the database and the request are
+        those of the context. Afterwards, what they left open is closed.
+        """
+        database = self.database
         uses: DatabaseUses = {}
         app_iter: Iterable[bytes] = ()
         request = database, environ, uses
         token = enter_request(request)
         try:
-            app_iter = respond(site, environ, start_response)
+            app_iter = respond(environ, start_response)
         finally:
             leave_request(token)
             if default_database() is not database:
                 use(database)  # for code after the request, such as a test
             if type(app_iter) is not list and _is_streamed(app_iter, environ):
-                app_iter = _StreamedResponse(app_iter, scope, request)
-                release_connection(scope.database)
-            elif uses or scope.is_pooled:
-                scope.end_uses(uses)
+                app_iter = _StreamedResponse(app_iter, self, request)
+                release_connection(database)
+            elif uses or self.is_pooled:
+                self.end_uses(uses)
         return app_iter
 
-    return serve
+    def end_uses(self, uses: DatabaseUses) -> None:
+        """Roll back what the request left open, and return its connection to the pool."""
+        for each in _left_open(uses):
+            roll_back_forgotten(each)
+        release_connection(self.database)
 
 
 class _StreamedResponse:
