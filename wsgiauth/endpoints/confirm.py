@@ -13,9 +13,8 @@ from wsgiauth.forms.proofs import (
     CREDENTIAL,
     PasskeyPage,
     passkey_options,
-    require_code,
-    require_passkey,
-    require_password,
+    require_factor,
+    requiring_password,
 )
 from wsgiauth.web.failures import RESEND, SWITCH
 from wsgiauth.web.request import query_field
@@ -63,7 +62,7 @@ class Confirm(MemberForm):
             username=user.username,
             has_factor=bool(methods),
             has_app=ONE_TIME_CODE in methods,
-            passkey_options=passkey_options(submission, user, CONFIRM, session_id),
+            passkey_options=passkey_options(submission.site, CONFIRM, session_id, user=user),
             is_resent=is_resent,
             next=destination,
             message=refusal.text,
@@ -73,17 +72,13 @@ class Confirm(MemberForm):
 def _prove(submission: MemberSubmission) -> tuple[User, str]:
     """Return the user, and the methods that they have proven."""
     user, session_id = submission.member
-    password, code = submission.fields["password"], submission.fields[CODE]
-    credential = submission.fields[CREDENTIAL]
     if has_factor(user, submission.site.settings):
-        if credential:
-            proven = require_passkey(
-                submission, user, credential, CONFIRM, session_id, session_id=session_id
-            )
-            return user, proven
-        if not code:
-            raise ValidationError({CODE: ["Enter a code."]})
-        return user, require_code(submission, user, code, session_id=session_id)
+        methods = require_factor(
+            submission, user, CONFIRM, session_id, missing="Enter a code.", session_id=session_id
+        )
+        return user, methods
+    password = submission.fields["password"]
     if not password:
         raise ValidationError({"password": ["Enter your password."]})
-    return require_password(submission, password), PASSWORD
+    with requiring_password(submission, password) as proven:
+        return proven, PASSWORD

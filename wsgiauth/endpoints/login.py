@@ -6,7 +6,6 @@ from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.factors import has_factor
-from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
@@ -19,8 +18,9 @@ from wsgiauth.forms.handover import (
     GuestForm,
     end_previous_session,
     hand_over,
+    has_token,
     start_browser_session,
-    token_json,
+    token_document,
 )
 from wsgiauth.forms.proofs import (
     ACCOUNT_NAME,
@@ -30,14 +30,14 @@ from wsgiauth.forms.proofs import (
     account_name,
     ask_for_second_step,
     invalid_passkey,
+    passkey_options,
     require_code,
 )
 from wsgiauth.logins import check_password
-from wsgiauth.site import Site
 from wsgiauth.web.failures import SWITCH
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
-from wsgiauth.web.responses import Response, challenge
+from wsgiauth.web.responses import Response, challenge, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
 # What has just been done, by the `done` of the query: fixed texts, so that a link cannot make the
@@ -72,11 +72,11 @@ class LogIn(GuestForm):
         name, password = account_name(submission), submission.fields["password"]
         _require_both(name, password)
         user = check_password(submission.site, submission.networks, name, password)
-        methods, code = PASSWORD, submission.fields[CODE]
+        methods = PASSWORD
         if user is not None and has_factor(user, submission.site.settings):
-            if not code:
+            if not submission.fields[CODE]:
                 return ask_for_second_step(submission, user)
-            methods = f"{PASSWORD} {require_code(submission, user, code)}"
+            methods = f"{PASSWORD} {require_code(submission, user)}"
         issued = None if user is None else _start_session(submission, user, methods)
         if issued is None:
             raise RequestError(
@@ -87,11 +87,11 @@ class LogIn(GuestForm):
             )
         if not submission.is_program:
             return hand_over(submission, issued)
-        if bearer_token(submission.environ.get("HTTP_AUTHORIZATION", "")) is not None:
+        if has_token(submission):
             # The new token replaces the one that was sent. The browser's cookie is not replaced, so
             # a script that fetches a token does not log the user out of the pages.
             end_previous_session(submission)
-        return token_json(submission.site, issued)
+        return json_response(token_document(submission.site, issued))
 
     def page(self, submission: Submission, refusal: Refusal) -> LoginPage:
         """Return the form."""
@@ -102,7 +102,7 @@ class LogIn(GuestForm):
             forgot_url=f"{mount}/forgot" if submission.site.outbox is not None else None,
             next=destination,
             username=submission.fields[ACCOUNT_NAME],
-            passkey_options=_login_options(submission.site),
+            passkey_options=passkey_options(submission.site, LOG_IN),
             remember_days=submission.site.settings.REMEMBER_DAYS,
             remember=REMEMBER in submission.flags,
             message=refusal.text,
@@ -145,12 +145,6 @@ def _start_program_session(submission: Submission, user: User, methods: str) -> 
         lifetime = lifetimes.of_refreshable(settings, remember=REMEMBER in flags)
     client = Client.of(submission.environ)
     return sessions.start(user, submission.site.tokens, lifetime, methods=methods, client=client)
-
-
-def _login_options(site: Site) -> str:
-    """Return the options with which the login page asks for a passkey; empty without PASSKEYS."""
-    party = site.relying_party
-    return party.request_options(LOG_IN, now=site.tokens.now()) if party else ""
 
 
 def _log_in_with_passkey(submission: Submission) -> IssuedTokens:

@@ -6,10 +6,10 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.authentication.refresh import refresh
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms.endpoint import Endpoint
-from wsgiauth.forms.handover import token_json
+from wsgiauth.forms.handover import token_document
 from wsgiauth.site import Site
 from wsgiauth.web.request import JSON, content_type, read_json, text_field
-from wsgiauth.web.responses import Response, challenge
+from wsgiauth.web.responses import Response, challenge, json_response
 
 
 class Refresh(Endpoint):
@@ -34,4 +34,4 @@ class Refresh(Endpoint):
                 "This refresh token is not valid. Log in again.",
                 headers=(challenge(None),),
             )
-        return token_json(site, issued)
+        return json_response(token_document(site, issued))

@@ -7,7 +7,7 @@ from wsgiauth.authentication import factors, one_time, pending
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.passkeys.challenges import SECOND_STEP
 from wsgiauth.authentication.pending import Pending
-from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.forms import PublicForm, Refusal, Submission
 from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
 from wsgiauth.forms.proofs import (
@@ -15,8 +15,7 @@ from wsgiauth.forms.proofs import (
     CREDENTIAL,
     PasskeyPage,
     passkey_options,
-    require_code,
-    require_passkey,
+    require_factor,
 )
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -47,7 +46,10 @@ class SecondStep(PublicForm):
         """Start the session, and delete the cookie of the pending login."""
         site = submission.site
         waiting = _require_pending(submission.environ, site)
-        methods = f"{PASSWORD} {_prove(submission, waiting)}"
+        binding = one_time.digest(waiting.secret)
+        proven = require_factor(
+            submission, waiting.user, SECOND_STEP, binding, missing="Enter the code."
+        )
         submission = replace(
             submission,
             destination=waiting.destination,
@@ -55,6 +57,7 @@ class SecondStep(PublicForm):
         )
         issued = None
         if pending.finish(waiting, site.tokens.now()):
+            methods = f"{PASSWORD} {proven}"
             issued = start_browser_session(submission, waiting.user, methods=methods)
         if issued is None:  # another request used it first, or the user has just changed
             raise UnauthenticatedError(None)
@@ -70,20 +73,9 @@ class SecondStep(PublicForm):
         binding = one_time.digest(waiting.secret)
         return SecondPage(
             has_app=ONE_TIME_CODE in methods,
-            passkey_options=passkey_options(submission, waiting.user, SECOND_STEP, binding),
+            passkey_options=passkey_options(site, SECOND_STEP, binding, user=waiting.user),
             message=refusal.text,
         )
-
-
-def _prove(submission: Submission, waiting: Pending) -> str:
-    """Return the methods of the second factor."""
-    code, credential = submission.fields[CODE], submission.fields[CREDENTIAL]
-    if credential:
-        binding = one_time.digest(waiting.secret)
-        return require_passkey(submission, waiting.user, credential, SECOND_STEP, binding)
-    if not code:
-        raise ValidationError({CODE: ["Enter the code."]})
-    return require_code(submission, waiting.user, code)
 
 
 def _require_pending(environ: WSGIEnvironment, site: Site) -> Pending:

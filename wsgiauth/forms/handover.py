@@ -77,11 +77,6 @@ def hand_over(submission: Submission, issued: IssuedTokens) -> Response:
     return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
 
 
-def token_json(site: Site, issued: IssuedTokens) -> Response:
-    """Return the answer to a program: its tokens."""
-    return json_response(token_document(site, issued))
-
-
 def token_document(site: Site, issued: IssuedTokens) -> dict[str, object]:
     """Return the tokens of a session for a program (RFC 6749 section 5.1), and what it lacks."""
     document: dict[str, object] = {
@@ -101,10 +96,7 @@ def token_document(site: Site, issued: IssuedTokens) -> dict[str, object]:
 def account_created(submission: Submission, user: User, issued: IssuedTokens | None) -> Response:
     """Return the answer to the creation of an account: the profile, or where a login leads.
 
-    Args:
-        submission: The form.
-        user: The new user.
-        issued: The tokens of the session, if one was started for a browser.
+    A browser may have got a session with it.
     """
     if submission.wants_json:
         location = ("Location", f"{mount_url(submission.environ)}/me")
@@ -116,12 +108,7 @@ def account_created(submission: Submission, user: User, issued: IssuedTokens | N
 
 
 def destination_after_login(environ: WSGIEnvironment, destination: str) -> str:
-    """Return `destination` if a login can lead there, otherwise the home page.
-
-    Args:
-        environ: The request.
-        destination: A safe path, or an empty string.
-    """
+    """Return `destination`, a safe path or empty, if a login can lead there, else the home page."""
     home, mount = f"{root_url(environ)}/", mount_url(environ)
     # By a prepared link, the logout would end every session at once; the others are dead ends.
     if any(leads_to(destination, f"{mount}/{page}") for page in _DEAD_ENDS):
@@ -158,11 +145,10 @@ def hand_over_renewed(
         submission: The form.
         issued: The tokens of the session, which has a new id.
         detail: A sentence that says what happened, for scripts.
-        path: Where the browser goes without a `next`, below the mount; empty for the home page of
-            the site.
+        path: Where the browser goes without a `next`, below the mount; empty for the home page.
     """
     if has_token(submission):
-        return token_json(submission.site, issued)
+        return json_response(token_document(submission.site, issued))
     location = destination_after_login(submission.environ, submission.destination)
     if path and not submission.destination:
         location = mount_url(submission.environ) + path
@@ -172,8 +158,8 @@ def hand_over_renewed(
     return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
 
 
-def has_token(submission: MemberSubmission) -> bool:
-    """Return whether a request carries its session as a bearer token."""
+def has_token(submission: Submission) -> bool:
+    """Return whether a request carries a bearer token."""
     return bearer_token(submission.environ.get("HTTP_AUTHORIZATION", "")) is not None
 
 

@@ -16,10 +16,11 @@ from wsgiauth.authentication import authenticate_user, factors, pending
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.challenges import Purpose
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
-from wsgiauth.exceptions import RequestError
+from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Submission, see_other
 from wsgiauth.forms.handover import REMEMBER
 from wsgiauth.logins import checking
+from wsgiauth.site import Site
 from wsgiauth.web.responses import Header, Response, challenge, problem
 
 ACCOUNT_NAME = "username"
@@ -35,19 +36,12 @@ def account_name(submission: Submission) -> str:
     return submission.fields[ACCOUNT_NAME].strip()
 
 
-def require_password(submission: MemberSubmission, password: str) -> User:
-    """Return the user who is logged in if the password is theirs.
-
-    Raises:
-        RequestError: 401: the password is wrong.
-    """
-    with requiring_password(submission, password) as user:
-        return user
-
-
 @contextmanager
 def requiring_password(submission: MemberSubmission, password: str) -> Iterator[User]:
-    """Do as `require_password`, and hold the hash slot in the `with` block, for another hash."""
+    """Give the user who is logged in if the password is theirs; otherwise, raise a 401.
+
+    The `with` block has the hash slot, for another hash.
+    """
     owner = submission.member.user
     compare = partial(authenticate_user, owner, password)
     attempt = submission.site.throttle.confirmation(
@@ -78,69 +72,54 @@ class PasskeyPage(FormPage):
 _Proven = TypeVar("_Proven", bool, AcceptedPasskey | None)
 
 
-def require_code(
-    submission: Submission, user: User, code: str, *, session_id: str | None = None
+def require_factor(
+    submission: Submission,
+    user: User,
+    purpose: Purpose,
+    bound_to: str,
+    *,
+    missing: str,
+    session_id: str | None = None,
 ) -> str:
-    """Check a code of the user, and return the method that it proves.
+    """Check the passkey or the code in a form, and return the methods that it proves.
 
     Args:
-        submission: The form with the code.
+        submission: A form with the fields `CREDENTIAL` and `CODE`.
         user: The user who has entered the password, or is logged in.
-        code: As typed.
+        purpose, bound_to: See `Challenges.make`.
+        missing: What to say if the form has neither.
         session_id: The session of a user who is logged in; None at a login.
 
     Raises:
-        RequestError: 401: the code is wrong.
+        ValidationError: The form has neither.
+        RequestError: 401: the passkey or the code is not accepted.
     """
-    site = submission.site
+    if submission.fields[CREDENTIAL]:
+        accept = partial(_accept_passkey, submission, user, purpose, bound_to)
+        proof = _counted(submission, user, accept, session_id=session_id, reason="passkey")
+        if proof is None:
+            raise invalid_passkey()
+        return proof.methods
+    if not submission.fields[CODE]:
+        raise ValidationError({CODE: [missing]})
+    return require_code(submission, user, session_id=session_id)
 
-    def accept() -> bool:
-        return factors.accept(user, code, site.settings, site.tokens.now())
 
+def require_code(submission: Submission, user: User, *, session_id: str | None = None) -> str:
+    """Check the code in a form, and return the method that it proves; see `require_factor`."""
+    site, code = submission.site, submission.fields[CODE]
+    accept = partial(factors.accept, user, code, site.settings, site.tokens.now())
     if not _counted(submission, user, accept, session_id=session_id):
-        detail = "This code is wrong, or was used before."
-        raise _refusal("invalid_code", detail)
+        raise _refusal("invalid_code", "This code is wrong, or was used before.")
     return ONE_TIME_CODE
 
 
-def require_passkey(
-    submission: Submission,
-    user: User,
-    credential: str,
-    purpose: Purpose,
-    *bound_to: str,
-    session_id: str | None = None,
-) -> str:
-    """Check a passkey of the user, and return the methods that it proves.
+def passkey_options(site: Site, purpose: Purpose, *bound_to: str, user: User | None = None) -> str:
+    """Return the options with which a page asks for a passkey; empty without PASSKEYS.
 
-    Args:
-        submission: The form with the credential.
-        user: The user who has entered the password, or is logged in.
-        credential: What the browser sent.
-        purpose: What the passkey is to permit.
-        bound_to: See `Challenges.make`.
-        session_id: The session of a user who is logged in; None at a login.
-
-    Raises:
-        RequestError: 401: the passkey is not accepted.
+    They are also empty if the user has none; without a user, they are for the passkeys of all.
     """
-    party, now = submission.site.relying_party, submission.site.tokens.now()
-
-    def accept() -> AcceptedPasskey | None:
-        if party is None:
-            return None
-        presented = party.read(credential, purpose, *bound_to, now=now)
-        return None if presented is None else party.accept(presented, now, user=user)
-
-    proof = _counted(submission, user, accept, session_id=session_id, reason="passkey")
-    if proof is None:
-        raise invalid_passkey()
-    return proof.methods
-
-
-def passkey_options(submission: Submission, user: User, purpose: Purpose, *bound_to: str) -> str:
-    """Return the options with which a page asks for a passkey of the user; empty without any."""
-    party, now = submission.site.relying_party, submission.site.tokens.now()
+    party, now = site.relying_party, site.tokens.now()
     return party.request_options(purpose, *bound_to, now=now, user=user) if party else ""
 
 
@@ -170,6 +149,16 @@ def ask_for_second_step(submission: Submission, user: User) -> Response:
         further={"methods": list(dict.fromkeys(methods))},
         headers=(challenge(None), *cookies),
     )
+
+
+def _accept_passkey(
+    submission: Submission, user: User, purpose: Purpose, bound_to: str
+) -> AcceptedPasskey | None:
+    party, now = submission.site.relying_party, submission.site.tokens.now()
+    if party is None:
+        return None
+    presented = party.read(submission.fields[CREDENTIAL], purpose, bound_to, now=now)
+    return None if presented is None else party.accept(presented, now, user=user)
 
 
 def _counted(
