@@ -64,12 +64,7 @@ class PanelForm(PanelEndpoint, MemberForm):
 
     @abstractmethod
     def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
-        """Refuse a member of the staff without the right to send the form.
-
-        Raises:
-            ForbiddenError: The right is missing.
-            NotFoundError: The form is about something that does not exist.
-        """
+        """Raise ForbiddenError for a member of the staff without the right to send the form."""
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Take the form; the answer says nothing to clients that are not of the staff."""
@@ -100,12 +95,7 @@ class Panel(PanelEndpoint):
 
 
 def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
-    """Return the member of the staff who sent a request, and their session.
-
-    Raises:
-        NotFoundError: The user is not a member of the staff. For the other errors, see
-            `require_login`.
-    """
+    """Do as `require_login`, and raise NotFoundError for users who are not of the staff."""
     login = require_login(environ, site)
     if not login.user.is_staff:
         raise NotFoundError
@@ -113,11 +103,7 @@ def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
 
 
 def require_row(environ: WSGIEnvironment, model: type[_Row]) -> _Row:
-    """Return the user or the group whose number is in the path of a request.
-
-    Raises:
-        NotFoundError: There is none.
-    """
+    """Return the user or the group whose number is in the path, or raise NotFoundError."""
     row: _Row | None = model.get_or_none(model.id == routing_number(environ))
     if row is None:
         raise NotFoundError

@@ -67,23 +67,14 @@ _Action = TypeVar("_Action", bound=Action)
 
 
 class ActionForm(PanelForm):
-    """Asks before one of its actions, and does it.
+    """Asks before one of its actions, and does it."""
 
-    Attributes:
-        section: The part of the panel, in the path.
-        actions: By name.
-    """
-
-    section: ClassVar[str]
-    actions: ClassVar[Mapping[str, Action]]
+    section: ClassVar[str]  # of the panel, in the path
+    actions: ClassVar[Mapping[str, Action]]  # by name
 
     @abstractmethod
     def change(self, submission: MemberSubmission) -> object:
-        """Do the action, if the member of the staff still has the right to.
-
-        Returns:
-            False if nothing changed.
-        """
+        """Do the action, if the right to it is still there; return False if nothing changed."""
 
     @abstractmethod
     def subject(self, environ: WSGIEnvironment) -> str:
@@ -138,11 +129,7 @@ class ActionForm(PanelForm):
 
 
 def require_action(environ: WSGIEnvironment, actions: Mapping[str, _Action]) -> _Action:
-    """Return the action in the path of a request.
-
-    Raises:
-        NotFoundError: There is no such action.
-    """
+    """Return the action in the path of a request, or raise NotFoundError."""
     action = actions.get(routing_argument(environ, "action"))
     if action is None:
         raise NotFoundError
@@ -150,11 +137,7 @@ def require_action(environ: WSGIEnvironment, actions: Mapping[str, _Action]) -> 
 
 
 def read_permission(submission: MemberSubmission) -> str:
-    """Return the permission that a form names.
-
-    Raises:
-        ValidationError: It does not have the form of one.
-    """
+    """Return the permission that a form names, or raise ValidationError."""
     try:
         return names.check_permission(submission.fields[PERMISSION.name].strip())
     except ValueError:

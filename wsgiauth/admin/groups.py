@@ -108,11 +108,7 @@ def require_governor(member: User) -> None:
 
 
 def require_group(name: str, field: str) -> Group:
-    """Return the group that a field of a form names.
-
-    Raises:
-        ValidationError: There is no such group.
-    """
+    """Return the group that a field of a form names, or raise ValidationError."""
     group = Group.objects.find(name.strip())
     if group is None:
         raise ValidationError({field: ["There is no group with this name."]})

@@ -71,11 +71,7 @@ class Query(NamedTuple):
 
     @classmethod
     def of(cls, environ: WSGIEnvironment) -> "Query":
-        """Return what a request asks for.
-
-        Raises:
-            ValidationError: A filter has a wrong value, or the query cannot be read.
-        """
+        """Return what a request asks for, or raise ValidationError."""
         fields = (_BEGINNING, _GROUP, _AFTER, *(each.name for each in FILTERS))
         given = query_fields(environ, fields)
         choices = tuple(Choice(each, given[each.name]) for each in FILTERS)

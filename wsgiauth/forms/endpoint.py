@@ -65,8 +65,6 @@ def require_login(
 ) -> UserSession:
     """Return the user who sent a request, and their session; the user is the actor of its changes.
 
-    An API key is refused: it would do more than its permissions.
-
     Args:
         environ: The request.
         site: The site.
@@ -76,7 +74,8 @@ def require_login(
     Raises:
         UnauthenticatedError: The client is anonymous.
         SecondFactorMissingError: The session lacks the second factor that the site demands.
-        KeyNotAcceptedError: The request came with an API key.
+        KeyNotAcceptedError: The request came with an API key, which would do more than its
+            permissions.
     """
     identity = site.identifier.identify(environ)
     if identity.incomplete is not None:
@@ -95,12 +94,7 @@ def require_login(
 def require_fresh(
     environ: WSGIEnvironment, site: Site, *, admits_incomplete: bool = False
 ) -> UserSession:
-    """Return the user who sent a request and proved recently who they are, and their session.
-
-    Raises:
-        InsufficientAuthenticationError: The last proof is older than FRESH_MINUTES. For the other
-            errors, see `require_login`.
-    """
+    """Do as `require_login`, and require that the last proof is not older than FRESH_MINUTES."""
     session = require_login(environ, site, admits_incomplete=admits_incomplete)
     if not site.freshness.is_fresh(session.session_id):
         raise InsufficientAuthenticationError(site.freshness.max_age)

@@ -25,11 +25,7 @@ class FactorForm(ListForm):
     gone: ClassVar[str]  # what to say of a factor that the user does not have any more
 
     def remove(self, submission: MemberSubmission) -> Response:
-        """Remove what the field `remove` names, unless it is the last and the user must have one.
-
-        Raises:
-            ValidationError: It stays, or is gone.
-        """
+        """Remove what `remove` names, unless it is the last and the user must have one."""
         with database.atomic():  # rolled back if it was the last
             if not factors.remove(submission.member.user, submission.fields["remove"]):
                 raise ValidationError({"remove": [self.gone]})
@@ -58,9 +54,6 @@ class FactorForm(ListForm):
             method: What the user has just proven, such as `otp`.
             done: Names the factor in the query of the page that comes next.
             status: That of the answer in JSON.
-
-        Raises:
-            UnauthenticatedError: The session has ended meanwhile.
         """
         (user, _), site = submission.member, submission.site
         issued = _renew(submission, method)
@@ -87,11 +80,7 @@ def must_set_up(submission: MemberSubmission) -> bool:
 
 
 def check_name(name: str, example: str, max_length: int) -> str:
-    """Return the name of a factor without superfluous spaces.
-
-    Raises:
-        ValidationError: It is missing, too long or not printable.
-    """
+    """Return the name of a factor without superfluous spaces, or raise ValidationError."""
     name = " ".join(name.split())
     if not name:
         raise ValidationError({"name": [f"Enter a name, such as {example}."]})

@@ -134,9 +134,7 @@ def ask_for_second_step(submission: Submission, user: User) -> Response:
     A program has to send its login again, with a code. A browser gets the cookie of a pending login
     and goes to the second step; a script gets the cookie.
 
-    Args:
-        submission: The form of the login.
-        user: As read before the password was verified.
+    `user` is as read before the password was verified.
     """
     cookies = () if submission.is_program else (_pending_cookie(submission, user),)
     if not submission.wants_json:

@@ -20,9 +20,7 @@ def is_same_origin(environ: WSGIEnvironment, trusted_origins: Collection[str] = 
     only Origin is compared, without its scheme. A link sends no Origin, so another site can then
     log a visitor out. Use https and Strict-Transport-Security.
 
-    Args:
-        environ: The request.
-        trusted_origins: Further origins, compared exactly.
+    `trusted_origins` are further ones, which are compared exactly.
     """
     origin = environ.get("HTTP_ORIGIN", "")
     if origin and origin in trusted_origins:
@@ -37,11 +35,8 @@ def is_same_origin(environ: WSGIEnvironment, trusted_origins: Collection[str] = 
 
 def is_prefetch(environ: WSGIEnvironment) -> bool:
     """Return whether a browser prefetches the page, before its user has opened it."""
-    purposes = (environ.get(name, "") for name in _PURPOSE_HEADERS)
-    return any("prefetch" in purpose.lower() for purpose in purposes)
-
-
-_PURPOSE_HEADERS = ("HTTP_SEC_PURPOSE", "HTTP_PURPOSE", "HTTP_X_MOZ")
+    headers = ("HTTP_SEC_PURPOSE", "HTTP_PURPOSE", "HTTP_X_MOZ")
+    return any("prefetch" in environ.get(name, "").lower() for name in headers)
 
 
 def host_of(origin: str) -> str | None:

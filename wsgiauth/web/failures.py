@@ -80,13 +80,7 @@ def failure(
 ) -> Response:
     """Return a failure in the form that the client's `Accept` prefers: a page, or problem details.
 
-    Args:
-        environ: The request.
-        status: The HTTP status.
-        code: A stable name of the cause, for programs; see `HEADLINES`.
-        detail: A sentence, for people.
-        errors: Messages by field, which a page shows instead of `detail`.
-        headers: Further headers.
+    The arguments are those of `problem`. A page shows `errors` instead of `detail`.
     """
     if not prefers_html(environ):
         return problem(status, code, detail, errors=errors, headers=headers)
@@ -137,12 +131,7 @@ def ask_to_confirm(environ: WSGIEnvironment, confirm_url: str, max_age: int) -> 
 
     A browser goes to that page and back (302); after a form, back to the page with the form (303).
     Nothing of the form is kept, and the page to confirm says so. Other clients get the challenge of
-    RFC 9470.
-
-    Args:
-        environ: The request.
-        confirm_url: The path of the page to confirm.
-        max_age: How old the proof can be, in seconds.
+    RFC 9470. The proof can be `max_age` seconds old.
     """
     url = root_url(environ) + confirm_url
     if not _is_browser(environ):
@@ -166,10 +155,7 @@ def ask_for_second_factor(
 ) -> Response:
     """Return the answer to a client whose login was not proven by a second factor: a page, or 401.
 
-    Args:
-        environ: The request.
-        page_url: The path of the page to confirm or to set one up.
-        error: What the user has to do.
+    `page_url` is the path of the page to confirm or to set one up.
     """
     url = root_url(environ) + page_url
     if not _is_browser(environ):

@@ -1,6 +1,7 @@
 """The HTML pages: one template and one typed object each, in one layout (Jinja2).
 
-Templates in the folder of a site replace or extend ours. A mistake in them is refused at start.
+Templates in the folder of a site replace or extend ours. A mistake in them is refused at start,
+with a `ConfigurationError` that names the file and the line.
 """
 
 import base64
@@ -77,9 +78,6 @@ class Pages:
         site_name: Shown in the title and above the heading of every page.
         logo: The path of an image to show above the heading instead of the name.
         sources: Further origins from which pages can load fonts and images.
-
-    Raises:
-        ConfigurationError: The layout is wrong; the message names the file and the line.
     """
 
     def __init__(
@@ -130,11 +128,7 @@ class Pages:
         return Response(status, body, "text/html; charset=utf-8", headers, policy=policy)
 
     def check(self, page: Page) -> None:
-        """Render an example of a page, so that a mistake in its template is found at start.
-
-        Raises:
-            ConfigurationError: The template is wrong; the message names the file and the line.
-        """
+        """Render an example of a page, so that a mistake in its template is found at start."""
         script = self._scripts[page.script]
         page = page.replaced(mount=self.mount, home_url="/")
         self._templates.check(page.template, page=page, site=self._branding, script=script)

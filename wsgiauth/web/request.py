@@ -1,7 +1,8 @@
 """Parses requests: the body (of limited size), forms, JSON, the query and `Accept`.
 
-No length, encoding or type that the client declares is trusted. A RequestError of this file has the
-status 400, unless its function names another.
+No length, encoding or type that the client declares is trusted. What is malformed raises a
+`RequestError` with the status 400; a body of another type 415, one without a length 411, and one
+that is too long 413.
 """
 
 import json
@@ -47,11 +48,7 @@ def asks_for_json(environ: WSGIEnvironment) -> bool:
 
 
 def content_type(environ: WSGIEnvironment) -> str:
-    """Return the body's media type: `JSON` or `FORM`.
-
-    Raises:
-        RequestError: The charset is not UTF-8; 415 for any other type.
-    """
+    """Return the body's media type: `JSON` or `FORM`."""
     header: str = environ.get("CONTENT_TYPE", "")
     media_type, _, parameters = header.partition(";")
     media_type = media_type.strip().lower()
@@ -69,11 +66,7 @@ def content_type(environ: WSGIEnvironment) -> str:
 
 
 def read_json(environ: WSGIEnvironment) -> dict[str, object]:
-    """Return the JSON object in the body (RFC 8259).
-
-    Raises:
-        RequestError: The body is not a well-formed object; 411 or 413 for its length.
-    """
+    """Return the JSON object in the body (RFC 8259)."""
     try:
         text = _read_body(environ).decode()
         if text.count("[") + text.count("{") > MAX_BRACKETS:
@@ -95,14 +88,9 @@ def read_json(environ: WSGIEnvironment) -> dict[str, object]:
 
 
 def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str, object]:
-    """Return the fields of a URL-encoded form: strings, and lists of strings.
+    """Return the fields of a URL-encoded form.
 
-    Args:
-        environ: The request.
-        lists: The fields that are lists; they can be repeated or missing.
-
-    Raises:
-        RequestError: The body is not a well-formed form; 411 or 413 for its length.
+    Those in `lists` are lists of strings, and can be repeated or missing; others are strings.
     """
     try:
         pairs = parse_qsl(
@@ -120,8 +108,7 @@ def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str
 def text_field(fields: dict[str, object], name: str) -> str:
     """Return the string in a field; an empty string if the field is missing.
 
-    Raises:
-        RequestError: It is not a string. A list would reach a query as `IN (…)`.
+    Another type is refused: a list would reach a query as `IN (…)`.
     """
     value = fields.get(name, "")
     if not isinstance(value, str):
@@ -130,11 +117,7 @@ def text_field(fields: dict[str, object], name: str) -> str:
 
 
 def flag_field(fields: dict[str, object], name: str) -> bool:
-    """Return the boolean in a field of JSON, or whether a form's checkbox was ticked.
-
-    Raises:
-        RequestError: It is neither.
-    """
+    """Return the boolean in a field of JSON, or whether a form's checkbox was ticked."""
     value = fields.get(name, False)
     if value in ("on", "") and isinstance(value, str):
         return value == "on"
@@ -144,11 +127,7 @@ def flag_field(fields: dict[str, object], name: str) -> bool:
 
 
 def number_field(fields: dict[str, object], name: str, *, is_json: bool) -> str:
-    """Return the digits of a whole number in JSON, or what a form has; nothing if it is missing.
-
-    Raises:
-        RequestError: It is not a whole number in JSON.
-    """
+    """Return the digits of a whole number in JSON, or what a form has; nothing if it is missing."""
     if not is_json or name not in fields:
         return text_field(fields, name)
     value = fields[name]
@@ -158,11 +137,7 @@ def number_field(fields: dict[str, object], name: str, *, is_json: bool) -> str:
 
 
 def list_field(fields: dict[str, object], name: str) -> list[str]:
-    """Return the strings in a field; an empty list if the field is missing.
-
-    Raises:
-        RequestError: It is not a list of strings.
-    """
+    """Return the strings in a field; an empty list if the field is missing."""
     value = fields.get(name, [])
     if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
         raise _malformed(f"The field {name} must be a list of strings.")

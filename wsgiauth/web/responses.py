@@ -74,12 +74,10 @@ def problem(
     """Return a failure as problem details (RFC 9457).
 
     Args:
-        status: The HTTP status.
-        code: A stable name of the cause, for programs.
+        code: A stable name of the cause, for programs; see `failures.HEADLINES`.
         detail: A sentence, for people.
         errors: Messages by field.
         further: Extension members.
-        headers: Further headers.
     """
     document: dict[str, object] = {
         "type": "about:blank",

@@ -6,7 +6,7 @@ A redirect or a link leads only to paths of this site, wherever it is mounted.
 import re
 from collections.abc import Mapping
 from posixpath import normpath
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 from urllib.parse import quote, unquote, urlencode
 from wsgiref.types import WSGIEnvironment
 
@@ -76,13 +76,6 @@ def path_asked_for(environ: WSGIEnvironment) -> str:
     return f"{path}?{query}" if query else path
 
 
-class Match(NamedTuple, Generic[_Target]):
-    """What belongs to a path."""
-
-    target: _Target
-    arguments: Mapping[str, str]  # the parts of the path that the names in a pattern stand for
-
-
 class Router(Generic[_Target]):
     """Finds the target of a path: an exact path, or a pattern such as `/admin/users/{id}`.
 
@@ -97,14 +90,14 @@ class Router(Generic[_Target]):
             (_compile(path), each) for path, each in routes.items() if path not in self._exact
         ]
 
-    def find(self, path: str) -> Match[_Target] | None:
-        """Return what belongs to a path, or None."""
+    def find(self, path: str) -> tuple[_Target, Mapping[str, str]] | None:
+        """Return the target of a path, and the parts of it that have names; or None."""
         if path in self._exact:
-            return Match(self._exact[path], {})
+            return self._exact[path], {}
         for pattern, target in self._patterns:
             found = pattern.fullmatch(path)
             if found is not None:
-                return Match(target, found.groupdict())
+                return target, found.groupdict()
         return None
 
 
