@@ -140,27 +140,9 @@ def _parser(typed: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"wsgiauth {__version__}")
     parser.set_defaults(run=lambda _: parser.print_help(), database=None)
     subparsers = parser.add_subparsers(metavar="COMMAND")
-    parser.commands = COMMANDS
     for name, (_, text) in COMMANDS.items():
         subparsers.add_parser(name, help=text, description=text, allow_abbrev=False)
-
-    def command(
-        name: str,
-        run: Callable[[Arguments], None],
-        *shared: Callable[[argparse.ArgumentParser], None],
-    ) -> argparse.ArgumentParser:
-        added = subparsers.choices[name]
-        added.add_argument(
-            "--database",
-            metavar="URL",
-            help="the URL to use instead of DATABASE_URL; - reads it from the first line of"
-            " standard input, where other users cannot see its password",
-        )
-        added.set_defaults(run=run, parser=added)
-        for add in shared:
-            add(added)
-        return added
-
+    parser.commands = subparsers.choices
     for module in [COMMANDS[word][0] for word in typed if word in COMMANDS][:1]:
-        import_module(f"wsgiauth.cli.{module}").add_commands(command)
+        import_module(f"wsgiauth.cli.{module}").add_commands(parser)
     return parser

@@ -14,7 +14,7 @@ from wsgiauth.authentication import factors, lifetimes, passkeys
 from wsgiauth.authentication.factors import unasked_factors
 from wsgiauth.cli.command import Arguments, CommandError, environment
 from wsgiauth.cli.output import counted, print_line
-from wsgiauth.cli.parser import AddCommand
+from wsgiauth.cli.parser import Parser
 from wsgiauth.events import trail
 from wsgiauth.mail import outbox
 from wsgiauth.settings import PER_ADDRESS, Settings
@@ -30,9 +30,9 @@ SIMILARITY = 0.9  # of 1: in a name of twelve letters, one that is added, missin
 OTHER_VARIABLES = frozenset({"COOKIE_SECRET"})
 
 
-def add_commands(add: AddCommand) -> None:
+def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    added = add("check", check)
+    added = parser.command("check", check)
     added.add_argument("--strict", action="store_true", help="also exit with status 1 on warnings")
 
 

@@ -8,7 +8,7 @@ from wsgiauth.authentication.keys import list_keys
 from wsgiauth.authentication.session_list import ListedSession, revoke_by_handle
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
 from wsgiauth.cli.output import counted, print_line, print_list
-from wsgiauth.cli.parser import USER, AddCommand, add_json, add_permissions, add_user, positive
+from wsgiauth.cli.parser import USER, Parser, add_json, add_permissions, add_user, positive
 
 _SESSION_COLUMNS = {
     "handle": "handle",
@@ -30,19 +30,19 @@ _KEY_COLUMNS = {
 }
 
 
-def add_commands(add: AddCommand) -> None:
+def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    add("sessions", print_sessions, add_user, add_json)
-    add("removefactor", remove_factors, add_user)
-    added = add("logout", revoke_sessions)
+    parser.command("sessions", print_sessions, add_user, add_json)
+    parser.command("removefactor", remove_factors, add_user)
+    added = parser.command("logout", revoke_sessions)
     whose = added.add_mutually_exclusive_group(required=True)
     whose.add_argument("user", metavar="USER", nargs="?", help=USER)
     whose.add_argument("--all", action="store_true", help="revoke the sessions of all users")
     added.add_argument(
         "--session", metavar="HANDLE", help="revoke only this session, as `sessions` lists it"
     )
-    add("keys", print_keys, add_user, add_json)
-    added = add("makekey", create_key, add_user)
+    parser.command("keys", print_keys, add_user, add_json)
+    added = parser.command("makekey", create_key, add_user)
     added.add_argument("--name", required=True, help="what the key is used for")
     add_permissions(
         added,
@@ -56,7 +56,7 @@ def add_commands(add: AddCommand) -> None:
         default=keys.DEFAULT_DAYS,
         help=f"after how many days it expires ({keys.DEFAULT_DAYS})",
     )
-    added = add("endkey", revoke_key, add_user)
+    added = parser.command("endkey", revoke_key, add_user)
     which = added.add_mutually_exclusive_group(required=True)
     which.add_argument("id", metavar="ID", nargs="?", help="as `keys` lists it")
     which.add_argument("--all", action="store_true", help="revoke all keys of the user")

@@ -11,7 +11,7 @@ from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
 from wsgiauth.cli.command import Arguments, CommandError, open_database
 from wsgiauth.cli.output import Table, print_json_line
-from wsgiauth.cli.parser import USER, AddCommand, positive
+from wsgiauth.cli.parser import USER, Parser, positive
 from wsgiauth.events import CHANGES, Event, actors
 from wsgiauth.events.trail import Entry, Filters, Follower, stream
 from wsgiauth.storage.models import utc_text
@@ -23,9 +23,9 @@ _ANY_USER = f'{USER}, or "user 7" by number, as for a deleted user'
 _COLUMNS = ("time", "event", "user", "actor", "address", "reason")
 
 
-def add_commands(add: AddCommand) -> None:
+def add_commands(parser: Parser) -> None:
     """Add the command of this module."""
-    added = add("events", print_events)
+    added = parser.command("events", print_events)
     added.add_argument("user", metavar="USER", nargs="?", help=f"only changes of {_ANY_USER}")
     added.add_argument("--name", metavar="NAME", choices=CHANGES, help=", ".join(CHANGES))
     added.add_argument(

@@ -16,16 +16,16 @@ from wsgiauth.cli.command import (
     require_user,
 )
 from wsgiauth.cli.output import counted, print_line, print_text
-from wsgiauth.cli.parser import AddCommand, add_mount, add_permissions, add_user
+from wsgiauth.cli.parser import Parser, add_mount, add_permissions, add_user
 from wsgiauth.mail.letters import Letters
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.mail.site_outbox import SAMPLES, SAMPLES_BY_NAME, make_outbox
 
 
-def add_commands(add: AddCommand) -> None:
+def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    added = add("invite", send_invitation, add_mount)
+    added = parser.command("invite", send_invitation, add_mount)
     added.add_argument("email", metavar="EMAIL", help="an address that has no account")
     added.add_argument("--username", metavar="NAME", help="without it, the person chooses one")
     added.add_argument("--staff", action="store_true", help="mark the user as staff")
@@ -38,11 +38,11 @@ def add_commands(add: AddCommand) -> None:
         default=[],
         help="the groups that the user joins",
     )
-    add("mail", send)
-    added = add("preview", preview, add_mount)
+    parser.command("mail", send)
+    added = parser.command("preview", preview, add_mount)
     names = f"one of: {', '.join(SAMPLES_BY_NAME)}"
     added.add_argument("name", metavar="NAME", nargs="?", choices=SAMPLES_BY_NAME, help=names)
-    add("resetlink", print_reset_link, add_user, add_mount)
+    parser.command("resetlink", print_reset_link, add_user, add_mount)
 
 
 def send_invitation(arguments: Arguments) -> None:

@@ -2,9 +2,9 @@
 
 import argparse
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from wsgiauth.accounts import names
 from wsgiauth.arguments import is_mount
@@ -30,22 +30,29 @@ _USUAL_NAMES = {  # what other programs call these commands
 }
 
 
-class AddCommand(Protocol):
-    """Returns the parser of a command, for its arguments, and notes what runs it."""
+class Parser(argparse.ArgumentParser):
+    """A parser that suggests similar commands, and hides passwords in its errors."""
 
-    def __call__(
+    commands: Mapping[str, argparse.ArgumentParser] = {}  # by name
+
+    def command(
         self,
         name: str,
         run: Callable[[Arguments], None],
         *shared: Callable[[argparse.ArgumentParser], None],
     ) -> argparse.ArgumentParser:
-        """Add a command; `shared` are functions such as `add_user`."""
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that suggests similar commands, and hides passwords in its errors."""
-
-    commands: Collection[str] = ()
+        """Return the parser of a command; `shared` are functions such as `add_user`."""
+        added = self.commands[name]
+        added.add_argument(
+            "--database",
+            metavar="URL",
+            help="the URL to use instead of DATABASE_URL; - reads it from the first line of"
+            " standard input, where other users cannot see its password",
+        )
+        added.set_defaults(run=run, parser=added)
+        for add in shared:
+            add(added)
+        return added
 
     def error(self, message: str) -> NoReturn:
         """Exit with status 2; hide misplaced arguments, which can contain passwords."""

@@ -16,7 +16,7 @@ from wsgiauth.cli.command import (
     require_user,
 )
 from wsgiauth.cli.output import counted, print_change, print_line, print_list
-from wsgiauth.cli.parser import AddCommand, add_json, add_user, add_yes, permission
+from wsgiauth.cli.parser import Parser, add_json, add_user, add_yes, permission
 from wsgiauth.cli.prompts import confirm
 
 _PERMISSION_COLUMNS = {
@@ -28,11 +28,11 @@ _PERMISSION_COLUMNS = {
 _GROUP_COLUMNS = {"name": "name", "members": "members", "permissions": "permissions"}
 
 
-def add_commands(add: AddCommand) -> None:
+def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    _add_change(add, "grant", grant)
-    _add_change(add, "revoke", revoke)
-    added = add("permissions", print_permissions, add_json)
+    _add_change(parser, "grant", grant)
+    _add_change(parser, "revoke", revoke)
+    added = parser.command("permissions", print_permissions, add_json)
     added.add_argument(
         "--app",
         metavar="MODULE",
@@ -40,13 +40,13 @@ def add_commands(add: AddCommand) -> None:
         " permissions that it asks for",
     )
     for name, run in (("join", join), ("leave", leave)):
-        added = add(name, run, add_user)
+        added = parser.command(name, run, add_user)
         added.add_argument("group", metavar="GROUP", help="the name of a group")
-    added = add("creategroup", create_group)
+    added = parser.command("creategroup", create_group)
     added.add_argument("group", metavar="NAME", help="unique; spaces inside are allowed")
-    added = add("deletegroup", delete_group, add_yes)
+    added = parser.command("deletegroup", delete_group, add_yes)
     added.add_argument("group", metavar="GROUP", help="the name of a group")
-    add("groups", print_groups, add_json)
+    parser.command("groups", print_groups, add_json)
 
 
 def grant(arguments: Arguments) -> None:
@@ -123,8 +123,8 @@ def print_groups(arguments: Arguments) -> None:
     print_list([group_documents()], _GROUP_COLUMNS, as_json=arguments.json)
 
 
-def _add_change(add: AddCommand, name: str, run: Callable[[Arguments], None]) -> None:
-    added = add(name, run)
+def _add_change(parser: Parser, name: str, run: Callable[[Arguments], None]) -> None:
+    added = parser.command(name, run)
     added.usage = f"wsgiauth {name} [-h] [--database URL] (USER | --group NAME) PERMISSION ..."
     added.add_argument("--group", metavar="NAME", help="the group, instead of a USER")
     added.add_argument(

@@ -16,12 +16,12 @@ import waitress
 
 from wsgiauth.cli.command import Arguments, CommandError, environment, import_application
 from wsgiauth.cli.output import print_line
-from wsgiauth.cli.parser import AddCommand, positive
+from wsgiauth.cli.parser import Parser, positive
 
 
-def add_commands(add: AddCommand) -> None:
+def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    added = add("serve", serve)
+    added = parser.command("serve", serve)
     added.add_argument(
         "application",
         metavar="MODULE:APPLICATION",

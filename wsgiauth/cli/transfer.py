@@ -18,7 +18,7 @@ from wsgiauth.accounts.transfer import (
 )
 from wsgiauth.cli.command import Arguments, CommandError, open_database
 from wsgiauth.cli.output import counted, print_csv, print_error, print_line, with_encoding
-from wsgiauth.cli.parser import AddCommand
+from wsgiauth.cli.parser import Parser
 from wsgiauth.exceptions import ValidationError
 
 # Decoders read ahead, so their errors do not name the line: see `_utf_8_lines`.
@@ -36,9 +36,9 @@ _Row = ImportedRow | _Refusal
 _Record = tuple[int, list[str]]
 
 
-def add_commands(add: AddCommand) -> None:
+def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    added = add("import", import_users)
+    added = parser.command("import", import_users)
     added.add_argument(
         "file",
         metavar="FILE",
@@ -48,7 +48,7 @@ def add_commands(add: AddCommand) -> None:
     added.add_argument(
         "--dry-run", action="store_true", help="report what would happen, and change nothing"
     )
-    added = add("export", export_users)
+    added = parser.command("export", export_users)
     added.add_argument(
         "--with-hashes", action="store_true", help="include the hashes of the passwords"
     )

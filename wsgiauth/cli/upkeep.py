@@ -7,18 +7,18 @@ from wsgiauth import storage
 from wsgiauth.accounts.tables import Key, OneTimeSecret, Session
 from wsgiauth.cli.command import Arguments, open_database, read_settings
 from wsgiauth.cli.output import counted, print_line
-from wsgiauth.cli.parser import AddCommand
+from wsgiauth.cli.parser import Parser
 from wsgiauth.events.models import purge_events
 from wsgiauth.storage import schema
 from wsgiauth.storage.upkeep import purge_expired
 from wsgiauth.throttling.counts import AttemptCount
 
 
-def add_commands(add: AddCommand) -> None:
+def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    add("purge", purge)
-    add("migrate", migrate)
-    add("secret", print_secret)
+    parser.command("purge", purge)
+    parser.command("migrate", migrate)
+    parser.command("secret", print_secret)
 
 
 def purge(arguments: Arguments) -> None:
