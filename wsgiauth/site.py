@@ -5,7 +5,7 @@ from typing import Self
 
 from wsgiauth.authentication.freshness import Freshness
 from wsgiauth.authentication.identity import Identifier
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty, make_relying_party
+from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.mail.outbox import Outbox
@@ -65,5 +65,5 @@ class Site:
             MailLimits(settings),
             HashSlots(settings),
             make_outbox(settings, send_mail),
-            make_relying_party(settings),
+            RelyingParty(settings) if settings.PASSKEYS else None,
         )

@@ -138,10 +138,10 @@ class RelyingParty:
         with database.atomic():
             if not challenges.use(challenge):
                 return None
-            count, is_backed_up = signed.sign_count, signed.is_backed_up
+            count, is_backed_up = signed.counter, signed.is_backed_up()
             if not passkeys.record_use(passkey, count, is_backed_up=is_backed_up, now=now):
                 return None
-        verified = f" {USER_VERIFIED}" if signed.is_user_verified else ""
+        verified = f" {USER_VERIFIED}" if signed.is_user_verified() else ""
         return AcceptedPasskey(user or passkey.user, f"{HARDWARE_KEY}{verified}")
 
     def _is_permitted(self, passkey: Passkey, answer: Answer, user: User | None) -> bool:
@@ -153,15 +153,6 @@ class RelyingParty:
         if user is None:
             return handle == passkey.user_handle
         return passkey.user_id == user.id and handle in (None, passkey.user_handle)
-
-
-def make_relying_party(settings: Settings) -> RelyingParty | None:
-    """Return the relying party of these settings, or None if PASSKEYS is off.
-
-    Raises:
-        ConfigurationError: The package fido2 is missing, or SECRET_KEY.
-    """
-    return RelyingParty(settings) if settings.PASSKEYS else None
 
 
 def _without_library() -> ConfigurationError:

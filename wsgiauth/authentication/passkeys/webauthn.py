@@ -3,7 +3,7 @@
 Only imported on a site with passkeys: see `relying_party`.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from fido2 import cbor
 from fido2.cose import CoseKey
@@ -24,14 +24,6 @@ from wsgiauth.authentication.passkeys.messages import ALGORITHMS, Answer, decode
 MAX_PUBLIC_KEY = 1000  # bytes; one of RSA with 4,096 bits has 530
 
 _ALGORITHM = 3  # the label in a COSE key, RFC 9052 section 7.1
-
-
-class Signed(NamedTuple):
-    """What an authenticator says with a signature that is right; see `Passkey`."""
-
-    sign_count: int
-    is_backed_up: bool
-    is_user_verified: bool  # whether it made sure who uses it
 
 
 class Ceremonies:
@@ -75,7 +67,7 @@ class Ceremonies:
 
     def signed(
         self, purpose: Purpose, challenge: Challenge, answer: Answer, public_key: str
-    ) -> Signed | None:
+    ) -> AuthenticatorData | None:
         """Return what an authenticator says, or None if this key did not sign the challenge."""
         _, state = self._server.authenticate_begin(
             user_verification=UserVerificationRequirement(purpose.user_verification),
@@ -89,9 +81,7 @@ class Ceremonies:
             data = AuthenticatorData(decode(answer.response["authenticatorData"]))
         except Exception:  # as above
             return None
-        if not _is_consistent(data):
-            return None
-        return Signed(data.counter, data.is_backed_up(), data.is_user_verified())
+        return data if _is_consistent(data) else None
 
 
 def _is_consistent(data: AuthenticatorData) -> bool:
