@@ -75,50 +75,45 @@ def start(
     session = Session(
         id=secrets.token_urlsafe(16),
         user=user.id,
-        generation=int(lifetime.is_refreshable),
+        stamp=user.security_stamp,
+        created_at=utc_now(),
         expires_at=min(now + lifetime.idle, ends_at) if lifetime.idle else ends_at,
+        last_seen_at=now,
         ends_at=ends_at,
+        idle=lifetime.idle,
+        authenticated_at=now,
+        methods=methods,
+        generation=int(lifetime.is_refreshable),
+        refreshed_at=now,
+        address=client.address,
+        agent=client.agent,
     )
-    values: dict[Any, object] = {
-        Session.id: session.id,
-        Session.user: User.id,
-        Session.stamp: User.security_stamp,
-        Session.created_at: peewee.Value(utc_now(), converter=Session.created_at.db_value),
-        Session.last_seen_at: now,
-        Session.expires_at: session.expires_at,
-        Session.ends_at: ends_at,
-        Session.idle: lifetime.idle,
-        Session.authenticated_at: now,
-        Session.methods: methods,
-        Session.generation: session.generation,
-        Session.refreshed_at: now,
-        Session.address: client.address,
-        Session.agent: client.agent,
-    }
-    if not _insert(user, values, methods):
+    if not _insert(session, user):
         return None
     purge_some(Session, now)
     return tokens.issue_for(session)
 
 
-def _insert(user: User, values: dict[Any, object], methods: str) -> bool:
+def _insert(session: Session, user: User) -> bool:
     """Insert a session unless the user has changed, and return whether it was inserted.
 
     No lock is needed. If the user changes at the same moment, the row can be inserted all the same,
     but with the old stamp, so it is not valid after the change.
     """
-    unchanged = User.select(*values.values()).where(
+    columns: Any = Session._meta.sorted_fields
+    values = [peewee.Value(session.__data__[each.name], each.db_value) for each in columns]
+    unchanged = User.select(*values).where(
         User.id == user.id, User.is_active, User.security_stamp == user.security_stamp
     )
-    insert = Session.insert_from(unchanged, list(values)).as_rowcount()
+    insert = Session.insert_from(unchanged, columns).as_rowcount()
     try:
         # A transaction, because only its BEGIN is repeated if the connection is lost.
         with database.atomic():
             _record_login(user)
             is_inserted = bool(insert.execute())
             if is_inserted:
-                details = {"agent": str(values[Session.agent])}
-                events.emit("login", user_id=user.id, reason=methods, details=details)
+                details = {"agent": session.agent}
+                events.emit("login", user_id=user.id, reason=session.methods, details=details)
             return is_inserted
     except peewee.IntegrityError:  # the foreign key's: the user was deleted at the same moment
         return False
