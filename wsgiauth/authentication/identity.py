@@ -96,7 +96,7 @@ class Identifier:
             token = bearer_token(authorization) if token == authorization else token.strip(" \t")
         if token is None:
             cookie = environ.get("HTTP_COOKIE")
-            token = self._cookie_token(environ, cookie) if cookie is not None else None
+            token = self._own_cookie(environ, cookie) if cookie is not None else None
             if token is None:
                 return ANONYMOUS
         elif token.startswith(PREFIX):
@@ -144,18 +144,15 @@ class Identifier:
     def sent_pending_cookie(self, environ: WSGIEnvironment) -> str:
         """Return the cookie of a pending login, or an empty string; see `identify`."""
         cookie: str = environ.get("HTTP_COOKIE", "")
-        return self._own_cookie(environ, cookie, self.cookie_name(environ) + _PENDING) or ""
+        return self._own_cookie(environ, cookie, _PENDING) or ""
 
     def cookie_name(self, environ: WSGIEnvironment) -> str:
         """Return the cookie's name, which has the prefix `__Host-` over https."""
         is_https = self._always_secure or environ["wsgi.url_scheme"] == "https"
         return self._secure_name if is_https else self._plain_name
 
-    def _cookie_token(self, environ: WSGIEnvironment, cookie: str) -> str | None:
-        return self._own_cookie(environ, cookie, self.cookie_name(environ))
-
-    def _own_cookie(self, environ: WSGIEnvironment, header: str, name: str) -> str | None:
-        value = cookie_value(header, name)
+    def _own_cookie(self, environ: WSGIEnvironment, header: str, suffix: str = "") -> str | None:
+        value = cookie_value(header, self.cookie_name(environ) + suffix)
         if value is None or environ["REQUEST_METHOD"] in SAFE_METHODS:
             return value
         return value if is_same_origin(environ, self._trusted_origins) else None

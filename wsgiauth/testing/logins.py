@@ -10,7 +10,6 @@ from wsgiauth.authentication import factors, keys, lifetimes, sessions
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
-from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context
 from wsgiauth.testing.people import present_user, require_middleware
@@ -37,10 +36,9 @@ def bearer(
     Raises:
         ValueError: The user is inactive, deleted, or from another application.
     """
-    settings = require_middleware(application).site.settings
-    login = _log_in(application, user, lifetimes.of_program(settings), second_factor)
-    _age(application, login, confirmed_minutes_ago, minutes_left)
-    return {"Authorization": f"Bearer {login.token}"}
+    lifetime = lifetimes.of_program(require_middleware(application).site.settings)
+    token = _log_in(application, user, lifetime, confirmed_minutes_ago, minutes_left, second_factor)
+    return {"Authorization": f"Bearer {token}"}
 
 
 def api_key(
@@ -93,17 +91,22 @@ def logged_in(
 
     settings = require_middleware(application).site.settings
     lifetime = lifetimes.of_browser(settings, remember=remember)
-    login = _log_in(application, user, lifetime, second_factor)
-    _age(application, login, confirmed_minutes_ago, minutes_left)
+    token = _log_in(application, user, lifetime, confirmed_minutes_ago, minutes_left, second_factor)
     client = TestApp(application)
-    client.cookiejar.set_cookie(_login_cookie(application, login.token))
+    client.cookiejar.set_cookie(_login_cookie(application, token))
     return client
 
 
 def _log_in(
-    application: AuthMiddleware, user: User | None, lifetime: Lifetime, second_factor: bool | None
-) -> IssuedTokens:
-    site, login = application.site, None
+    application: AuthMiddleware,
+    user: User | None,
+    lifetime: Lifetime,
+    confirmed_minutes_ago: int,
+    minutes_left: int | None,
+    second_factor: bool | None,
+) -> str:
+    """Return the token of a new session; see `logged_in`."""
+    site, issued = application.site, None
     with context.using(application.database):
         current = present_user(application, user)
         if current is not None:
@@ -111,25 +114,15 @@ def _log_in(
                 is_demanded = factors.demands_second_factor_of(current, site.settings)
                 second_factor = is_demanded or has_factor(current, site.settings)
             methods = f"{PASSWORD} {ONE_TIME_CODE}" if second_factor else PASSWORD
-            login = sessions.start(current, site.tokens, lifetime, methods=methods)
-    if login is None:
-        raise ValueError(f"{user!r} cannot log in: inactive or deleted.")
-    return login
-
-
-def _age(
-    application: AuthMiddleware,
-    login: IssuedTokens,
-    confirmed_minutes_ago: int,
-    minutes_left: int | None,
-) -> None:
-    changes: dict[str, Any] = {
-        "authenticated_at": Session.authenticated_at - 60 * confirmed_minutes_ago
-    }
-    if minutes_left is not None:
-        changes["expires_at"] = int(application.site.tokens.now()) + 60 * minutes_left
-    with context.using(application.database):
-        Session.update(changes).where(Session.id == login.session_id).execute()
+            issued = sessions.start(current, site.tokens, lifetime, methods=methods)
+        if issued is None:
+            raise ValueError(f"{user!r} cannot log in: inactive or deleted.")
+        ago = 60 * confirmed_minutes_ago
+        changes: dict[str, Any] = {"authenticated_at": Session.authenticated_at - ago}
+        if minutes_left is not None:
+            changes["expires_at"] = int(site.tokens.now()) + 60 * minutes_left
+        Session.update(changes).where(Session.id == issued.session_id).execute()
+    return issued.token
 
 
 def _login_cookie(application: AuthMiddleware, token: str) -> Cookie:
