@@ -95,7 +95,6 @@ class Throttle:
         self._counters = Counters(settings.require_secret_key().encode())
         self._account = Limit("account", settings.LOGIN_FAILURES_PER_ACCOUNT, DOUBLING, DAY)
         self._account_of_sessions = replace(self._account, free=SESSIONS_SHARE * self._account.free)
-        self._known_clients = _KnownClients(self._counters, self._account, clock)
         self._address = Limit("address", per_address, DOUBLING, HOUR)
         # Only counted, without a wait: see the module's docstring.
         self._known_names = Limit("known names", per_address, (0,), HOUR)
@@ -113,7 +112,7 @@ class Throttle:
         """Return an attempt to log in under `name`, as the client sent it."""
         # Cut first, because normalising a hostile string can take quadratic time.
         account = names.key(name[: names.EMAIL_MAX_LENGTH])
-        known = self._known_clients.failures(account, networks[0])
+        known = self._failures_of_known(account, networks[0])
         if known is not None:
             return self._login_of_known(account, known, networks)
         shared = self._counters.one(self._account, account)
@@ -132,7 +131,7 @@ class Throttle:
         failure under the name.
         """
         account, user_id = names.key(user.username), str(user.id)
-        known = self._known_clients.failures(account, networks[0])
+        known = self._failures_of_known(account, networks[0])
         if known is not None:
             return self._login_of_known(account, known, networks)
         own = self._counters.one(self._account, user_id, "session", session_id)
@@ -188,11 +187,13 @@ class Throttle:
         """Make a client known to an account, and reset its count of failures.
 
         Call it only if the client has entered the password, or chosen it: a session alone must not
-        reset the count. A database error is only logged, because the login or registration has
-        already succeeded.
+        reset the count, because a thief of a session can give the account a passkey, an app or
+        another name, as often as they like. A database error is only logged, because the login or
+        registration has already succeeded.
         """
         try:
-            self._known_clients.remember(user, networks[0])
+            self._of_user(user.id, networks[0]).remember(int(self._now()), KNOWN_FOR)
+            self._remember_names(user, networks[0])
         except DATABASE_ERRORS as error:
             report_failure(error)
 
@@ -202,7 +203,8 @@ class Throttle:
         A database error is only logged, because the name has been changed already.
         """
         try:
-            self._known_clients.follow(user, networks[0])
+            if self._of_user(user.id, networks[0]).exists(int(self._now())):
+                self._remember_names(user, networks[0])
         except DATABASE_ERRORS as error:
             report_failure(error)
 
@@ -219,51 +221,30 @@ class Throttle:
             claim=Claim(networks, logins.id, is_known=True),
         ).require_turn()
 
+    def _failures_of_known(self, name_key: str, network: str) -> Counter | None:
+        """Return the count of a client's failures at an account; None if it is a stranger.
 
-class _KnownClients:
-    """Which clients an account knows: those that logged in to it during the last 30 days.
-
-    Two rows are kept, because a name can go from one account to another. One says that the client
-    was known under the name. The other one is about the number of the account, which no other
-    account ever has, and counts failures under all names of the account. The name is only looked up
-    if the first row exists, so that the work for a stranger's attempt does not depend on whether
-    there is an account.
-
-    Only a right password resets the count: a thief of a session can give the account a passkey, an
-    app or another name, as often as they like.
-    """
-
-    def __init__(self, counters: Counters, limit: Limit, now: Callable[[], float]) -> None:
-        self._counters = counters
-        self._limit = limit
-        self._now = now
-
-    def failures(self, name_key: str, network: str) -> Counter | None:
-        """Return the count of a client's failures at an account; None if it is a stranger."""
+        An account knows the clients that logged in to it during the last 30 days. Two rows are
+        kept, because a name can go from one account to another. One says that the client was known
+        under the name. The other one is about the number of the account, which no other account
+        ever has, and counts failures under all names of the account. The name is only looked up if
+        the first row exists, so that the work for a stranger's attempt does not depend on whether
+        there is an account.
+        """
         now = int(self._now())
-        if not self._under(name_key, network).exists(now):
+        if not self._under_name(name_key, network).exists(now):
             return None
         column = User.email_key if "@" in name_key else User.username_key
         user_id = User.select(User.id).where(column == name_key).scalar()
-        failures = self._account(user_id, network)
+        failures = self._of_user(user_id, network)
         return failures if failures.exists(now) else None
-
-    def remember(self, user: User, network: str) -> None:
-        """Make a client known, and reset its failures."""
-        self._account(user.id, network).remember(int(self._now()), KNOWN_FOR)
-        self._remember_names(user, network)
-
-    def follow(self, user: User, network: str) -> None:
-        """Keep a client known that the account knows, though the account has another name now."""
-        if self._account(user.id, network).exists(int(self._now())):
-            self._remember_names(user, network)
 
     def _remember_names(self, user: User, network: str) -> None:
         for name in (user.username, user.email):
-            self._under(names.key(name), network).remember(int(self._now()), KNOWN_FOR)
+            self._under_name(names.key(name), network).remember(int(self._now()), KNOWN_FOR)
 
-    def _under(self, name_key: str, network: str) -> Counter:
-        return self._counters.one(self._limit, name_key, network)
+    def _under_name(self, name_key: str, network: str) -> Counter:
+        return self._counters.one(self._account, name_key, network)
 
-    def _account(self, user_id: int | None, network: str) -> Counter:
-        return self._counters.one(self._limit, "user", str(user_id), network)
+    def _of_user(self, user_id: int | None, network: str) -> Counter:
+        return self._counters.one(self._account, "user", str(user_id), network)
