@@ -37,7 +37,6 @@ def replace(user: User) -> list[str]:
             "purpose": _PURPOSE,
             "user": user.id,
             "stamp": user.security_stamp,
-            "data": "",
             "expires_at": _NEVER,
         }
         for code in codes

@@ -117,17 +117,13 @@ def begin(user: User, name: str, now: float, *, session_id: str | None = None) -
     with database.atomic():
         lock_user(user.id)  # a form that is sent twice inserts the same id
         Totp.delete().where(Totp.user == user.id, Totp.confirmed_at == 0, is_old).execute()
-        Totp.insert(
+        return Totp.create(
             id=device_id,
             user=user.id,
             name=name,
             salt=secrets.token_hex(32),
-            counter=0,
             created_at=int(now),
-            confirmed_at=0,
-        ).execute()
-        device: Totp = Totp.get_by_id(device_id)
-    return device
+        )
 
 
 def confirm(device: Totp, code: str, factor_key: str, now: float) -> bool:

@@ -114,7 +114,6 @@ def add(
             name=name,
             relying_party=relying_party,
             created_at=int(now),
-            last_used_at=0,
         ).on_conflict_ignore()
         if not (challenges.use(challenge) and insert.as_rowcount().execute()):
             raise ValidationError({"credential": ["This passkey has already been added."]})
