@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +30,10 @@ from wsgiauth.throttling.throttle import Throttle
 pytest_plugins = "pytester"
 
 end_with_tests()  # also workers, and the server that forks for the tests, which import this
+
+# Begun in the background by a shell, the tests and the programs that they run would ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Where the tests may create and drop a database of their own.
 SERVERS = {

@@ -112,6 +112,9 @@ def serve_uwsgi(folder, serve):
         ini, port = folder / "uwsgi.ini", free_port()
         ini.write_text(ini.read_text("utf-8").replace("8081", str(port)), "utf-8")
         options = "--http-socket=127.0.0.1:8080 --static-map=/members=members"
+        # A worker that has just started can miss the signal to end; it is killed after a second,
+        # instead of a minute.
+        options += " --worker-reload-mercy=1"
         with serve(f"{command} {options} {more}") as http_port:
             yield port, http_port
 

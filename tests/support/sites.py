@@ -133,8 +133,15 @@ def started(command, port, **options):
         wait_for(server, port)
         yield
     finally:
+        end(server)
+
+
+def end(server):
+    """Terminate a server; again after a while, since uWSGI ignores that while it starts."""
+    while server.poll() is None:
         server.terminate()
-        server.wait()
+        with suppress(subprocess.TimeoutExpired):
+            server.wait(5)
 
 
 def wait_for(server, port):
