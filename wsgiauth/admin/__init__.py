@@ -4,8 +4,8 @@ Members of the staff see everything. A change needs a right (see `accounts.admin
 recent proof of who they are, and is a POST. To all others, the panel does not exist.
 
 This file has what all URLs of the panel share. `users`, `user`, `groups`, `group`, `invite` and
-`trail` have the URLs. `actions` has what the buttons of a user and of a group share,
-`user_actions` the table of those of a user, and `user_changes` what each does.
+`trail` have the URLs. `actions` has what the buttons of a user and of a group share, and
+`user_actions` the table of those of a user.
 
 Every function in this room that uses the database raises peewee.DatabaseError if it fails.
 """

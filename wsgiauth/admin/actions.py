@@ -40,10 +40,10 @@ class Action:
     """Something that a member of the staff can do with a user or a group."""
 
     name: str  # in the path of its URL
-    section: str  # of the page; empty if it is offered beside what it changes
     button: str
     question: str  # what will happen
     done: str  # what has happened
+    section: str = ""  # of the page; empty if it is offered beside what it changes
     field: Field | None = None  # what else it needs
 
 

@@ -36,8 +36,7 @@ from wsgiauth.admin.actions import (
 )
 from wsgiauth.admin.groups import ListedGroup, list_groups, offered_permissions
 from wsgiauth.admin.trail import TrailRow, trail_rows
-from wsgiauth.admin.user_actions import ACTIONS, NOTICES, UserAction
-from wsgiauth.admin.user_changes import GROUP, KEY
+from wsgiauth.admin.user_actions import ACTIONS, GROUP, KEY, NOTICES, UserAction
 from wsgiauth.authentication.factors import SecondFactors, are_offered
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.keys import ListedKey, list_keys

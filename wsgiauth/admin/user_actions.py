@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from wsgiauth.accounts.administration import Party, Right, refusal_reason
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.admin.actions import (
     ACCESS,
@@ -14,23 +16,21 @@ from wsgiauth.admin.actions import (
     RIGHTS,
     UNCHANGED,
     Action,
+    Field,
     read_permission,
 )
-from wsgiauth.admin.user_changes import (
-    GROUP,
-    KEY,
-    LOGIN,
-    count_link,
-    end_key,
-    end_login,
-    has_flag,
-    named_group,
-    send_link,
-    set_flag,
-)
-from wsgiauth.authentication import factors, sessions
+from wsgiauth.admin.groups import require_group
+from wsgiauth.authentication import factors, keys, sessions
+from wsgiauth.authentication.session_list import revoke_by_handle
+from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import MemberSubmission
+from wsgiauth.forms.endpoint import require_part
+from wsgiauth.mail.link_letters import send_reset
 from wsgiauth.settings import Settings
+
+GROUP = Field("group", "Group")
+LOGIN = Field("login", "Session")
+KEY = Field("key", "API key")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +61,54 @@ class UserAction(Action):
         return is_permitted and self.exists(settings) and self.applies(target.user)
 
 
+def _set_flag(flag: str, value: bool) -> Callable[[User, MemberSubmission], object]:
+    """Return a change that sets a flag of the user."""
+
+    def change(user: User, submission: MemberSubmission) -> bool:
+        setattr(user, flag, value)
+        return bool(user.save())
+
+    return change
+
+
+def _end_login(user: User, submission: MemberSubmission) -> None:
+    handle = submission.fields[LOGIN.name]
+    if not handle:
+        raise ValidationError({LOGIN.name: ["Choose a session."]})
+    if revoke_by_handle(user, handle, submission.site.tokens.now()) is None:
+        raise RequestError(HTTPStatus.NOT_FOUND, "no_such_login", "This session has already ended.")
+
+
+def _end_key(user: User, submission: MemberSubmission) -> None:
+    key_id = submission.fields[KEY.name].strip()
+    if not key_id:
+        raise ValidationError({KEY.name: ["Choose an API key."]})
+    if not keys.revoke(user, key_id):
+        raise RequestError(
+            HTTPStatus.NOT_FOUND,
+            "no_such_key",
+            "This API key has already been revoked or has expired.",
+        )
+
+
+def _count_link(user: User, submission: MemberSubmission) -> None:
+    if user.is_active:  # others are refused, and get none
+        submission.site.mail_limits.count_by_staff(user)
+
+
+def _send_link(user: User, submission: MemberSubmission) -> None:
+    if not user.is_active:
+        raise RequestError(
+            HTTPStatus.CONFLICT, "inactive", "The account is inactive. Activate it first."
+        )
+    site = submission.site
+    send_reset(require_part(site.outbox), user, mount=site.pages.mount)
+
+
+def _named_group(submission: MemberSubmission) -> Group:
+    return require_group(submission.fields[GROUP.name], GROUP.name)
+
+
 _ACTIONS = (
     UserAction(
         name="activate",
@@ -69,8 +117,8 @@ _ACTIONS = (
         question="The user can log in again.",
         done="The account is active: the user can log in.",
         right=Right.MANAGE,
-        change=set_flag("is_active", True),
-        applies=has_flag("is_active", False),
+        change=_set_flag("is_active", True),
+        applies=lambda user: not user.is_active,
     ),
     UserAction(
         name="deactivate",
@@ -80,10 +128,10 @@ _ACTIONS = (
         " deleted; you can activate the account again.",
         done="The account is inactive: the user cannot log in, and all sessions have ended.",
         right=Right.MANAGE,
-        change=set_flag("is_active", False),
+        change=_set_flag("is_active", False),
         asks_first=True,
         is_removal=True,
-        applies=has_flag("is_active", True),
+        applies=lambda user: user.is_active,
     ),
     UserAction(
         name="end-logins",
@@ -97,33 +145,30 @@ _ACTIONS = (
             user, except_id=submission.member.session_id
         ),
         asks_first=True,
-        applies=has_flag("is_active", True),
+        applies=lambda user: user.is_active,
     ),
     UserAction(
         name="end-login",
-        section="",  # beside the session
         button="Revoke this session",
         question="The user is logged out of this session.",
         done="The session has been revoked.",
         right=Right.SUPPORT,
-        change=end_login,
+        change=_end_login,
         field=LOGIN,
     ),
     UserAction(
         name="end-key",
-        section="",  # beside the key
         button="Revoke this key",
         question="Programs can no longer use this API key. This cannot be undone; the user can"
         " create another key.",
         done="The API key has been revoked.",
         right=Right.SUPPORT,
-        change=end_key,
+        change=_end_key,
         field=KEY,
         asks_first=True,
     ),
     UserAction(
         name="remove-factors",
-        section="",  # below the second factors
         button="Turn off two-step verification",
         question="The authenticator apps, passkeys and recovery codes of the user are removed, and"
         " all of their sessions end. The password alone is then enough to log in. Make sure that"
@@ -141,10 +186,10 @@ _ACTIONS = (
         question="The user gets an email with a link to choose a new password.",
         done="An email with a link to choose a new password is on its way to the user.",
         right=Right.SUPPORT,
-        change=send_link,
-        count=count_link,
+        change=_send_link,
+        count=_count_link,
         exists=lambda settings: settings.MAIL_URL is not None,
-        applies=has_flag("is_active", True),
+        applies=lambda user: user.is_active,
     ),
     UserAction(
         name="grant",
@@ -158,7 +203,6 @@ _ACTIONS = (
     ),
     UserAction(
         name="revoke",
-        section="",  # beside the permission
         button="Revoke",
         question="The user loses this permission, unless a group also grants it.",
         done="The permission has been revoked.",
@@ -173,17 +217,16 @@ _ACTIONS = (
         question="The user gets the permissions of this group.",
         done="The user has been added to the group.",
         right=Right.GOVERN,
-        change=lambda user, submission: user.join(named_group(submission)),
+        change=lambda user, submission: user.join(_named_group(submission)),
         field=GROUP,
     ),
     UserAction(
         name="leave",
-        section="",  # beside the group
         button="Remove",
         question="The user loses the permissions of this group.",
         done="The user has been removed from the group.",
         right=Right.GOVERN,
-        change=lambda user, submission: user.leave(named_group(submission)),
+        change=lambda user, submission: user.leave(_named_group(submission)),
         field=GROUP,
     ),
     UserAction(
@@ -193,9 +236,9 @@ _ACTIONS = (
         question="The user can open this panel, and see all users.",
         done="The user is now a member of the staff.",
         right=Right.GOVERN,
-        change=set_flag("is_staff", True),
+        change=_set_flag("is_staff", True),
         asks_first=True,
-        applies=has_flag("is_staff", False),
+        applies=lambda user: not user.is_staff,
     ),
     UserAction(
         name="unmake-staff",
@@ -204,9 +247,9 @@ _ACTIONS = (
         question="The user can no longer open this panel.",
         done="The user is no longer a member of the staff.",
         right=Right.GOVERN,
-        change=set_flag("is_staff", False),
+        change=_set_flag("is_staff", False),
         asks_first=True,
-        applies=has_flag("is_staff", True),
+        applies=lambda user: user.is_staff,
     ),
     UserAction(
         name="make-superuser",
@@ -216,9 +259,9 @@ _ACTIONS = (
         " account, including yours.",
         done="The user is now a superuser.",
         right=Right.GOVERN,
-        change=set_flag("is_superuser", True),
+        change=_set_flag("is_superuser", True),
         asks_first=True,
-        applies=has_flag("is_superuser", False),
+        applies=lambda user: not user.is_superuser,
     ),
     UserAction(
         name="unmake-superuser",
@@ -227,10 +270,10 @@ _ACTIONS = (
         question="The user keeps only the permissions that have been granted.",
         done="The user is no longer a superuser.",
         right=Right.GOVERN,
-        change=set_flag("is_superuser", False),
+        change=_set_flag("is_superuser", False),
         asks_first=True,
         is_removal=True,
-        applies=has_flag("is_superuser", True),
+        applies=lambda user: user.is_superuser,
     ),
     UserAction(
         name=DELETE,
