@@ -7,16 +7,15 @@ each.
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import ClassVar, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
 from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.exceptions import NotFoundError, ValidationError
-from wsgiauth.forms import MemberSubmission, Refusal
+from wsgiauth.forms import MemberSubmission, Refusal, see_other
 from wsgiauth.web.request import query_field
-from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import ID, routing_argument
 
 DELETE = "delete"
@@ -90,14 +89,14 @@ class ActionForm(PanelForm):
 
     def act(self, submission: MemberSubmission) -> Response:
         """Do the action; answer with what changed, or send the browser back to its page."""
-        environ = submission.environ
-        action = require_action(environ, self.actions)
+        action = require_action(submission.environ, self.actions)
         done = UNCHANGED if self.change(submission) is False else action.name
         is_deleted = action.name == DELETE
-        if not submission.wants_json:
-            url = self._list_url(environ) if is_deleted else self._url(environ)
-            return redirect(HTTPStatus.SEE_OTHER, f"{url}?done={done}")
-        return json_response({"detail": action.done} if is_deleted else self.document(submission))
+        if submission.wants_json:
+            changed = {"detail": action.done} if is_deleted else self.document(submission)
+            return json_response(changed)
+        path = self.section if is_deleted else self._path(submission.environ)
+        return see_other(submission, f"admin/{path}?done={done}")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> ActionPage:
         """Return the page that asks."""
@@ -108,24 +107,22 @@ class ActionForm(PanelForm):
             name = action.field.name
             value = submission.fields[name] or query_field(environ, name)
             named = self.in_words(submission, action.field, value)
+        back_url = f"{panel_url(environ)}/{self._path(environ)}"
         return ActionPage(
             frame=frame_of(environ, submission.member.user, self.section),
             action=action,
             is_of_group=self.section == GROUPS,
             subject=self.subject(environ),
-            action_url=f"{self._url(environ)}/{action.name}",
-            back_url=self._url(environ),
+            action_url=f"{back_url}/{action.name}",
+            back_url=back_url,
             value=value,
             named=named,
             message=refusal.message,
             errors=refusal.errors.get(name, []),
         )
 
-    def _list_url(self, environ: WSGIEnvironment) -> str:
-        return f"{panel_url(environ)}/{self.section}"
-
-    def _url(self, environ: WSGIEnvironment) -> str:
-        return f"{self._list_url(environ)}/{routing_argument(environ, ID)}"
+    def _path(self, environ: WSGIEnvironment) -> str:
+        return f"{self.section}/{routing_argument(environ, ID)}"
 
 
 def require_action(environ: WSGIEnvironment, actions: Mapping[str, _Action]) -> _Action:

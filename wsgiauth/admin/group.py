@@ -31,10 +31,10 @@ from wsgiauth.admin.actions import (
     require_action,
 )
 from wsgiauth.admin.groups import offered_permissions, require_governor
-from wsgiauth.forms import MemberSubmission
+from wsgiauth.forms import MemberSubmission, notice_of
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
 
 
@@ -121,7 +121,7 @@ class ShowGroup(PanelEndpoint):
             members_url=members_url if members.after else "",
             group_url=f"{panel_url(environ)}/{GROUPS}/{group.id}",
             can_change=can_govern(member),
-            notice=_NOTICES.get(query_field(environ, "done"), ""),
+            notice=notice_of(environ, _NOTICES),
         )
         return site.pages.render(environ, page)
 

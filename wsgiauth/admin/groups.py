@@ -19,10 +19,10 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission
 from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import FormPage, MemberSubmission, Refusal
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal, notice_of
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.request import prefers_html, query_field, query_fields
+from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response, redirect
 
 PAGE = 50  # groups
@@ -93,7 +93,7 @@ class Groups(PanelForm):
             name=submission.fields["name"],
             errors=refusal.errors,
             message=refusal.message,
-            notice=_NOTICES.get(query_field(environ, "done"), ""),
+            notice=notice_of(environ, _NOTICES),
         )
 
     def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:

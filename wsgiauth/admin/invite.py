@@ -17,12 +17,12 @@ from wsgiauth.admin import USERS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.admin.groups import list_groups, offered_permissions, require_group
 from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import FormPage, MemberSubmission, Refusal
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.responses import Response, json_response
 
 INVITED = "invite"  # in the path, and as the `done` of the query
 SENT = f"The invitation is on its way. Its link works for {HOURS} hours."
@@ -91,8 +91,7 @@ class Invite(PanelForm):
         )
         if submission.wants_json:
             return json_response({"detail": SENT}, status=HTTPStatus.ACCEPTED)
-        location = f"{panel_url(submission.environ)}/{USERS}?done={INVITED}"
-        return redirect(HTTPStatus.SEE_OTHER, location)
+        return see_other(submission, f"admin/{USERS}?done={INVITED}")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> InvitePage:
         """Return the form, as it was sent."""

@@ -44,11 +44,11 @@ from wsgiauth.authentication.session_list import LISTED, ListedSession, list_ses
 from wsgiauth.events import trail
 from wsgiauth.events.trail import Filters
 from wsgiauth.exceptions import LastSuperuserError, NotFoundError, RequestError
-from wsgiauth.forms import MemberSubmission
+from wsgiauth.forms import MemberSubmission, notice_of
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.templates import Content
 
@@ -151,7 +151,7 @@ class ShowUser(PanelEndpoint):
             choices=_choices(account),
             events=tuple(trail_rows(trail.page(Filters(user_id=target.id), size=_EVENTS))),
             events_url=f"{panel_url(environ)}/{EVENTS}?user={target.id}",
-            notice=NOTICES.get(query_field(environ, "done"), ""),
+            notice=notice_of(environ, NOTICES),
         )
         return site.pages.render(environ, page)
 

@@ -20,14 +20,14 @@ from wsgiauth.admin import USERS, PanelEndpoint, PanelPage, frame_of, panel_url,
 from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.invite import INVITED, SENT, invite_url
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.forms import notice_of
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.request import prefers_html, query_field, query_fields
+from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response
 
-# What has just been done, by the `done` of the query.
 _NOTICES = {"delete": "The account has been deleted.", INVITED: SENT}
 
 _BEGINNING, _GROUP, _AFTER = "q", "group", "after"  # in the query
@@ -165,7 +165,7 @@ class Users(PanelEndpoint):
             next_url=next_url,
             is_first=not query.after,
             is_cut=found.is_cut,
-            notice=_NOTICES.get(query_field(environ, "done"), ""),
+            notice=notice_of(environ, _NOTICES),
         )
         return site.pages.render(environ, page)
 

@@ -6,15 +6,14 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.listing import profile
 from wsgiauth.authentication import factors, recovery_codes
+from wsgiauth.forms import notice_of
 from wsgiauth.forms.endpoint import AccountLink, Endpoint, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page, UrlBelow
-from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
-# What has just been done, by the `done` of the query: fixed texts, so that a link cannot make the
-# page say anything else.
 _NOTICES = {
     "password": "Your password has been changed. You are logged out everywhere else.",
     "email": "Your email address has been verified and saved.",
@@ -75,6 +74,6 @@ class Account(Endpoint):
                 and (user.is_staff or not each.is_for_staff)
                 and (has_factor or not each.needs_factor)
             },
-            notice=_NOTICES.get(query_field(environ, "done"), ""),
+            notice=notice_of(environ, _NOTICES),
         )
         return site.pages.render(environ, page)

@@ -9,16 +9,14 @@ from wsgiauth.authentication import keys
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, ListedKey, list_keys
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
-from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, see_other
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, notice_of, see_other
 from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
-# What has just been done, by the `done` of the query.
 _NOTICES = {"ended": "The API key has been revoked."}
 
 
@@ -106,7 +104,7 @@ class Keys(ListForm):
             days=submission.fields["days"] or str(DEFAULT_DAYS),
             message=refusal.message,
             errors=refusal.errors,
-            notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
+            notice=notice_of(submission.environ, _NOTICES),
         )
 
 

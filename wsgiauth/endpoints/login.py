@@ -12,7 +12,7 @@ from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
 from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms import Refusal, Submission, notice_of
 from wsgiauth.forms.handover import (
     REMEMBER,
     GuestForm,
@@ -40,8 +40,6 @@ from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, challenge, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
-# What has just been done, by the `done` of the query: fixed texts, so that a link cannot make the
-# page say anything else.
 _NOTICES = {"reset": "Your password has been changed. Log in with the new one."}
 
 
@@ -107,7 +105,7 @@ class LogIn(GuestForm):
             remember=REMEMBER in submission.flags,
             message=refusal.text,
             was_logged_out=not refusal.text and _was_logged_out(submission),
-            notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
+            notice=notice_of(submission.environ, _NOTICES),
         )
 
 

@@ -10,7 +10,7 @@ from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, Passkey, list_passkeys
-from wsgiauth.forms import MemberSubmission, Refusal
+from wsgiauth.forms import MemberSubmission, Refusal, notice_of
 from wsgiauth.forms.endpoint import AccountLink, require_part
 from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
@@ -19,7 +19,6 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.models import from_timestamp, utc_text
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
 
@@ -60,7 +59,6 @@ class ListedPasskey(NamedTuple):
         }
 
 
-# What has just been done, by the `done` of the query.
 _NOTICES = {
     "passkey": "The passkey has been added.",
     "removed": "The passkey has been removed. Remove it from your device, too.",
@@ -137,5 +135,5 @@ class Passkeys(FactorForm):
             next=next_after_set_up(submission),
             logout_url=logout_url if must_set_up(submission) else "",
             message=refusal.text,
-            notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
+            notice=notice_of(submission.environ, _NOTICES),
         )

@@ -6,19 +6,17 @@ from urllib.parse import quote
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, notice_of
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import set_up_path
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
-# What has just been done, by the `done` of the query.
-_ADDED = {"added": "app", "passkey": "passkey"}
+_ADDED = {"added": "app", "passkey": "passkey"}  # by the `done` of the query
 
 
 class RecoveryCodesPage(FormPage):
@@ -81,5 +79,5 @@ class RecoveryCodes(ListForm):
             left=recovery_codes.count(user),
             set_up_url="" if factors.has_factor(user, settings) else set_up_url,
             next=next_after_set_up(submission),
-            added=_ADDED.get(query_field(submission.environ, "done"), ""),
+            added=notice_of(submission.environ, _ADDED),
         )

@@ -11,16 +11,14 @@ from wsgiauth.authentication.session_list import (
     revoke_by_handle,
 )
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, see_other
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, notice_of, see_other
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header, Response, json_response
 
 OTHERS = "others"  # in the field `end`: all sessions but the caller's
 
-# What has just been done, by the `done` of the query.
 _NOTICES = {"login": "The session has been revoked.", OTHERS: "You are logged out everywhere else."}
 
 
@@ -82,7 +80,7 @@ class Sessions(ListForm):
         return SessionsPage(
             sessions=tuple(_listed(submission.member, submission.site)),
             message=refusal.text,
-            notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
+            notice=notice_of(submission.environ, _NOTICES),
         )
 
 

@@ -10,7 +10,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal, notice_of, see_other
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
@@ -18,7 +18,6 @@ from wsgiauth.forms.proofs import CODE
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import REALM, Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
@@ -130,7 +129,7 @@ class AuthenticatorApps(FactorForm):
             logout_url=f"{mount}/logout" if must_add else "",
             passkeys_url=passkeys_url if must_add and settings.PASSKEYS else "",
             message=refusal.text,
-            notice=_NOTICES.get(query_field(submission.environ, "done"), ""),
+            notice=notice_of(submission.environ, _NOTICES),
         )
 
 

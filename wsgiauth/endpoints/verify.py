@@ -4,8 +4,8 @@ The purpose of the link's secret decides what happens.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import ClassVar
 
 from wsgiauth.accounts import NewAccount, find_user
 from wsgiauth.accounts.models import User
@@ -30,25 +30,18 @@ from wsgiauth.web.urls import mount_url, with_next
 
 
 class LinkPurpose(ABC):
-    """Answers for the links whose secrets have one purpose, and have not been used yet."""
+    """Answers for the links whose secrets have one purpose, and have not been used yet.
 
-    purpose: ClassVar[str]
+    Both methods raise `link_expired()` if the link cannot be used.
+    """
 
     @abstractmethod
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
-        """Use the secret, and answer; see `Form.act`.
-
-        Raises:
-            RequestError: `link_expired()` if another client was faster.
-        """
+        """Use the secret, and answer; see `Form.act`."""
 
     @abstractmethod
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
-        """Return the page that says what the link does, with a form.
-
-        Raises:
-            RequestError: The link cannot be used.
-        """
+        """Return the page that says what the link does, with a form."""
 
 
 _HAS_ACCOUNT = "This address has an account. Log in, or ask for a new password on the login page."
@@ -73,8 +66,6 @@ class InvitationLink(LinkPurpose):
     The browser is then logged in. The page names the address, and the user has just chosen the
     password, so that no one uses a stranger's account by mistake.
     """
-
-    purpose = INVITATION
 
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
         """Create the account."""
@@ -157,8 +148,6 @@ class VerifyAddressPage(FormPage):
 class AddressLink(LinkPurpose):
     """Stores the address for the user who asked for the link, and is logged in."""
 
-    purpose = ADDRESS
-
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
         """Store the address; send an anonymous browser to the login, and back to the link."""
         mount, token = mount_url(submission.environ), submission.fields[TOKEN]
@@ -176,12 +165,7 @@ class AddressLink(LinkPurpose):
         return see_other(submission, "account?done=email")
 
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
-        """Return the page with the button.
-
-        Raises:
-            UnauthenticatedError: The client is anonymous.
-            RequestError: 403: the client is another user. 410: the link has expired.
-        """
+        """Return the page with the button, for the user who asked for the link."""
         proof = _require_proof(submission, secret)
         return VerifyAddressPage(
             token=submission.fields[TOKEN],
@@ -206,9 +190,7 @@ def _require_proof(submission: Submission, secret: OneTimeSecret) -> AddressProo
     return proof
 
 
-# A further purpose is one line here.
-_PURPOSES: tuple[LinkPurpose, ...] = (InvitationLink(), AddressLink())
-PURPOSES = {each.purpose: each for each in _PURPOSES}
+PURPOSES: Mapping[str, LinkPurpose] = {INVITATION: InvitationLink(), ADDRESS: AddressLink()}
 
 
 class Verify(LinkForm):

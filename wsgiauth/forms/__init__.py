@@ -256,6 +256,14 @@ class ListForm(MemberForm):
         return json_response(self.document(self.require_reader(environ, site), site))
 
 
+def notice_of(environ: WSGIEnvironment, notices: Mapping[str, str]) -> str:
+    """Return what has just been done, by the `done` of the query; empty without it.
+
+    Only fixed texts, so that a link cannot make a page say anything else.
+    """
+    return notices.get(query_field(environ, "done"), "")
+
+
 def link_expired(advice: str = "Ask for a new one.") -> RequestError:
     """Return the error for a link that can no longer be used, with a sentence of advice."""
     return RequestError(
