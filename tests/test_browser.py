@@ -1,7 +1,9 @@
 """The pages and the cookie, in a real browser: the sample's site in Chromium."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
+from threading import Event
 from urllib.parse import urlencode
 
 import pytest
@@ -15,8 +17,10 @@ from tests.support.gallery import ALL_WRONG, bare_sample
 from tests.support.logins import make_stale
 from tests.support.mails import MAIL
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, Stage, serving
-from wsgiauth import AuthMiddleware, login_required, storage
+from wsgiauth import AuthMiddleware, Session, login_required, storage
 from wsgiauth.accounts import create_user
+from wsgiauth.accounts.passwords import password_problem
+from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in, mailbox
 
 FORBIDDEN = "You do not have permission to open this page"
@@ -455,10 +459,10 @@ def test_everything_works_without_javascript(visitor, ada, without_javascript):
 def test_the_tab_key_goes_from_field_to_field_to_button(visitor):
     visitor.open("/auth/login")
     order = [visitor.focus]
-    for _ in range(4):
+    for _ in range(5):
         visitor.browser.switch_to.active_element.send_keys(Keys.TAB)
         order.append(visitor.focus)
-    assert order == ["username", "password", "remember", "Log in", "Create an account"]
+    assert order == ["username", "password", "Show", "remember", "Log in", "Create an account"]
 
 
 def test_the_enter_key_works_on_the_button_too(visitor, ada):
@@ -586,3 +590,114 @@ def test_the_page_of_a_link_sends_its_address_nowhere(visitor, link, requests):
     assert visitor.heading == "Log in"
     assert [method for method, *_ in requests] == ["GET", "POST", "POST", "GET"]
     assert not any("token" in referer for *_, referer in requests)
+
+
+# What the script of every page adds.
+
+
+def test_a_password_can_be_shown_and_is_hidden_before_it_is_sent(visitor, ada):
+    visitor.open("/auth/login")
+    field = visitor.find("[name=password]")
+    visitor.find("[data-shows=password]").click()
+    assert (field.get_attribute("type"), visitor.shown("[data-shows]")) == ("text", ["Hide"])
+    visitor.find("[data-shows=password]").click()
+    assert (field.get_attribute("type"), visitor.shown("[data-shows]")) == ("password", ["Show"])
+    visitor.find("[data-shows=password]").click()
+    visitor.run(
+        "document.forms[0].addEventListener('submit', (event) => {"
+        " event.preventDefault(); document.title = document.forms[0].elements.password.type; })"
+    )
+    visitor.find("[name=username]").send_keys(USERNAME)
+    field.send_keys(PASSWORD, Keys.ENTER)
+    visitor.wait_until(lambda browser: browser.title == "password")
+
+
+@pytest.mark.parametrize(
+    ("password", "said"),
+    [
+        ("", ""),
+        ("7 chars", "Too short."),
+        ("Grace!2026", "Too similar to your username or email address."),
+        ("hopper.g 1", "Too similar to your username or email address."),
+        ("abababababab", "Too easy to guess: it repeats a character or a short pattern."),
+        ("qwertyuiopasdf", "Too easy to guess: it follows the order of keys, letters or digits."),
+        ("1qaz2wsx3edc", "Too easy to guess: it follows the order of keys, letters or digits."),
+        ("gnome prawn", "Good, unless it is a common password. A longer one is stronger."),
+        (PASSWORD, "Strong, if you use it only here."),
+    ],
+)
+def test_a_new_password_is_graded_while_it_is_typed_by_the_rules_of_the_server(
+    visitor, settings, password, said
+):
+    visitor.open("/auth/register")
+    values = {"username": "Grace", "email": "hopper.g@example.org", "password": password}
+    for name, value in values.items():
+        visitor.find(f"[name={name}]").send_keys(value)
+    assert visitor.find("[data-strength-of=password]").text == said
+    problem = password_problem(password, settings, username="Grace", email=values["email"])
+    assert bool(problem) is (not said.startswith(("Good", "Strong")))
+
+
+def test_times_are_in_the_zone_of_the_reader(visitor, ada):
+    visitor.log_in()
+    visitor.open("/auth/sessions")
+    assert visitor.find("time").text == "now"
+    at = datetime(2026, 7, 3, 22, 30, tzinfo=UTC)
+    Session.update(created_at=at).execute()
+    visitor.browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Tokyo"})
+    visitor.open("/auth/sessions")
+    time = visitor.find(f"time[datetime='{at:%Y-%m-%dT%H:%M:%SZ}']")
+    visitor.browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+    assert "July 4, 2026" in time.text
+    assert "7:30" in time.text
+    assert time.get_attribute("title") == time.text
+
+
+@pytest.mark.parametrize(
+    ("passed", "text"),
+    [
+        (timedelta(minutes=5), "5 minutes ago"),
+        (timedelta(hours=3), "3 hours ago"),
+        (timedelta(days=1, minutes=5), "yesterday"),
+        (timedelta(days=20), "20 days ago"),
+    ],
+    ids=lambda value: str(value),
+)
+def test_a_recent_time_is_a_distance(visitor, ada, passed, text):
+    visitor.log_in()
+    Session.update(created_at=utc_now() - passed).execute()
+    visitor.open("/auth/sessions")
+    assert visitor.find("time").text == text
+
+
+def test_a_second_click_sends_nothing(visitor, stage, ada):
+    app, logins, is_second = stage.app, [], Event()
+
+    def slow(environ, start_response):
+        if environ["REQUEST_METHOD"] == "POST":
+            logins.append(environ["PATH_INFO"])
+            if len(logins) > 1:
+                is_second.set()
+            is_second.wait(2)
+        return app(environ, start_response)
+
+    stage.app = slow
+    visitor.open("/auth/login")
+    visitor.find("[name=username]").send_keys(USERNAME)
+    visitor.find("[name=password]").send_keys(PASSWORD)
+    with visitor.leaving():
+        visitor.run(
+            "const button = document.querySelector('[type=submit]');"
+            "button.click(); setTimeout(() => button.click(), 200)"
+        )
+    assert (visitor.path, logins) == ("/", ["/auth/login"])
+
+
+def test_a_form_can_be_sent_again_after_going_back(visitor, ada):
+    visitor.log_in(password="wrong")
+    visitor.browser.back()
+    visitor.find("[name=username]").clear()
+    visitor.find("[name=username]").send_keys(USERNAME)
+    visitor.find("[name=password]").send_keys(PASSWORD)
+    visitor.press("Log in")
+    assert visitor.path == "/"

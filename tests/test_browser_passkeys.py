@@ -1,9 +1,11 @@
 """Passkeys in a real browser: Chromium with its virtual authenticator."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.common.virtual_authenticator import VirtualAuthenticatorOptions
 
 from tests.support.browser import Visitor, start_browser
@@ -60,8 +62,11 @@ def visitor(browser, address, site):
 
 
 @pytest.fixture
-def device(browser):
-    """Put an authenticator into the browser, whose user is verified by a finger."""
+def eager_device(browser):
+    """Put an authenticator into the browser, whose user is verified by a finger.
+
+    It answers at once, also the question of the login page among the names.
+    """
     options = VirtualAuthenticatorOptions(
         protocol="ctap2",
         transport="internal",
@@ -72,6 +77,23 @@ def device(browser):
     browser.add_virtual_authenticator(options)
     yield browser
     browser.remove_virtual_authenticator()
+
+
+@pytest.fixture
+def device(eager_device):
+    """Put an authenticator into the browser that a person uses by a button only."""
+    source = "PublicKeyCredential.isConditionalMediationAvailable = async () => false"
+    with running_first(eager_device, source):
+        yield eager_device
+
+
+@contextmanager
+def running_first(browser, source):
+    """Run a script in each page before its own."""
+    command = "Page.addScriptToEvaluateOnNewDocument"
+    added = browser.execute_cdp_cmd(command, {"source": source})
+    yield
+    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
 
 def add_passkey(visitor, name="Laptop"):
@@ -130,6 +152,22 @@ def test_the_login_page_logs_in_by_a_passkey_alone(visitor, ada, device):
     assert (visitor.path, visitor.heading) == ("/members", "Members")
     assert methods() == "hwk user"
     assert visitor.browser.get_cookie("wsgiauth")["expiry"]
+
+
+def test_the_login_page_offers_passkeys_among_the_names(visitor, ada, eager_device):
+    add_passkey(visitor)
+    log_out(visitor)
+    visitor.open("/members")
+    visitor.wait_until(lambda _: visitor.path == "/members")
+    assert methods() == "hwk user"
+
+
+def test_enter_in_the_name_of_a_new_passkey_adds_it(visitor, ada, device):
+    visitor.log_in()
+    visitor.open("/auth/passkeys")
+    with visitor.leaving():
+        visitor.find("[name=name]").send_keys("Laptop", Keys.ENTER)
+    assert "The passkey has been added." in visitor.find("[role=status]").text
 
 
 @pytest.mark.promise(56)

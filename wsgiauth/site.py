@@ -59,6 +59,7 @@ class Site:
                 site_name=settings.SITE_NAME,
                 logo=settings.SITE_LOGO,
                 sources=settings.PAGE_SOURCES,
+                password_min_length=settings.PASSWORD_MIN_LENGTH,
             ),
             Clients(),
             Throttle(settings),

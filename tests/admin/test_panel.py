@@ -101,7 +101,7 @@ def test_a_long_body_is_refused(browser, make):
 @pytest.mark.parametrize(
     "path", ["users?q=%22", "users/{id}", "users/{id}/grant", "groups", "groups/{group}"]
 )
-def test_names_are_escaped_and_there_is_no_script(browser, make, path):
+def test_names_are_escaped(browser, make, path):
     tim = make("Tim")
     User.update(username=HOSTILE, username_key=HOSTILE, email=HOSTILE).where(
         User.id == tim.id
@@ -110,6 +110,5 @@ def test_names_are_escaped_and_there_is_no_script(browser, make, path):
     tim.join(editors)
     Group.update(name=HOSTILE).execute()
     page = browser.get(f"/auth/admin/{path.format(id=tim.id, group=editors.id)}")
-    assert page.html.find("script") is None
-    page.mustcontain("&lt;script")
+    page.mustcontain("&lt;script", no="<script>alert")
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]

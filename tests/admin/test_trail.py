@@ -192,8 +192,7 @@ def test_an_api_key_is_named_beside_its_user(browser, program, make):
 def test_a_reason_is_escaped(browser, boss):
     events.emit("rights_changed", user_id=boss.id, reason="<script>alert(1)</script>")
     page = browser.get(EVENTS)
-    assert page.html.find("script") is None
-    page.mustcontain("&lt;script&gt;")
+    page.mustcontain("&lt;script&gt;", no="<script>alert")
 
 
 def test_a_link_that_was_asked_for_is_no_event(site, program, make):

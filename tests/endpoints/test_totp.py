@@ -100,7 +100,7 @@ def test_the_qr_code_is_a_picture_without_script_or_style(browser):
     picture = page.html.find(class_="qr")
     assert picture.svg is not None
     assert picture["role"] == "img"
-    assert not page.html.find_all("script")
+    assert not picture.find_all("script")
     assert not page.html.find_all(style=True)
 
 

@@ -86,8 +86,15 @@ class Visitor:
 
     def submit(self, *values):
         """Type into the focused field and those that follow it, and press Enter."""
+        first, *others = values
+        self._focused.send_keys(first)
+        for value in others:
+            self._focused.send_keys(Keys.TAB)
+            while self._focused.tag_name == "button":  # shows what was typed before it
+                self._focused.send_keys(Keys.TAB)
+            self._focused.send_keys(value)
         with self.leaving():
-            self.browser.switch_to.active_element.send_keys(Keys.TAB.join(values), Keys.ENTER)
+            self._focused.send_keys(Keys.ENTER)
 
     def press(self, text):
         """Click the button or link called `text`, and wait for the page behind it."""
@@ -132,5 +139,8 @@ class Visitor:
     @property
     def focus(self):
         """The name of the focused field, or the text of the focused button or link."""
-        element = self.browser.switch_to.active_element
-        return element.get_attribute("name") or element.text
+        return self._focused.get_attribute("name") or self._focused.text
+
+    @property
+    def _focused(self):
+        return self.browser.switch_to.active_element

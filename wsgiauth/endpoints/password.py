@@ -23,7 +23,6 @@ class PasswordPage(FormPage):
 
     password_url = UrlBelow("password")
     username: str
-    password_min_length: int
     focused: str  # the field that has the cursor
     has_keys: bool = False
     ends_keys: bool = False  # the box is ticked
@@ -64,7 +63,6 @@ class Password(MemberForm):
         user = submission.member.user
         return PasswordPage(
             username=user.username,
-            password_min_length=submission.site.settings.PASSWORD_MIN_LENGTH,
             focused="new_password" if is_new_wrong else "current_password",
             has_keys=has_keys(user, submission.site.tokens.now()),
             ends_keys=END_KEYS in submission.flags,

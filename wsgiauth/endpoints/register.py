@@ -23,7 +23,6 @@ class RegisterPage(FormPage):
 
     register_url = UrlBelow("register")
     login_url: str
-    password_min_length: int
     focused: str  # the field that has the cursor
     username: str = ""
     email: str = ""
@@ -64,7 +63,6 @@ class Register(GuestForm):
         mount, destination = mount_url(submission.environ), submission.destination
         return self.page_class(
             login_url=with_next(f"{mount}/login", destination),
-            password_min_length=submission.site.settings.PASSWORD_MIN_LENGTH,
             focused=next((name for name in self.fields if name in refusal.errors), "username"),
             next=destination,
             username=submission.fields["username"],

@@ -19,7 +19,6 @@ class ResetPage(FormPage):
     reset_url = UrlBelow("reset")
     token: str
     username: str
-    password_min_length: int
     removes_factors: bool = False  # the new password also removes the second factors
 
 
@@ -52,7 +51,6 @@ class Reset(LinkForm):
         return ResetPage(
             token=submission.fields[TOKEN],
             username=user.username,
-            password_min_length=settings.PASSWORD_MIN_LENGTH,
             removes_factors=are_offered(settings) and user.email_verified_at is None,
             message=refusal.message,
             errors=refusal.errors,

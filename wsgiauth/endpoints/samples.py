@@ -78,7 +78,6 @@ _KEYS = KeysPage(keys=(KEY,))
 PAGES: tuple[Page, ...] = (
     RegisterPage(
         login_url="/auth/login",
-        password_min_length=8,
         focused="email",
         username="ada",
         email="ada@example.org",
@@ -86,7 +85,6 @@ PAGES: tuple[Page, ...] = (
     ),
     VerifiedRegisterPage(
         login_url="/auth/login",
-        password_min_length=8,
         focused="email",
         username="ada",
         email="ada",
@@ -151,7 +149,6 @@ PAGES: tuple[Page, ...] = (
     EmailSentPage(present="ada@example.org", email="ada@example.net", minutes=60),
     PasswordPage(
         username="ada",
-        password_min_length=8,
         focused="new_password",
         has_keys=True,
         message="This is not your current password.",
@@ -162,7 +159,6 @@ PAGES: tuple[Page, ...] = (
     ResetPage(
         token="example",  # noqa: S106 - an example
         username="ada",
-        password_min_length=8,
         removes_factors=True,
         message="The site is busy.",
         errors={"password": ["The password must have at least 8 characters."]},
@@ -179,7 +175,6 @@ PAGES: tuple[Page, ...] = (
         email="ada@example.org",
         username="ada",
         asks_username=True,
-        password_min_length=8,
         errors={"username": ["This username is taken."]},
     ),
     SessionsPage(

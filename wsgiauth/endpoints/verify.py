@@ -57,7 +57,6 @@ class InvitationPage(FormPage):
     email: str
     username: str  # as invited, or as it was sent
     asks_username: bool  # the user chooses the first name, or another
-    password_min_length: int
 
 
 class InvitationLink(LinkPurpose):
@@ -85,7 +84,6 @@ class InvitationLink(LinkPurpose):
             email=invitation.email,
             username=username or invitation.username,
             asks_username=bool(username or not invitation.username or "username" in errors),
-            password_min_length=submission.site.settings.PASSWORD_MIN_LENGTH,
             message=refusal.message,
             errors=errors,
         )

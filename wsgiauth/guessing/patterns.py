@@ -10,7 +10,8 @@ _KEYBOARDS = (
     *("qwertzuiopü+", "asdfghjklöä#", "yxcvbnm,.-", "1qay", "asdfghjklñ", "asdfghjklç"),
     *("azertyuiop", "qsdfghjklm", "wxcvbn,;:!", "1aqw", "йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю"),
 )
-_RUNS = "\n".join(run for way in (*_ALPHABETS, *_KEYBOARDS) for run in (way, way[::-1]))
+# On lines of their own, so that none of them goes on in the next.
+RUNS = "\n".join(run for way in (*_ALPHABETS, *_KEYBOARDS) for run in (way, way[::-1]))
 _SHORTEST_RUN = 3  # characters; shorter runs are frequent in random strings
 
 
@@ -48,8 +49,8 @@ def _run_length(text: str, start: int) -> int:
         while text[end : end + 1] == text[start]:
             end += 1
         return end - start
-    if end > len(text) or "\n" in text[start:end] or text[start:end] not in _RUNS:
+    if end > len(text) or "\n" in text[start:end] or text[start:end] not in RUNS:
         return 1
-    while end < len(text) and text[end] != "\n" and text[start : end + 1] in _RUNS:
+    while end < len(text) and text[end] != "\n" and text[start : end + 1] in RUNS:
         end += 1
     return end - start

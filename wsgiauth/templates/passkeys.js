@@ -14,15 +14,15 @@
 
   const decodeIds = (list) => list.map((each) => ({ ...each, id: decode(each.id) }));
 
-  const ask = (options) => {
+  const ask = (options, further) => {
     const publicKey = { ...options, challenge: decode(options.challenge) };
     if (options.user) {
       publicKey.user = { ...options.user, id: decode(options.user.id) };
       publicKey.excludeCredentials = decodeIds(options.excludeCredentials);
-      return navigator.credentials.create({ publicKey });
+      return navigator.credentials.create({ publicKey, ...further });
     }
     publicKey.allowCredentials = decodeIds(options.allowCredentials);
-    return navigator.credentials.get({ publicKey });
+    return navigator.credentials.get({ publicKey, ...further });
   };
 
   const write = ({ id, type, response }) => {
@@ -44,6 +44,14 @@
     return JSON.stringify({ id, type, response: parts });
   };
 
+  // Offer passkeys among the names that the browser knows, if the form has a field for that.
+  const offer = async (form, use) => {
+    const field = form.querySelector("[autocomplete~=webauthn]");
+    if (field && (await PublicKeyCredential.isConditionalMediationAvailable?.())) {
+      use({ mediation: "conditional" }).catch(() => {}); // another way was chosen
+    }
+  };
+
   const prepare = (part) => {
     const { origin, ...options } = JSON.parse(part.dataset.options);
     const button = part.querySelector("button");
@@ -61,16 +69,29 @@
       document.querySelectorAll("[data-unsupported]").forEach((each) => (each.hidden = false));
       return;
     }
+    const { form } = button;
+    let asked = new AbortController();
+    const use = async (further) => {
+      asked.abort(); // the browser asks one question at a time
+      asked = new AbortController();
+      form.elements.credential.value = write(
+        await ask(options, { signal: asked.signal, ...further }),
+      );
+      form.submit();
+    };
     let isBusy = false;
-    button.addEventListener("click", async () => {
-      if (isBusy || (options.user && !button.form.reportValidity())) {
+    form.addEventListener("submit", async (event) => {
+      if (event.submitter !== button) {
+        return;
+      }
+      event.preventDefault();
+      if (isBusy) {
         return;
       }
       isBusy = true;
       let error = "";
       try {
-        button.form.elements.credential.value = write(await ask(options));
-        button.form.submit();
+        await use();
       } catch (problem) {
         error = problem.name === "InvalidStateError" ? "known" : "failed";
       }
@@ -79,6 +100,8 @@
       }
       isBusy = false;
     });
+    offer(form, use);
+    button.disabled = false;
     part.hidden = false;
   };
 

@@ -7,6 +7,7 @@ with a `ConfigurationError` that names the file and the line.
 import base64
 import hashlib
 import os
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import ClassVar, NamedTuple
 from urllib.parse import quote
@@ -14,11 +15,12 @@ from wsgiref.types import WSGIEnvironment
 
 from markupsafe import Markup
 
+from wsgiauth.guessing.patterns import RUNS
 from wsgiauth.web.responses import Header, Response
 from wsgiauth.web.templates import Content, Templates
 from wsgiauth.web.urls import root_url
 
-SCRIPTS = ("passkeys.js",)
+PASSKEYS = "passkeys.js"
 
 
 class UrlBelow:
@@ -44,7 +46,7 @@ class Page(Content):
 
     @property
     def script(self) -> str:
-        """The name of the file of the one script that the page can run; empty for most pages."""
+        """The file of the script that the page can run beside `page.js`; empty for most pages."""
         return ""
 
 
@@ -67,6 +69,7 @@ class Branding(NamedTuple):
     logo: str  # the path of an image, or an empty string
     icon: str  # a data URL
     style: Markup  # the style sheet, which is not escaped
+    password_rules: dict[str, object]  # those that `page.js` can check
 
 
 class Pages:
@@ -78,6 +81,7 @@ class Pages:
         site_name: Shown in the title and above the heading of every page.
         logo: The path of an image to show above the heading instead of the name.
         sources: Further origins from which pages can load fonts and images.
+        password_min_length: In characters; said before a new password is sent.
     """
 
     def __init__(
@@ -88,6 +92,7 @@ class Pages:
         site_name: str | None = None,
         logo: str | None = None,
         sources: tuple[str, ...] = (),
+        password_min_length: int = 8,
     ) -> None:
         self.mount = mount
         self._templates = Templates(folder, autoescape=True)
@@ -97,10 +102,14 @@ class Pages:
             logo=logo or "",
             icon=f"data:image/svg+xml,{quote(self._templates.read('icon.svg'))}",
             style=Markup(style),  # noqa: S704 - from a file of the host's or ours
+            password_rules={"shortest": password_min_length, "runs": RUNS},
         )
-        scripts = {"": "", **{name: self._templates.read(name) for name in SCRIPTS}}
-        self._scripts = {name: Markup(each) for name, each in scripts.items()}  # noqa: S704 - as above
-        self._policies = {name: _policy(style, each, sources) for name, each in scripts.items()}
+        common = Markup(self._templates.read("page.js"))  # noqa: S704 - as above
+        passkeys = Markup(self._templates.read(PASSKEYS))  # noqa: S704 - as above
+        self._scripts = {"": [common], PASSKEYS: [common, passkeys]}
+        self._policies = {
+            name: _policy(style, scripts, sources) for name, scripts in self._scripts.items()
+        }
         self.check(
             ErrorPage(
                 status=404,
@@ -120,31 +129,33 @@ class Pages:
         headers: tuple[Header, ...] = (),
     ) -> Response:
         """Return the response that shows a page."""
-        root, script = root_url(environ), self._scripts[page.script]
+        root, scripts = root_url(environ), self._scripts[page.script]
         page = page.replaced(mount=root + self.mount, home_url=f"{root}/")
-        html = self._templates.render(page.template, page=page, site=self._branding, script=script)
+        html = self._templates.render(
+            page.template, page=page, site=self._branding, scripts=scripts
+        )
         body = html.encode(errors="replace")  # SITE_NAME, from an environment that is not UTF-8
         policy = self._policies[page.script]
         return Response(status, body, "text/html; charset=utf-8", headers, policy=policy)
 
     def check(self, page: Page) -> None:
         """Render an example of a page, so that a mistake in its template is found at start."""
-        script = self._scripts[page.script]
+        scripts = self._scripts[page.script]
         page = page.replaced(mount=self.mount, home_url="/")
-        self._templates.check(page.template, page=page, site=self._branding, script=script)
+        self._templates.check(page.template, page=page, site=self._branding, scripts=scripts)
 
 
-def _policy(style: str, script: str, sources: tuple[str, ...]) -> str:
-    """Return the Content-Security-Policy of a page with this style sheet and this script, if any.
+def _policy(style: str, scripts: Sequence[str], sources: tuple[str, ...]) -> str:
+    """Return the Content-Security-Policy of a page with this style sheet and these scripts.
 
-    A hash instead of a file or a number used once: no other script runs, whoever put it there, and
-    a page needs no second request.
+    Hashes instead of files or numbers used once: no other script runs, whoever put it there, and a
+    page needs no second request.
     """
     return "; ".join(
         (
             "default-src 'none'",
             f"style-src 'self' {_hash(style)}",
-            *([f"script-src {_hash(script)}"] if script else []),
+            f"script-src {' '.join(map(_hash, scripts))}",
             " ".join(("img-src 'self' data:", *sources)),
             " ".join(("font-src 'self'", *sources)),
             "form-action 'self'",

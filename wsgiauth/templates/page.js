@@ -1,0 +1,118 @@
+// What makes every page easier to use. Without this script, all of it works as well.
+(() => {
+  "use strict";
+
+  const all = (selector) => document.querySelectorAll(selector);
+
+  // Times are in UTC. Show them in the reader's time zone, and those of this month by distance.
+  const own = document.documentElement.lang;
+  const language = navigator.languages.find((each) => each.split("-")[0] === own) || own;
+  const exactly = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" });
+  const distance = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+  const units = { minute: 60, hour: 3600, day: 86400 }; // seconds
+  for (const time of all("time[datetime*=T]")) {
+    const at = new Date(time.dateTime);
+    const seconds = (at - Date.now()) / 1000;
+    const passed = Math.abs(seconds) + 30;
+    const unit = Object.keys(units).findLast((each) => passed >= units[each]);
+    time.title = exactly.format(at);
+    time.textContent =
+      passed > 30 * units.day
+        ? exactly.format(at)
+        : distance.format(...(unit ? [Math.round(seconds / units[unit]), unit] : [0, "second"]));
+  }
+
+  // Show what is typed. It is hidden again before it is sent, because browsers remember the text
+  // of other fields.
+  for (const button of all("[data-shows]")) {
+    const input = document.getElementById(button.dataset.shows);
+    const { show, hide } = button.dataset;
+    const toggle = (isShown) => {
+      input.type = isShown ? "text" : "password";
+      button.textContent = isShown ? hide : show;
+    };
+    button.addEventListener("click", () => toggle(input.type === "password"));
+    input.form.addEventListener("submit", () => toggle(false));
+    button.hidden = false;
+  }
+
+  // The rules of `guessing.patterns` and of `accounts.passwords` that need no list.
+  const unitOf = (text) => {
+    for (let period = 1; period <= (text.length + 1) / 2; period++) {
+      if (text.slice(period) === text.slice(0, -period)) {
+        return text.slice(0, period);
+      }
+    }
+    return text;
+  };
+
+  const lengthWithoutRuns = (text, runs) => {
+    const isRun = (part) => part === part[0].repeat(part.length) || runs.includes(part);
+    let length = 0;
+    for (let start = 0; start < text.length; length++) {
+      let end = start + 3;
+      if (end > text.length || !isRun(text.slice(start, end))) {
+        end = start + 1;
+      } else {
+        while (end < text.length && isRun(text.slice(start, end + 1))) end++;
+      }
+      start = end;
+    }
+    return length;
+  };
+
+  const key = (text) => text.normalize("NFKC").toLowerCase();
+  const core = (text) => key(text).replace(/^\P{L}+|\P{L}+$/gu, "") || key(text);
+
+  const strength = (password, { shortest, runs }, names) => {
+    const unit = unitOf(key(password));
+    if (password.length < shortest) return "short";
+    if (names.some((each) => core(password) === core(each))) return "similar";
+    if (unit.length < 8) return "repeated";
+    if (lengthWithoutRuns(unit, runs) <= Math.min(Math.floor(unit.length / 3), 11)) return "runs";
+    return password.length < 15 ? "fine" : "strong";
+  };
+
+  for (const hint of all("[data-strength-of]")) {
+    const input = document.getElementById(hint.dataset.strengthOf);
+    const rules = JSON.parse(hint.dataset.rules);
+    const fields = ["username", "email"].map((each) => input.form.elements[each]).filter(Boolean);
+    const say = () => {
+      const names = fields.flatMap(({ value }) => [value, value.split("@")[0]]).filter(Boolean);
+      hint.textContent = input.value && hint.dataset[strength(input.value, rules, names)];
+    };
+    [input, ...fields].forEach((each) => each.addEventListener("input", say));
+  }
+
+  // Copy, download or print what is shown only once.
+  const shown = (button) => document.getElementById(button.dataset.of).textContent.trim();
+  const actions = {
+    copy: async (button) => {
+      await navigator.clipboard.writeText(shown(button));
+      button.textContent = button.dataset.done;
+    },
+    download: (button) => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([shown(button)], { type: "text/plain" }));
+      link.download = button.dataset.file;
+      link.click();
+      URL.revokeObjectURL(link.href);
+    },
+    print: () => print(),
+  };
+  for (const button of all("[data-action]")) {
+    const { action } = button.dataset;
+    button.addEventListener("click", () => actions[action](button));
+    button.hidden = action === "copy" && !navigator.clipboard;
+  }
+
+  // A second click sends nothing more, unless the first one got no answer for a while.
+  for (const form of all("form[method=post]")) {
+    let sentAt = -Infinity;
+    form.addEventListener("submit", (event) => {
+      if (event.timeStamp - sentAt < 10000) event.preventDefault(); // milliseconds
+      else sentAt = event.timeStamp;
+    });
+    addEventListener("pageshow", () => (sentAt = -Infinity));
+  }
+})();
