@@ -90,12 +90,10 @@ def create_user(
     """Create a user with all fields in one transaction, and return it.
 
     Args:
-        username: As typed.
-        email: As typed.
+        username, email: As typed.
         password: As typed; only its hash is stored.
         settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
-        is_staff: Whether the user can use the application's administration pages.
-        is_superuser: Whether the user has every permission.
+        is_staff, is_superuser: See `User`.
 
     Raises:
         ValidationError: A rule is broken; `errors` holds the messages of every field, including

@@ -52,8 +52,6 @@ def change_locked(
     SQLite's write transactions exclude each other anyway.
 
     Args:
-        user: The user who changes.
-        change: Its result is returned.
         is_removal: Whether `change` can take away a superuser.
         actor: The user who makes the change, whose row is locked as well.
         check: Called first, with the rows locked; raises what refuses the change.

@@ -162,7 +162,6 @@ def needs_rehash(hashed_password: str, *, rounds: int) -> bool:
     A hash of a higher cost is replaced as well. Comparing with it takes longer than for an unknown
     user, which shows an attacker that the account exists, and each guess takes more processor time
     than the operator chose.
-
     """
     return int(hashed_password[4:6]) != rounds
 

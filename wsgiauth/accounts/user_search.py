@@ -110,12 +110,7 @@ class _Way(NamedTuple):
 
 
 def find_users(criteria: Criteria, after: str = "") -> Found:
-    """Return a page of users.
-
-    Args:
-        criteria: Which users.
-        after: What the page before said; anything else stands for the first page.
-    """
+    """Return the page of users after another one, or the first page if `after` is of no page."""
     if not criteria.beginning.isprintable():
         return Found([], "", False)  # no name can begin so
     ways = _ways(criteria)

@@ -62,11 +62,7 @@ class Settings(Declared):
         return self._keys()
 
     def require_secret_key(self) -> str:
-        """Return SECRET_KEY.
-
-        Raises:
-            ConfigurationError: SECRET_KEY is not set.
-        """
+        """Return SECRET_KEY, or raise ConfigurationError if it is not set."""
         if self.SECRET_KEY is None:
             raise _missing_secret_key()
         return self.SECRET_KEY

@@ -45,11 +45,7 @@ class Setting(NamedTuple):
     convert: _Parser = _unchanged  # a value of a similar type, such as a list for a tuple
 
     def checked(self, name: str, value: object) -> object:
-        """Return the value to keep.
-
-        Raises:
-            ConfigurationError: The value is invalid.
-        """
+        """Return the value to keep; an invalid one is a ConfigurationError."""
         kept = self.convert(value)
         if not self.is_valid(kept):
             raise wrong_setting(name, f"{self.expected}{self._instead_of(kept)}")

@@ -36,12 +36,10 @@ _FEWEST_CHARACTERS = 8
 _MOST_COMPARED = 512  # characters; comparing takes quadratic time
 
 
-def unmet_requirement(key: str, algorithm: str | None = None) -> str | None:
+def unmet_requirement(key: str, algorithm: str | None) -> str | None:
     """Return the requirement that `key` does not meet, or None.
 
-    Args:
-        key: The value of SECRET_KEY, of one of its fallbacks or of FACTOR_KEY.
-        algorithm: One of `ALGORITHMS`, or None for a key that signs no tokens.
+    `algorithm` is one of `ALGORITHMS`, or None for a key that signs no tokens.
     """
     length = _utf8_length(key)
     if length is None:

@@ -64,7 +64,7 @@ class AccountDatabase(peewee.Database):
         return bool(state.transactions) or self._is_in_transaction(state.conn)
 
     def _record_use(self) -> None:
-        uses = context.database_uses()
+        uses = context.current_request()[2]
         if uses is None:
             return
         key = self, threading.get_ident()

@@ -66,8 +66,3 @@ def client_address() -> str | None:
     """Return the address of the client that sent this request; None outside a request."""
     environ = _request.get()[1]
     return None if environ is None else clients.client_address(environ)
-
-
-def database_uses() -> DatabaseUses | None:
-    """Return the databases that this request has used; None outside a request."""
-    return _request.get()[2]
