@@ -8,6 +8,7 @@ fails. Whatever checks a new password raises RetryLaterError if the file BREACHE
 be read.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from wsgiauth.accounts import names
@@ -76,6 +77,11 @@ class NewAccount:
             is_superuser=is_superuser,
             email_verified_at=email_verified_at,
         )
+
+
+def check_names(written: Mapping[str, str]) -> None:
+    """Raise ValidationError or TakenError if a new user cannot have these names, by field."""
+    names.refuse_names(User, written, names.name_errors(written))
 
 
 def create_user(

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts import names
+from wsgiauth.accounts import check_names, names
 from wsgiauth.accounts.administration import (
     TO_INVITE,
     Party,
@@ -76,7 +76,7 @@ class Invite(PanelForm):
             is_of_staff=True,
         )
         # A refused name is not counted. The count is no part of the transaction.
-        names.refuse_names(User, invitation.names, names.name_errors(invitation.names))
+        check_names(invitation.names)
         site.mail_limits.count_invitation_by_staff(invitation.email)
         administer_invitation(
             submission.member.user,

@@ -8,7 +8,7 @@ import json
 from typing import NamedTuple
 
 from wsgiauth import events, storage
-from wsgiauth.accounts import NewAccount, names, update_user
+from wsgiauth.accounts import NewAccount, check_names, names, update_user
 from wsgiauth.accounts.administration import invitation_refusal_now
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
@@ -85,7 +85,7 @@ def check_invitation(invitation: Invitation) -> Invitation:
     for permission in invitation.permissions:
         names.check_permission(permission)
     groups = tuple(InvitedGroup.of(Group.get_by_id(each.id)) for each in invitation.groups)
-    names.refuse_names(User, invitation.names, names.name_errors(invitation.names))
+    check_names(invitation.names)
     actor = actors.current(storage.current(), None) or actors.OWNER
     return invitation._replace(groups=groups, actor=actor)
 

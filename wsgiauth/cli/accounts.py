@@ -2,22 +2,19 @@
 
 import argparse
 import sys
-from collections.abc import Callable
+from functools import partial
 
 from wsgiauth import accounts
-from wsgiauth.accounts import names
 from wsgiauth.accounts.listing import summary, user_pages
-from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import MAX_BYTES, password_problem
 from wsgiauth.authentication.password import change_password as set_password
 from wsgiauth.cli.command import Arguments, UsageError, open_database, require_group, require_user
 from wsgiauth.cli.output import counted, print_change, print_line, print_list, yes_or_no
 from wsgiauth.cli.parser import Parser, add_json, add_password_option, add_user, add_yes, positive
 from wsgiauth.cli.prompts import ask, ask_password, confirm, require_terminal
-from wsgiauth.exceptions import TakenError
+from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings import Settings
 
-_Rule = Callable[[str], str | None]
 _COLUMNS = {
     "id": "id",
     "username": "username",
@@ -77,9 +74,10 @@ def create_user(arguments: Arguments) -> None:
     missing = [option for option, value in given.items() if not value]
     if missing:
         require_terminal(*missing)
-        _refuse_given_names(arguments)
-    username = arguments.username or ask("Username: ", _untaken("username", names.username_problem))
-    email = arguments.email or ask("Email: ", _untaken("email", names.email_problem))
+        named = {"username": arguments.username, "email": arguments.email}
+        accounts.check_names({field: name for field, name in named.items() if name})
+    username = arguments.username or ask("Username: ", partial(_name_problem, "username"))
+    email = arguments.email or ask("Email: ", partial(_name_problem, "email"))
     user = accounts.create_user(
         username,
         email,
@@ -161,27 +159,13 @@ def print_users(arguments: Arguments) -> None:
     print_list(documents, _COLUMNS, as_json=arguments.json)
 
 
-def _refuse_given_names(arguments: Arguments) -> None:
-    """Check the given names before asking for missing values."""
-    options = {"username": arguments.username, "email": arguments.email}
-    given = {field: name for field, name in options.items() if name}
-    names.refuse_names(User, given, names.name_errors(given))
-
-
-def _untaken(field: str, problem_of: _Rule) -> _Rule:
-    """Return `problem_of`, extended to refuse names that another user has."""
-
-    def problem_or_taken(name: str) -> str | None:
-        problem = problem_of(name)
-        if problem is not None:
-            return problem
-        try:
-            names.refuse_names(User, {field: name}, {})
-        except TakenError as error:
-            return str(error)
-        return None
-
-    return problem_or_taken
+def _name_problem(field: str, name: str) -> str | None:
+    """Return why a new user cannot have this name, for people, or None."""
+    try:
+        accounts.check_names({field: name})
+    except ValidationError as error:
+        return str(error)
+    return None
 
 
 def _new_password(arguments: Arguments, settings: Settings, username: str, email: str) -> str:
