@@ -1,6 +1,6 @@
 """Groups, and the permissions that users have directly and through groups."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import peewee
 
@@ -131,17 +131,12 @@ class Group(RightsHolder):
         events.emit("group_changed", reason=f"{change} {self.name}")
 
 
-class _Limit(NamedTuple):
-    """What a user identified by an API key is limited to."""
-
-    permissions: frozenset[str]
-    has_every: bool  # whether the owner is a superuser
-
-
 class UserRights(RightsHolder):
     """The part of `User` that is about permissions and groups."""
 
-    _limit: _Limit | None = None
+    # If an API key identified the user: its permissions, and whether its owner is a superuser.
+    _limit: frozenset[str] | None = None
+    _has_every = False
 
     is_active: "peewee.BooleanField[bool]"
     is_staff: "peewee.BooleanField[bool]"
@@ -155,11 +150,11 @@ class UserRights(RightsHolder):
         but only the granted ones are listed here. If an API key identified the user, these are the
         permissions of the key that its owner has.
         """
-        if self._limit is not None and self._limit.has_every:
-            return self._limit.permissions
+        if self._limit is not None and self._has_every:
+            return self._limit
         with self._using_origin():
             granted = frozenset(name for (name,) in _PERMISSIONS_OF_USER.fetchall(self.id, self.id))
-        return granted if self._limit is None else granted & self._limit.permissions
+        return granted if self._limit is None else granted & self._limit
 
     @property
     def groups(self) -> "peewee.ModelSelect[Group]":
@@ -234,7 +229,7 @@ class UserRights(RightsHolder):
 def limit(user: UserRights, permissions: frozenset[str]) -> None:
     """Limit an object, not the stored user, to some permissions; it loses its flags."""
     values = vars(user)["__data__"]  # not the attributes, which `save` would write
-    user._limit = _Limit(permissions, values["is_superuser"])
+    user._limit, user._has_every = permissions, values["is_superuser"]
     values["is_staff"] = values["is_superuser"] = False
 
 
