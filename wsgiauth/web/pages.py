@@ -42,7 +42,7 @@ class Page(Content):
     # `Pages` sets these two for each request.
     mount: str = ""  # the percent-encoded path of /auth
     home_url: str = ""  # where the site begins
-    account_url = UrlBelow("account")
+    account_url: ClassVar[UrlBelow] = UrlBelow("account")
 
     @property
     def script(self) -> str:
