@@ -23,8 +23,6 @@ from wsgiauth.storage.failures import unavailable
 from wsgiauth.web.failures import ask_for_second_factor, ask_to_log_in, second_factor_failure
 from wsgiauth.web.responses import Response
 
-CONFIRM_PATH = "/confirm"  # below the mount
-
 
 def set_up_path(settings: Settings) -> str:
     """Return the path, below the mount, at which a user sets up their first second factor."""
@@ -47,7 +45,7 @@ def step_up(environ: WSGIEnvironment, site: Site, error: SecondFactorMissingErro
     if not are_offered(site.settings):  # a guard asks for what only `log_in` could say
         detail = "This page needs two-step verification, and this site has none."
         return second_factor_failure(environ, error, detail)
-    path = set_up_path(site.settings) if error.needs_set_up else CONFIRM_PATH
+    path = set_up_path(site.settings) if error.needs_set_up else "/confirm"
     return ask_for_second_factor(environ, site.pages.mount + path, error)
 
 

@@ -126,24 +126,6 @@ def end_about(subject: str, purpose: str) -> None:
             OneTimeSecret.delete().where(OneTimeSecret.id.in_(ids)).execute()
 
 
-def record(value: str, purpose: str, *, expires_at: int) -> bool:
-    """Record that a value that is no row was used; return False if it was used before.
-
-    For what is valid without a row, such as a signed challenge, and can be used once. Call this in
-    the transaction of the change that it permits. Of several clients with one value, one succeeds.
-
-    Args:
-        value: Whatever tells it apart from all others.
-        purpose: No purpose of `issue`, so that the row opens nothing.
-        expires_at: When the value itself is refused, in seconds since the epoch.
-    """
-    insert = OneTimeSecret.insert(
-        id=digest(value), purpose=purpose, expires_at=expires_at
-    ).on_conflict_ignore()
-    with database.atomic():
-        return bool(insert.as_rowcount().execute())
-
-
 def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:
     """Return a link to a page with a secret; it begins with PUBLIC_URL, whatever a request says."""
     root = (settings.PUBLIC_URL or "").rstrip("/")

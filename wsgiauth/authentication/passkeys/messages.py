@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.authentication.passkeys.challenges import Purpose
+from wsgiauth.authentication.passkeys.challenges import REGISTER, Purpose
 
 # ES256, EdDSA and RS256, which together every authenticator has (level 3, section 5.4).
 ALGORITHMS = (-7, -8, -257)
@@ -46,7 +46,6 @@ class Answer(NamedTuple):
 
 
 def creation_options(
-    purpose: Purpose,
     challenge: bytes,
     relying_party: Mapping[str, str],
     origin: str,
@@ -57,7 +56,6 @@ def creation_options(
     """Return a `PublicKeyCredentialCreationOptionsJSON` (level 3, section 5.1).
 
     Args:
-        purpose: What the challenge is for.
         challenge: As `Challenges.make` returned it.
         relying_party: The `id` and the `name` of the site.
         origin: Where passkeys work, for the script of the page; browsers ignore it.
@@ -74,7 +72,7 @@ def creation_options(
         "excludeCredentials": _descriptors(known),
         "authenticatorSelection": {
             "residentKey": "preferred",  # as one that a login without a name finds
-            "userVerification": purpose.user_verification,
+            "userVerification": REGISTER.user_verification,
         },
         "attestation": "none",
         "origin": origin,

@@ -71,7 +71,7 @@ class RelyingParty:
         challenge = self._challenges.make(REGISTER, str(user.id), now=now, payload=handle)
         party = {"id": self.host, "name": self._name}
         name, origin = user.username, self._origin
-        return messages.creation_options(REGISTER, challenge, party, origin, name, handle, own)
+        return messages.creation_options(challenge, party, origin, name, handle, own)
 
     def register(self, user: User, name: str, credential: str, now: float) -> None:
         """Add the passkey that a browser made.
@@ -87,7 +87,7 @@ class RelyingParty:
         challenge = self._challenges.verify(answer.challenge, REGISTER, str(user.id), now=now)
         if challenge is None:
             raise refusal
-        new = self._ceremonies.registered(REGISTER, challenge, answer)
+        new = self._ceremonies.registered(challenge, answer)
         if new is None:
             raise refusal
         passkeys.add(user, new, name, challenge, relying_party=self.host, now=now)

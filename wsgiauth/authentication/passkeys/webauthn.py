@@ -18,7 +18,7 @@ from fido2.webauthn import (
 )
 
 from wsgiauth.authentication.passkeys import NewPasskey
-from wsgiauth.authentication.passkeys.challenges import Challenge, Purpose
+from wsgiauth.authentication.passkeys.challenges import REGISTER, Challenge, Purpose
 from wsgiauth.authentication.passkeys.messages import ALGORITHMS, Answer, decode, encode
 
 MAX_PUBLIC_KEY = 1000  # bytes; one of RSA with 4,096 bits has 530
@@ -33,13 +33,11 @@ class Ceremonies:
         entity = PublicKeyCredentialRpEntity(name=host, id=host)
         self._server = Fido2Server(entity, verify_origin=lambda each: each == origin)
 
-    def registered(
-        self, purpose: Purpose, challenge: Challenge, answer: Answer
-    ) -> NewPasskey | None:
+    def registered(self, challenge: Challenge, answer: Answer) -> NewPasskey | None:
         """Return the new passkey in an answer, or None if the answer is wrong."""
         _, state = self._server.register_begin(
             PublicKeyCredentialUserEntity(id=b"-", name="-"),
-            user_verification=UserVerificationRequirement(purpose.user_verification),
+            user_verification=UserVerificationRequirement(REGISTER.user_verification),
             challenge=challenge.value,
         )
         try:
