@@ -100,9 +100,6 @@ _HIDDEN = {path for path, endpoint in ROUTES.items() if endpoint.hides_address}
 class AuthApp:
     """Answers the requests below the mount, which the middleware has moved to SCRIPT_NAME.
 
-    Args:
-        site: Passed to each endpoint.
-
     Raises:
         ConfigurationError: A template of the host is wrong; the message names file and line.
     """

@@ -35,7 +35,6 @@ class ChallengingApp:
     because the application has its own authentication; and a refusal after the body has begun.
 
     Args:
-        app: The application.
         login_url: The path of the login page, without the SCRIPT_NAME of `AuthMiddleware`.
         challenge: What to replace: a 401, or with `ANONYMOUS` also a 403.
     """

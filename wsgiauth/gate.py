@@ -63,7 +63,6 @@ class GatedApp:
     that takes its path from elsewhere (REQUEST_URI, X-Original-URL, a query) is not protected.
 
     Args:
-        app: The application.
         login_url: The path of the login page, without the SCRIPT_NAME of `AuthMiddleware`.
         public: See `PublicPaths`.
         permission: The one that all other paths need; None if a session is enough.

@@ -50,12 +50,7 @@ def step_up(environ: WSGIEnvironment, site: Site, error: SecondFactorMissingErro
 
 
 def ask_to_identify(environ: WSGIEnvironment, login_url: str | None) -> Response:
-    """Return the answer to a client that the application sees as anonymous.
-
-    Args:
-        environ: The request, with the keys that `AuthMiddleware` sets.
-        login_url: See `ask_to_log_in`.
-    """
+    """Return the answer to a client that the application sees as anonymous."""
     error: str | None = environ["wsgiauth.error"]
     if error != INSUFFICIENT_AUTHENTICATION:
         return ask_to_log_in(environ, login_url, error)

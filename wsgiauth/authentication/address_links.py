@@ -33,11 +33,7 @@ def make_address_link(user: User, email: str, settings: Settings, *, mount: str,
 
 
 def read_address_proof(secret: OneTimeSecret) -> AddressProof | None:
-    """Return what a secret proves; None if its user has another address meanwhile.
-
-    Args:
-        secret: As `one_time.find` returned it.
-    """
+    """Return what a secret proves; None if its user has another address meanwhile."""
     user = secret.user
     if user is None or secret.subject != digest(user.email):
         return None
@@ -45,11 +41,7 @@ def read_address_proof(secret: OneTimeSecret) -> AddressProof | None:
 
 
 def prove_address(proof: AddressProof, secret: OneTimeSecret) -> bool:
-    """Store the address as verified, and use the secret; the user's sessions go on.
-
-    Args:
-        proof: As `read_address_proof` returned it.
-        secret: The secret from which it was read.
+    """Store the address as verified, and use the secret of the proof; the user's sessions go on.
 
     Returns:
         False if the secret was used, or ended, in the meantime.

@@ -181,8 +181,6 @@ def set_caller(
     """Set the keys of `environ` that name the caller; see `middleware.AuthMiddleware`.
 
     Args:
-        environ: The request.
-        user, session_id, error, key_id: See `Identity`.
         auth_type: What identified the user; None: the credential that `identify` has read.
     """
     environ["wsgiauth.user"] = environ["bottle.request.ext.user"] = user

@@ -130,8 +130,6 @@ def accept_invitation(
     The actor of the invitation gives the rights, not the user, who has none.
 
     Args:
-        invitation: What `read_invitation` returned.
-        secret: That of the link.
         account: The account, with the address of the invitation.
 
     Returns:

@@ -192,7 +192,6 @@ def create(
         user: Its owner, as read before their credentials were verified.
         permissions: Some of the owner's. Without any, the key identifies its owner, which is enough
             for `login_required` alone.
-        days: After how many days it expires.
 
     Returns:
         None if the user was deactivated or deleted, or the password changed, in the meantime.

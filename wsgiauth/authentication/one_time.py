@@ -34,11 +34,9 @@ def issue(
     subject: str | None = None,
     data: str = "",
 ) -> str:
-    """Return a new secret, which can be part of a URL.
+    """Return a new secret for a purpose, which can be part of a URL.
 
     Args:
-        purpose: What it permits.
-        user: The user it permits it to, or None.
         lifetime: How long it can be used, in seconds.
         subject: The email address that it depends on; only its digest is stored.
         data: See `OneTimeSecret`.
@@ -62,11 +60,9 @@ def issue(
 
 
 def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
-    """Return a secret that can be used, with its user as of the same moment, without using it.
+    """Return a secret that can be used for one of these purposes, without using it.
 
-    Args:
-        secret: As a client sent it.
-        purposes: What it must permit, one of these.
+    Its user is as of the same moment.
     """
     if not secret or len(secret) > MAX_LENGTH:
         return None

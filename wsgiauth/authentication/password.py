@@ -134,8 +134,6 @@ def reset_password(
 
     Args:
         user: As `find_holder` returned it.
-        secret: The secret of the link.
-        password: The new password, as typed.
 
     Returns:
         False if the secret was used, or ended, in the meantime.

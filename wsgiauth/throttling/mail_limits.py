@@ -26,12 +26,7 @@ HAS_LOGGED_IN_FOR = 10 * KNOWN_FOR
 
 
 class MailLimits:
-    """Counts the emails that are asked for; too many raise RetryLaterError (429).
-
-    Args:
-        settings: `MAILS_PER_ACCOUNT`, `MAILS_PER_ADDRESS`, and `SECRET_KEY`.
-        clock: Returns the time in seconds since the epoch.
-    """
+    """Counts the emails that are asked for; too many raise RetryLaterError (429)."""
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
         self._now = clock
@@ -58,8 +53,6 @@ class MailLimits:
         strangers, users who are logged in, and the user whose address it is.
 
         Args:
-            name: The username or email address that the client sent.
-            networks: The networks of the client.
             user: The user who is logged in and asks. Emails that they ask for are also counted
                 under all names together, because a name can be the address of anyone.
         """
@@ -89,7 +82,6 @@ class NoticeLimits:
     Args:
         settings: `SECRET_KEY`, which keys the digests. Commands have none, and need none: only
             what clients do is limited.
-        clock: Returns the time in seconds since the epoch.
     """
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
@@ -103,7 +95,6 @@ class NoticeLimits:
         in a day, a new place is neither reported nor remembered, so that it is reported later.
 
         Args:
-            user_id: The user.
             network: The narrowest network of the client.
             browser: The browser and its system in words.
         """

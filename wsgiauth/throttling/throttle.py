@@ -83,10 +83,6 @@ class Throttle:
 
     Each method that returns an attempt raises RetryLaterError (429) if it must wait. The attempt is
     not counted yet.
-
-    Args:
-        settings: The limits, and `SECRET_KEY`, which keys the digests that identify the rows.
-        clock: Returns the time in seconds since the epoch.
     """
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
@@ -156,7 +152,6 @@ class Throttle:
 
         Args:
             user: The user whose password was right, or whose session it is.
-            networks: The networks of the client.
             session_id: The session in which the code is entered; None at a login.
         """
         user_id = str(user.id)

@@ -56,11 +56,9 @@ def creation_options(
     """Return a `PublicKeyCredentialCreationOptionsJSON` (level 3, section 5.1).
 
     Args:
-        challenge: As `Challenges.make` returned it.
         relying_party: The `id` and the `name` of the site.
         origin: Where passkeys work, for the script of the page; browsers ignore it.
         username: What authenticators show.
-        user_handle: See `Passkey`.
         known: The passkeys whose authenticators need no other one.
     """
     document = {
@@ -106,7 +104,6 @@ def read(text: str, ceremony: str, origin: str) -> Answer | None:
         text: The field: a `RegistrationResponseJSON` or `AuthenticationResponseJSON` (level 3,
             section 5.1).
         ceremony: `webauthn.create` or `webauthn.get`.
-        origin: The origin of the site.
     """
     if len(text) > MAX_LENGTH:
         return None
