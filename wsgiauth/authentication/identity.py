@@ -89,11 +89,7 @@ class Identifier:
     def find_caller(self, environ: WSGIEnvironment) -> _Caller:
         """Return what `identify` does, as a plain tuple."""
         authorization = environ.get("HTTP_AUTHORIZATION")
-        if authorization is None:
-            token = None
-        else:
-            token = authorization.removeprefix("Bearer ")  # the usual spelling
-            token = bearer_token(authorization) if token == authorization else token.strip(" \t")
+        token = None if authorization is None else bearer_token(authorization)
         if token is None:
             cookie = environ.get("HTTP_COOKIE")
             token = self._own_cookie(environ, cookie) if cookie is not None else None
@@ -218,6 +214,8 @@ def bearer_token(authorization: str) -> str | None:
     The scheme is matched in any letter case (RFC 9110 section 11.1). The token can be empty or
     malformed; `Tokens` verifies it.
     """
+    if authorization.startswith("Bearer "):  # the usual spelling
+        return authorization[7:].strip(" \t")
     scheme, _, credentials = authorization.replace("\t", " ").strip(" ").partition(" ")
     if scheme.lower() != "bearer":
         return None
