@@ -5,7 +5,6 @@ request, `identity` asks it only on a site that demands second factors, and with
 has read.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -43,8 +42,7 @@ class Factor(NamedTuple):
         return {"method": self.method, "name": self.name, "added_at": utc_text(self.added_at)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class SecondFactors:
+class SecondFactors(NamedTuple):
     """All second factors of a user, by type, the oldest first."""
 
     factors: tuple[Factor, ...]
@@ -53,9 +51,7 @@ class SecondFactors:
     @classmethod
     def read(cls, user: User) -> "SecondFactors":
         """Return the second factors of a user."""
-        return cls(
-            factors=tuple(list_factors(user)), recovery_codes_left=recovery_codes.count(user)
-        )
+        return cls(tuple(list_factors(user)), recovery_codes.count(user))
 
     def document(self) -> dict[str, object]:
         """Return the factors, ready for JSON."""
