@@ -147,17 +147,15 @@ def _filters(fields: dict[str, str]) -> Filters:
         actor = actors.CODE
     elif actor and not actors.is_actor(actor):
         actor = actors.user(_user_id(actor))
+    if not actor.isprintable():
+        actor = actors.user(_NO_USER)
     return Filters(
         user_id=_user_id(fields["user"]) if fields["user"] else None,
-        actor=_printable(actor) or None,
+        actor=actor or None,
         name=fields["name"] or None,
         since=_time(fields["since"]),
         until=_time(fields["until"]),
     )
-
-
-def _printable(actor: str) -> str:
-    return actor if actor.isprintable() else actors.user(_NO_USER)
 
 
 def _user_id(text: str) -> int:

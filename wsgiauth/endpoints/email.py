@@ -3,17 +3,15 @@
 The request looks up no account, so that its answer does not reveal whether an address is taken.
 """
 
-from http import HTTPStatus
-
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
+from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, email_accepted
 from wsgiauth.forms.endpoint import AccountLink, require_part
 from wsgiauth.mail.link_letters import request_address_link
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page, UrlBelow
-from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.responses import Response
 
 
 class EmailPage(FormPage):
@@ -59,11 +57,9 @@ class Email(MemberForm):
             raise ValidationError({"email": [problem]})
         site.mail_limits.count(email, submission.networks, user=user)
         request_address_link(require_part(site.outbox), user, email, mount=site.pages.mount)
-        if submission.wants_json:
-            detail = "An email with a link is on its way. Open the link while you are logged in."
-            return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
+        detail = "An email with a link is on its way. Open the link while you are logged in."
         page = EmailSentPage(present=user.email, email=email, minutes=site.settings.LINK_MINUTES)
-        return site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
+        return email_accepted(submission, detail, page)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> EmailPage:
         """Return the form."""

@@ -1,15 +1,13 @@
 """GET, POST /auth/forgot: ask for an email with a link to choose a new password."""
 
-from http import HTTPStatus
-
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission
+from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, email_accepted
 from wsgiauth.forms.endpoint import require_part
 from wsgiauth.forms.proofs import ACCOUNT_NAME, account_name
 from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page, UrlBelow
-from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.responses import Response
 
 
 class ForgotPage(FormPage):
@@ -47,11 +45,9 @@ class Forgot(PublicForm):
             raise ValidationError({"username": ["Enter your username or email address."]})
         site.mail_limits.count(name, submission.networks)
         request_reset(require_part(site.outbox), name, mount=site.pages.mount)
-        if submission.wants_json:
-            detail = "If the name belongs to an active account, an email with a link is on its way."
-            return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
+        detail = "If the name belongs to an active account, an email with a link is on its way."
         page = ForgotSentPage(minutes=site.settings.LINK_MINUTES)
-        return site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
+        return email_accepted(submission, detail, page)
 
     def page(self, submission: Submission, refusal: Refusal) -> ForgotPage:
         """Return the form."""

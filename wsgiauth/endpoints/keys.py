@@ -9,7 +9,7 @@ from wsgiauth.authentication import keys
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, ListedKey, list_keys
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
-from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, notice_of, see_other
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, notice_of
 from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
@@ -67,9 +67,7 @@ class Keys(ListForm):
             raise RequestError(
                 HTTPStatus.NOT_FOUND, "no_such_key", "That API key has already been revoked."
             )
-        if submission.wants_json:
-            return json_response(self.document(submission.member, submission.site))
-        return see_other(submission, "keys?done=ended")
+        return self.answer_changed(submission, "keys?done=ended")
 
     def _make(self, submission: MemberSubmission) -> Response:
         fields = submission.fields

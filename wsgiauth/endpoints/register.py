@@ -1,18 +1,17 @@
 """GET, POST /auth/register: a new account."""
 
-from http import HTTPStatus
 from typing import ClassVar
 
 from wsgiauth.accounts import NewAccount, names
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import FormPage, Refusal, Submission
+from wsgiauth.forms import FormPage, Refusal, Submission, email_accepted
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.forms.handover import GuestForm, account_created, start_browser_session
 from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import Page, UrlBelow
-from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, with_next
 
 
@@ -105,11 +104,9 @@ class VerifiedRegister(Register):
         site.mail_limits.count(fields["email"], submission.networks)
         outbox = require_part(site.outbox)
         request_invitation(outbox, fields["username"], fields["email"], mount=site.pages.mount)
-        if submission.wants_json:
-            detail = "If the address can have an account, an email with a link is on its way."
-            return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
+        detail = "If the address can have an account, an email with a link is on its way."
         page = VerifiedRegisterSentPage(
             login_url=with_next(f"{mount_url(submission.environ)}/login", submission.destination),
             minutes=site.settings.LINK_MINUTES,
         )
-        return site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
+        return email_accepted(submission, detail, page)

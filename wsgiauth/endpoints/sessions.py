@@ -11,11 +11,11 @@ from wsgiauth.authentication.session_list import (
     revoke_by_handle,
 )
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, notice_of, see_other
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, notice_of
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.responses import Header, Response, json_response
+from wsgiauth.web.responses import Response
 
 OTHERS = "others"  # in the field `end`: all sessions but the caller's
 
@@ -55,7 +55,7 @@ class Sessions(ListForm):
 
     def _revoke_others(self, submission: MemberSubmission) -> Response:
         sessions.revoke_all(submission.member.user, except_id=submission.member.session_id)
-        return self._answer(submission, f"sessions?done={OTHERS}")
+        return self.answer_changed(submission, f"sessions?done={OTHERS}")
 
     def _revoke(self, submission: MemberSubmission, handle: str) -> Response:
         user, current_id = submission.member
@@ -65,15 +65,9 @@ class Sessions(ListForm):
                 HTTPStatus.NOT_FOUND, "no_such_login", "That session has already ended."
             )
         if ended_id != current_id:
-            return self._answer(submission, "sessions?done=login")
+            return self.answer_changed(submission, "sessions?done=login")
         cleared = submission.site.identifier.expired_cookie(submission.environ)
-        return self._answer(submission, "login", cleared)
-
-    def _answer(self, submission: MemberSubmission, page: str, *headers: Header) -> Response:
-        if submission.wants_json:
-            document = self.document(submission.member, submission.site)
-            return json_response(document, headers=headers)
-        return see_other(submission, page, *headers)
+        return self.answer_changed(submission, "login", cleared)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> SessionsPage:
         """Return the list."""

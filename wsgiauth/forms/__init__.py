@@ -217,15 +217,11 @@ class LinkForm(PublicForm):
 
 
 class MemberForm(Form[MemberSubmission]):
-    """A form for users who are logged in; others are asked to log in.
+    """A form for users who are logged in; others are asked to log in."""
 
-    Attributes:
-        is_sensitive: Whether they must also have proven recently who they are; see `freshness`.
-        admits_incomplete: Whether it admits sessions without the second factor that the site
-            demands: only what such a user needs to get one, or to prove it.
-    """
-
-    is_sensitive: ClassVar[bool] = False
+    is_sensitive: ClassVar[bool] = False  # needs a recent proof of who they are; see `freshness`
+    # Whether it admits sessions without the second factor that the site demands: only what such a
+    # user needs to get one, or to prove it.
     admits_incomplete: ClassVar[bool] = False
 
     def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
@@ -249,6 +245,13 @@ class ListForm(MemberForm):
         """Return the user who asks for the list as JSON, which needs no recent proof."""
         return require_login(environ, site)
 
+    def answer_changed(self, submission: MemberSubmission, page: str, *headers: Header) -> Response:
+        """Answer with the list as it is now, or send the browser to a page below the mount."""
+        if submission.wants_json:
+            document = self.document(submission.member, submission.site)
+            return json_response(document, headers=headers)
+        return see_other(submission, page, *headers)
+
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the list as JSON."""
         if prefers_html(environ):
@@ -269,6 +272,13 @@ def link_expired(advice: str = "Ask for a new one.") -> RequestError:
     return RequestError(
         HTTPStatus.GONE, "link_expired", f"The link was used before or has expired. {advice}"
     )
+
+
+def email_accepted(submission: Submission, detail: str, page: Page) -> Response:
+    """Answer that an email is on its way, if there is one to send."""
+    if submission.wants_json:
+        return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
+    return submission.site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
 
 
 def see_other(submission: Submission, page: str, *headers: Header) -> Response:

@@ -35,9 +35,8 @@ class FactorForm(ListForm):
                     " then remove this one."
                 )
                 raise ValidationError({"remove": [detail]})
-        if submission.wants_json:
-            return json_response(self.document(submission.member, submission.site))
-        return see_other(submission, with_next(f"{self.path}?done=removed", submission.destination))
+        page = with_next(f"{self.path}?done=removed", submission.destination)
+        return self.answer_changed(submission, page)
 
     def answer_added(
         self,

@@ -85,21 +85,19 @@ def failure(
     if not prefers_html(environ):
         return problem(status, code, detail, errors=errors, headers=headers)
     pages: Pages = environ["wsgiauth.site"].pages
-    root = root_url(environ)
-    wanted = path_asked_for(environ) if environ["REQUEST_METHOD"] in SAFE_METHODS else ""
-    login_url, login_text = None, ""
+    login = f"{root_url(environ)}{pages.mount}/login"
+    login_url, login_text, wanted = None, "", _wanted(environ)
     if status == HTTPStatus.UNAUTHORIZED:
-        login_url, login_text = f"{root}{pages.mount}/login", "Log in"
+        login_url, login_text = login, "Log in"
     elif code in ("forbidden", "other_account"):  # another account may be permitted
-        login_url = f"{root}{pages.mount}/login?{SWITCH}=1"
-        login_text = "Use another account"
+        login_url, login_text = f"{login}?{SWITCH}=1", "Use another account"
     elif code == "link_expired":  # the login page has the way to another link, where there is one
-        login_url, login_text, wanted = f"{root}{pages.mount}/login", "Go to the login page", ""
+        login_url, login_text, wanted = login, "Go to the login page", ""
     page = ErrorPage(
         status=status.value,
         title=HEADLINES.get(code, status.phrase),
         detail=" ".join(chain.from_iterable(errors.values())) if errors else detail,
-        login_url=login_url and with_next(login_url, safe_next(wanted, "")),
+        login_url=login_url and with_next(login_url, wanted),
         login_text=login_text,
     )
     return pages.render(environ, page, status=status, headers=headers)
