@@ -50,7 +50,6 @@ class ActionPage(PanelPage):
     """Asks before an action, or says why it was refused."""
 
     template = "admin/action.html"
-
     action: Action
     is_of_group: bool = False
     subject: str  # the name of the user or of the group

@@ -89,14 +89,13 @@ class GroupPage(PanelPage):
     """The page of a group."""
 
     template = "admin/group.html"
-
+    users_url = UrlBelow("admin/users")
     name: str
     permissions: tuple[str, ...]
     offered: tuple[str, ...]  # permissions to choose from
     members: tuple[FoundUser, ...]  # the newest
     members_url: str  # all members, in the list of users; empty if all are shown
     group_url: str  # the path of this page, below which the actions are
-    users_url = UrlBelow("admin/users")
     can_change: bool
     notice: str = ""  # what has just been done
 

@@ -43,9 +43,8 @@ class GroupsPage(PanelPage, FormPage):
     """A page of the list of groups, with the form for a new one."""
 
     template = "admin/groups.html"
-
-    groups: tuple[ListedGroup, ...]
     groups_url = UrlBelow("admin/groups")  # where the form is sent, and below which each group is
+    groups: tuple[ListedGroup, ...]
     next_url: str  # the next page; empty if there is none
     can_change: bool  # whether the member of the staff can create a group
     name: str = ""  # what was entered

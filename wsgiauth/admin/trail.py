@@ -74,12 +74,11 @@ class EventsPage(PanelPage):
     """A page of the trail."""
 
     template = "admin/events.html"
-
+    events_url = UrlBelow("admin/events")  # where the form is sent
+    users_url = UrlBelow("admin/users")
     rows: tuple[TrailRow, ...]
     fields: dict[str, str]  # what was asked for, by field
     titles: Mapping[str, str] = TITLES  # the events to choose from
-    events_url = UrlBelow("admin/events")  # where the form is sent
-    users_url = UrlBelow("admin/users")
     next_url: str  # the next page; empty if there is none
     is_filtered: bool  # whether a field has a value
 

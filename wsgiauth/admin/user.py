@@ -119,15 +119,14 @@ class UserPage(PanelPage):
     """The page of a user."""
 
     template = "admin/user.html"
-
+    groups_url = UrlBelow("admin/groups")
+    users_url = UrlBelow("admin/users")
     account: Account
     user_url: str  # the path of this page, below which the actions are
     is_own: bool  # whether it is the member of the staff
     choices: Mapping[str, tuple[str, ...]]  # for the fields of the actions, by field
     events: tuple[TrailRow, ...]  # the newest
-    groups_url = UrlBelow("admin/groups")
     events_url: str  # all events of the user
-    users_url = UrlBelow("admin/users")
     sections: tuple[str, ...] = (ACCESS, RIGHTS, DANGER)  # of actions
     limit: int = LISTED  # how many sessions are shown at most
     notice: str = ""  # what has just been done

@@ -120,14 +120,13 @@ class UsersPage(PanelPage):
     """A page of the list of users."""
 
     template = "admin/users.html"
-
+    users_url = UrlBelow("admin/users")  # where the form is sent
     users: tuple[FoundUser, ...]
     beginning: str  # what was searched for
     choices: tuple[Choice, ...]  # every filter
     groups: tuple[ListedGroup, ...]  # to choose from
     group: int | None  # the number of the chosen one
     chosen: int  # how many filters have a value
-    users_url = UrlBelow("admin/users")  # where the form is sent
     csv_url: str  # the same users as a file
     invite_url: str  # where a person is invited; empty without email or the right to
     next_url: str  # the next page; empty if there is none

@@ -25,18 +25,17 @@ class AccountPage(Page):
     """The page of the user's own account."""
 
     template = "account.html"
-
+    email_url = UrlBelow("email")
+    codes_url = UrlBelow("recovery-codes")
+    logout_url = UrlBelow("logout")
     username: str
     email: str
     is_verified: bool | None  # None where the site sends no email
-    email_url = UrlBelow("email")
     since: datetime  # UTC
     has_factor: bool | None = None  # None where the site has no second factors
     codes_left: int | None = None  # None for a user without a second factor
     are_codes_few: bool = False  # the user should make new ones
-    codes_url = UrlBelow("recovery-codes")
     links: Mapping[str, AccountLink]  # by the URL of the page
-    logout_url = UrlBelow("logout")
     notice: str = ""
 
 

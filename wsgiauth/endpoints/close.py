@@ -16,7 +16,6 @@ class ClosePage(FormPage):
     """What is deleted with the account, and the button."""
 
     template = "close.html"
-
     close_url = UrlBelow("close")
     username: str
     email: str

@@ -26,7 +26,6 @@ class ConfirmPage(PasskeyPage):
     """The form that asks for the password again, or for the second factor instead."""
 
     template = "confirm.html"
-
     confirm_url: str
     switch_url: str  # the login form, for another account
     username: str

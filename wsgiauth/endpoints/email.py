@@ -18,7 +18,6 @@ class EmailPage(FormPage):
     """The form for a new address, and one to verify the present one."""
 
     template = "email.html"
-
     email_url = UrlBelow("email")
     present: str
     is_verified: bool
@@ -29,7 +28,6 @@ class EmailSentPage(Page):
     """What to do next. It shows nothing of other accounts."""
 
     template = "email_sent.html"
-
     email_url = UrlBelow("email")
     present: str
     email: str  # the address to prove

@@ -14,7 +14,6 @@ class ForgotPage(FormPage):
     """The form to ask for a new password."""
 
     template = "forgot.html"
-
     forgot_url = UrlBelow("forgot")
     login_url = UrlBelow("login")
     username: str = ""  # as it was sent
@@ -24,7 +23,6 @@ class ForgotSentPage(Page):
     """What to do next. It shows nothing of the account, and not whether there is one."""
 
     template = "forgot_sent.html"
-
     login_url = UrlBelow("login")
     minutes: int
 

@@ -24,9 +24,8 @@ class KeysPage(FormPage):
     """The list of the user's API keys, and the form to make one."""
 
     template = "keys.html"
-
-    keys: tuple[ListedKey, ...]
     keys_url = UrlBelow("keys")
+    keys: tuple[ListedKey, ...]
     confirm_url: str = ""  # for users who have to confirm that it is them before a change
     is_full: bool = False  # the user has as many keys as one can have
     offered: tuple[str, ...] = ()  # permissions

@@ -69,7 +69,6 @@ class PasskeysPage(PasskeyPage):
     """The list of the user's passkeys, and the form to add one."""
 
     template = "passkeys.html"
-
     passkeys_url = UrlBelow("passkeys")
     codes_url = UrlBelow("recovery-codes")
     passkeys: tuple[ListedPasskey, ...]

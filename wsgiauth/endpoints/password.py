@@ -20,7 +20,6 @@ class PasswordPage(FormPage):
     """The form to change the password."""
 
     template = "password.html"
-
     password_url = UrlBelow("password")
     username: str
     focused: str  # the field that has the cursor

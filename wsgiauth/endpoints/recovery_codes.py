@@ -23,7 +23,6 @@ class RecoveryCodesPage(FormPage):
     """The user's recovery codes, once, or how many are left."""
 
     template = "recovery_codes.html"
-
     codes_url = UrlBelow("recovery-codes")
     left: int
     set_up_url: str = ""  # for a user without a second factor

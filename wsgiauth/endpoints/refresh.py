@@ -15,8 +15,6 @@ from wsgiauth.web.responses import Response, challenge, json_response
 class Refresh(Endpoint):
     """Exchanges tokens. The refresh token is taken from JSON alone: no cookie, no form, no URL."""
 
-    fields = ("refresh_token",)
-
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the new pair, or 401."""
         if content_type(environ) != JSON:

@@ -19,7 +19,6 @@ class RegisterPage(FormPage):
     """The form to create an account."""
 
     template = "register.html"
-
     register_url = UrlBelow("register")
     login_url: str
     focused: str  # the field that has the cursor
@@ -81,7 +80,6 @@ class VerifiedRegisterSentPage(Page):
     """What to do next. It shows nothing that was sent, and not whether there is an account."""
 
     template = "verified_register_sent.html"
-
     login_url: str
     minutes: int
 

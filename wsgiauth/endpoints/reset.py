@@ -15,7 +15,6 @@ class ResetPage(FormPage):
     """The form to choose a new password."""
 
     template = "reset.html"
-
     reset_url = UrlBelow("reset")
     token: str
     username: str

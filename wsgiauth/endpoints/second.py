@@ -27,7 +27,6 @@ class SecondPage(PasskeyPage):
     """The forms that ask for a passkey or a code, and show nothing else of the account."""
 
     template = "second.html"
-
     second_url = UrlBelow("second")
     login_url = UrlBelow("login")
     has_app: bool

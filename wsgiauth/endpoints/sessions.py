@@ -26,11 +26,10 @@ class SessionsPage(FormPage):
     """The list of the user's sessions."""
 
     template = "sessions.html"
-
-    sessions: tuple[ListedSession, ...]
-    limit: int = LISTED
     sessions_url = UrlBelow("sessions")
     password_url = UrlBelow("password")
+    sessions: tuple[ListedSession, ...]
+    limit: int = LISTED
 
 
 class Sessions(ListForm):
@@ -51,11 +50,11 @@ class Sessions(ListForm):
         end = submission.fields["end"]
         if not end:
             raise ValidationError({"end": ["Name a session, or others."]})
-        return self._revoke_others(submission) if end == OTHERS else self._revoke(submission, end)
-
-    def _revoke_others(self, submission: MemberSubmission) -> Response:
-        sessions.revoke_all(submission.member.user, except_id=submission.member.session_id)
-        return self.answer_changed(submission, f"sessions?done={OTHERS}")
+        if end == OTHERS:
+            user, current_id = submission.member
+            sessions.revoke_all(user, except_id=current_id)
+            return self.answer_changed(submission, f"sessions?done={OTHERS}")
+        return self._revoke(submission, end)
 
     def _revoke(self, submission: MemberSubmission, handle: str) -> Response:
         user, current_id = submission.member

@@ -56,7 +56,6 @@ class TotpPage(FormPage):
     """The user's authenticator apps, and the set-up of another."""
 
     template = "totp.html"
-
     totp_url = UrlBelow("totp")
     codes_url = UrlBelow("recovery-codes")
     devices: dict[str, str]  # names by handle

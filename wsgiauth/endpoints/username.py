@@ -14,7 +14,6 @@ class UsernamePage(FormPage):
     """The form for a new username."""
 
     template = "username.html"
-
     username_url = UrlBelow("username")
     present: str
     username: str = ""  # the new name, as it was sent

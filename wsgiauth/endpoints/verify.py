@@ -51,7 +51,6 @@ class InvitationPage(FormPage):
     """The form to create the account of an invitation."""
 
     template = "invitation.html"
-
     verify_url = UrlBelow("verify")
     token: str
     email: str
@@ -135,7 +134,6 @@ class VerifyAddressPage(FormPage):
     """What the link does, and the button."""
 
     template = "verify_address.html"
-
     verify_url = UrlBelow("verify")
     token: str
     username: str

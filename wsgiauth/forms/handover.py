@@ -32,7 +32,6 @@ class LoggedInPage(Page):
     """The page for a user who opens the login page and is logged in."""
 
     template = "logged_in.html"
-
     username: str
     continue_url: str
     switch_url: str  # the login form, for another account

@@ -54,7 +54,6 @@ class ErrorPage(Page):
     """A failure, for a person."""
 
     template = "error.html"
-
     status: int
     title: str
     detail: str  # a sentence
