@@ -39,15 +39,11 @@ def add_commands(parser: Parser) -> None:
 def check(arguments: Arguments) -> None:
     """Report what a server start would refuse, and what is risky; change nothing."""
     environ = environment(arguments)
-    mistyped = [
-        f"{variable} is not a setting and is ignored; the similar {setting} is not set."
-        for variable, setting in _mistyped_settings(environ)
-    ]
+    mistyped = _mistyped_settings(environ)
     for risk in mistyped:  # at once, because they can be the cause of what is refused below
         print_line(f"warning: {risk}")
     settings = Settings.for_server(environ)
     AuthApp(Site.from_settings(settings, "/auth"))
-    risks = settings.risks()
     notes = []
     if settings.COOKIE_SECURE == "auto" and (settings.PUBLIC_URL or "").startswith("https:"):
         notes.append(
@@ -61,11 +57,10 @@ def check(arguments: Arguments) -> None:
             f" {hours} hours, the longest that a session lasts."
         )
     risks_of_database, notes_of_database = _check_database(settings)
-    risks += risks_of_database
-    notes += notes_of_database
+    risks = settings.risks() + risks_of_database
     for risk in risks:
         print_line(f"warning: {risk}")
-    for note in notes:
+    for note in notes + notes_of_database:
         print_line(f"note: {note}")
     if (mistyped or risks) and arguments.strict:
         raise CommandError("there are warnings")
@@ -86,16 +81,15 @@ def _check_database(settings: Settings) -> tuple[list[str], list[str]]:
     )
     opened.begin()  # fails here if the database is not writable
     opened.rollback()  # COMMIT would write to an empty file
-    notes = []
+    risks = file_risks(opened)
     if pending:
-        notes.append(f"Migrations to apply: {', '.join(pending)}. The next start will do so.")
-    elif not User.objects.filter(is_superuser=True, is_active=True).exists():
-        notes.append("There is no superuser: `python -m wsgiauth createsuperuser` creates one.")
-    risks = file_risks(opened) + _overdue_mails(pending)
-    if not pending:
-        notes += _hidden_addresses(settings)
-        risks += unasked_factors(settings)
-        risks += _unusable_passkeys(settings) + _missing_factors(settings)
+        migrations = ", ".join(pending)
+        return risks, [f"Migrations to apply: {migrations}. The next start will do so."]
+    risks += _overdue_mails() + unasked_factors(settings)
+    risks += _unusable_passkeys(settings) + _missing_factors(settings)
+    notes = _hidden_addresses(settings)
+    if not User.objects.filter(is_superuser=True, is_active=True).exists():
+        notes.insert(0, "There is no superuser: `python -m wsgiauth createsuperuser` creates one.")
     return risks, notes
 
 
@@ -136,19 +130,22 @@ def _missing_factors(settings: Settings) -> list[str]:
     ]
 
 
-def _overdue_mails(pending: list[str]) -> list[str]:
-    number = 0 if pending else outbox.overdue(time.time())
+def _overdue_mails() -> list[str]:
+    number = outbox.overdue(time.time())
     if not number:
         return []
     return [f"{counted(number, 'email')} overdue: `python -m wsgiauth mail` sends them."]
 
 
-def _mistyped_settings(variables: Iterable[str]) -> list[tuple[str, str]]:
-    """Return variables whose names resemble an unset setting, each with that setting."""
+def _mistyped_settings(variables: Iterable[str]) -> list[str]:
+    """Return sentences about variables whose names resemble an unset setting."""
     settings = {each.name for each in fields(Settings)}
     unset = settings.difference(variables)
     found = []
     for variable in sorted({*variables} - settings - OTHER_VARIABLES):
         name = variable.upper().removeprefix("WSGIAUTH_")
-        found += [(variable, setting) for setting in get_close_matches(name, unset, 1, SIMILARITY)]
+        found += [
+            f"{variable} is not a setting and is ignored; the similar {setting} is not set."
+            for setting in get_close_matches(name, unset, 1, SIMILARITY)
+        ]
     return found
