@@ -10,7 +10,7 @@ from wsgiauth.accounts.passwords import MAX_BYTES, password_problem
 from wsgiauth.authentication.password import change_password as set_password
 from wsgiauth.cli.command import Arguments, UsageError, open_database, require_group, require_user
 from wsgiauth.cli.output import counted, print_change, print_line, print_list, yes_or_no
-from wsgiauth.cli.parser import Parser, add_json, add_password_option, add_user, add_yes, positive
+from wsgiauth.cli.parser import Parser, positive
 from wsgiauth.cli.prompts import ask, ask_password, confirm, require_terminal
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings import Settings
@@ -33,25 +33,25 @@ def add_commands(parser: Parser) -> None:
         added = parser.command(name, create_user)
         added.add_argument("--username", metavar="NAME", help="unique, without spaces or @")
         added.add_argument("--email", metavar="ADDRESS", help="unique")
-        add_password_option(added)
+        added.share("--password-stdin")
         if name == "createuser":
             added.add_argument("--staff", action="store_true", help="mark the user as staff")
             added.set_defaults(superuser=False)
         else:
             added.set_defaults(staff=True, superuser=True)
-    added = parser.command("changepassword", change_password, add_user, add_password_option)
+    added = parser.command("changepassword", change_password, "user", "--password-stdin")
     added.add_argument("--keep-keys", action="store_true", help="revoke no API key")
-    added = parser.command("set", update_user, add_user)
+    added = parser.command("set", update_user, "user")
     added.add_argument("--username", metavar="NAME", help="the new username")
     added.add_argument("--email", metavar="ADDRESS", help="the new email address")
     for option, text in (("--staff", "staff"), ("--superuser", "a superuser")):
         added.add_argument(
             option, action=argparse.BooleanOptionalAction, help=f"whether the user is {text}"
         )
-    parser.command("deleteuser", delete_user, add_user, add_yes)
-    parser.command("activate", activate, add_user)
-    parser.command("deactivate", deactivate, add_user)
-    added = parser.command("users", print_users, add_json)
+    parser.command("deleteuser", delete_user, "user", "--yes")
+    parser.command("activate", activate, "user")
+    parser.command("deactivate", deactivate, "user")
+    added = parser.command("users", print_users, "--json")
     added.add_argument(
         "prefix",
         metavar="PREFIX",

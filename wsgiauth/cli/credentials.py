@@ -8,7 +8,7 @@ from wsgiauth.authentication.keys import list_keys
 from wsgiauth.authentication.session_list import ListedSession, revoke_by_handle
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
 from wsgiauth.cli.output import counted, print_line, print_list
-from wsgiauth.cli.parser import USER, Parser, add_json, add_permissions, add_user, positive
+from wsgiauth.cli.parser import PERMISSIONS, USER, Parser, positive
 
 _SESSION_COLUMNS = {
     "handle": "handle",
@@ -32,8 +32,8 @@ _KEY_COLUMNS = {
 
 def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    parser.command("sessions", print_sessions, add_user, add_json)
-    parser.command("removefactor", remove_factors, add_user)
+    parser.command("sessions", print_sessions, "user", "--json")
+    parser.command("removefactor", remove_factors, "user")
     added = parser.command("logout", revoke_sessions)
     whose = added.add_mutually_exclusive_group(required=True)
     whose.add_argument("user", metavar="USER", nargs="?", help=USER)
@@ -41,14 +41,14 @@ def add_commands(parser: Parser) -> None:
     added.add_argument(
         "--session", metavar="HANDLE", help="revoke only this session, as `sessions` lists it"
     )
-    parser.command("keys", print_keys, add_user, add_json)
-    added = parser.command("makekey", create_key, add_user)
+    parser.command("keys", print_keys, "user", "--json")
+    added = parser.command("makekey", create_key, "user")
     added.add_argument("--name", required=True, help="what the key is used for")
-    add_permissions(
-        added,
+    added.add_argument(
         "--permission",
-        "what it can be used for, such as reports.publish; the user must have it; without any, the"
-        " key is enough only where a login is",
+        help="what it can be used for, such as reports.publish; the user must have it; without any,"
+        " the key is enough only where a login is",
+        **PERMISSIONS,
     )
     added.add_argument(
         "--days",
@@ -56,7 +56,7 @@ def add_commands(parser: Parser) -> None:
         default=keys.DEFAULT_DAYS,
         help=f"after how many days it expires ({keys.DEFAULT_DAYS})",
     )
-    added = parser.command("endkey", revoke_key, add_user)
+    added = parser.command("endkey", revoke_key, "user")
     which = added.add_mutually_exclusive_group(required=True)
     which.add_argument("id", metavar="ID", nargs="?", help="as `keys` lists it")
     which.add_argument("--all", action="store_true", help="revoke all keys of the user")

@@ -16,7 +16,7 @@ from wsgiauth.cli.command import (
     require_user,
 )
 from wsgiauth.cli.output import counted, print_line, print_text
-from wsgiauth.cli.parser import Parser, add_mount, add_permissions, add_user
+from wsgiauth.cli.parser import PERMISSIONS, Parser
 from wsgiauth.mail.letters import Letters
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.mail.outbox import Mail, Outbox
@@ -25,11 +25,11 @@ from wsgiauth.mail.site_outbox import SAMPLES, SAMPLES_BY_NAME, make_outbox
 
 def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    added = parser.command("invite", send_invitation, add_mount)
+    added = parser.command("invite", send_invitation, "--mount")
     added.add_argument("email", metavar="EMAIL", help="an address that has no account")
     added.add_argument("--username", metavar="NAME", help="without it, the person chooses one")
     added.add_argument("--staff", action="store_true", help="mark the user as staff")
-    add_permissions(added, "--grant", "what the user gets, such as reports.publish")
+    added.add_argument("--grant", help="what the user gets, such as reports.publish", **PERMISSIONS)
     added.add_argument(
         "--join",
         metavar="GROUP",
@@ -39,10 +39,10 @@ def add_commands(parser: Parser) -> None:
         help="the groups that the user joins",
     )
     parser.command("mail", send)
-    added = parser.command("preview", preview, add_mount)
+    added = parser.command("preview", preview, "--mount")
     names = f"one of: {', '.join(SAMPLES_BY_NAME)}"
     added.add_argument("name", metavar="NAME", nargs="?", choices=SAMPLES_BY_NAME, help=names)
-    parser.command("resetlink", print_reset_link, add_user, add_mount)
+    parser.command("resetlink", print_reset_link, "user", "--mount")
 
 
 def send_invitation(arguments: Arguments) -> None:

@@ -4,7 +4,7 @@ import argparse
 import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from wsgiauth.accounts import names
 from wsgiauth.arguments import is_mount
@@ -33,26 +33,19 @@ _USUAL_NAMES = {  # what other programs call these commands
 class Parser(argparse.ArgumentParser):
     """A parser that suggests similar commands, and hides passwords in its errors."""
 
-    commands: Mapping[str, argparse.ArgumentParser] = {}  # by name
+    commands: Mapping[str, "Parser"] = {}  # by name
 
-    def command(
-        self,
-        name: str,
-        run: Callable[[Arguments], None],
-        *shared: Callable[[argparse.ArgumentParser], None],
-    ) -> argparse.ArgumentParser:
-        """Return the parser of a command; `shared` are functions such as `add_user`."""
+    def command(self, name: str, run: Callable[[Arguments], None], *shared: str) -> "Parser":
+        """Return the parser of a command, for its arguments besides some of `SHARED`."""
         added = self.commands[name]
-        added.add_argument(
-            "--database",
-            metavar="URL",
-            help="the URL to use instead of DATABASE_URL; - reads it from the first line of"
-            " standard input, where other users cannot see its password",
-        )
         added.set_defaults(run=run, parser=added)
-        for add in shared:
-            add(added)
+        added.share("--database", *shared)
         return added
+
+    def share(self, *names: str) -> None:
+        """Add arguments that commands share."""
+        for name in names:
+            self.add_argument(name, **SHARED[name])
 
     def error(self, message: str) -> NoReturn:
         """Exit with status 2; hide misplaced arguments, which can contain passwords."""
@@ -68,54 +61,6 @@ class Parser(argparse.ArgumentParser):
             options = re.findall(r"(?<!\S)-[\w-]+", message)
             message = f"unrecognized arguments: {' '.join(options) or '***'}"
         super().error(printable(re.sub(r"://\S*@", "://***@", message)))
-
-
-def add_user(parser: argparse.ArgumentParser) -> None:
-    """Add the argument USER."""
-    parser.add_argument("user", metavar="USER", help=USER)
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the option --json."""
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
-
-
-def add_yes(parser: argparse.ArgumentParser) -> None:
-    """Add the option --yes."""
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-
-
-def add_permissions(parser: argparse.ArgumentParser, option: str, text: str) -> None:
-    """Add an option that takes permissions, and can be repeated."""
-    parser.add_argument(
-        option,
-        metavar="PERMISSION",
-        nargs="+",
-        action="extend",
-        type=permission,
-        default=[],
-        help=text,
-    )
-
-
-def add_mount(parser: argparse.ArgumentParser) -> None:
-    """Add the option --mount, for links."""
-    parser.add_argument(
-        "--mount",
-        metavar="PATH",
-        type=_mount,
-        default="/auth",
-        help="where wsgiauth is mounted (/auth)",
-    )
-
-
-def add_password_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option --password-stdin."""
-    parser.add_argument(
-        "--password-stdin",
-        action="store_true",
-        help="read the password from the first line of standard input, for scripts",
-    )
 
 
 def permission(text: str) -> str:
@@ -137,3 +82,33 @@ def _mount(text: str) -> str:
     if not is_mount(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a path such as /auth")
     return text
+
+
+SHARED: Mapping[str, Mapping[str, Any]] = {
+    "--database": {
+        "metavar": "URL",
+        "help": "the URL to use instead of DATABASE_URL; - reads it from the first line of standard"
+        " input, where other users cannot see its password",
+    },
+    "--json": {"action": "store_true", "help": "print JSON, for programs"},
+    "--mount": {
+        "metavar": "PATH",
+        "type": _mount,
+        "default": "/auth",
+        "help": "where wsgiauth is mounted (/auth)",
+    },
+    "--password-stdin": {
+        "action": "store_true",
+        "help": "read the password from the first line of standard input, for scripts",
+    },
+    "--yes": {"action": "store_true", "help": "do not ask for confirmation"},
+    "user": {"metavar": "USER", "help": USER},
+}
+# An option that takes permissions, and can be repeated.
+PERMISSIONS: Mapping[str, Any] = {
+    "metavar": "PERMISSION",
+    "nargs": "+",
+    "action": "extend",
+    "type": permission,
+    "default": [],
+}

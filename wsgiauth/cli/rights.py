@@ -16,7 +16,7 @@ from wsgiauth.cli.command import (
     require_user,
 )
 from wsgiauth.cli.output import counted, print_change, print_line, print_list
-from wsgiauth.cli.parser import Parser, add_json, add_user, add_yes, permission
+from wsgiauth.cli.parser import Parser, permission
 from wsgiauth.cli.prompts import confirm
 
 _PERMISSION_COLUMNS = {
@@ -32,7 +32,7 @@ def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
     _add_change(parser, "grant", grant)
     _add_change(parser, "revoke", revoke)
-    added = parser.command("permissions", print_permissions, add_json)
+    added = parser.command("permissions", print_permissions, "--json")
     added.add_argument(
         "--app",
         metavar="MODULE",
@@ -40,13 +40,13 @@ def add_commands(parser: Parser) -> None:
         " permissions that it asks for",
     )
     for name, run in (("join", join), ("leave", leave)):
-        added = parser.command(name, run, add_user)
+        added = parser.command(name, run, "user")
         added.add_argument("group", metavar="GROUP", help="the name of a group")
     added = parser.command("creategroup", create_group)
     added.add_argument("group", metavar="NAME", help="unique; spaces inside are allowed")
-    added = parser.command("deletegroup", delete_group, add_yes)
+    added = parser.command("deletegroup", delete_group, "--yes")
     added.add_argument("group", metavar="GROUP", help="the name of a group")
-    parser.command("groups", print_groups, add_json)
+    parser.command("groups", print_groups, "--json")
 
 
 def grant(arguments: Arguments) -> None:
