@@ -54,11 +54,11 @@ class NewAccount:
 
     def create(self, *, is_staff: bool = False, is_superuser: bool = False) -> User:
         """Check, hash the password and insert; raise what `check` does."""
-        self.check()  # before hashing, which costs a thousand times more
         return self.insert(self.hash_password(), is_staff=is_staff, is_superuser=is_superuser)
 
     def hash_password(self) -> str:
-        """Return the hash of the password, which keeps the rules."""
+        """Check, and return the hash of the password; raise what `check` does."""
+        self.check()  # before hashing, which costs a thousand times more
         return hash_password(self._password, rounds=self._rounds)
 
     def insert(

@@ -140,7 +140,6 @@ def accept_invitation(
         ValidationError: A rule is broken; the secret can still be used.
         TakenError: Another user has the name or the address; the secret can still be used.
     """
-    account.check()
     hashed_password = account.hash_password()
     with database.atomic():
         is_revoked = invitation.is_of_staff and not _is_still_allowed(invitation)
