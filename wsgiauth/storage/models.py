@@ -51,11 +51,7 @@ class BcryptHashField(peewee.CharField):
     """A column that accepts only bcrypt hashes, so that no password is stored in plain text."""
 
     def db_value(self, value: str) -> str:
-        """Return `value` for the database.
-
-        Raises:
-            ValueError: `value` is not a bcrypt hash. The message does not show it.
-        """
+        """Return `value`, or raise ValueError, without showing it, if it is no bcrypt hash."""
         if not (isinstance(value, str) and BCRYPT_HASH.fullmatch(value)):
             raise ValueError("hashed_password must be what hash_password() returns")
         return value

@@ -7,7 +7,7 @@ no transaction of the request is open, and a pool has its connection back.
 import io
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from playhouse.pool import PooledDatabase
@@ -79,8 +79,10 @@ class RequestScope:
 
     def end_uses(self, uses: DatabaseUses) -> None:
         """Roll back what the request left open, and return its connection to the pool."""
-        for each in _left_open(uses):
-            roll_back_forgotten(each)
+        here = threading.get_ident()
+        for (each, thread), was_open in list(uses.items()):  # other threads may add items
+            if thread == here and not was_open and each.has_open_transaction():
+                roll_back_forgotten(each)
         release_connection(self.database)
 
 
@@ -133,13 +135,3 @@ def _is_streamed(app_iter: Iterable[bytes], environ: WSGIEnvironment) -> bool:
     if isinstance(app_iter, _PASSIVE):
         return False
     return type(app_iter) is not environ.get("wsgi.file_wrapper")
-
-
-def _left_open(uses: DatabaseUses) -> list[Any]:
-    """Return the databases in which the request left a transaction of this thread open."""
-    here = threading.get_ident()
-    found = []
-    for (each, thread), was_open in list(uses.items()):  # other threads may add items
-        if thread == here and not was_open and each.has_open_transaction():
-            found.append(each)
-    return found
