@@ -109,7 +109,8 @@ class RenewedConnection:
     def _send(self, message: EmailMessage) -> None:
         try:
             if self._connection is None:
-                self._deadline = self._ends.enter_context(Deadline(DEADLINE))
+                self._deadline = Deadline(DEADLINE)
+                self._ends.callback(self._deadline.close)
                 self._connection = self._connect(self._deadline)
                 self._ends.callback(_quit, self._connection)
             else:

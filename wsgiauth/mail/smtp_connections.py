@@ -10,8 +10,7 @@ import socket
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, BinaryIO, Self, cast
+from typing import Any, BinaryIO, cast
 
 from wsgiauth.mail.transports import DeliveryError, MailServerError
 
@@ -22,39 +21,27 @@ MAX_LINES = 100
 
 
 class Deadline:
-    """Ends connections when the time is over, as if the other side had; a context manager.
-
-    The seconds count from the beginning of the `with` block, or from `restart`.
-    """
+    """Ends connections when the time is over, as if the other side had."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._timer = self._make_timer()
         self._lock = threading.Lock()
         self._watched: list[socket.socket] = []
         self.is_over = False
+        self._start()
 
-    def __enter__(self) -> Self:
-        self._timer.start()
-        return self
+    def restart(self) -> None:
+        """Let the time begin anew; a connection that was ended stays so."""
+        self._timer.cancel()
+        self._start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Watch no connection any more."""
         self._timer.cancel()
         with self._lock:
             for each in self._watched:
                 each.close()
             self._watched.clear()
-
-    def restart(self) -> None:
-        """Let the time begin anew; a connection that was ended stays so."""
-        self._timer.cancel()
-        self._timer = self._make_timer()
-        self._timer.start()
 
     def watch(self, connected: socket.socket) -> None:
         """End this connection when the time is over, also if it is wrapped in TLS meanwhile."""
@@ -63,10 +50,10 @@ class Deadline:
                 raise TimeoutError
             self._watched.append(connected.dup())
 
-    def _make_timer(self) -> threading.Timer:
-        timer = threading.Timer(self._seconds, self._end)
-        timer.daemon = True  # the process need not wait for a mail server
-        return timer
+    def _start(self) -> None:
+        self._timer = threading.Timer(self._seconds, self._end)
+        self._timer.daemon = True  # the process need not wait for a mail server
+        self._timer.start()
 
     def _end(self) -> None:
         with self._lock:
