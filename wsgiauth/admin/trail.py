@@ -18,13 +18,13 @@ from wsgiauth.storage.models import json_fields
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import is_number
 
 PAGE = 50  # events
 
 _FIELDS = ("user", "actor", "name", "since", "until")
 _BEFORE = "before"
 _NO_USER = 0  # no user has this number
-_NUMBER = re.compile("[1-9][0-9]{0,17}")
 _POSITION = re.compile("([0-9]{1,12})-([0-9]{1,18})")
 
 # What people read; programs and the log have the name.
@@ -159,7 +159,7 @@ def _filters(fields: dict[str, str]) -> Filters:
 
 def _user_id(text: str) -> int:
     """Return the number of the user of this number or name."""
-    if _NUMBER.fullmatch(text):
+    if is_number(text):
         return int(text)
     user = find_user(text)
     return _NO_USER if user is None else user.id

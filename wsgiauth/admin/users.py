@@ -5,7 +5,6 @@ GET /auth/admin/users.csv returns all users of such a list as a file for spreads
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 from itertools import chain, islice
@@ -27,11 +26,11 @@ from wsgiauth.storage.models import json_fields
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import is_number
 
 _NOTICES = {"delete": "The account has been deleted.", INVITED: SENT}
 
 _BEGINNING, _GROUP, _AFTER = "q", "group", "after"  # in the query
-_GROUP_NUMBER = re.compile("[1-9][0-9]{0,17}")
 _ROWS = 500  # of one chunk of the file
 
 
@@ -81,7 +80,7 @@ class Query(NamedTuple):
             for each, value in choices
             if value not in ("", *each.values)
         }
-        if group and not _GROUP_NUMBER.fullmatch(group):
+        if group and not is_number(group):
             errors[_GROUP] = [f"{_GROUP} must be the number of a group."]
         if errors:
             raise ValidationError(errors)

@@ -66,8 +66,6 @@ def require_login(
     """Return the user who sent a request, and their session; the user is the actor of its changes.
 
     Args:
-        environ: The request.
-        site: The site.
         admits_incomplete: Whether to accept a session without the second factor that the site
             demands, unless the user has one of a type that is switched off.
 

@@ -49,7 +49,6 @@ class FactorForm(ListForm):
         """Answer after a factor was added; a user who added the first gets a renewed session.
 
         Args:
-            submission: The form.
             method: What the user has just proven, such as `otp`.
             done: Names the factor in the query of the page that comes next.
             status: That of the answer in JSON.

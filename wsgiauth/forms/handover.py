@@ -141,7 +141,6 @@ def hand_over_renewed(
     """Return the token of a renewed session, or its cookie and a redirect to `next`.
 
     Args:
-        submission: The form.
         issued: The tokens of the session, which has a new id.
         detail: A sentence that says what happened, for scripts.
         path: Where the browser goes without a `next`, below the mount; empty for the home page.

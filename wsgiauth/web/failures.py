@@ -109,7 +109,6 @@ def ask_to_log_in(
     """Return the answer to an anonymous client: 302 to the login page, or the challenge.
 
     Args:
-        environ: The request.
         login_url: The path of the login page; None answers with the challenge.
         error: `invalid_token` if a token was presented and rejected.
     """

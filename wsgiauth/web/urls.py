@@ -107,6 +107,11 @@ def routing_argument(environ: WSGIEnvironment, name: str) -> str:
     return argument
 
 
+def is_number(text: str) -> bool:
+    """Return whether a string is a number as in a path, which every database can compare."""
+    return re.fullmatch(_NUMBER, text) is not None
+
+
 def routing_number(environ: WSGIEnvironment) -> int:
     """Return the number in the path of this request."""
     return int(routing_argument(environ, ID))
