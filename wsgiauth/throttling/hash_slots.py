@@ -68,10 +68,6 @@ class RecentUse:
         self._clock = clock
         self._weights: dict[str, tuple[float, float]] = {}
 
-    def __len__(self) -> int:
-        """Return the number of keys."""
-        return len(self._weights)
-
     def of(self, key: str) -> float:
         """Return the current weight of `key`."""
         weight, counted_at = self._weights.get(key, (0.0, 0.0))
