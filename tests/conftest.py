@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+from collections import Counter
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,7 +56,8 @@ HASH = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # of an u
 
 
 # What `--quick` leaves out: whatever needs more than Python and SQLite, or takes long. Begun first
-# in a whole run, these files do not keep a worker at the end.
+# in a whole run, and then those with many tests, these files do not keep a worker at the end.
+MANY = 75
 THOROUGH = {
     # Chromium
     "mail/test_journey.py",
@@ -127,14 +129,15 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_auto_num_workers(config):
-    """Run one more worker than there are processors, since tests wait; quick ones hardly do."""
-    return (os.cpu_count() or 1) + (not config.option.quick)
+    """Run two more workers than there are processors, since tests wait; quick ones hardly do."""
+    return (os.cpu_count() or 1) + (0 if config.option.quick else 2)
 
 
 @pytest.hookimpl(trylast=True)  # after the order has been made random
 def pytest_collection_modifyitems(config, items):
     """Begin with the files that take longest; with `--quick`, leave out what needs more."""
-    items.sort(key=lambda item: item.path not in THOROUGH_PATHS)
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path not in THOROUGH_PATHS, tests[item.path] < MANY))
     if config.option.quick:
         left_out = [item for item in items if THOROUGH_FIXTURES & set(item.fixturenames)]
         config.hook.pytest_deselected(items=left_out)
