@@ -384,6 +384,14 @@ def in_processes():
         yield call
 
 
+@pytest.fixture(scope="module")
+def unmeasured():
+    """Start processes whose coverage is not measured: tools that do not run wsgiauth from here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+        yield
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """Return the paths of Chromium and its driver."""
