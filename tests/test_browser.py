@@ -20,6 +20,7 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME,
 from wsgiauth import AuthMiddleware, Session, login_required, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.passwords import password_problem
+from wsgiauth.authentication import recovery_codes
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in, mailbox
 
@@ -701,3 +702,77 @@ def test_a_form_can_be_sent_again_after_going_back(visitor, ada):
     visitor.find("[name=password]").send_keys(PASSWORD)
     visitor.press("Log in")
     assert visitor.path == "/"
+
+
+# What is shown only once.
+
+WITH_FACTORS = pytest.mark.parametrize("options", [{"FACTOR_KEY": FACTOR_KEY}], ids=[""])
+
+
+@pytest.fixture
+def codes(visitor, site, ada):
+    """Let a browser make recovery codes; return them as shown."""
+    add_app(site, ada)
+    for name, value in browser_cookie(site, ada):
+        visitor.open("/auth/login")
+        visitor.browser.add_cookie({"name": name, "value": value})
+    visitor.open("/auth/recovery-codes")
+    visitor.press("Create new codes")
+    return visitor.shown("code")
+
+
+def browser_cookie(site, user):
+    return [(each.name, each.value) for each in logged_in(site, user).cookiejar]
+
+
+@WITH_FACTORS
+def test_a_reload_and_the_way_back_make_no_new_codes(visitor, ada, codes, requests):
+    visitor.browser.refresh()
+    assert visitor.find("main strong").text == "10"
+    visitor.press("Your account")
+    visitor.browser.back()
+    assert (visitor.path, visitor.heading) == ("/auth/recovery-codes", "Recovery codes")
+    assert not [path for method, path, _ in requests if method == "POST"]
+    assert recovery_codes.use(ada, codes[0])
+
+
+@WITH_FACTORS
+def test_codes_are_copied_and_downloaded_with_the_site_and_the_day(visitor, codes, tmp_path):
+    permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+    grant = {"origin": visitor.address, "permissions": permissions}
+    visitor.browser.execute_cdp_cmd("Browser.grantPermissions", grant)
+    folder = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    visitor.browser.execute_cdp_cmd("Browser.setDownloadBehavior", folder)
+    visitor.find("[data-action=copy]").click()
+    visitor.wait_until(lambda _: visitor.find("[data-action=copy]").text == "Copied")
+    copied = visitor.run("return navigator.clipboard.readText()")
+    visitor.find("[data-action=download]").click()
+    visitor.wait_until(lambda _: (tmp_path / "recovery-codes.txt").exists())
+    assert (tmp_path / "recovery-codes.txt").read_text() == copied
+    about, created, *rest = filter(None, copied.splitlines())
+    assert about == f"Recovery codes for Ada at {visitor.address.removeprefix('http://')}"
+    assert created.startswith("Created on ")
+    assert rest == codes
+
+
+@WITH_FACTORS
+def test_only_the_codes_are_printed(visitor, codes):
+    visitor.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    printed = visitor.find("body").text
+    visitor.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert printed.startswith("Recovery codes for Ada at ")
+    assert printed.splitlines()[-1] == codes[-1]
+
+
+def test_a_reload_makes_no_second_key(visitor, ada, requests):
+    visitor.log_in()
+    visitor.open("/auth/keys")
+    visitor.find("[name=name]").send_keys("export")
+    visitor.press("Create the key")
+    assert visitor.find("#made").text.startswith("wsgiauth_")
+    visitor.browser.refresh()
+    assert visitor.shown("#made") == []
+    assert [path for method, path, _ in requests if method == "POST"] == [
+        "/auth/login",
+        "/auth/keys",
+    ]

@@ -12,7 +12,7 @@ from tests.support.browser import Visitor, start_browser
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.gallery import bare_sample
 from tests.support.logins import make_stale
-from tests.support.sites import Stage, serving
+from tests.support.sites import PASSWORD, USERNAME, Stage, serving
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import recovery_codes
@@ -168,6 +168,18 @@ def test_enter_in_the_name_of_a_new_passkey_adds_it(visitor, ada, device):
     with visitor.leaving():
         visitor.find("[name=name]").send_keys("Laptop", Keys.ENTER)
     assert "The passkey has been added." in visitor.find("[role=status]").text
+
+
+def test_who_gives_up_the_passkey_can_log_in_by_the_password_at_once(visitor, ada, device):
+    refusing = "navigator.credentials.get = async () => { throw new Error('given up'); }"
+    with running_first(visitor.browser, refusing):
+        visitor.open("/auth/login")
+    click(visitor, "Log in with a passkey")
+    visitor.wait_until(lambda _: visitor.shown("[data-error]"))
+    visitor.find("[name=username]").send_keys(USERNAME)
+    visitor.find("[name=password]").send_keys(PASSWORD)
+    visitor.press("Log in")
+    assert visitor.path == "/"
 
 
 @pytest.mark.promise(56)

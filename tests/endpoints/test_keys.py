@@ -144,6 +144,24 @@ def test_a_browser_makes_a_key_which_is_shown_once(browser):
     assert used.json["permissions"] == ["a.read"]
 
 
+@pytest.mark.every_database
+def test_a_key_that_a_reload_asks_for_again_is_not_made_again(browser, ada):
+    form = browser.get("/auth/keys", headers=BROWSER).forms[0]
+    form["name"] = "export"
+    form.submit(headers=SAME_ORIGIN, status=201)
+    repeated = form.submit(headers=SAME_ORIGIN, status=409)
+    repeated.mustcontain("This key was made already")
+    assert repeated.html.find("input", attrs={"name": "name"})["value"] == "export"
+    assert Key.select().count() == 1
+
+
+def test_a_form_that_was_refused_can_be_sent_again(browser, ada):
+    form = browser.get("/auth/keys", headers=BROWSER).forms[0]
+    form.submit(headers=SAME_ORIGIN, status=422)  # without a name
+    form["name"] = "export"
+    form.submit(headers=SAME_ORIGIN, status=201)
+
+
 def test_a_browser_gives_a_key_several_permissions(browser):
     form = browser.get("/auth/keys", headers=BROWSER).forms[0]
     form["name"] = "both"

@@ -86,6 +86,7 @@ class Visitor:
 
     def submit(self, *values):
         """Type into the focused field and those that follow it, and press Enter."""
+        self.wait_until(lambda _: self._focused.tag_name == "input")
         first, *others = values
         self._focused.send_keys(first)
         for value in others:

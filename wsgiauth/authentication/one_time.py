@@ -122,6 +122,23 @@ def end_about(subject: str, purpose: str) -> None:
             OneTimeSecret.delete().where(OneTimeSecret.id.in_(ids)).execute()
 
 
+def record(value: str, purpose: str, *, expires_at: int) -> bool:
+    """Record that a value that is no row was used; return False if it was used before.
+
+    Of several requests with one value, the primary key lets one succeed. Call this in the
+    transaction of what the value permits.
+
+    Args:
+        purpose: None of `issue`, so that the row opens nothing.
+        expires_at: In seconds since the epoch.
+    """
+    insert = OneTimeSecret.insert(
+        id=digest(value), purpose=purpose, expires_at=expires_at
+    ).on_conflict_ignore()
+    with database.atomic():
+        return bool(insert.as_rowcount().execute())
+
+
 def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:
     """Return a link to a page with a secret; it begins with PUBLIC_URL, whatever a request says."""
     root = (settings.PUBLIC_URL or "").rstrip("/")

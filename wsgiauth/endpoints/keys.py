@@ -1,5 +1,6 @@
 """GET, POST /auth/keys: list, make and revoke the user's API keys."""
 
+import secrets
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
@@ -9,9 +10,17 @@ from wsgiauth.authentication import keys
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, ListedKey, list_keys
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
-from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, notice_of
+from wsgiauth.forms import (
+    FormPage,
+    ListForm,
+    MemberSubmission,
+    Refusal,
+    notice_of,
+    refuse_repetition,
+)
 from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
+from wsgiauth.storage import database
 from wsgiauth.web.cross_origin import SAFE_METHODS
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
@@ -70,13 +79,19 @@ class Keys(ListForm):
 
     def _make(self, submission: MemberSubmission) -> Response:
         fields = submission.fields
-        made = keys.create(
-            submission.member.user,
-            fields["name"],
-            submission.lists["permissions"],
-            days=_days(fields["days"]),
-            now=submission.site.tokens.now(),
-        )
+        with database.atomic():
+            refuse_repetition(
+                submission,
+                "This key was made already, and is shown only once. If you did not copy it, revoke"
+                " it and make another.",
+            )
+            made = keys.create(
+                submission.member.user,
+                fields["name"],
+                submission.lists["permissions"],
+                days=_days(fields["days"]),
+                now=submission.site.tokens.now(),
+            )
         if made is None:  # the session has ended, too
             raise UnauthenticatedError("invalid_token")
         if submission.wants_json:
@@ -101,6 +116,7 @@ class Keys(ListForm):
             days=submission.fields["days"] or str(DEFAULT_DAYS),
             message=refusal.message,
             errors=refusal.errors,
+            once=secrets.token_urlsafe(16),
             notice=notice_of(submission.environ, _NOTICES),
         )
 

@@ -1,17 +1,27 @@
 """GET, POST /auth/recovery-codes: codes in place of a lost authenticator app or passkey."""
 
+import secrets
+from datetime import datetime
 from http import HTTPStatus
-from urllib.parse import quote
 
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, notice_of
+from wsgiauth.forms import (
+    FormPage,
+    ListForm,
+    MemberSubmission,
+    Refusal,
+    notice_of,
+    refuse_repetition,
+)
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import set_up_path
+from wsgiauth.storage import database
+from wsgiauth.storage.models import utc_now
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
@@ -27,7 +37,9 @@ class RecoveryCodesPage(FormPage):
     left: int
     set_up_url: str = ""  # for a user without a second factor
     codes: tuple[str, ...] = ()  # a new set, which is shown only now
-    download_url: str = ""  # the same as a file, in a `data:` URL
+    username: str = ""  # whose codes they are
+    host: str = ""  # the site that they are for
+    made_at: datetime | None = None
     added: str = ""
 
 
@@ -58,15 +70,22 @@ class RecoveryCodes(ListForm):
                 "Set up an authenticator app or a passkey first. Without one, you need no recovery"
                 " codes.",
             )
-        codes = recovery_codes.replace(user)
+        with database.atomic():
+            refuse_repetition(
+                submission,
+                "These codes were made already, and are shown only once. If you did not save them,"
+                " create new ones.",
+            )
+            codes = recovery_codes.replace(user)
         if submission.wants_json:
             return json_response({"recovery_codes": codes}, status=HTTPStatus.CREATED)
-        text = "".join(f"{each}\n" for each in codes)
         page = RecoveryCodesPage(
             left=len(codes),
             next=next_after_set_up(submission),
             codes=tuple(codes),
-            download_url=f"data:text/plain,{quote(text)}",
+            username=user.username,
+            host=submission.environ.get("HTTP_HOST", ""),
+            made_at=utc_now(),
         )
         return submission.site.pages.render(submission.environ, page, status=HTTPStatus.CREATED)
 
@@ -78,5 +97,7 @@ class RecoveryCodes(ListForm):
             left=recovery_codes.count(user),
             set_up_url="" if factors.has_factor(user, settings) else set_up_url,
             next=next_after_set_up(submission),
+            message=refusal.message,
+            once=secrets.token_urlsafe(16),
             added=notice_of(submission.environ, _ADDED),
         )

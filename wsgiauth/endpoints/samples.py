@@ -216,7 +216,9 @@ PAGES: tuple[Page, ...] = (
     _CODES.replaced(
         next="/",
         codes=("GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV", "MFRG-GZDF-MZTW-Q2LK-NNWG-23TP"),
-        download_url="data:text/plain,GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV",
+        username="ada",
+        host="example.org",
+        made_at=_THEN,
     ),
     ClosePage(
         username="ada", email="ada@example.org", message="You are the last active superuser."

@@ -14,7 +14,9 @@ from http import HTTPStatus
 from typing import ClassVar, Generic, TypeVar
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.authentication import one_time
 from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
 from wsgiauth.settings import Settings
@@ -37,6 +39,7 @@ from wsgiauth.web.responses import Header, Response, json_response, problem, red
 from wsgiauth.web.urls import mount_url, safe_next
 
 NEXT = "next"  # in the query and in forms: where the browser goes afterwards
+ONCE = "once"  # in forms: a random string, see `refuse_repetition`
 TOKEN = "token"  # noqa: S105 - the field, and its parameter, with the secret of a link
 
 
@@ -49,6 +52,7 @@ class Submission:
             string of its digits.
         flags: The booleans that the form declares and that are true.
         destination: `next` of the request if it is a safe path, otherwise an empty string.
+        once: What tells this form apart from all others; see `refuse_repetition`.
         networks: See `clients.Clients.networks`.
         is_program: Whether the body is JSON, which no browser sends by itself.
         wants_json: Whether the client gets JSON instead of pages.
@@ -60,6 +64,7 @@ class Submission:
     lists: Mapping[str, list[str]] = field(default_factory=dict)
     flags: frozenset[str] = frozenset()
     destination: str = ""
+    once: str = ""
     networks: tuple[str, ...] = ()
     is_program: bool = False
     wants_json: bool = False
@@ -79,6 +84,7 @@ class FormPage(Page):
     errors: Mapping[str, list[str]] = {}  # by field
     notice: str = ""  # what has just been done
     next: str = ""  # where to go afterwards: a safe path, or empty
+    once: str = ""  # see `refuse_repetition`
 
 
 Sent = TypeVar("Sent", bound=Submission)
@@ -168,6 +174,7 @@ class Form(Endpoint, Generic[Sent]):
             lists={name: list_field(sent, name) for name in self.lists},
             flags=frozenset(name for name in self.flags if flag_field(sent, name)),
             destination="" if is_program else safe_next(text_field(sent, NEXT), ""),
+            once="" if is_program else text_field(sent, ONCE),
             networks=networks,
             is_program=is_program,
             wants_json=is_program or asks_for_json(environ),
@@ -257,6 +264,21 @@ class ListForm(MemberForm):
         if prefers_html(environ):
             return super().get(environ, site)
         return json_response(self.document(self.require_reader(environ, site), site))
+
+
+def refuse_repetition(submission: MemberSubmission, detail: str) -> None:
+    """Refuse a form that was carried out before, as a browser sends it again on a reload.
+
+    Call this in the transaction of the change. The page has a new `once` for each form; a form
+    without it can be sent any number of times.
+
+    Raises:
+        RequestError: 409 `already_done`.
+    """
+    value = f"{submission.member.user.id} {submission.once}"
+    expires_at = int(submission.site.tokens.now()) + DAY
+    if submission.once and not one_time.record(value, "sent form", expires_at=expires_at):
+        raise RequestError(HTTPStatus.CONFLICT, "already_done", detail)
 
 
 def notice_of(environ: WSGIEnvironment, notices: Mapping[str, str]) -> str:

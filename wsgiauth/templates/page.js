@@ -84,10 +84,17 @@
     [input, ...fields].forEach((each) => each.addEventListener("input", say));
   }
 
-  // Copy, download or print what is shown only once.
-  const shown = (button) => document.getElementById(button.dataset.of).textContent.trim();
+  // What is shown only once is the answer to a form. A reload must not send that again, and Back
+  // must not ask whether to.
+  if (document.querySelector("[data-shown-once]")) {
+    history.replaceState(null, "", location.href);
+  }
+
+  const source = (button) => document.getElementById(button.dataset.of);
+  const shown = (button) => source(button).innerText.trim();
   const actions = {
     copy: async (button) => {
+      getSelection().selectAllChildren(source(button)); // to copy by hand if it is not permitted
       await navigator.clipboard.writeText(shown(button));
       button.textContent = button.dataset.done;
     },
@@ -107,12 +114,13 @@
   }
 
   // A second click sends nothing more, unless the first one got no answer for a while.
-  for (const form of all("form[method=post]")) {
-    let sentAt = -Infinity;
-    form.addEventListener("submit", (event) => {
-      if (event.timeStamp - sentAt < 10000) event.preventDefault(); // milliseconds
-      else sentAt = event.timeStamp;
-    });
-    addEventListener("pageshow", () => (sentAt = -Infinity));
-  }
+  const sent = new Map();
+  document.addEventListener("submit", (event) => {
+    if (event.timeStamp - sent.get(event.target) < 10000) {
+      event.preventDefault(); // for ten seconds
+    } else if (!event.defaultPrevented) {
+      sent.set(event.target, event.timeStamp);
+    }
+  });
+  addEventListener("pageshow", () => sent.clear());
 })();

@@ -11,15 +11,12 @@ import json
 import secrets
 from typing import NamedTuple
 
-from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.authentication import one_time
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
-from wsgiauth.authentication.one_time import digest
 from wsgiauth.settings import Settings
-from wsgiauth.storage import database
 
 LIFETIME = 10 * MINUTE  # seconds
 
-_PURPOSE = "used challenge"  # none of `one_time.issue`, so that the row opens nothing
 _CODE, _EXPIRY, _RANDOM = 32, 8, 32  # bytes
 _LENGTH = _CODE + _EXPIRY + _RANDOM
 _MAX_LENGTH = _LENGTH + 64
@@ -91,14 +88,9 @@ def use(challenge: Challenge) -> bool:
     Of several requests with one challenge, the primary key lets one succeed. Call this in the
     transaction of what the challenge permits.
     """
-    insert = OneTimeSecret.insert(
-        id=digest(challenge.value.hex()),
-        purpose=_PURPOSE,
-        # A host whose clock is slow must find the row as long as it accepts the challenge.
-        expires_at=challenge.expires_at + CLOCK_SKEW,
-    ).on_conflict_ignore()
-    with database.atomic():
-        return bool(insert.as_rowcount().execute())
+    # A host whose clock is slow must find the row as long as it accepts the challenge.
+    ends_at = challenge.expires_at + CLOCK_SKEW
+    return one_time.record(challenge.value.hex(), "used challenge", expires_at=ends_at)
 
 
 def _code(key: bytes, purpose: Purpose, bound_to: tuple[str, ...], signed: bytes) -> bytes:
