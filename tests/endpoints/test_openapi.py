@@ -11,10 +11,12 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
-from schemathesis.checks import not_a_server_error
+from schemathesis.checks import load_all_checks, not_a_server_error
 from schemathesis.engine import Status, from_schema
 from schemathesis.engine.events import PhaseFinished
 from schemathesis.engine.run import PhaseName
+from schemathesis.generation.feedback import FeedbackSources
+from schemathesis.pytest._test_builder import build_operation_test
 from webtest import TestApp
 
 import wsgiauth
@@ -144,6 +146,11 @@ WITHOUT_CASES = schemathesis.Config.from_dict(
 )
 ROUTER = Router({path: path for path in ROUTES})
 CONTRACT = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG)
+LABELS = [
+    f"{method.upper()} {path}"
+    for path, operations in DOCUMENT["paths"].items()
+    for method in operations
+]
 
 ADA = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
 BOB = {"username": "Bob", "email": "bob@example.org", "password": PASSWORD}
@@ -683,15 +690,28 @@ def test_it_names_the_cookie_as_it_is_configured(make_service):
 # The service.
 
 
-@CONTRACT.parametrize()
-@hypothesis_settings(
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-def test_whatever_is_sent_is_answered_as_described(case, service, login_of_ada):
-    case.operation.schema.app = case.operation.app = service
-    for headers in ({}, BROWSER, login_of_ada()):
-        case.call_and_validate(headers=headers)
+# To make the cases takes long: the test does it, and not the collection, as `CONTRACT.parametrize`
+# would in each worker.
+@pytest.mark.parametrize("label", LABELS)
+def test_whatever_is_sent_is_answered_as_described(label, service, login_of_ada):
+    @hypothesis_settings(
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+    def check(case):
+        case.operation.schema.app = case.operation.app = service
+        for headers in ({}, BROWSER, login_of_ada()):
+            case.call_and_validate(headers=headers)
+
+    method, path = label.split()
+    load_all_checks()
+    build_operation_test(
+        config=CONTRACT.config,
+        operation=CONTRACT[path][method],
+        test_func=check,
+        given_kwargs={},
+        feedback=FeedbackSources(),
+    )()
 
 
 def test_schemathesis_registers_and_logs_in_by_itself(service):
