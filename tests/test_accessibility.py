@@ -27,7 +27,7 @@ FIND_FLAWS = """
 """
 SAME_COLOUR = """
     const of = (selector) => getComputedStyle(document.querySelector(selector));
-    return of(".choice input").accentColor === of("button").backgroundColor;
+    return of(".choice input").accentColor === of("[type=submit]").backgroundColor;
 """
 
 every_page = pytest.mark.parametrize("page", NAMES)

