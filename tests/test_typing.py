@@ -14,8 +14,6 @@ import pytest
 
 from tests.conftest import require
 
-pytestmark = pytest.mark.usefixtures("unmeasured")
-
 ROOT = Path(__file__).parent.parent
 
 PROGRAM = """

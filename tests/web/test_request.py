@@ -15,6 +15,7 @@ from wsgiauth.web.request import (
     JSON,
     asks_for_json,
     content_type,
+    flag_field,
     prefers_html,
     query_field,
     query_fields,
@@ -404,6 +405,12 @@ def test_what_cannot_be_read_is_answered_by_a_problem(client, path, body, header
 @pytest.mark.parametrize("value", [["Ada"], {"a": "b"}, 7, 7.5, True, None], ids=repr)
 def test_a_field_that_is_no_text_is_malformed(value):
     assert refusal(text_field, {"username": value}, "username") == MALFORMED
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize("value", ["yes", "true", 1, 0, None, []], ids=repr)
+def test_a_flag_that_is_no_boolean_is_malformed(value):
+    assert refusal(flag_field, {"remember": value}, "remember") == MALFORMED
 
 
 @pytest.mark.promise(11)
