@@ -103,6 +103,9 @@
     offer(form, use);
     button.disabled = false;
     part.hidden = false;
+    if ("focused" in button.dataset) {
+      button.focus(); // `autofocus` may find it still hidden
+    }
   };
 
   document.querySelectorAll("[data-options]").forEach(prepare);
