@@ -197,7 +197,8 @@ def test_a_user_finds_and_ends_their_own_login(visitor, ada):
     visitor.press("Where you are logged in")
     assert "This browser" in visitor.find("main").text
     visitor.press("Log out")
-    assert (visitor.path, visitor.heading) == ("/auth/login", "Log in")
+    assert (visitor.path, visitor.heading) == ("/auth/login?done=logout", "Log in")
+    assert visitor.find("[role=status]").text == "You are logged out."
     assert visitor.browser.get_cookie("wsgiauth") is None
 
 

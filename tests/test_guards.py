@@ -400,15 +400,20 @@ def test_a_browser_that_is_not_redirected_gets_a_page(client, stage):
     refused.mustcontain("Log in to open this page.", 'href="/auth/login?next=%2F"')
 
 
+REPORTS = "%2Freports%2F%25C3%25AB%3Fpage%3D2%26all"  # as a `next`
+
+
 @pytest.mark.parametrize("guard", [login_required, functools.partial(permission_required, "a.b")])
 @pytest.mark.parametrize(
     ("method", "redirect_url", "location"),
     [
-        ("GET", "/auth/login", "/auth/login?next=%2Freports%2F%25C3%25AB%3Fpage%3D2%26all"),
-        ("HEAD", "/auth/login", "/auth/login?next=%2Freports%2F%25C3%25AB%3Fpage%3D2%26all"),
-        ("GET", "/in?a=b", "/in?a=b&next=%2Freports%2F%25C3%25AB%3Fpage%3D2%26all"),
-        ("POST", "/auth/login", "/auth/login"),
-        ("PUT", "/auth/login", "/auth/login"),
+        ("GET", "/auth/login", f"/auth/login?next={REPORTS}"),
+        ("HEAD", "/auth/login", f"/auth/login?next={REPORTS}"),
+        ("GET", "/in?a=b", f"/in?a=b&next={REPORTS}"),
+        *(
+            (method, "/auth/login", f"/auth/login?done=unsent&next={REPORTS}")
+            for method in ("POST", "PUT")
+        ),
         ("DELETE", "/in?a=b", "/in?a=b"),
     ],
 )

@@ -356,7 +356,7 @@ def test_every_address_that_is_given_has_prefix_and_mount(site, prefix, mount, r
 
     assert registered.headers["Location"] == f"{url}/me"
     assert location("/login", CREDENTIALS) == f"{root}/"
-    assert location("/logout", {}) == f"{url}/login"
+    assert location("/logout", {}) == f"{url}/login?done=logout"
     assert login_page.form.action == f"{url}/login"
     assert register_page.form.action == f"{url}/register"
     login_page.mustcontain(f'href="{url}/register?next=%2Fx"')
@@ -374,7 +374,7 @@ def test_a_prefix_that_a_client_chose_leads_to_no_other_site(site, ada, prefix):
     login = client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
     logout = client.post("/auth/logout", headers=SAME_ORIGIN, status=303)
     assert login.headers["Location"] == f"{root}/"
-    assert logout.headers["Location"] == f"{root}/auth/login"
+    assert logout.headers["Location"] == f"{root}/auth/login?done=logout"
     assert client.get("/auth/login").form.action == f"{root}/auth/login"
 
 

@@ -130,7 +130,8 @@ def test_the_cookie_identifies_the_browser(ask, cookie):
 
 def test_a_browser_logs_out(ask, cookie, prefix):
     response, _ = ask("POST", "/auth/logout", headers={**SAME_ORIGIN, **cookie})
-    assert (response.status, response.headers["Location"]) == (303, f"{prefix}/auth/login")
+    location = f"{prefix}/auth/login?done=logout"
+    assert (response.status, response.headers["Location"]) == (303, location)
     assert "Max-Age=0" in response.headers["Set-Cookie"]
     assert user(ask("GET", "/", headers=cookie)) is None
 

@@ -44,17 +44,18 @@ def close(client, headers=None, status="*"):
 
 @pytest.mark.every_database
 @pytest.mark.promise(40)
-def test_a_browser_closes_the_account_and_goes_home_without_a_cookie(site, browser, ada):
+def test_a_browser_closes_the_account_and_is_told_so_without_a_cookie(site, browser, ada):
     other = logged_in(site, ada)
     page = browser.get("/auth/account", headers=BROWSER).click("Close your account")
     page.mustcontain(USERNAME, EMAIL, "all sessions", "This cannot be undone.")
     assert page.text.count("<button") == 1
     done = page.form.submit(headers=SAME_ORIGIN, status=303)
-    assert done.location == "/"
+    assert done.location == "/auth/login?done=closed"
     assert "Max-Age=0" in done.headers["Set-Cookie"]
     assert "wsgiauth" not in browser.cookies
     assert other.get("/").json["user"] is None
     assert not User.select().exists()
+    done.follow(headers=BROWSER).mustcontain("Your account is closed")
 
 
 @pytest.mark.every_database
@@ -70,9 +71,9 @@ def test_a_script_loses_the_cookie(browser):
     assert "Max-Age=0" in close(browser, SCRIPT, 200).headers["Set-Cookie"]
 
 
-def test_below_a_prefix_the_browser_goes_to_the_home_page_of_the_site(site, ada, bearer):
+def test_below_a_prefix_the_browser_stays_below_it(site, ada, bearer):
     client = TestApp(site, extra_environ={"SCRIPT_NAME": "/shop"})
-    assert submit(client, bearer(ada) | SAME_ORIGIN, 303).location == "/shop/"
+    assert submit(client, bearer(ada) | SAME_ORIGIN, 303).location == "/shop/auth/login?done=closed"
 
 
 def test_get_and_head_close_nothing(browser):

@@ -42,7 +42,7 @@ def test_a_program_is_logged_out(client, ada, bearer, method):
 def test_a_browser_is_logged_out_and_led_to_the_login_page(browser, method):
     token = browser.cookies["wsgiauth"]
     answer = browser.request("/auth/logout", method=method, headers=SAME_ORIGIN, status=303)
-    assert answer.headers["Location"] == "/auth/login"
+    assert answer.headers["Location"] == "/auth/login?done=logout"
     assert "wsgiauth" not in browser.cookies
     browser.get("/auth/me", headers={"Cookie": f"wsgiauth={token}"}, status=401)
 
@@ -55,7 +55,7 @@ def test_a_browser_is_led_to_next(browser):
 @pytest.mark.promise(18)
 def test_an_unsafe_next_leads_to_the_login_page(browser):
     answer = browser.get("/auth/logout?next=//evil.example", headers=SAME_ORIGIN, status=303)
-    assert answer.headers["Location"] == "/auth/login"
+    assert answer.headers["Location"] == "/auth/login?done=logout"
 
 
 def test_logging_out_twice_is_answered_as_once(client, ada, bearer):

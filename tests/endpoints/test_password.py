@@ -224,7 +224,8 @@ def test_a_browser_whose_login_ends_while_the_password_is_hashed_goes_to_the_log
 ):
     meanwhile(lambda: sessions.revoke_all(ada))
     answer = browser.post("/auth/password", CHANGE, headers=SAME_ORIGIN, status=302)
-    assert answer.headers["Location"] == "/auth/login"
+    assert answer.headers["Location"] == "/auth/login?done=unsent&next=%2Fauth%2Fpassword"
+    answer.follow(headers=BROWSER).mustcontain("the form that you sent was not processed")
 
 
 def test_a_hash_of_another_cost_does_not_hinder_a_change(client, settings, ada, bearer):

@@ -182,7 +182,7 @@ def test_a_browser_ends_another_login(browser, client, program, heard):
 def test_a_browser_ends_its_own_login(browser):
     page = browser.get("/auth/sessions", headers=BROWSER)
     answer = press(page, "Log out")
-    assert (answer.status_int, answer.headers["Location"]) == (303, "/auth/login")
+    assert (answer.status_int, answer.headers["Location"]) == (303, "/auth/login?done=logout")
     assert "wsgiauth" not in browser.cookies
     assert valid_session_ids() == set()
 

@@ -100,7 +100,7 @@ def test_a_person_registers_forgets_moves_and_closes(journey):
     visitor.open("/auth/account")
     visitor.press("Close your account")
     visitor.press("Close the account permanently")
-    assert visitor.path == "/"
+    assert visitor.path == "/auth/login?done=closed"
     recipient, _, text = inbox.next()
     assert (recipient, "closed" in text or "deleted" in text) == (NEW_EMAIL, True)
     assert User.objects.count() == 0

@@ -100,7 +100,8 @@ class Visitor:
     def press(self, text):
         """Click the button or link called `text`, and wait for the page behind it."""
         with self.leaving():
-            self.browser.find_element(By.XPATH, f"//button[.='{text}'] | //a[.='{text}']").click()
+            path = f"//button[.='{text}'] | //a[.='{text}' or strong='{text}']"
+            self.browser.find_element(By.XPATH, path).click()
 
     def log_in(self, username=USERNAME, password=PASSWORD):
         self.open("/auth/login")

@@ -5,11 +5,10 @@ from http import HTTPStatus
 from wsgiauth.accounts import delete_user
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import LastSuperuserError, RequestError, UnauthenticatedError
-from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
+from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import AccountLink
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.responses import Response, json_response, redirect
-from wsgiauth.web.urls import root_url
+from wsgiauth.web.responses import Response, json_response
 
 
 class ClosePage(FormPage):
@@ -44,8 +43,7 @@ class Close(MemberForm):
         cleared = (submission.site.identifier.expired_cookie(submission.environ),)
         if submission.wants_json:
             return json_response({"detail": "Account closed."}, headers=cleared)
-        location = f"{root_url(submission.environ)}/"
-        return redirect(HTTPStatus.SEE_OTHER, location, headers=cleared)
+        return see_other(submission, "login?done=closed", *cleared)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> ClosePage:
         """Return the page with the button."""

@@ -34,13 +34,19 @@ from wsgiauth.forms.proofs import (
     require_code,
 )
 from wsgiauth.logins import check_password
-from wsgiauth.web.failures import SWITCH
+from wsgiauth.web.failures import SWITCH, UNSENT
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, challenge, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
-_NOTICES = {"reset": "Your password has been changed. Log in with the new one."}
+_NOTICES = {
+    "closed": "Your account is closed, and all its data is deleted.",
+    "logout": "You are logged out.",
+    "reset": "Your password has been changed. Log in with the new one.",
+    UNSENT: "You are not logged in, so the form that you sent was not processed. Log in to return"
+    " to it, then send it again.",
+}
 
 
 class LoginPage(PasskeyPage):

@@ -42,7 +42,8 @@ class Logout(Endpoint):
         cleared = (site.identifier.expired_cookie(environ),)
         if not prefers_html(environ):
             return json_response({"detail": "Logged out."}, headers=cleared)
-        location = safe_next(query_field(environ, "next"), f"{mount_url(environ)}/login")
+        login_url = f"{mount_url(environ)}/login?done=logout"
+        location = safe_next(query_field(environ, "next"), login_url)
         return redirect(HTTPStatus.SEE_OTHER, location, headers=cleared)
 
 

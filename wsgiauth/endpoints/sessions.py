@@ -66,7 +66,7 @@ class Sessions(ListForm):
         if ended_id != current_id:
             return self.answer_changed(submission, "sessions?done=login")
         cleared = submission.site.identifier.expired_cookie(submission.environ)
-        return self.answer_changed(submission, "login", cleared)
+        return self.answer_changed(submission, "login?done=logout", cleared)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> SessionsPage:
         """Return the list."""

@@ -25,6 +25,7 @@ from wsgiauth.web.urls import path_asked_for, root_url, safe_next, with_next
 
 SWITCH = "switch"  # in the query of the login page: the form, even for a user who is logged in
 RESEND = "resend"  # in the query of the page to confirm: a form must be sent again afterwards
+UNSENT = "unsent"  # as the `done` of the query of the login page: likewise
 
 # OpenID Provider Authentication Policy Extension 1.0, section 4; also used as an `acr`.
 MULTI_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
@@ -107,7 +108,10 @@ def failure(
 def ask_to_log_in(
     environ: WSGIEnvironment, login_url: str | None, error: str | None = None
 ) -> Response:
-    """Return the answer to an anonymous client: 302 to the login page, or the challenge.
+    """Return the answer to an anonymous client: the login page, or the challenge.
+
+    A browser goes there (302). Nothing of a form is kept: then the page says so, and leads back to
+    the page with the form.
 
     Args:
         login_url: The path of the login page; None answers with the challenge.
@@ -121,7 +125,14 @@ def ask_to_log_in(
             "Log in to open this page.",
             headers=(challenge(error),),
         )
-    return redirect(HTTPStatus.FOUND, with_next(root_url(environ) + login_url, _wanted(environ)))
+    url = root_url(environ) + login_url
+    if environ["REQUEST_METHOD"] in SAFE_METHODS:
+        return redirect(HTTPStatus.FOUND, with_next(url, _wanted(environ)))
+    if login_url != f"{environ['wsgiauth.site'].pages.mount}/login":  # a page of the application
+        return redirect(HTTPStatus.FOUND, url)
+    page = _page_of_form(environ)
+    is_login = page.partition("?")[0] == login_url
+    return redirect(HTTPStatus.FOUND, with_next(f"{url}?done={UNSENT}", "" if is_login else page))
 
 
 def ask_to_confirm(environ: WSGIEnvironment, confirm_url: str, max_age: int) -> Response:
