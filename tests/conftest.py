@@ -300,13 +300,19 @@ def database_url(request):
         folder = request.getfixturevalue("database_folder")
         shutil.copy(request.getfixturevalue("empty_file"), folder)
         yield f"sqlite:///{folder}/accounts.db"
+        stop_senders()
         storage.discard_connection(storage.current())
         return
     empty = request.getfixturevalue("empty_server")
     yield request.getfixturevalue("server_urls")(request.param)
-    for each in list(worker._workers):  # a thread that stayed would take the next test's mails
-        each.stop()
+    stop_senders()
     empty(request.param)
+
+
+def stop_senders():
+    """End the threads that send emails: they would use the next test's, or a deleted folder."""
+    for each in list(worker._workers):
+        each.stop()
 
 
 @pytest.fixture

@@ -127,8 +127,10 @@ def test_a_person_adds_a_passkey_and_removes_it(visitor, ada, device):
     assert "The passkey has been added." in visitor.find("[role=status]").text
     visitor.open("/auth/passkeys")
     assert visitor.find("h2").text == "Laptop"
-    visitor.press("Remove")
-    assert "The passkey has been removed." in visitor.find("[role=status]").text
+    visitor.find("summary").click()
+    assert "the password alone" in visitor.find("details").text
+    visitor.press("Remove the passkey")
+    assert "Logins now need the password alone." in visitor.find("[role=status]").text
     assert not Passkey.select().exists()
 
 
@@ -232,7 +234,8 @@ def test_without_script_all_but_the_passkeys_works(visitor, ada, device):
         visitor.press("Log in with the code")
         assert methods() == "pwd otp"
         visitor.open("/auth/passkeys")
-        visitor.press("Remove")
+        visitor.find("summary").click()
+        visitor.press("Remove the passkey")
     finally:
         device.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     assert not Passkey.select().exists()

@@ -60,7 +60,7 @@ def test_off_there_is_no_panel(settings, make, boss, path):
 )
 def test_the_page_of_the_account_links_to_it_for_staff(make, browser_of, kind, is_linked):
     page = browser_of(make("Tim", kind)).get("/auth/account")
-    assert bool(page.html.find("a", string="Administration")) == is_linked
+    assert bool(page.html.find("h2", string="Administration")) == is_linked
 
 
 def test_off_no_page_links_to_it(settings, browser_of, boss, site):

@@ -128,7 +128,7 @@ def test_what_is_no_address_is_refused_and_not_counted(client, browser, ada, bea
 @pytest.mark.usefixtures("unsent")
 def test_the_present_address_can_be_verified(browser, ada):
     page = browser.get("/auth/account", headers=BROWSER)
-    assert "Not yet." in page
+    assert "Your email address is not verified." in page
     page = page.click("Verify it")
     assert "not verified yet" in page
     done = page.forms[0].submit(headers=SAME_ORIGIN, status=202)
@@ -141,7 +141,7 @@ def test_a_verified_address_is_not_asked_for_again(browser, ada):
     update_user(ada, email_verified_at=utc_now())
     page = browser.get("/auth/account", headers=BROWSER)
     assert "Verify it" not in page
-    assert page.html.find("dt", string="Email address verified").find_next("dd").text == "Yes"
+    assert page.html.find("dt", string="Email address").find_next("dd").text == f"{EMAIL} verified"
     page = browser.get("/auth/email", headers=BROWSER)
     assert len(page.forms) == 1
     refused = ask(browser, EMAIL, SCRIPT, 422)

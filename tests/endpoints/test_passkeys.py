@@ -109,7 +109,9 @@ def begin(client, **further):
 @pytest.mark.every_database
 def test_a_person_adds_lists_and_removes_a_passkey(browser, ada):
     account = browser.get("/auth/account", headers=BROWSER)
-    page = browser.get(account.html.find("a", string="Passkeys")["href"], headers=BROWSER)
+    page = browser.get(
+        account.html.find("strong", string="Passkeys").parent["href"], headers=BROWSER
+    )
     assert json.loads(options_of(page))["user"]["name"] == USERNAME
     answer = add(browser, Authenticator(), "  My   laptop ")
     assert answer.headers["Location"] == f"{CODES}?done=passkey"

@@ -191,7 +191,7 @@ def test_a_browser_ends_its_own_login(browser):
 def test_a_browser_ends_all_other_logins(browser, client, program, ada, heard):
     insert_session(ada, "another")
     page = browser.get("/auth/sessions", headers=BROWSER)
-    answer = press(page, "Log out everywhere else").follow(headers=BROWSER)
+    answer = press(page, "Log out the others").follow(headers=BROWSER)
     assert answer.html.find(role="status").text == "You are logged out everywhere else."
     assert ["This browser" in item.text for item in items(answer)] == [True]
     client.get("/auth/me", headers=program, status=401)

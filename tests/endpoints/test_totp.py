@@ -76,7 +76,7 @@ def events_named(*names):
 @pytest.mark.every_database
 def test_a_person_sets_up_an_app(browser, site):
     account = browser.get("/auth/account", headers=BROWSER)
-    link = account.html.find("a", string="Two-step verification")["href"]
+    link = account.html.find("strong", string="Two-step verification").parent["href"]
     page = browser.get(link, headers=BROWSER)
     page.form["name"] = "  My   phone "
     page = page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
@@ -217,9 +217,15 @@ def test_a_user_has_at_most_ten_apps(site, ada, client):
 
 
 @pytest.mark.every_database
-def test_a_person_removes_an_app(app, browser):
-    page = browser.get(TOTP, headers=BROWSER).forms[0].submit(headers=SAME_ORIGIN, status=303)
-    assert status_of(page.follow(headers=BROWSER)) == "The app has been removed."
+def test_a_person_removes_an_app_and_then_the_last_one(app, browser, site, ada):
+    add_app(site, ada, "Tablet")
+    page = browser.get(TOTP, headers=BROWSER)
+    assert "You can no longer log in with it." in page.html.details.text
+    page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    assert status_of(page) == "The app has been removed."
+    assert "logins will need the password alone" in page.html.details.text
+    page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    assert status_of(page) == "The app has been removed. Logins now need the password alone."
 
 
 @pytest.mark.promise(46)

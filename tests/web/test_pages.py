@@ -73,6 +73,7 @@ def test_there_is_a_page_for_every_template():
     shared = {
         "layout.html",
         "macros.html",
+        "member.html",
         "admin/frame.html",
         "admin/macros.html",
         "admin/credentials.html",

@@ -20,7 +20,7 @@ from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.invite import INVITED, SENT, invite_url
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import notice_of
-from wsgiauth.forms.endpoint import AccountLink
+from wsgiauth.forms.endpoint import STAFF, AccountLink
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
 from wsgiauth.web.pages import UrlBelow
@@ -137,7 +137,7 @@ class UsersPage(PanelPage):
 class Users(PanelEndpoint):
     """Lists users, a page at a time."""
 
-    account_link = AccountLink("Administration", "Find users, and change their accounts.")
+    account_link = AccountLink(STAFF, "Users and groups", "Find users, and change their accounts.")
     is_for_staff = True
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:

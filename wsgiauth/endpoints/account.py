@@ -7,13 +7,23 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.listing import profile
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.forms import notice_of
-from wsgiauth.forms.endpoint import AccountLink, Endpoint, require_login
+from wsgiauth.forms.endpoint import (
+    LEAVING,
+    LOGIN,
+    PROGRAMS,
+    SECURITY,
+    STAFF,
+    AccountLink,
+    Endpoint,
+    require_login,
+)
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
+_GROUPS = (LOGIN, SECURITY, PROGRAMS, STAFF, LEAVING)
 _NOTICES = {
     "password": "Your password has been changed. You are logged out everywhere else.",
     "email": "Your email address has been verified and saved.",
@@ -35,7 +45,7 @@ class AccountPage(Page):
     has_factor: bool | None = None  # None where the site has no second factors
     codes_left: int | None = None  # None for a user without a second factor
     are_codes_few: bool = False  # the user should make new ones
-    links: Mapping[str, AccountLink]  # by the URL of the page
+    links: Mapping[str, Mapping[str, AccountLink]]  # by group, then by the URL of the page
     notice: str = ""
 
 
@@ -57,6 +67,16 @@ class Account(Endpoint):
         mount = mount_url(environ)
         has_factor = factors.has_factor(user, site.settings)
         codes_left = recovery_codes.count(user) if has_factor else None
+        links: dict[str, dict[str, AccountLink]] = {group: {} for group in _GROUPS}
+        for path, each in self._endpoints.items():
+            link = each.account_link
+            if (
+                link
+                and each.is_offered(site.settings)
+                and (user.is_staff or not each.is_for_staff)
+                and (has_factor or not each.needs_factor)
+            ):
+                links[link.group][mount + path] = link
         page = AccountPage(
             username=user.username,
             email=user.email,
@@ -65,14 +85,7 @@ class Account(Endpoint):
             has_factor=has_factor if factors.are_offered(site.settings) else None,
             codes_left=codes_left,
             are_codes_few=codes_left is not None and codes_left <= recovery_codes.FEW,
-            links={
-                mount + path: each.account_link
-                for path, each in self._endpoints.items()
-                if each.account_link
-                and each.is_offered(site.settings)
-                and (user.is_staff or not each.is_for_staff)
-                and (has_factor or not each.needs_factor)
-            },
+            links={group: each for group, each in links.items() if each},
             notice=notice_of(environ, _NOTICES),
         )
         return site.pages.render(environ, page)

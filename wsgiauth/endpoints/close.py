@@ -6,7 +6,7 @@ from wsgiauth.accounts import delete_user
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import LastSuperuserError, RequestError, UnauthenticatedError
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
-from wsgiauth.forms.endpoint import AccountLink
+from wsgiauth.forms.endpoint import LEAVING, AccountLink
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
@@ -24,7 +24,7 @@ class Close(MemberForm):
     """Deletes the user, with all that belongs to them. Others can then register the names."""
 
     account_link = AccountLink(
-        "Close your account", "This deletes your account. It cannot be undone."
+        LEAVING, "Close your account", "This deletes your account. It cannot be undone."
     )
     is_sensitive = True
 

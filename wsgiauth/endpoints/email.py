@@ -7,7 +7,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, email_accepted
-from wsgiauth.forms.endpoint import AccountLink, require_part
+from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
 from wsgiauth.mail.link_letters import request_address_link
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page, UrlBelow
@@ -38,7 +38,9 @@ class Email(MemberForm):
     """Sends a link to the address, in the same way whether it is taken or not."""
 
     account_link = AccountLink(
-        "Change your email address", "We send a link to the new one, so that you can verify it."
+        LOGIN,
+        "Change your email address",
+        "We send a link to the new one, so that you can verify it.",
     )
     is_sensitive = True
     fields = ("email",)

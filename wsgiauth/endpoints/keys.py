@@ -18,7 +18,7 @@ from wsgiauth.forms import (
     notice_of,
     refuse_repetition,
 )
-from wsgiauth.forms.endpoint import AccountLink, require_fresh, require_login
+from wsgiauth.forms.endpoint import PROGRAMS, AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
 from wsgiauth.storage import database
 from wsgiauth.web.cross_origin import SAFE_METHODS
@@ -49,7 +49,9 @@ class Keys(ListForm):
     """Makes an API key, and revokes keys."""
 
     account_link = AccountLink(
-        "API keys", "Let programs act for you, with no more than the permissions that you choose."
+        PROGRAMS,
+        "API keys",
+        "Let programs act for you, with no more than the permissions that you choose.",
     )
     fields = ("name", "end")
     numbers = ("days",)

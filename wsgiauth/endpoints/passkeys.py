@@ -11,7 +11,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, Passkey, list_passkeys
 from wsgiauth.forms import MemberSubmission, Refusal, notice_of
-from wsgiauth.forms.endpoint import AccountLink, require_part
+from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
 from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CREDENTIAL, PasskeyPage
@@ -62,6 +62,8 @@ class ListedPasskey(NamedTuple):
 _NOTICES = {
     "passkey": "The passkey has been added.",
     "removed": "The passkey has been removed. Remove it from your device, too.",
+    "last": "The passkey has been removed. Remove it from your device, too. Logins now need the"
+    " password alone.",
 }
 
 
@@ -73,6 +75,7 @@ class PasskeysPage(PasskeyPage):
     codes_url = UrlBelow("recovery-codes")
     passkeys: tuple[ListedPasskey, ...]
     codes_left: int  # recovery codes
+    is_last: bool = False  # the user has no other second factor
     name: str = ""  # of a new passkey, as it was sent
     logout_url: str = ""  # for users who can do nothing else before they have a second factor
 
@@ -81,7 +84,9 @@ class Passkeys(FactorForm):
     """Adds a passkey, and removes passkeys."""
 
     account_link = AccountLink(
-        "Passkeys", "Log in with your fingerprint, your face, your screen lock or a security key."
+        LOGIN,
+        "Passkeys",
+        "Log in with your fingerprint, your face, your screen lock or a security key.",
     )
     fields = ("name", CREDENTIAL, "remove")
     path = "passkeys"
@@ -129,6 +134,7 @@ class Passkeys(FactorForm):
         return PasskeysPage(
             passkeys=tuple(ListedPasskey.of(each, party.host) for each in rows),
             codes_left=recovery_codes.count(user),
+            is_last=len(factors.list_factors(user)) == 1,
             passkey_options="" if is_full else party.creation_options(user, now),
             name=submission.fields["name"],
             next=next_after_set_up(submission),

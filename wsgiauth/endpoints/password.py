@@ -7,7 +7,7 @@ from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.password import change
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
-from wsgiauth.forms.endpoint import AccountLink
+from wsgiauth.forms.endpoint import LOGIN, AccountLink
 from wsgiauth.forms.handover import hand_over_renewed
 from wsgiauth.forms.proofs import requiring_password
 from wsgiauth.web.pages import UrlBelow
@@ -30,7 +30,7 @@ class PasswordPage(FormPage):
 class Password(MemberForm):
     """Changes the password, and revokes all other sessions of the user."""
 
-    account_link = AccountLink("Change your password", "This logs you out everywhere else.")
+    account_link = AccountLink(LOGIN, "Change your password", "This logs you out everywhere else.")
     fields = ("current_password", "new_password")
     flags = (END_KEYS,)
 

@@ -15,7 +15,7 @@ from wsgiauth.forms import (
     notice_of,
     refuse_repetition,
 )
-from wsgiauth.forms.endpoint import AccountLink
+from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -47,7 +47,7 @@ class RecoveryCodes(ListForm):
     """Makes a new set of codes, which replaces the old one."""
 
     account_link = AccountLink(
-        "Recovery codes", "Log in with one of these if you lose your app or your passkey."
+        SECURITY, "Recovery codes", "Log in with one of these if you lose your app or your passkey."
     )
     needs_factor = True
     is_sensitive = True

@@ -24,7 +24,7 @@ from wsgiauth.endpoints.sessions import SessionsPage
 from wsgiauth.endpoints.totp import SetUp, TotpPage, qr_code
 from wsgiauth.endpoints.username import UsernamePage
 from wsgiauth.endpoints.verify import InvitationPage, VerifyAddressPage
-from wsgiauth.forms.endpoint import AccountLink
+from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.handover import LoggedInPage
 from wsgiauth.web.pages import Page
 
@@ -136,7 +136,11 @@ PAGES: tuple[Page, ...] = (
         has_factor=True,
         codes_left=1,
         are_codes_few=True,
-        links={"/auth/sessions": AccountLink("Sessions", "See where you are logged in.")},
+        links={
+            SECURITY: {
+                "/auth/sessions": AccountLink(SECURITY, "Sessions", "See where you are logged in.")
+            }
+        },
         notice="Your password has been changed.",
     ),
     UsernamePage(present="ada", username="grace", message="This username is taken."),

@@ -12,7 +12,7 @@ from wsgiauth.authentication.session_list import (
 )
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, notice_of
-from wsgiauth.forms.endpoint import AccountLink
+from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
@@ -36,6 +36,7 @@ class Sessions(ListForm):
     """Lists the sessions, and revokes one or all others."""
 
     account_link = AccountLink(
+        SECURITY,
         "Where you are logged in",
         "See all your sessions, and revoke those that you do not recognize.",
     )

@@ -11,7 +11,7 @@ from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, notice_of, see_other
-from wsgiauth.forms.endpoint import AccountLink
+from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CODE
@@ -49,6 +49,7 @@ def set_up_of(submission: MemberSubmission, device: Totp) -> SetUp:
 _NOTICES = {
     "added": "The app has been added. From now on, you need a code to log in.",
     "removed": "The app has been removed.",
+    "last": "The app has been removed. Logins now need the password alone.",
 }
 
 
@@ -60,6 +61,7 @@ class TotpPage(FormPage):
     codes_url = UrlBelow("recovery-codes")
     devices: dict[str, str]  # names by handle
     codes_left: int  # recovery codes
+    is_last: bool = False  # the user has no other second factor
     set_up: SetUp | None = None  # of the app whose first code is awaited
     name: str = ""  # of another app, as it was sent
     logout_url: str = ""  # for users who can do nothing else before they have a second factor
@@ -70,7 +72,9 @@ class AuthenticatorApps(FactorForm):
     """Begins the set-up of an app, confirms it by its first code, and removes apps."""
 
     account_link = AccountLink(
-        "Two-step verification", "Protect your logins with a code from an app on your phone."
+        SECURITY,
+        "Two-step verification",
+        "Protect your logins with a code from an app on your phone.",
     )
     path = "totp"
     gone = "That app has already been removed."
@@ -122,6 +126,7 @@ class AuthenticatorApps(FactorForm):
         return TotpPage(
             devices={each.id: each.name for each in devices},
             codes_left=recovery_codes.count(user),
+            is_last=len(factors.list_factors(user)) == 1,
             set_up=None if waiting is None else set_up_of(submission, waiting),
             name=submission.fields["name"],
             next=next_after_set_up(submission),

@@ -5,7 +5,7 @@ from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
-from wsgiauth.forms.endpoint import AccountLink
+from wsgiauth.forms.endpoint import LOGIN, AccountLink
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
@@ -22,7 +22,7 @@ class UsernamePage(FormPage):
 class Username(MemberForm):
     """Changes the username. Sessions go on."""
 
-    account_link = AccountLink("Change your username", "You stay logged in.")
+    account_link = AccountLink(LOGIN, "Change your username", "You stay logged in.")
     is_sensitive = True
     fields = ("username",)
 

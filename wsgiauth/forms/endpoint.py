@@ -29,8 +29,13 @@ _Part = TypeVar("_Part")
 class AccountLink(NamedTuple):
     """A link on the page of the account, and a sentence about the page that it leads to."""
 
+    group: str  # the heading of those that it is shown with
     title: str
     text: str
+
+
+LOGIN, SECURITY, PROGRAMS = "How you log in", "Security", "Programs"
+STAFF, LEAVING = "Administration", "Leaving"
 
 
 class Endpoint:

@@ -35,7 +35,8 @@ class FactorForm(ListForm):
                     " then remove this one."
                 )
                 raise ValidationError({"remove": [detail]})
-        page = with_next(f"{self.path}?done=removed", submission.destination)
+        done = "removed" if factors.list_factors(submission.member.user) else "last"
+        page = with_next(f"{self.path}?done={done}", submission.destination)
         return self.answer_changed(submission, page)
 
     def answer_added(
