@@ -105,6 +105,7 @@ MEASURED = {
     *(Path(__file__).parent / "storage").rglob("test_*.py"),
     Path(__file__).parent / "accounts/test_last_superuser.py",
     Path(__file__).parent / "accounts/test_user_search.py",
+    Path(__file__).parent / "cli/test_cli.py",
     Path(__file__).parent / "test_concurrency.py",
     Path(__file__).parent / "throttling/test_throttle.py",
 }

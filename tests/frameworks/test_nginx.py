@@ -80,7 +80,7 @@ def test_the_redirects_carry_the_prefix(https):
     assert https.log_in("/site", next="/site/account").headers["Location"] == "/site/account"
     assert https.log_in("/site").headers["Location"] == "/site/"
     left = https.ask("POST", "/site/auth/logout", headers=SAME_ORIGIN)
-    assert left.headers["Location"] == "/site/auth/login"
+    assert left.headers["Location"] == "/site/auth/login?done=logout"
 
 
 def test_the_cookie_is_for_https_and_this_host_only(https):
