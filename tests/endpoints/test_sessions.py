@@ -107,7 +107,7 @@ def test_the_page_says_when_a_login_ends_with_and_without_use(browser, program):
     page = browser.get("/auth/sessions", headers=BROWSER)
     terms = [[term.text for term in item.find_all("dt")][-2:] for item in items(page)]
     assert terms == [
-        ["Expires if unused by", "Expires at the latest"],
+        ["Expires if unused", "Expires at the latest"],
         ["Began", "Expires at the latest"],
     ]
 
