@@ -188,6 +188,12 @@ def test_an_api_key_is_named_beside_its_user(browser, program, make):
         assert len(program(f"{EVENTS}?actor={actor}").json["events"]) == count
 
 
+def test_how_a_user_logged_in_is_said_in_words(browser, program, boss):
+    events.emit("login", user_id=boss.id, reason="pwd hwk user")
+    browser.get(EVENTS).mustcontain("password, passkey, fingerprint, face or PIN", no="pwd")
+    assert program(EVENTS).json["events"][0]["reason"] == "pwd hwk user"
+
+
 @pytest.mark.promise(58)
 def test_a_reason_is_escaped(browser, boss):
     events.emit("rights_changed", user_id=boss.id, reason="<script>alert(1)</script>")

@@ -10,7 +10,8 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
 from wsgiauth.admin import EVENTS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
-from wsgiauth.events import CHANGES, actors, trail
+from wsgiauth.authentication.methods import methods_in_words
+from wsgiauth.events import CHANGES, Event, actors, trail
 from wsgiauth.events.trail import Entry, Filters, Position
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.site import Site
@@ -32,9 +33,9 @@ TITLES = {
     "registration": "Account created",
     "login": "Logged in",
     "logout": "Logged out",
-    "confirmed": "Entered the password again",
+    "confirmed": "Confirmed who they are",
     "password_changed": "Password changed",
-    "names_changed": "Name changed",
+    "names_changed": "Name or email address changed",
     "rights_changed": "Rights changed",
     "group_changed": "Group changed",
     "link_sent": "Link sent",
@@ -125,10 +126,16 @@ def trail_rows(entries: list[Entry]) -> list[TrailRow]:
             user=_person(event.user_id, names),
             actor=_person(actor_id, names, actors.key_of(event.actor or "")) or event.actor,
             address=event.address or "",
-            reason=event.reason or "",
+            reason=_reason(event),
         )
         for event, actor_id in zip(events, acting, strict=True)
     ]
+
+
+def _reason(event: Event) -> str:
+    reason = event.reason or ""
+    is_methods = event.name in ("login", "confirmed")
+    return methods_in_words(reason.split()) if is_methods else reason
 
 
 def _filters(fields: dict[str, str]) -> Filters:

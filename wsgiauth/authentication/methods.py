@@ -23,7 +23,7 @@ _WORDS = {
     "sms": "code by text message",
     "swk": "software key",
     "tel": "phone call",
-    "user": "presence at the device",
+    "user": "fingerprint, face or PIN",
     "wia": "Windows login",
 }
 
