@@ -212,7 +212,13 @@ def test_malformed_json_is_refused(client, body):
 def test_a_malformed_form_is_refused(client, body):
     for path in POST_PATHS:
         refused = client.post(path, body, headers={**FORM, **SAME_ORIGIN}, status=400)
-        refused.mustcontain("The body is not a well-formed form in UTF-8.")
+        refused.mustcontain("The form could not be read", "Go back, and send the form again.")
+
+
+def test_a_page_that_cannot_be_used_in_this_way_says_so_for_people(client):
+    headers = {**SAME_ORIGIN, **BROWSER}
+    refused = client.put("/auth/login", "", headers=headers, status=405)
+    refused.mustcontain("This page cannot be used in this way", no="HEAD, ")
 
 
 @pytest.mark.promise(15)

@@ -69,6 +69,15 @@ HEADLINES = {
     "unavailable": "Accounts are not available at the moment",
     "unsupported_media_type": _UNREADABLE,
 }
+_RESEND = "Go back, and send the form again."
+# What a person can do, where the detail of problem details is for programmers.
+_ADVICE = {
+    "length_required": _RESEND,
+    "malformed": _RESEND,
+    "method_not_allowed": "Go back, and use the links and buttons of the page.",
+    "too_large": "Go back, and shorten what you entered.",
+    "unsupported_media_type": _RESEND,
+}
 
 
 def failure(
@@ -82,7 +91,8 @@ def failure(
 ) -> Response:
     """Return a failure in the form that the client's `Accept` prefers: a page, or problem details.
 
-    The arguments are those of `problem`. A page shows `errors` instead of `detail`.
+    The arguments are those of `problem`. A page shows `errors` instead of `detail`,
+    or what a person can do, if `detail` is for programmers.
     """
     if not prefers_html(environ):
         return problem(status, code, detail, errors=errors, headers=headers)
@@ -98,7 +108,7 @@ def failure(
     page = ErrorPage(
         status=status.value,
         title=HEADLINES.get(code, status.phrase),
-        detail=" ".join(chain.from_iterable(errors.values())) if errors else detail,
+        detail=" ".join(chain.from_iterable((errors or {}).values())) or _ADVICE.get(code, detail),
         login_url=login_url and with_next(login_url, wanted),
         login_text=login_text,
     )
