@@ -625,7 +625,8 @@ def test_a_password_can_be_shown_and_is_hidden_before_it_is_sent(visitor, ada):
         ("qwertyuiopasdf", "Too easy to guess: it follows the order of keys, letters or digits."),
         ("1qaz2wsx3edc", "Too easy to guess: it follows the order of keys, letters or digits."),
         ("gnome prawn", "Good, unless it is a common password. A longer one is stronger."),
-        (PASSWORD, "Strong, if you use it only here."),
+        (f"{PASSWORD[:10]}" * 2, "Good, unless it is a common password. A longer one is stronger."),
+        (PASSWORD, "Strong, unless it is a common password, or used elsewhere."),
     ],
 )
 def test_a_new_password_is_graded_while_it_is_typed_by_the_rules_of_the_server(

@@ -18,8 +18,8 @@ from wsgiauth import (
     permission_required,
     storage,
 )
-from wsgiauth.accounts import create_user, update_user
-from wsgiauth.accounts.tables import Key, Session
+from wsgiauth.accounts import create_user, delete_user, update_user
+from wsgiauth.accounts.tables import Key, OneTimeSecret, Session
 from wsgiauth.authentication import keys
 from wsgiauth.authentication.keys import MAX_KEYS
 from wsgiauth.authentication.password import make_reset_link
@@ -153,6 +153,22 @@ def test_a_key_that_a_reload_asks_for_again_is_not_made_again(browser, ada):
     repeated.mustcontain("This key was made already")
     assert repeated.html.find("input", attrs={"name": "name"})["value"] == "export"
     assert Key.select().count() == 1
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(40)
+def test_what_is_kept_of_a_form_ends_with_the_account_and_after_a_day(browser, ada):
+    def make(once):
+        fields = {"name": "export", "once": once}
+        browser.post("/auth/keys", fields, headers=SAME_ORIGIN, status=201)
+
+    make("a")
+    make("b")
+    OneTimeSecret.update(expires_at=0).execute()
+    make("c")
+    assert OneTimeSecret.select().count() == 1
+    delete_user(ada)
+    assert not OneTimeSecret.select().exists()
 
 
 def test_a_form_that_was_refused_can_be_sent_again(browser, ada):

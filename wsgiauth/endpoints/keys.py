@@ -16,11 +16,10 @@ from wsgiauth.forms import (
     MemberSubmission,
     Refusal,
     notice_of,
-    refuse_repetition,
+    only_once,
 )
 from wsgiauth.forms.endpoint import PROGRAMS, AccountLink, require_fresh, require_login
 from wsgiauth.site import Site
-from wsgiauth.storage import database
 from wsgiauth.web.cross_origin import SAFE_METHODS
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
@@ -81,12 +80,11 @@ class Keys(ListForm):
 
     def _make(self, submission: MemberSubmission) -> Response:
         fields = submission.fields
-        with database.atomic():
-            refuse_repetition(
-                submission,
-                "This key was made already, and is shown only once. If you did not copy it, revoke"
-                " it and make another.",
-            )
+        with only_once(
+            submission,
+            "This key was made already, and is shown only once. If you did not copy it, revoke it"
+            " and make another.",
+        ):
             made = keys.create(
                 submission.member.user,
                 fields["name"],

@@ -41,11 +41,11 @@ from wsgiauth.web.responses import Response, challenge, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
 _NOTICES = {
-    "closed": "Your account is closed, and all its data is deleted.",
+    "closed": "Your account is closed.",
     "logout": "You are logged out.",
     "reset": "Your password has been changed. Log in with the new one.",
-    UNSENT: "You are not logged in, so the form that you sent was not processed. Log in to return"
-    " to it, then send it again.",
+    UNSENT: "You are not logged in, so the form that you sent was not processed. Log in, then fill"
+    " it in again.",
 }
 
 

@@ -13,14 +13,13 @@ from wsgiauth.forms import (
     MemberSubmission,
     Refusal,
     notice_of,
-    refuse_repetition,
+    only_once,
 )
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import set_up_path
-from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_now
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
@@ -70,12 +69,11 @@ class RecoveryCodes(ListForm):
                 "Set up an authenticator app or a passkey first. Without one, you need no recovery"
                 " codes.",
             )
-        with database.atomic():
-            refuse_repetition(
-                submission,
-                "These codes were made already, and are shown only once. If you did not save them,"
-                " create new ones.",
-            )
+        with only_once(
+            submission,
+            "These codes were made already, and are shown only once. If you did not save them,"
+            " create new ones.",
+        ):
             codes = recovery_codes.replace(user)
         if submission.wants_json:
             return json_response({"recovery_codes": codes}, status=HTTPStatus.CREATED)

@@ -8,12 +8,15 @@ All that endpoints share is in this room. Each of its functions that uses the da
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import ClassVar, Generic, TypeVar
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts import lock_user
+from wsgiauth.accounts.tables import OneTimeSecret, insert_new
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.lifetimes import DAY
@@ -21,6 +24,8 @@ from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationEr
 from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.storage import database
+from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import (
     JSON,
@@ -39,7 +44,7 @@ from wsgiauth.web.responses import Header, Response, json_response, problem, red
 from wsgiauth.web.urls import mount_url, safe_next
 
 NEXT = "next"  # in the query and in forms: where the browser goes afterwards
-ONCE = "once"  # in forms: a random string, see `refuse_repetition`
+ONCE = "once"  # in forms: a random string, see `only_once`
 TOKEN = "token"  # noqa: S105 - the field, and its parameter, with the secret of a link
 
 
@@ -52,7 +57,7 @@ class Submission:
             string of its digits.
         flags: The booleans that the form declares and that are true.
         destination: `next` of the request if it is a safe path, otherwise an empty string.
-        once: What tells this form apart from all others; see `refuse_repetition`.
+        once: What tells this form apart from all others; see `only_once`.
         networks: See `clients.Clients.networks`.
         is_program: Whether the body is JSON, which no browser sends by itself.
         wants_json: Whether the client gets JSON instead of pages.
@@ -84,7 +89,7 @@ class FormPage(Page):
     errors: Mapping[str, list[str]] = {}  # by field
     notice: str = ""  # what has just been done
     next: str = ""  # where to go afterwards: a safe path, or empty
-    once: str = ""  # see `refuse_repetition`
+    once: str = ""  # see `only_once`
 
 
 Sent = TypeVar("Sent", bound=Submission)
@@ -266,19 +271,30 @@ class ListForm(MemberForm):
         return json_response(self.document(self.require_reader(environ, site), site))
 
 
-def refuse_repetition(submission: MemberSubmission, detail: str) -> None:
-    """Refuse a form that was carried out before, as a browser sends it again on a reload.
+@contextmanager
+def only_once(submission: MemberSubmission, detail: str) -> Iterator[None]:
+    """Make a change in a transaction, unless the form was carried out before.
 
-    Call this in the transaction of the change. The page has a new `once` for each form; a form
-    without it can be sent any number of times.
+    A browser sends a form again on a reload. The page has a new `once` for each form; a form
+    without it can be sent any number of times. The user has a row for each form of the last day.
 
     Raises:
         RequestError: 409 `already_done`.
     """
-    value = f"{submission.member.user.id} {submission.once}"
-    expires_at = int(submission.site.tokens.now()) + DAY
-    if submission.once and not one_time.record(value, "sent form", expires_at=expires_at):
-        raise RequestError(HTTPStatus.CONFLICT, "already_done", detail)
+    user, now = submission.member.user, submission.site.tokens.now()
+    value = f"{user.id} {submission.environ['PATH_INFO']} {submission.once}"
+    with database.atomic():
+        lock_user(user.id)  # first: the new row shares a lock on that of the user
+        if submission.once and not insert_new(
+            OneTimeSecret,
+            id=one_time.digest(value),
+            purpose="sent form",  # none of `one_time.issue`, so that the row opens nothing
+            user=user.id,
+            expires_at=int(now) + DAY,
+        ):
+            raise RequestError(HTTPStatus.CONFLICT, "already_done", detail)
+        yield
+    purge_some(OneTimeSecret, now)
 
 
 def notice_of(environ: WSGIEnvironment, notices: Mapping[str, str]) -> str:

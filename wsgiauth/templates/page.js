@@ -70,7 +70,7 @@
     if (names.some((each) => core(password) === core(each))) return "similar";
     if (unit.length < 8) return "repeated";
     if (lengthWithoutRuns(unit, runs) <= Math.min(Math.floor(unit.length / 3), 11)) return "runs";
-    return password.length < 15 ? "fine" : "strong";
+    return unit.length < 15 ? "fine" : "strong";
   };
 
   for (const hint of all("[data-strength-of]")) {

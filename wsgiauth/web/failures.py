@@ -141,8 +141,9 @@ def ask_to_log_in(
     if login_url != f"{environ['wsgiauth.site'].pages.mount}/login":  # a page of the application
         return redirect(HTTPStatus.FOUND, url)
     page = _page_of_form(environ)
-    is_login = page.partition("?")[0] == login_url
-    return redirect(HTTPStatus.FOUND, with_next(f"{url}?done={UNSENT}", "" if is_login else page))
+    if page.partition("?")[0] in (url, url.removesuffix("login") + "second"):
+        return redirect(HTTPStatus.FOUND, url)
+    return redirect(HTTPStatus.FOUND, with_next(f"{url}?done={UNSENT}", page))
 
 
 def ask_to_confirm(environ: WSGIEnvironment, confirm_url: str, max_age: int) -> Response:
