@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import bcrypt
 import peewee
 import pytest
-from coverage import Coverage
 from playhouse import db_url
 from webtest import TestApp
 
@@ -99,16 +98,6 @@ THOROUGH = {
     "test_leftovers.py",
 }
 THOROUGH_PATHS = {Path(__file__).parent / name for name in THOROUGH}
-# Of what `--quick` leaves out, only these files run lines of wsgiauth that no other test does. The
-# rest is not traced: that would double its time, and that of every process that it starts.
-MEASURED = {
-    *(Path(__file__).parent / "storage").rglob("test_*.py"),
-    Path(__file__).parent / "accounts/test_last_superuser.py",
-    Path(__file__).parent / "accounts/test_user_search.py",
-    Path(__file__).parent / "cli/test_cli.py",
-    Path(__file__).parent / "test_concurrency.py",
-    Path(__file__).parent / "throttling/test_throttle.py",
-}
 THOROUGH_FIXTURES = {"chromium", "in_processes", "server_urls"}
 LEFT_OUT = (
     "Left to `make check`: PostgreSQL and MariaDB, browsers, other servers, frameworks, builds,"
@@ -132,21 +121,6 @@ def pytest_ignore_collect(collection_path, config):
     return True if config.option.quick and collection_path in THOROUGH_PATHS else None
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """Measure no coverage of most tests that `--quick` leaves out, and of what they start."""
-    measuring = Coverage.current()
-    if measuring is None or item.path in MEASURED or not is_left_out(item):
-        return (yield)
-    measuring.stop()
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
-            return (yield)
-    finally:
-        measuring.start()
-
-
 def pytest_terminal_summary(terminalreporter, config):
     """Say what `--quick` leaves out."""
     if config.option.quick:
@@ -159,20 +133,13 @@ def pytest_xdist_auto_num_workers(config):
     return (os.cpu_count() or 1) + (0 if config.option.quick else 2)
 
 
-def is_left_out(item):
-    """Return whether `--quick` leaves out a test."""
-    on_server = hasattr(item, "callspec") and item.callspec.params.get("database_url") in SERVERS
-    needs_more = THOROUGH_FIXTURES & set(item.fixturenames)
-    return on_server or bool(needs_more) or item.path in THOROUGH_PATHS
-
-
 @pytest.hookimpl(trylast=True)  # after the order has been made random
 def pytest_collection_modifyitems(config, items):
     """Begin with the files that take longest; with `--quick`, leave out what needs more."""
     tests = Counter(item.path for item in items)
     items.sort(key=lambda item: (item.path not in THOROUGH_PATHS, tests[item.path] < MANY))
     if config.option.quick:
-        left_out = [item for item in items if is_left_out(item)]
+        left_out = [item for item in items if THOROUGH_FIXTURES & set(item.fixturenames)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
 
@@ -421,6 +388,14 @@ def in_processes():
     """Return a function that calls another in eight processes at the same moment."""
     with eight_processes() as call:
         yield call
+
+
+@pytest.fixture(scope="module")
+def unmeasured():
+    """Start processes whose coverage is not measured: tools that do not run wsgiauth from here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,8 @@ from tests.conftest import skip_or_fail
 from tests.docs.pages import PAGES, ROOT, code, commands, section
 from tests.support.sites import PASSWORD, running
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
+
 PACKAGE_DATA = {
     "wsgiauth/py.typed",
     "wsgiauth/openapi/common.json",

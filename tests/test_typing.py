@@ -14,6 +14,8 @@ import pytest
 
 from tests.conftest import require
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
+
 ROOT = Path(__file__).parent.parent
 
 PROGRAM = """

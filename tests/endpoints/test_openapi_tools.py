@@ -18,6 +18,8 @@ from tests.endpoints.test_openapi import DOCUMENT
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, storage
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
+
 FILE = "openapi.json"
 PACKAGE = "wsgiauth_client"
 BIN = Path(sys.executable).parent
