@@ -31,6 +31,13 @@ def test_the_newest_users_come_first_on_pages_of_fifty(browser):
     assert names(page.click("All users"))[0] == "User119"
 
 
+def test_what_to_do_with_the_list_is_above_it(browser):
+    page = browser.get("/auth/admin/users")
+    table = page.html.table
+    for text in ("Invite a person", "Download as CSV"):
+        assert page.html.find("a", string=text) in table.find_all_previous("a"), text
+
+
 def test_a_row_has_the_names_the_status_and_the_last_login(browser, make):
     tim = make("Tim", "staff")
     tim.email_verified_at = tim.last_login_at = utc_now().replace(day=1, month=3, year=2026)
