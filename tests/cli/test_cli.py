@@ -97,11 +97,19 @@ def test_a_password_that_breaks_a_rule_is_refused(wsgiauth, stdin, reason):
 
 
 def test_a_taken_name_is_refused(wsgiauth, person):
-    status, _, errors = wsgiauth("createsuperuser", *CREATE, stdin=PASSWORD)
+    status, _, errors = wsgiauth("createuser", *CREATE, stdin=PASSWORD)
     assert (status, errors) == (
         1,
         "wsgiauth: This username is taken. This email address is taken.\n",
     )
+
+
+def test_createsuperuser_says_how_to_make_an_existing_user_a_superuser(wsgiauth, person):
+    status, _, errors = wsgiauth("createsuperuser", *CREATE, stdin=PASSWORD)
+    *_, advice = errors.partition("python -m wsgiauth ")
+    assert (status, advice) == (1, "set NAME --staff --superuser\n")
+    command = advice.replace("NAME", USERNAME).split()
+    assert wsgiauth(*command)[1] == f"Ada ({EMAIL}) has staff: yes, superuser: yes.\n"
 
 
 def test_a_script_is_not_asked_for_what_it_left_out(wsgiauth):
@@ -951,6 +959,15 @@ def test_what_a_terminal_would_obey_is_escaped(wsgiauth, person, database):
     _, output, _ = wsgiauth("users")
     assert "a\\x1b[31m\\n" in output
     assert output.count("\n") == 2
+
+
+def test_createsuperuser_says_at_its_question_how_to_make_a_user_a_superuser(settings, person):
+    _, screen = talk(
+        settings,
+        "createsuperuser",
+        answers=[(b"Username: ", b"ada\n"), (b"Username: ", b"\x04")],
+    )
+    assert "python -m wsgiauth set NAME --staff --superuser" in screen
 
 
 def test_a_taken_name_and_a_common_password_are_asked_for_again(settings, person):

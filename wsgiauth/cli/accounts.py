@@ -6,13 +6,21 @@ from functools import partial
 
 from wsgiauth import accounts
 from wsgiauth.accounts.listing import summary, user_pages
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import MAX_BYTES, password_problem
 from wsgiauth.authentication.password import change_password as set_password
-from wsgiauth.cli.command import Arguments, UsageError, open_database, require_group, require_user
+from wsgiauth.cli.command import (
+    Arguments,
+    CommandError,
+    UsageError,
+    open_database,
+    require_group,
+    require_user,
+)
 from wsgiauth.cli.output import counted, print_change, print_line, print_list, yes_or_no
 from wsgiauth.cli.parser import Parser, positive
 from wsgiauth.cli.prompts import ask, ask_password, confirm, require_terminal
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.settings import Settings
 
 _COLUMNS = {
@@ -65,6 +73,14 @@ def add_commands(parser: Parser) -> None:
 
 def create_user(arguments: Arguments) -> None:
     """Create a user; ask for missing values."""
+    try:
+        user = _create_user(arguments)
+    except TakenError as error:
+        raise CommandError(_taken(error, arguments)) from None
+    print_line(f"Created {'superuser' if user.is_superuser else 'user'} {user}.")
+
+
+def _create_user(arguments: Arguments) -> User:
     settings = open_database(arguments, may_create=True)
     given = {
         "--username": arguments.username,
@@ -76,9 +92,10 @@ def create_user(arguments: Arguments) -> None:
         require_terminal(*missing)
         named = {"username": arguments.username, "email": arguments.email}
         accounts.check_names({field: name for field, name in named.items() if name})
-    username = arguments.username or ask("Username: ", partial(_name_problem, "username"))
-    email = arguments.email or ask("Email: ", partial(_name_problem, "email"))
-    user = accounts.create_user(
+    problem_of = partial(_name_problem, arguments)
+    username = arguments.username or ask("Username: ", partial(problem_of, "username"))
+    email = arguments.email or ask("Email: ", partial(problem_of, "email"))
+    return accounts.create_user(
         username,
         email,
         _new_password(arguments, settings, username, email),
@@ -86,7 +103,6 @@ def create_user(arguments: Arguments) -> None:
         is_staff=arguments.staff,
         is_superuser=arguments.superuser,
     )
-    print_line(f"Created {'superuser' if user.is_superuser else 'user'} {user}.")
 
 
 def change_password(arguments: Arguments) -> None:
@@ -159,10 +175,20 @@ def print_users(arguments: Arguments) -> None:
     print_list(documents, _COLUMNS, as_json=arguments.json)
 
 
-def _name_problem(field: str, name: str) -> str | None:
+def _taken(error: TakenError, arguments: Arguments) -> str:
+    """Return what to say of a taken name: who wants a superuser can make that user one."""
+    if not arguments.superuser:
+        return str(error)
+    command = "python -m wsgiauth set NAME --staff --superuser"
+    return f"{error} To make this user a superuser, run: {command}"
+
+
+def _name_problem(arguments: Arguments, field: str, name: str) -> str | None:
     """Return why a new user cannot have this name, for people, or None."""
     try:
         accounts.check_names({field: name})
+    except TakenError as error:
+        return _taken(error, arguments)
     except ValidationError as error:
         return str(error)
     return None
