@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 from tests.conftest import skip_or_fail
 from tests.support.browser import set_scheme, set_screen, start_browser
@@ -177,6 +179,18 @@ def test_a_checkbox_is_small_and_beside_its_label(opened, width):
     assert box.location["x"] == label.location["x"]
     assert label.size["height"] < 50  # one row, or two lines of text
     assert browser.execute_script(SAME_COLOUR)
+
+
+def test_the_first_tab_in_the_panel_offers_to_skip_the_header(opened):
+    browser = opened("admin-groups")
+    link = browser.find_element(By.CLASS_NAME, "skip")
+    assert link.size["height"] == 1
+    ActionChains(browser).send_keys(Keys.TAB).perform()
+    assert browser.switch_to.active_element == link
+    assert link.size["height"] > 20
+    ActionChains(browser).send_keys(Keys.ENTER).perform()
+    ActionChains(browser).send_keys(Keys.TAB).perform()
+    assert browser.execute_script("return document.activeElement.matches('main *')")
 
 
 @pytest.mark.promise(20)
