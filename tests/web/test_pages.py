@@ -234,6 +234,27 @@ def test_a_form_is_without_messages_until_it_was_refused(client):
         assert html.find_all(attrs={"aria-invalid": True}) == []
 
 
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [
+        pytest.param(LOGIN, "Error: Log in", id="a message"),
+        pytest.param(REGISTER, "Error: Create an account", id="a field"),
+        pytest.param(PAGES["admin/action.html"], "Delete the group", id="not refused"),
+        pytest.param(
+            PAGES["admin/action.html"].replaced(message="No."),
+            "Error: Delete the group",
+            id="in the panel",
+        ),
+        pytest.param(LOGIN.replaced(message="", notice="Done."), "Log in", id="a notice"),
+        pytest.param(ERROR, "No such page", id="without a form"),
+    ],
+)
+def test_the_title_of_a_page_whose_form_was_refused_says_so(page, title):
+    html = shown(page).html
+    assert html.title.text == title
+    assert html.h1.text == title.removeprefix("Error: ")
+
+
 @pytest.mark.parametrize("page", [LOGIN, REGISTER], ids=["login", "register"])
 def test_every_field_names_the_text_that_says_why_it_was_refused(page):
     html = shown(filled(page, "No.")).html
@@ -283,7 +304,7 @@ def test_a_template_can_extend_the_layout_and_the_page_that_it_replaces(folder):
         '{% extends "wsgiauth/login.html" %}{% block title %}Come in{% endblock %}'
     )
     html = shown(LOGIN, folder).html
-    assert html.h1.text == html.title.text == "Come in"
+    assert (html.h1.text, html.title.text) == ("Come in", "Error: Come in")
     assert html.form["action"] == "/auth/login"
     (folder / "login.html").write_text(
         '{% extends "layout.html" %}{% block content %}<b>{{ page.next }}</b>{% endblock %}'

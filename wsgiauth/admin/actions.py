@@ -5,7 +5,7 @@ each.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
@@ -13,7 +13,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts import names
 from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.exceptions import NotFoundError, ValidationError
-from wsgiauth.forms import MemberSubmission, Refusal, see_other
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import ID, routing_argument
@@ -46,7 +46,7 @@ class Action:
     field: Field | None = None  # what else it needs
 
 
-class ActionPage(PanelPage):
+class ActionPage(PanelPage, FormPage):
     """Asks before an action, or says why it was refused."""
 
     template = "admin/action.html"
@@ -57,8 +57,6 @@ class ActionPage(PanelPage):
     back_url: str  # the page of the user or of the group
     value: str = ""  # what was entered or chosen
     named: str = ""  # what the value names, in words; then it is not entered here
-    message: str = ""  # why the form was refused
-    errors: Sequence[str] = ()  # about the field of the action
 
 
 _Action = TypeVar("_Action", bound=Action)
@@ -117,7 +115,7 @@ class ActionForm(PanelForm):
             value=value,
             named=named,
             message=refusal.message,
-            errors=refusal.errors.get(name, []),
+            errors=refusal.errors,
         )
 
     def _path(self, environ: WSGIEnvironment) -> str:

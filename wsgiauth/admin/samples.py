@@ -90,7 +90,7 @@ PAGES: tuple[Page, ...] = (
         back_url="/auth/admin/users/7",
         value="publish",
         message="Only superusers can make this change.",
-        errors=["A permission has the form app.action, such as reports.publish."],
+        errors={"permission": ["A permission has the form app.action, such as reports.publish."]},
     ),
     ActionPage(
         frame=_FRAME,

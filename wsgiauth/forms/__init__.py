@@ -91,6 +91,11 @@ class FormPage(Page):
     next: str = ""  # where to go afterwards: a safe path, or empty
     once: str = ""  # see `only_once`
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether it says why the form was refused."""
+        return bool(self.message or self.errors)
+
 
 Sent = TypeVar("Sent", bound=Submission)
 

@@ -45,6 +45,11 @@ class Page(Content):
     account_url: ClassVar[UrlBelow] = UrlBelow("account")
 
     @property
+    def is_refused(self) -> bool:
+        """Whether it shows a form that was refused; its title then begins with "Error:"."""
+        return False
+
+    @property
     def script(self) -> str:
         """The file of the script that the page can run beside `page.js`; empty for most pages."""
         return ""
