@@ -40,7 +40,7 @@ NUMBER = 100
 PROCESSES = 2
 MODULES = (
     "accounts/names",
-    "accounts/password_rules",
+    "accounts/passwords",
     "authentication/identity",
     "authentication/keys",
     "authentication/one_time",

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import peewee
 
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import OneTimeSecret, end_secrets
+from wsgiauth.accounts.tables import OneTimeSecret, end_secrets, insert_new
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.upkeep import purge_some
@@ -122,7 +122,7 @@ def end_about(subject: str, purpose: str) -> None:
             OneTimeSecret.delete().where(OneTimeSecret.id.in_(ids)).execute()
 
 
-def record(value: str, purpose: str, *, expires_at: int) -> bool:
+def record(value: str, purpose: str, *, user_id: int | None = None, expires_at: int) -> bool:
     """Record that a value that is no row was used; return False if it was used before.
 
     Of several requests with one value, the primary key lets one succeed. Call this in the
@@ -130,13 +130,17 @@ def record(value: str, purpose: str, *, expires_at: int) -> bool:
 
     Args:
         purpose: None of `issue`, so that the row opens nothing.
+        user_id: The user with whom the row ends, if it is about one.
         expires_at: In seconds since the epoch.
     """
-    insert = OneTimeSecret.insert(
-        id=digest(value), purpose=purpose, expires_at=expires_at
-    ).on_conflict_ignore()
     with database.atomic():
-        return bool(insert.as_rowcount().execute())
+        return insert_new(
+            OneTimeSecret,
+            id=digest(value),
+            purpose=purpose,
+            user=user_id,
+            expires_at=expires_at,
+        )
 
 
 def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:

@@ -16,9 +16,9 @@ from wsgiauth.forms import (
     MemberSubmission,
     Refusal,
     notice_of,
-    only_once,
 )
 from wsgiauth.forms.endpoint import PROGRAMS, AccountLink, require_fresh, require_login
+from wsgiauth.forms.once import only_once
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
 from wsgiauth.web.pages import UrlBelow

@@ -13,10 +13,10 @@ from wsgiauth.forms import (
     MemberSubmission,
     Refusal,
     notice_of,
-    only_once,
 )
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.handover import next_after_set_up
+from wsgiauth.forms.once import only_once
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import set_up_path

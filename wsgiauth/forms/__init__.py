@@ -8,24 +8,17 @@ All that endpoints share is in this room. Each of its functions that uses the da
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import ClassVar, Generic, TypeVar
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts import lock_user
-from wsgiauth.accounts.tables import OneTimeSecret, insert_new
-from wsgiauth.authentication import one_time
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.storage import database
-from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import (
     JSON,
@@ -44,7 +37,7 @@ from wsgiauth.web.responses import Header, Response, json_response, problem, red
 from wsgiauth.web.urls import mount_url, safe_next
 
 NEXT = "next"  # in the query and in forms: where the browser goes afterwards
-ONCE = "once"  # in forms: a random string, see `only_once`
+ONCE = "once"  # in forms: a random string, see `once`
 TOKEN = "token"  # noqa: S105 - the field, and its parameter, with the secret of a link
 
 
@@ -57,7 +50,7 @@ class Submission:
             string of its digits.
         flags: The booleans that the form declares and that are true.
         destination: `next` of the request if it is a safe path, otherwise an empty string.
-        once: What tells this form apart from all others; see `only_once`.
+        once: What tells this form apart from all others; see `once`.
         networks: See `clients.Clients.networks`.
         is_program: Whether the body is JSON, which no browser sends by itself.
         wants_json: Whether the client gets JSON instead of pages.
@@ -89,7 +82,7 @@ class FormPage(Page):
     errors: Mapping[str, list[str]] = {}  # by field
     notice: str = ""  # what has just been done
     next: str = ""  # where to go afterwards: a safe path, or empty
-    once: str = ""  # see `only_once`
+    once: str = ""  # see `once`
 
     @property
     def is_refused(self) -> bool:
@@ -274,32 +267,6 @@ class ListForm(MemberForm):
         if prefers_html(environ):
             return super().get(environ, site)
         return json_response(self.document(self.require_reader(environ, site), site))
-
-
-@contextmanager
-def only_once(submission: MemberSubmission, detail: str) -> Iterator[None]:
-    """Make a change in a transaction, unless the form was carried out before.
-
-    A browser sends a form again on a reload. The page has a new `once` for each form; a form
-    without it can be sent any number of times. The user has a row for each form of the last day.
-
-    Raises:
-        RequestError: 409 `already_done`.
-    """
-    user, now = submission.member.user, submission.site.tokens.now()
-    value = f"{user.id} {submission.environ['PATH_INFO']} {submission.once}"
-    with database.atomic():
-        lock_user(user.id)  # first: the new row shares a lock on that of the user
-        if submission.once and not insert_new(
-            OneTimeSecret,
-            id=one_time.digest(value),
-            purpose="sent form",  # none of `one_time.issue`, so that the row opens nothing
-            user=user.id,
-            expires_at=int(now) + DAY,
-        ):
-            raise RequestError(HTTPStatus.CONFLICT, "already_done", detail)
-        yield
-    purge_some(OneTimeSecret, now)
 
 
 def notice_of(environ: WSGIEnvironment, notices: Mapping[str, str]) -> str:
