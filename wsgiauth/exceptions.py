@@ -154,16 +154,16 @@ class SecondFactorMissingError(RequestError):
 
     def __init__(self, *, needs_set_up: bool, is_switched_off: bool = False) -> None:
         code = INSUFFICIENT_AUTHENTICATION
-        detail = "Enter a code of your second factor, then try again."
+        detail = "Enter a code of your two-step verification, then try again."
         if needs_set_up:
             code = "second_factor_setup_required"
-            detail = "Set up a second factor, then try again."
+            detail = "Set up two-step verification, then try again."
         if is_switched_off:
             code = "second_factor_switched_off"
             detail = (
-                "Your second factor cannot be used here now, and a password alone cannot replace"
-                " it. An operator of this site must switch its type on again, or remove it by"
-                " `removefactor`."
+                "Your two-step verification cannot be used here now, and a password alone cannot"
+                " replace it. An operator of this site must switch its type on again, or remove it"
+                " by `removefactor`."
             )
         super().__init__(HTTPStatus.UNAUTHORIZED, code, detail)
         self.needs_set_up = needs_set_up

@@ -210,3 +210,11 @@ def test_a_link_that_was_asked_for_is_no_event(site, program, make):
 
 def test_every_event_has_words():
     assert TITLES.keys() == set(CHANGES)
+
+
+@pytest.mark.parametrize("name", ["factor_added", "factor_removed"])
+def test_a_method_of_two_step_verification_is_named_in_words(browser, program, boss, name):
+    events.emit(name, user_id=boss.id, reason="otp")
+    title = f"Two-step verification method {name.removeprefix('factor_')}"
+    assert rows(browser.get(EVENTS))[0][0] == f"{title} authenticator app"
+    assert program(EVENTS).json["events"][0]["reason"] == "otp"

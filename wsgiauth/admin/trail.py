@@ -10,7 +10,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
 from wsgiauth.admin import EVENTS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
-from wsgiauth.authentication.methods import methods_in_words
+from wsgiauth.authentication.methods import ONE_TIME_CODE, methods_in_words
 from wsgiauth.events import CHANGES, Event, actors, trail
 from wsgiauth.events.trail import Entry, Filters, Position
 from wsgiauth.exceptions import ValidationError
@@ -44,9 +44,9 @@ TITLES = {
     "refresh_reused": "Refresh token used twice",
     "key_created": "API key created",
     "key_ended": "API key revoked",
-    "factor_added": "Second factor added",
-    "factor_removed": "Second factor removed",
-    "factor_guessed": "Wrong second factors",
+    "factor_added": "Two-step verification method added",
+    "factor_removed": "Two-step verification method removed",
+    "factor_guessed": "Wrong codes after the right password",
     "recovery_code_used": "Recovery code used",
     "passkey_cloned": "Passkey possibly copied",
 }
@@ -134,8 +134,9 @@ def trail_rows(entries: list[Entry]) -> list[TrailRow]:
 
 def _reason(event: Event) -> str:
     reason = event.reason or ""
-    is_methods = event.name in ("login", "confirmed")
-    return methods_in_words(reason.split()) if is_methods else reason
+    if event.name in ("login", "confirmed"):
+        return methods_in_words(reason.split())
+    return "authenticator app" if reason == ONE_TIME_CODE else reason
 
 
 def _filters(fields: dict[str, str]) -> Filters:

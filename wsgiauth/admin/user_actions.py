@@ -124,9 +124,9 @@ _ACTIONS = (
         name="deactivate",
         section=ACCESS,
         button="Deactivate",
-        question="The user can no longer log in, and all of their sessions end at once. Nothing is"
-        " deleted; you can activate the account again.",
-        done="The account is inactive: the user cannot log in, and all sessions have ended.",
+        question="The user can no longer log in, and all of their sessions are revoked at once."
+        " Nothing is deleted; you can activate the account again.",
+        done="The account is inactive: the user cannot log in, and all sessions are revoked.",
         right=Right.MANAGE,
         change=_set_flag("is_active", False),
         asks_first=True,
@@ -173,7 +173,7 @@ _ACTIONS = (
         question="The authenticator apps, passkeys and recovery codes of the user are removed, and"
         " all of their sessions end. The password alone is then enough to log in. Make sure that"
         " the user asked for this.",
-        done="Two-step verification has been turned off, and all sessions have ended.",
+        done="Two-step verification has been turned off, and all sessions have been revoked.",
         right=Right.MANAGE,
         change=lambda user, submission: factors.remove_all(user),
         asks_first=True,

@@ -143,7 +143,7 @@ def ask_for_second_step(submission: Submission, user: User) -> Response:
     return problem(
         HTTPStatus.UNAUTHORIZED,
         "second_factor_required",
-        "Send a code of your second factor as well.",
+        "Send a code of your two-step verification as well.",
         further={"methods": list(dict.fromkeys(methods))},
         headers=(challenge(None), *cookies),
     )

@@ -1,0 +1,73 @@
+"""The words of pages, messages and emails: one word for one thing."""
+
+import ast
+import re
+from pathlib import Path
+
+import jinja2
+import pytest
+
+import wsgiauth
+from wsgiauth.web.templates import TEMPLATES
+
+JINJA = jinja2.Environment(extensions=["jinja2.ext.i18n"])  # noqa: S701 - renders nothing
+PACKAGE = Path(wsgiauth.__file__).parent
+ROOMS = ("accounts", "admin", "endpoints", "forms", "web", "exceptions.py", "step_up.py")
+WRONG = re.compile(
+    r"\bsecond factors?\b"  # two-step verification
+    r"|\bhwk\b|\bpwd\b"  # a passkey, a password
+    r"|\bpresence\b|\be-mails?\b|\bmails?\b(?! server)"
+    # Sessions and keys are revoked.
+    r"|\bend(s|ed|ing)? (this|that|the|a|all|your|every)\b[^.]*\b(sessions?|logins?|keys?)\b"
+    r"|\b(session|key)s? (was|were|have been|has been|is|are) ended\b",
+    re.IGNORECASE,
+)
+
+
+def texts_of_template(path):
+    for _, _, found in JINJA.extract_translations(path.read_text("utf-8")):
+        yield from (each for each in ([found] if isinstance(found, str) else found or ()) if each)
+
+
+def texts_of_module(path):
+    """Return the strings that a person could read: those with a space that are no docstring."""
+    tree = ast.parse(path.read_text("utf-8"))
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in docstrings:
+            yield from [node.value] if isinstance(node.value, str) and " " in node.value else ()
+
+
+def texts():
+    for path in sorted(TEMPLATES.rglob("*.*")):
+        if path.suffix in (".html", ".txt"):
+            yield from ((path.name, each) for each in texts_of_template(path))
+    for room in ROOMS:
+        for path in sorted((PACKAGE / room).rglob("*.py")) or [PACKAGE / room]:
+            yield from ((path.name, each) for each in texts_of_module(path))
+
+
+def test_every_text_for_people_calls_a_thing_by_its_one_name():
+    found = list(texts())
+    assert len(found) > 500
+    assert [each for each in found if WRONG.search(each[1])] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Second factor added",
+        "Logged in with pwd hwk",
+        "an e-mail",
+        "Check your mail",
+        "End this key",
+        "The session was ended",
+    ],
+)
+def test_a_wrong_word_is_found(text):
+    assert WRONG.search(text)
