@@ -37,10 +37,8 @@ def home(request: Request) -> Response:
     """For everyone: `request.user` is a `User`, or None if the visitor is anonymous."""
     user = request.user
     if user is None:
-        return page(request, "Welcome", "You are not logged in.", template="home")
-    permissions = "all" if user.is_superuser else ", ".join(sorted(user.permissions)) or "none"
-    text = f"You are logged in as {user} ({user.email}). Your permissions: {permissions}."
-    return page(request, "Welcome", text, template="home")
+        return page(request, "Welcome", "Log in to see what is new.", template="home")
+    return page(request, "Welcome", f"It is good to see you, {user}.", template="home")
 
 
 @login_required(redirect_url=LOGIN)
@@ -115,6 +113,8 @@ LAYOUT = """<!doctype html>
     li { margin: 1rem 0; padding: 1rem 1.5rem; border: 1px solid var(--line); list-style: none;
       border-radius: 1rem; background: var(--card) }
     ul { margin: 2rem 0; padding: 0 } p { margin: .5rem 0 }
+    li code { display: block }
+    code span { white-space: nowrap } .hint { margin-top: 1.5rem; font-size: .875rem }
   </style>
 </head>
 <body>
@@ -127,7 +127,7 @@ LAYOUT = """<!doctype html>
       {% endif %}
       <a href="{{ root }}/auth/account">{{ user }}</a>
       <form method="post" action="{{ root }}/auth/logout?next={{ root }}/">
-        <button>Log out</button></form>
+        <button type="submit">Log out</button></form>
       {% else %}
       <a href="{{ root }}/auth/login">Log in</a>
       <a class="button" href="{{ root }}/auth/register">Create an account</a>
@@ -148,23 +148,28 @@ HOME = """{% extends "layout" %}
 {% set member = user | string | quote %}
 <ul>
   {% for path, label, audience, allowed, command in [
-    ("/members", "Members", "For every logged-in user: login_required.", True, ""),
-    ("/reports", "Reports", "For users with the permission reports.publish: permission_required.",
+    ("/members", "Members", "For everyone with an account.", True, ""),
+    ("/reports", "Reports", "For the editors of our reports.",
      user and user.has_permission("reports.publish"), "join " ~ member ~ " Editors"),
-    ("/staff", "Staff", "For staff: a rule of the view.",
+    ("/staff", "Staff", "For the people who work here.",
      user and user.is_staff, "set " ~ member ~ " --staff"),
   ] %}
   <li><a href="{{ root }}{{ path }}">{{ label }}</a>
     <p>{{ audience }}</p>
     <p class="access">
-      {%- if not user %}You are asked to log in first.
+      {%- if not user %}Log in to open it.
       {%- elif allowed %}✓ You can open it.
-      {%- else %}To open it, run <code>{{ python }} -m wsgiauth {{ command }}</code>{% endif -%}
-    </p></li>
+      {%- else %}You cannot open it yet.{% endif -%}
+    </p>
+    {% if user and not allowed %}
+    <p class="hint">If you run this sample, this command lets you in:
+      <code>{{ python }}<span> -m wsgiauth</span> {{ command }}</code></p>
+    {% endif %}
+  </li>
   {% endfor %}
 </ul>
 {% if mails %}
-<p>Emails from this sample, such as those for a forgotten password, are files in
+<p class="hint">If you run this sample, the emails that it sends are files in
   <code>{{ mails }}</code>.</p>
 {% endif %}
 {% endblock %}
