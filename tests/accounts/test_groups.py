@@ -1,6 +1,7 @@
 """Groups: their names, their permissions and their members."""
 
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,14 @@ import pytest
 from tests.conftest import insert_users
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
 from wsgiauth import AuthMiddleware, Group, User, events, hash_password, storage
-from wsgiauth.accounts.listing import group_documents, profile, user_pages
+from wsgiauth.accounts.listing import (
+    COUNTED,
+    GroupSize,
+    group_documents,
+    group_sizes,
+    profile,
+    user_pages,
+)
 from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.testing import make_group, make_settings
@@ -434,6 +442,48 @@ def test_groups_are_listed_by_name_with_three_queries(ada, grace, editors, queri
         {"name": editors.name, "members": 2, "permissions": ["a.a", "b.b"]},
     ]
     assert len(queries(group_documents)) == 3
+
+
+@pytest.mark.promise(50)
+@pytest.mark.every_database
+def test_the_sizes_of_groups_are_counted_with_one_query(ada, grace, editors, queries):
+    admins = Group.objects.create(name="admins")
+    ada.join(admins)
+    for user in (ada, grace):
+        user.join(editors)
+    editors.grant("b.b", "a.a", "c.c")
+    assert group_sizes([admins.id, editors.id]) == [GroupSize(1, 0), GroupSize(2, 3)]
+    assert len(queries(lambda: group_sizes([admins.id, editors.id]))) == 1
+
+
+def test_no_groups_have_no_sizes(database):
+    assert group_sizes([]) == []
+
+
+@pytest.mark.promise(50)
+@pytest.mark.every_database
+def test_the_members_of_a_large_group_are_not_all_counted(editors):
+    insert_users(COUNTED + 5)
+    rows = [{"group": editors.id, "user": user.id} for user in User.select(User.id)]
+    Membership.insert_many(rows).execute()
+    assert group_sizes([editors.id]) == [GroupSize(COUNTED + 1, 0)]
+
+
+@pytest.mark.promise(50)
+@pytest.mark.every_database
+def test_the_sizes_of_groups_are_read_from_indexes(database, editors, monkeypatch):
+    sent = []
+    original = database.execute
+    monkeypatch.setattr(database, "execute", lambda query: sent.append(query) or original(query))
+    group_sizes([editors.id])
+    sql, parameters = database.get_sql_context().sql(sent[0]).query()
+    explain = "EXPLAIN QUERY PLAN" if isinstance(database, peewee.SqliteDatabase) else "EXPLAIN"
+    with database.atomic():
+        if isinstance(database, peewee.PostgresqlDatabase):  # few rows need no index
+            database.execute_sql("SET LOCAL enable_seqscan = off")
+            database.execute_sql("SET LOCAL enable_bitmapscan = off")
+        plan = str(database.execute_sql(f"{explain} {sql}", parameters).fetchall())
+    assert len(re.findall("USING COVERING INDEX|Index Only Scan|Using index", plan)) == 2
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,12 @@ def editors(site):
 
 
 def names(page):
-    return [link.text for link in page.html.select(".rows a")]
+    return [link.text for link in page.html.select(".links strong, .rows a")]
+
+
+def join_all(group):
+    rows = [{"group": group.id, "user": user.id} for user in User.select(User.id)]
+    Membership.insert_many(rows).execute()
 
 
 def submit(page, text, status=303, **fields):
@@ -41,14 +46,55 @@ def test_groups_are_listed_by_name_on_pages_of_fifty(browser, program):
         Group.objects.create(name=f"Group {number:02}")
     page = browser.get(GROUPS)
     assert (len(names(page)), names(page)[0]) == (50, "Group 00")
-    assert names(page.click("Next page"))[-1] == "Group 59"
+    last = page.click("Next page")
+    assert names(last)[-1] == "Group 59"
+    assert names(last.click("First page"))[0] == "Group 00"
     first = program(GROUPS).json
     second = program(first["next"]).json
     assert (len(first["groups"]), len(second["groups"]), second["next"]) == (50, 10, None)
 
 
+def test_a_group_is_listed_with_the_numbers_of_its_members_and_permissions(
+    browser, program, make, editors
+):
+    for name in ("Tim", "Tom"):
+        make(name).join(editors)
+    row = browser.get(GROUPS).html.select_one(".links a")
+    assert row.text == "Editors 2 members, 1 permission"
+    [listed] = program(GROUPS).json["groups"]
+    assert listed == {
+        "id": editors.id,
+        "name": "Editors",
+        "member_count": 2,
+        "permission_count": 1,
+    }
+
+
+def test_the_members_of_a_large_group_are_not_all_counted(browser, program, editors):
+    insert_users(1001)
+    join_all(editors)
+    browser.get(GROUPS).mustcontain("more than 1,000 members")
+    assert program(GROUPS).json["groups"][0]["member_count"] == 1001
+
+
+@pytest.mark.promise(50)
+def test_a_page_of_groups_costs_three_queries(browser, editors, queries):
+    assert len(queries(lambda: browser.get(GROUPS))) == 3  # one for the session, two for the list
+
+
+def test_a_group_is_created_above_the_list(browser, editors):
+    page = browser.get(GROUPS)
+    assert page.html.form in page.html.select_one(".links").find_all_previous("form")
+
+
+def test_a_page_after_the_last_group_leads_to_the_first(browser, editors):
+    page = browser.get(f"{GROUPS}?after=z")
+    page.mustcontain("There are no more groups.")
+    assert names(page.click("First page")) == ["Editors"]
+
+
 def test_an_empty_list_says_what_a_group_is(browser):
-    browser.get(GROUPS).mustcontain("There are no groups.", "Create the group")
+    browser.get(GROUPS).mustcontain("There are no groups.", "Create")
 
 
 def test_a_position_that_cannot_be_a_name_is_the_first_page(browser, editors):
@@ -59,7 +105,7 @@ def test_a_position_that_cannot_be_a_name_is_the_first_page(browser, editors):
 @pytest.mark.every_database
 def test_a_group_is_created(browser, heard):
     heard.clear()
-    answer = submit(browser.get(GROUPS), "Create the group", name=" Editors ")
+    answer = submit(browser.get(GROUPS), "Create", name=" Editors ")
     group = Group.objects.find("editors")
     assert answer.headers["Location"] == f"{GROUPS}/{group.id}?done=create"
     page = answer.follow()
@@ -97,8 +143,7 @@ def test_the_page_has_permissions_and_members(browser, make, editors):
 
 def test_of_many_members_the_newest_are_shown(browser, editors):
     insert_users(60)
-    ids = [user.id for user in User.select()]
-    Membership.insert_many([{"group": editors.id, "user": each} for each in ids]).execute()
+    join_all(editors)
     page = browser.get(f"{GROUPS}/{editors.id}")
     assert (len(names(page)), names(page)[0]) == (50, "User59")
     assert page.click("All members").request.url.endswith(f"/auth/admin/users?group={editors.id}")

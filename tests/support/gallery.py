@@ -213,6 +213,7 @@ class Gallery:
         editors.grant("reports.publish", "reports.archive")
         for name in (USERNAME, "Lin"):
             User.get(User.username == name).join(editors)
+        Group.objects.create(name="Front desk").grant("loans.extend")
         insert_users(60)
         User.update(is_active=False).where(User.username == "User58").execute()
         phone = self.visitor(sample, SAFARI, "2001:db8:85a3:8d3:1319:8a2e:370:7348")

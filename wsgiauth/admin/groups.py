@@ -15,6 +15,7 @@ from wsgiauth.accounts.administration import (
 )
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import asked_for
+from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission
 from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url, require_staff
@@ -39,13 +40,23 @@ class ListedGroup(NamedTuple):
     name: str
 
 
+class SizedGroup(NamedTuple):
+    """A group in the list of groups; for the numbers, see `listing.GroupSize`."""
+
+    id: int
+    name: str
+    member_count: int
+    permission_count: int
+
+
 class GroupsPage(PanelPage, FormPage):
     """A page of the list of groups, with the form for a new one."""
 
     template = "admin/groups.html"
     groups_url = UrlBelow("admin/groups")  # where the form is sent, and below which each group is
-    groups: tuple[ListedGroup, ...]
+    groups: tuple[SizedGroup, ...]
     next_url: str  # the next page; empty if there is none
+    is_first: bool  # whether the list begins with this page
     can_change: bool  # whether the member of the staff can create a group
     name: str = ""  # what was entered
 
@@ -88,6 +99,7 @@ class Groups(PanelForm):
             frame=frame_of(environ, user, GROUPS),
             groups=tuple(groups),
             next_url=next_url,
+            is_first=not query_fields(environ, (AFTER,))[AFTER],
             can_change=can_govern(user),
             name=submission.fields["name"],
             errors=refusal.errors,
@@ -131,14 +143,17 @@ def list_groups(after: str = "", limit: int = PAGE) -> list[ListedGroup]:
     return [ListedGroup(*row) for row in rows]
 
 
-def _listed(environ: WSGIEnvironment) -> tuple[list[ListedGroup], str]:
+def _listed(environ: WSGIEnvironment) -> tuple[list[SizedGroup], str]:
     """Return a page of groups and the URL of the next one."""
     after = query_fields(environ, (AFTER,))[AFTER]
-    groups = list_groups(after if after.isprintable() else "", PAGE + 1)
-    if len(groups) <= PAGE:
-        return groups, ""
-    query = urlencode({AFTER: names.key(groups[PAGE - 1].name)})
-    return groups[:PAGE], f"{_groups_url(environ)}?{query}"
+    listed = list_groups(after if after.isprintable() else "", PAGE + 1)
+    page, next_url = listed[:PAGE], ""
+    if len(listed) > PAGE:
+        query = urlencode({AFTER: names.key(page[-1].name)})
+        next_url = f"{_groups_url(environ)}?{query}"
+    sizes = group_sizes([each.id for each in page])
+    groups = [SizedGroup(*each, *size) for each, size in zip(page, sizes, strict=True)]
+    return groups, next_url
 
 
 def _groups_url(environ: WSGIEnvironment) -> str:

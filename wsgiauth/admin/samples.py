@@ -10,7 +10,7 @@ from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.admin import USERS, Frame
 from wsgiauth.admin.actions import ActionPage
 from wsgiauth.admin.group import GROUP_ACTIONS, GroupPage
-from wsgiauth.admin.groups import GroupsPage, ListedGroup
+from wsgiauth.admin.groups import GroupsPage, ListedGroup, SizedGroup
 from wsgiauth.admin.invite import InvitePage
 from wsgiauth.admin.trail import EventsPage, Person, TrailRow
 from wsgiauth.admin.user import Account, UserPage
@@ -116,8 +116,9 @@ PAGES: tuple[Page, ...] = (
     ),
     GroupsPage(
         frame=_FRAME,
-        groups=(ListedGroup(3, "Editors"),),
-        next_url="/auth/admin/groups?after=editors",
+        groups=(SizedGroup(3, "Editors", 1, 2), SizedGroup(4, "Everyone", 1001, 1)),
+        next_url="/auth/admin/groups?after=everyone",
+        is_first=False,
         can_change=True,
         name="Editors",
         errors={"name": ["This group name is taken."]},
