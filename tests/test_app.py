@@ -4,11 +4,13 @@ import dataclasses
 import json
 import re
 
+import peewee
 import pytest
 from webtest import TestApp
 
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, storage
+from wsgiauth.testing import api_key, logged_in
 
 FIELDS = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
 JSON = {"Content-Type": "application/json"}
@@ -30,15 +32,60 @@ HOSTILE = "\"><script>alert('x')</script>&amp;${next}$$"
 def test_an_unknown_address_is_not_found(client, headers):
     refused = client.get("/auth/nowhere", headers=headers, status=404)
     if headers:
-        refused.mustcontain("Check the address, or go to the home page.")
+        refused.mustcontain("Check the address. What it led to may have been deleted.")
         return
     assert refused.json == {
         "type": "about:blank",
         "title": "Not Found",
         "status": 404,
-        "detail": "Check the address, or go to the home page.",
+        "detail": "Check the address. What it led to may have been deleted.",
         "code": "not_found",
     }
+
+
+# Around the errors on pages.
+
+
+def links(answer):
+    """Return the texts of the links and buttons on the page of an error."""
+    return [link.text for link in answer.html.find_all("a")]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        pytest.param("GET", "/auth/nowhere", b"", 404, id="no such page"),
+        pytest.param("GET", "/auth/account/nowhere", b"", 404, id="no such page below one"),
+        pytest.param("PUT", "/auth/account", b"", 405, id="another method"),
+        pytest.param("POST", "/auth/password", b"x" * 20000, 413, id="too large"),
+    ],
+)
+def test_an_error_page_leads_a_user_back_to_the_account(site, ada, method, path, body, status):
+    options = {"method": method, "body": body, "headers": {**SAME_ORIGIN, **FORM}}
+    refused = logged_in(site, ada).request(path, status=status, **options)
+    assert links(refused) == ["Your account", "Home page", "Back to your account"]
+    assert refused.html.main.a["href"] == "/auth/account"
+
+
+def test_an_error_page_leads_all_others_to_the_home_page(site, ada, client):
+    foreign = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
+    for refused in (
+        client.get("/auth/nowhere", headers=BROWSER, status=404),
+        client.get("/auth/nowhere", headers=BROWSER | api_key(site, ada), status=404),
+        logged_in(site, ada).post("/auth/password", {"x": ""}, headers=foreign, status=403),
+    ):
+        assert links(refused) == ["Go to the home page"]
+
+
+@pytest.mark.promise(28)
+def test_an_error_page_needs_no_database(site, ada, monkeypatch):
+    def fail(*arguments, **options):
+        raise peewee.OperationalError("away")
+
+    visitor = logged_in(site, ada)
+    monkeypatch.setattr("wsgiauth.authentication.sessions.find", fail)
+    for path, status in (("/auth/nowhere", 404), ("/auth/account", 503)):
+        assert links(visitor.get(path, headers=BROWSER, status=status)) == ["Go to the home page"]
 
 
 @pytest.mark.parametrize("path", ["/auth", "/auth/"])

@@ -49,11 +49,14 @@ from wsgiauth.exceptions import (
     ValidationError,
 )
 from wsgiauth.forms.endpoint import Endpoint, Handler
+from wsgiauth.forms.site_map import SiteMap
 from wsgiauth.site import Site
 from wsgiauth.step_up import step_up
 from wsgiauth.storage.connections import DATABASE_ERRORS
-from wsgiauth.storage.failures import unavailable
+from wsgiauth.storage.failures import report_failure, unavailable
 from wsgiauth.web.failures import ask_to_confirm, ask_to_log_in, failure, refuse_key
+from wsgiauth.web.pages import PLAIN, Around
+from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, redirect
 from wsgiauth.web.urls import ROUTING_ARGS, Router, mount_url
 
@@ -106,6 +109,7 @@ class AuthApp:
 
     def __init__(self, site: Site) -> None:
         self._site = site
+        self._map = SiteMap(ROUTES)
         if site.settings.ADMIN_PANEL:
             known_permissions.register(MANAGE_USERS)
         self._router = Router(
@@ -138,10 +142,22 @@ class AuthApp:
             response = refuse_key(environ, error.detail)
         except RequestError as error:
             response = failure(
-                environ, error.status, error.code, error.detail, headers=error.headers
+                environ,
+                error.status,
+                error.code,
+                error.detail,
+                headers=error.headers,
+                around=self._around(environ, error.code),
             )
         except ValidationError as error:  # of the query; a form answers its own
-            response = failure(environ, error.status, error.code, error.detail, errors=error.errors)
+            response = failure(
+                environ,
+                error.status,
+                error.code,
+                error.detail,
+                errors=error.errors,
+                around=self._around(environ, error.code),
+            )
         except DATABASE_ERRORS as error:
             response = unavailable(environ, error)
         if environ.get("PATH_INFO", "") in _HIDDEN:
@@ -156,6 +172,25 @@ class AuthApp:
             if self._site.identifier.identify(environ).error != "invalid_token":
                 raise
         raise UnauthenticatedError("invalid_token")
+
+    def _around(self, environ: WSGIEnvironment, code: str) -> Around:
+        """Return what an error page shows around the error: more for users who are logged in."""
+        if not prefers_html(environ):
+            return PLAIN
+        try:
+            caller = self._site.identifier.identify(environ)
+        except DATABASE_ERRORS as error:
+            report_failure(error)
+            return PLAIN
+        if caller.user is None or caller.session_id is None:
+            return PLAIN
+        of_user = (caller.user, self._site.settings)
+        endpoint, arguments = self._map.nearest(environ.get("PATH_INFO", ""), *of_user)
+        back = endpoint.back.filled(arguments)
+        if code == "not_found":  # perhaps what it leads back to is not there, either
+            endpoint, arguments = self._map.nearest(f"/{back.path}", *of_user)
+            back = endpoint.back.filled(arguments)
+        return endpoint.around(environ, caller.user, back)
 
     def _respond(self, environ: WSGIEnvironment) -> Response:
         path = environ.get("PATH_INFO", "")

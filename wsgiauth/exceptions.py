@@ -103,7 +103,9 @@ class NotFoundError(RequestError):
 
     def __init__(self) -> None:
         super().__init__(
-            HTTPStatus.NOT_FOUND, "not_found", "Check the address, or go to the home page."
+            HTTPStatus.NOT_FOUND,
+            "not_found",
+            "Check the address. What it led to may have been deleted.",
         )
 
 

@@ -47,6 +47,62 @@ def _route(path):
     return dict(zip(PATHS, PANEL, strict=True))[path]
 
 
+@pytest.mark.promise(49)
+@pytest.mark.parametrize("path", [*PATHS, "/admin/nowhere"])
+@pytest.mark.parametrize("kind", ["user", "superuser without staff"])
+def test_the_page_of_an_error_does_not_show_a_panel_to_others(make, browser_of, path, kind):
+    browser = browser_of(make("Tim", kind))
+    unknown = browser.get("/auth/nowhere", status=404)
+    assert browser.get(f"/auth{path}", status=404).text == unknown.text
+    assert browser.post(f"/auth{path}", {}, status=[404, 405, 415]).html.find("header") is None
+
+
+@pytest.mark.promise(49)
+def test_an_anonymous_client_sees_no_panel_around_an_error(client):
+    unknown = client.get("/auth/nowhere", headers=BROWSER, status=404)
+    assert client.get("/auth/admin/nowhere", headers=BROWSER, status=404).text == unknown.text
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "section", "way_back"),
+    [
+        ("users/999", 404, "Users", ("Back to the users", "users")),
+        ("users/{id}/delete", 403, "Users", ("Back to the user", "users/{id}")),
+        ("users/{id}/nothing", 404, "Users", ("Back to the users", "users")),
+        ("users?active=perhaps", 422, "Users", ("Back to the users", "users")),
+        ("invite", 403, "Users", ("Back to the users", "users")),
+        ("nowhere", 404, "Users", ("Back to the users", "users")),
+        ("groups/999", 404, "Groups", ("Back to the groups", "groups")),
+        ("groups/{id}/delete", 403, "Groups", ("Back to the group", "groups/{id}")),
+        ("events?since=then", 422, "Audit trail", ("Back to the audit trail", "events")),
+    ],
+)
+def test_the_staff_see_an_error_in_the_panel_with_the_way_back(
+    make, browser_of, path, status, section, way_back
+):
+    tim, editors = make("Tim"), Group.objects.create(name="Editors")
+    number = editors.id if "groups" in path else tim.id
+    browser = browser_of(make("Ann", "staff"))
+    html = browser.get(f"/auth/admin/{path.format(id=number)}", status=status).html
+    assert [each.text for each in html.header.nav.find_all("a")] == [
+        "Users",
+        "Groups",
+        "Audit trail",
+    ]
+    assert html.header.find(attrs={"aria-current": True}).text == section
+    text, url = way_back
+    link = html.main.find("a", string=text)
+    assert link["href"] == f"/auth/admin/{url.format(id=number)}"
+    other = ["Use another account"] if status == 403 else []
+    assert [each.text for each in html.main.find_all("a")] == [text, *other]
+
+
+def test_off_an_error_page_shows_no_panel(settings, browser_of, boss):
+    page = browser_of(boss)
+    page.app = AuthMiddleware(echo, dataclasses.replace(settings, ADMIN_PANEL=False))
+    assert page.get("/auth/admin/users", status=404).html.find("header") is None
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_off_there_is_no_panel(settings, make, boss, path):
     off = TestApp(AuthMiddleware(echo, dataclasses.replace(settings, ADMIN_PANEL=False)))

@@ -112,6 +112,7 @@ ANSWERS = {
         people.boss, "/auth/admin/users/2/grant", {"permission": "publish"}
     ),
     "admin-forbidden": lambda people: people.ada.get("/auth/admin/users/2/delete", status=403),
+    "admin-gone": lambda people: people.boss.get("/auth/admin/groups/999", status=404),
     "admin-groups": lambda people: people.boss.get("/auth/admin/groups"),
     "admin-groups-refused": lambda people: post(people.boss, "/auth/admin/groups", {"name": "-"}),
     "admin-groups-viewed": lambda people: people.ada.get("/auth/admin/groups"),
@@ -141,6 +142,7 @@ ANSWERS = {
     "error-401": lambda people: people.visitor(login_required(echo)).get("/", status=401),
     "error-403": lambda people: people.grace.get("/reports", status=403),
     "error-404": lambda people: people.stranger.get("/auth/nowhere", status=404),
+    "error-member": lambda people: people.grace.get("/auth/nowhere", status=404),
     "error-503": lambda people: people.visitor(without_database).get("/", status=503),
     "logged-out": lambda people: with_an_ended_login(people.visitor(echo)),
     "unnamed": lambda people: Pages("/auth").render(REQUEST, PAGES["login.html"]),

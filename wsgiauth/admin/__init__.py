@@ -20,10 +20,10 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import InsufficientAuthenticationError, NotFoundError, UnauthenticatedError
 from wsgiauth.forms import MemberForm
-from wsgiauth.forms.endpoint import Endpoint, require_login, require_same_origin
+from wsgiauth.forms.endpoint import BackLink, Endpoint, require_login, require_same_origin
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Around, Page
 from wsgiauth.web.request import JSON, content_type
 from wsgiauth.web.responses import Response, redirect
 from wsgiauth.web.urls import mount_url, root_url, routing_number
@@ -54,9 +54,17 @@ class PanelPage(Page):
 class PanelEndpoint(Endpoint):
     """A URL of the panel."""
 
+    is_for_staff = True
+    back = BackLink("admin/users", "Back to the users")
+
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site has a panel."""
         return settings.ADMIN_PANEL
+
+    def around(self, environ: WSGIEnvironment, user: User, back: BackLink) -> Around:
+        """Return the header of the panel, and the way back in it."""
+        frame = frame_of(environ, user, section=back.path.split("/")[1])
+        return Around("admin/frame.html", f"{mount_url(environ)}/{back.path}", back.text, frame)
 
 
 class PanelForm(PanelEndpoint, MemberForm):

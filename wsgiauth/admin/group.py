@@ -30,8 +30,9 @@ from wsgiauth.admin.actions import (
     read_permission,
     require_action,
 )
-from wsgiauth.admin.groups import offered_permissions, require_governor
+from wsgiauth.admin.groups import TO_GROUPS, offered_permissions, require_governor
 from wsgiauth.forms import MemberSubmission, notice_of
+from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html
@@ -103,6 +104,8 @@ class GroupPage(PanelPage):
 class ShowGroup(PanelEndpoint):
     """Shows a group."""
 
+    back = TO_GROUPS
+
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the group as JSON."""
         member = require_staff(environ, site).user
@@ -129,6 +132,7 @@ class ChangeGroup(ActionForm):
     """Does what `GROUP_ACTIONS` lists."""
 
     section = GROUPS
+    back = BackLink("admin/groups/{id}", "Back to the group")
     actions = GROUP_ACTIONS
     fields = ("permission",)
 

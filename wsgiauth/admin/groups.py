@@ -21,6 +21,7 @@ from wsgiauth.accounts.tables import GroupPermission
 from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, notice_of
+from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_fields
@@ -29,6 +30,8 @@ from wsgiauth.web.responses import Response, json_response, redirect
 PAGE = 50  # groups
 _MOST = 500  # permissions of groups
 AFTER = "after"
+
+TO_GROUPS = BackLink("admin/groups", "Back to the groups")
 
 _NOTICES = {"delete": "The group has been deleted."}
 
@@ -64,6 +67,7 @@ class GroupsPage(PanelPage, FormPage):
 class Groups(PanelForm):
     """Lists the groups, and creates one."""
 
+    back = TO_GROUPS
     fields = ("name",)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:

@@ -18,7 +18,7 @@ from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.admin.users import FILTERS, Choice, UsersPage
 from wsgiauth.authentication.factors import Factor, SecondFactors
 from wsgiauth.endpoints.samples import KEY, SESSION
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Around, ErrorPage, Page
 
 _REGISTERED_AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 _VERIFIED_AT = datetime(2026, 3, 1, 9, 35, tzinfo=UTC)
@@ -143,6 +143,14 @@ PAGES: tuple[Page, ...] = (
         subject="Editors",
         action_url="/auth/admin/groups/3/delete",
         back_url="/auth/admin/groups/3",
+    ),
+    ErrorPage(
+        status=403,
+        title="You do not have permission to open this page",
+        detail="Only superusers can make this change.",
+        login_url="/auth/login?switch=1",
+        login_text="Use another account",
+        around=Around("admin/frame.html", "/auth/admin/users/7", "Back to the user", _FRAME),
     ),
     EventsPage(
         frame=_FRAME,

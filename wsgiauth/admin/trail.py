@@ -14,6 +14,7 @@ from wsgiauth.authentication.methods import ONE_TIME_CODE, methods_in_words
 from wsgiauth.events import CHANGES, Event, actors, trail
 from wsgiauth.events.trail import Entry, Filters, Position
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
 from wsgiauth.web.pages import UrlBelow
@@ -86,6 +87,8 @@ class EventsPage(PanelPage):
 
 class Events(PanelEndpoint):
     """Lists the events of the trail, a page at a time."""
+
+    back = BackLink("admin/events", "Back to the audit trail")
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the trail, or with the same as JSON."""

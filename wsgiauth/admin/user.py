@@ -45,6 +45,7 @@ from wsgiauth.events import trail
 from wsgiauth.events.trail import Filters
 from wsgiauth.exceptions import LastSuperuserError, NotFoundError, RequestError
 from wsgiauth.forms import MemberSubmission, notice_of
+from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
 from wsgiauth.web.pages import UrlBelow
@@ -159,6 +160,7 @@ class ChangeUser(ActionForm):
     """Does what `user_actions.ACTIONS` lists."""
 
     section = USERS
+    back = BackLink("admin/users/{id}", "Back to the user")
     actions = ACTIONS
     fields = ("permission", "group", "login", "key")
 

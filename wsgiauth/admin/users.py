@@ -138,7 +138,6 @@ class Users(PanelEndpoint):
     """Lists users, a page at a time."""
 
     account_link = AccountLink(STAFF, "Users and groups", "Find users, and change their accounts.")
-    is_for_staff = True
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the list, or with the same as JSON."""

@@ -26,7 +26,7 @@ from wsgiauth.endpoints.username import UsernamePage
 from wsgiauth.endpoints.verify import InvitationPage, VerifyAddressPage
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.handover import LoggedInPage
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Around, ErrorPage, Page
 
 _THEN = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
 _PASSKEY_OPTIONS = (
@@ -223,6 +223,12 @@ PAGES: tuple[Page, ...] = (
         username="ada",
         host="example.org",
         made_at=_THEN,
+    ),
+    ErrorPage(
+        status=404,
+        title="This page does not exist",
+        detail="Check the address.",
+        around=Around("member.html", "/auth/account", "Back to your account"),
     ),
     ClosePage(
         username="ada", email="ada@example.org", message="You are the last active superuser."

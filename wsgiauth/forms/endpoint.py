@@ -1,11 +1,12 @@
 """The base class of every URL below /auth, and the checks of who sent a request."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import ClassVar, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
+from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.events import actors
 from wsgiauth.exceptions import (
@@ -19,7 +20,9 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.cross_origin import is_same_origin
+from wsgiauth.web.pages import Around
 from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import mount_url
 
 Handler = Callable[[WSGIEnvironment, Site], Response]
 
@@ -32,6 +35,17 @@ class AccountLink(NamedTuple):
     group: str  # the heading of those that it is shown with
     title: str
     text: str
+
+
+class BackLink(NamedTuple):
+    """A link that leads back from a page."""
+
+    path: str  # below the mount; `{id}` is that in the path of the page
+    text: str
+
+    def filled(self, arguments: Mapping[str, str]) -> "BackLink":
+        """Return the link of a page with these parts of its path."""
+        return BackLink(self.path.format(**arguments), self.text)
 
 
 LOGIN, SECURITY, PROGRAMS = "How you log in", "Security", "Programs"
@@ -47,8 +61,9 @@ class Endpoint:
 
     hides_address: ClassVar[bool] = False  # the URL has a secret, which no referrer must show
     account_link: ClassVar[AccountLink | None] = None
-    is_for_staff: ClassVar[bool] = False  # only members of the staff see the link
+    is_for_staff: ClassVar[bool] = False  # for all others, the URL does not exist
     needs_factor: ClassVar[bool] = False  # only users with a second factor see the link
+    back: ClassVar[BackLink] = BackLink("account", "Back to your account")
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether a site with these settings has this URL."""
@@ -57,6 +72,10 @@ class Endpoint:
     def variant(self, settings: Settings) -> "Endpoint":
         """Return what answers at this URL on a site with these settings; usually this object."""
         return self
+
+    def around(self, environ: WSGIEnvironment, user: User, back: BackLink) -> Around:
+        """Return what an error page at this URL shows around the error to a user."""
+        return Around("member.html", f"{mount_url(environ)}/{back.path}", back.text)
 
     @property
     def handlers(self) -> dict[str, Handler]:

@@ -18,7 +18,7 @@ from wsgiauth.exceptions import (
     SecondFactorMissingError,
 )
 from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
-from wsgiauth.web.pages import ErrorPage, Pages
+from wsgiauth.web.pages import PLAIN, Around, ErrorPage, Pages
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Header, Response, challenge, problem, redirect
 from wsgiauth.web.urls import path_asked_for, root_url, safe_next, with_next
@@ -88,11 +88,12 @@ def failure(
     *,
     errors: Mapping[str, list[str]] | None = None,
     headers: tuple[Header, ...] = (),
+    around: Around = PLAIN,
 ) -> Response:
     """Return a failure in the form that the client's `Accept` prefers: a page, or problem details.
 
-    The arguments are those of `problem`. A page shows `errors` instead of `detail`,
-    or what a person can do, if `detail` is for programmers.
+    The arguments are those of `problem`, and what a page shows around the failure. A page shows
+    `errors` instead of `detail`, or what a person can do, if `detail` is for programmers.
     """
     if not prefers_html(environ):
         return problem(status, code, detail, errors=errors, headers=headers)
@@ -106,6 +107,7 @@ def failure(
     elif code == "link_expired":  # the login page has the way to another link, where there is one
         login_url, login_text, wanted = login, "Go to the login page", ""
     page = ErrorPage(
+        around=around,
         status=status.value,
         title=HEADLINES.get(code, status.phrase),
         detail=" ".join(chain.from_iterable((errors or {}).values())) or _ADVICE.get(code, detail),

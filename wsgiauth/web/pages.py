@@ -55,15 +55,33 @@ class Page(Content):
         return ""
 
 
+class Around(NamedTuple):
+    """What an error page shows around the error, and where it leads back to."""
+
+    layout: str = "layout.html"  # the template that it extends
+    back_url: str = ""
+    back_text: str = ""
+    frame: object = None  # what the layout of the staff panel shows
+
+
+PLAIN = Around()  # for anonymous clients
+
+
 class ErrorPage(Page):
     """A failure, for a person."""
 
     template = "error.html"
+    around: Around = PLAIN
     status: int
     title: str
     detail: str  # a sentence
     login_url: str | None = None  # a page where a login may help
     login_text: str = ""  # of the link to it
+
+    @property
+    def frame(self) -> object:
+        """What the layout of the staff panel shows."""
+        return self.around.frame
 
 
 class Branding(NamedTuple):
