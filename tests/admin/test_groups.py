@@ -8,6 +8,7 @@ from tests.support.sites import SAME_ORIGIN
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Membership
+from wsgiauth.admin import group as group_module
 
 GROUPS = "/auth/admin/groups"
 
@@ -137,8 +138,9 @@ def test_the_page_has_permissions_and_members(browser, make, editors):
     tim = make("Tim")
     tim.join(editors)
     page = browser.get(GROUPS).click("Editors")
-    page.mustcontain("reports.publish", "Tim@example.org", no=["All members"])
+    page.mustcontain("reports.publish", "1 member. ", "Tim@example.org")
     assert page.click("Tim").request.path == f"/auth/admin/users/{tim.id}"
+    assert page.click("All members").request.url.endswith(f"/auth/admin/users?group={editors.id}")
 
 
 def test_of_many_members_the_newest_are_shown(browser, editors):
@@ -146,12 +148,16 @@ def test_of_many_members_the_newest_are_shown(browser, editors):
     join_all(editors)
     page = browser.get(f"{GROUPS}/{editors.id}")
     assert (len(names(page)), names(page)[0]) == (50, "User59")
-    assert page.click("All members").request.url.endswith(f"/auth/admin/users?group={editors.id}")
+    page.mustcontain("61 members, the newest accounts first.")
 
 
 def test_a_program_gets_the_group(program, editors):
-    expected = {"id": editors.id, "name": "Editors", "permissions": ["reports.publish"]}
-    assert program(f"{GROUPS}/{editors.id}").json == expected
+    assert program(f"{GROUPS}/{editors.id}").json == {
+        "id": editors.id,
+        "name": "Editors",
+        "permissions": ["reports.publish"],
+        "member_count": 0,
+    }
 
 
 @pytest.mark.promise(47)
@@ -169,12 +175,21 @@ def test_permissions_are_granted_and_revoked(browser, make, editors):
 
 @pytest.mark.promise(51)
 @pytest.mark.parametrize(
-    ("action", "permission"), [("grant", "reports.publish"), ("revoke", "blog.edit")]
+    ("action", "fields"),
+    [
+        ("grant", {"permission": "reports.publish"}),
+        ("revoke", {"permission": "blog.edit"}),
+        ("add", {"user": "Tim"}),
+        ("remove", {"user": "Tom"}),
+    ],
 )
-def test_what_changes_nothing_says_so_and_is_no_event(browser, editors, heard, action, permission):
+def test_what_changes_nothing_says_so_and_is_no_event(
+    browser, make, editors, heard, action, fields
+):
+    make("Tim").join(editors)
+    make("Tom")
     heard.clear()
-    url = f"{GROUPS}/{editors.id}/{action}"
-    done = browser.post(url, {"permission": permission}, headers=SAME_ORIGIN, status=303)
+    done = browser.post(f"{GROUPS}/{editors.id}/{action}", fields, headers=SAME_ORIGIN, status=303)
     assert done.follow().html.find(role="status").text == "Nothing has changed."
     assert heard == []
 
@@ -185,11 +200,82 @@ def test_a_permission_that_is_wrong_is_named(browser, editors):
     assert page.form["permission"].value == "edit"
 
 
-def test_a_member_is_removed(browser, make, editors):
+@pytest.mark.promise(47)
+@pytest.mark.every_database
+@pytest.mark.parametrize("typed", [" TIM ", "tim@example.org"])
+def test_a_member_is_added_by_a_name(browser, make, editors, boss, heard, typed):
+    tim = make("Tim")
+    heard.clear()
+    answer = submit(browser.get(f"{GROUPS}/{editors.id}"), "Add", user=typed)
+    assert answer.headers["Location"] == f"{GROUPS}/{editors.id}?done=add"
+    page = answer.follow()
+    assert page.html.find(role="status").text == "The user has been added to the group."
+    assert (names(page), tim.permissions) == (["Tim"], {"reports.publish"})
+    assert [(each.name, each.user_id, each.reason, each.actor) for each in heard] == [
+        ("rights_changed", tim.id, "joined Editors", f"user {boss.id}")
+    ]
+
+
+@pytest.mark.promise(47)
+@pytest.mark.every_database
+def test_a_member_is_removed(browser, make, editors, heard):
     tim = make("Tim")
     tim.join(editors)
-    submit(browser.get(f"{GROUPS}/{editors.id}"), "Remove").follow().mustcontain("not in any group")
-    assert [*tim.groups] == []
+    heard.clear()
+    answer = submit(browser.get(f"{GROUPS}/{editors.id}"), "Remove")
+    assert answer.headers["Location"] == f"{GROUPS}/{editors.id}?done=remove"
+    page = answer.follow()
+    assert page.html.find(role="status").text == "The user has been removed from the group."
+    assert (names(page), [*tim.groups]) == ([], [])
+    assert [(each.name, each.reason) for each in heard] == [("rights_changed", "left Editors")]
+
+
+def test_a_program_adds_and_removes_a_member(program, make, editors):
+    make("Tim")
+    path = f"{GROUPS}/{editors.id}"
+    for action, count in (("add", 1), ("remove", 0)):
+        assert program(f"{path}/{action}", {"user": "Tim"}).json["member_count"] == count
+
+
+@pytest.mark.parametrize("typed", ["Tom", "tom@example.org", "", "\x00"])
+def test_a_user_that_there_is_not_is_named_in_the_field(browser, editors, typed):
+    page = browser.post(
+        f"{GROUPS}/{editors.id}/add", {"user": typed}, headers=SAME_ORIGIN, status=422
+    )
+    message = "There is no user with this username or email address."
+    assert page.html.find(id="user-error").text == message
+    assert page.form["user"].value == typed
+
+
+def test_a_user_who_is_deleted_meanwhile_is_not_added(program, make, editors, monkeypatch):
+    tim = make("Tim")
+    monkeypatch.setattr(group_module, "find_user", lambda name: tim)
+    tim.delete_instance()
+    refused = program(f"{GROUPS}/{editors.id}/add", {"user": "Tim"}, status=422)
+    assert [*refused.json["errors"]] == ["user"]
+
+
+def test_a_group_that_is_deleted_meanwhile_is_not_found(program, make, editors, monkeypatch):
+    make("Tim")
+    original = group_module.require_row
+
+    def last_read(environ, model):
+        row = original(environ, model)
+        editors.delete_instance()
+        return row
+
+    monkeypatch.setattr(group_module, "require_row", last_read)
+    program(f"{GROUPS}/{editors.id}/add", {"user": "Tim"}, status=404)
+
+
+@pytest.mark.promise(49)
+def test_superusers_do_not_change_their_own_groups(browser, boss, make, editors):
+    refused = browser.post(
+        f"{GROUPS}/{editors.id}/add", {"user": "Boss"}, headers=SAME_ORIGIN, status=403
+    )
+    refused.mustcontain("You cannot change your own account here: ask another superuser.")
+    boss.join(editors)
+    browser.get(f"{GROUPS}/{editors.id}").mustcontain("Boss@example.org", no=["Remove"])
 
 
 @pytest.mark.every_database
@@ -228,13 +314,13 @@ def test_whoever_is_no_superuser_only_views(client, make, browser_of, bearer, ed
     browser.get(f"{GROUPS}/{editors.id}").mustcontain(
         "Only superusers can change this group.", no=["<form"]
     )
-    fields = {"name": "Writers", "permission": "reports.read"}
+    fields = {"name": "Writers", "permission": "reports.read", "user": "Ann"}
     heard.clear()
-    for path in ("", *(f"/{editors.id}/{action}" for action in ("grant", "revoke", "delete"))):
+    for path in ("", *(f"/{editors.id}/{action}" for action in group_module.GROUP_ACTIONS)):
         refused = client.post_json(GROUPS + path, fields, headers=headers, status=403)
         assert refused.json["code"] == "forbidden"
     event = ("refused", ann.id, "lacks the right to change a group")
-    assert [(each.name, each.user_id, each.reason) for each in heard] == [event] * 4
+    assert [(each.name, each.user_id, each.reason) for each in heard] == [event] * 6
     assert [(each.name, each.permissions) for each in Group.select()] == [
         ("Editors", {"reports.publish"})
     ]

@@ -118,6 +118,10 @@ ANSWERS = {
     "admin-groups-viewed": lambda people: people.ada.get("/auth/admin/groups"),
     "admin-group": lambda people: people.boss.get("/auth/admin/groups/1?done=grant"),
     "admin-group-viewed": lambda people: people.ada.get("/auth/admin/groups/1"),
+    "admin-group-large": lambda people: people.boss.get("/auth/admin/groups/2"),
+    "admin-group-add-refused": lambda people: post(
+        people.boss, "/auth/admin/groups/1/add", {"user": "nobody"}
+    ),
     "admin-group-delete": lambda people: people.boss.get("/auth/admin/groups/1/delete"),
     "admin-events": lambda people: people.boss.get("/auth/admin/events"),
     "admin-events-filtered": lambda people: people.boss.get(
@@ -215,8 +219,10 @@ class Gallery:
         editors.grant("reports.publish", "reports.archive")
         for name in (USERNAME, "Lin"):
             User.get(User.username == name).join(editors)
-        Group.objects.create(name="Front desk").grant("loans.extend")
         insert_users(60)
+        desk = Group.objects.create(name="Front desk")
+        for user in User.select():
+            user.join(desk)
         User.update(is_active=False).where(User.username == "User58").execute()
         phone = self.visitor(sample, SAFARI, "2001:db8:85a3:8d3:1319:8a2e:370:7348")
         log_in(phone, USERNAME, PASSWORD)

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.administration import administer_groups, can_govern
+from wsgiauth.accounts import find_user
+from wsgiauth.accounts.administration import Right, administer, administer_groups, can_govern
 from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.user_search import Criteria, FoundUser, find_users
 from wsgiauth.admin import (
@@ -27,10 +29,12 @@ from wsgiauth.admin.actions import (
     UNCHANGED,
     Action,
     ActionForm,
+    Field,
     read_permission,
     require_action,
 )
 from wsgiauth.admin.groups import TO_GROUPS, offered_permissions, require_governor
+from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.forms import MemberSubmission, notice_of
 from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.site import Site
@@ -38,16 +42,54 @@ from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
 
+USER = Field("user", "Username or email address")
+
 
 @dataclass(frozen=True, kw_only=True)
 class GroupAction(Action):
     """Something that a superuser can do with a group.
 
     Attributes:
-        change: Does it, in a transaction; returns False if nothing changed.
+        change: Does it, if the member of the staff still has the right to; returns False if nothing
+            changed.
     """
 
-    change: Callable[[Group, MemberSubmission], object]
+    change: Callable[[MemberSubmission], object]
+
+
+def _of_group(
+    change: Callable[[Group, MemberSubmission], object],
+) -> Callable[[MemberSubmission], object]:
+    """Return a change of the group itself, which is made in a transaction."""
+
+    def administered(submission: MemberSubmission) -> object:
+        return administer_groups(
+            submission.member.user,
+            lambda: change(require_row(submission.environ, Group), submission),
+        )
+
+    return administered
+
+
+def _of_member(change: Callable[[User, Group], bool]) -> Callable[[MemberSubmission], object]:
+    """Return a change of the user whom a form names, with the right that their own page needs."""
+
+    def administered(submission: MemberSubmission) -> object:
+        user = find_user(submission.fields[USER.name].strip())
+        try:
+            if user is None:
+                raise User.DoesNotExist
+            return administer(
+                submission.member.user,
+                user,
+                Right.GOVERN,
+                lambda present: change(present, require_row(submission.environ, Group)),
+            )
+        except User.DoesNotExist:  # perhaps since the user was found
+            message = "There is no user with this username or email address."
+            raise ValidationError({USER.name: [message]}) from None
+
+    return administered
 
 
 _ACTIONS = (
@@ -57,7 +99,7 @@ _ACTIONS = (
         button="Grant",
         question="All members of the group get this permission.",
         done="The permission has been granted to the group.",
-        change=lambda group, submission: group.grant(read_permission(submission)),
+        change=_of_group(lambda group, submission: group.grant(read_permission(submission))),
         field=PERMISSION,
     ),
     GroupAction(
@@ -66,8 +108,24 @@ _ACTIONS = (
         button="Revoke",
         question="The members lose this permission, unless it is also granted to them elsewhere.",
         done="The permission has been revoked from the group.",
-        change=lambda group, submission: group.revoke(read_permission(submission)),
+        change=_of_group(lambda group, submission: group.revoke(read_permission(submission))),
         field=PERMISSION,
+    ),
+    GroupAction(
+        name="add",
+        button="Add a member",
+        question="The user gets the permissions of this group.",
+        done="The user has been added to the group.",
+        change=_of_member(lambda user, group: user.join(group)),
+        field=USER,
+    ),
+    GroupAction(
+        name="remove",
+        button="Remove a member",
+        question="The user loses the permissions of this group.",
+        done="The user has been removed from the group.",
+        change=_of_member(lambda user, group: user.leave(group)),
+        field=USER,
     ),
     GroupAction(
         name=DELETE,
@@ -76,7 +134,7 @@ _ACTIONS = (
         question="The members lose the permissions of the group. No user is deleted. This cannot"
         " be undone.",
         done="The group has been deleted.",
-        change=lambda group, submission: group.delete_instance(),
+        change=_of_group(lambda group, submission: group.delete_instance()),
     ),
 )
 GROUP_ACTIONS: Mapping[str, GroupAction] = {each.name: each for each in _ACTIONS}
@@ -94,8 +152,10 @@ class GroupPage(PanelPage):
     name: str
     permissions: tuple[str, ...]
     offered: tuple[str, ...]  # permissions to choose from
-    members: tuple[FoundUser, ...]  # the newest
-    members_url: str  # all members, in the list of users; empty if all are shown
+    member_count: int  # see `listing.GroupSize`
+    members: tuple[FoundUser, ...]  # those with the newest accounts
+    members_url: str  # all members, in the list of users
+    own_id: int  # the number of the member of the staff, who cannot change their own groups
     group_url: str  # the path of this page, below which the actions are
     can_change: bool
     notice: str = ""  # what has just been done
@@ -112,15 +172,16 @@ class ShowGroup(PanelEndpoint):
         group = require_row(environ, Group)
         if not prefers_html(environ):
             return json_response(_document(group))
-        members = find_users(Criteria(group_id=group.id))
-        members_url = f"{panel_url(environ)}/{USERS}?group={group.id}"
+        [size] = group_sizes([group.id])
         page = GroupPage(
             frame=frame_of(environ, member, GROUPS),
             name=group.name,
             permissions=tuple(sorted(group.permissions)),
             offered=offered_permissions(),
-            members=tuple(members.users),
-            members_url=members_url if members.after else "",
+            member_count=size.members,
+            members=tuple(find_users(Criteria(group_id=group.id)).users),
+            members_url=f"{panel_url(environ)}/{USERS}?group={group.id}",
+            own_id=member.id,
             group_url=f"{panel_url(environ)}/{GROUPS}/{group.id}",
             can_change=can_govern(member),
             notice=notice_of(environ, _NOTICES),
@@ -134,28 +195,34 @@ class ChangeGroup(ActionForm):
     section = GROUPS
     back = BackLink("admin/groups/{id}", "Back to the group")
     actions = GROUP_ACTIONS
-    fields = ("permission",)
+    fields = ("permission", "user")
 
     def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
         """Refuse a member of the staff who is not a superuser."""
         require_governor(member)
 
     def change(self, submission: MemberSubmission) -> object:
-        """Do the action, if the member of the staff is still a superuser."""
+        """Do the action, if the member of the staff still has the right to."""
         action = require_action(submission.environ, GROUP_ACTIONS)
-        return administer_groups(
-            submission.member.user,
-            lambda: action.change(require_row(submission.environ, Group), submission),
-        )
+        try:
+            return action.change(submission)
+        except Group.DoesNotExist:  # it was deleted meanwhile
+            raise NotFoundError from None
 
     def subject(self, environ: WSGIEnvironment) -> str:
         """Return the name of the group."""
         return require_row(environ, Group).name
 
     def document(self, submission: MemberSubmission) -> dict[str, object]:
-        """Return the group with its permissions."""
+        """Return the group as it is now."""
         return _document(require_row(submission.environ, Group))
 
 
 def _document(group: Group) -> dict[str, object]:
-    return {"id": group.id, "name": group.name, "permissions": sorted(group.permissions)}
+    [size] = group_sizes([group.id])
+    return {
+        "id": group.id,
+        "name": group.name,
+        "permissions": sorted(group.permissions),
+        "member_count": size.members,
+    }
