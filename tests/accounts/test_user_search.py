@@ -9,12 +9,13 @@ import peewee
 import pytest
 
 from tests.conftest import HASH, insert_users
-from wsgiauth.accounts import user_search
+from wsgiauth.accounts import user_criteria, user_orders, user_search
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import key
 from wsgiauth.accounts.tables import Membership
-from wsgiauth.accounts.user_search import Criteria, all_users, find_users
+from wsgiauth.accounts.user_criteria import Criteria
+from wsgiauth.accounts.user_search import SORTS, all_users, find_users
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(50)]
 
@@ -50,6 +51,13 @@ FILTERS = {
         {"is_active": False, "has_logged_in": True},
         lambda user: not user.is_active and user.last_login_at,
     ),
+}
+NEVER = datetime.min.replace(tzinfo=UTC)
+SORT_KEYS = {
+    "created": lambda user: user.id,
+    "username": lambda user: key(user.username),
+    "email": lambda user: key(user.email),
+    "last_login": lambda user: (user.last_login_at or NEVER, user.id),
 }
 
 
@@ -93,16 +101,16 @@ def make(username, email):
     return User.objects.create(username=username, email=email, hashed_password=HASH)
 
 
-def pages(criteria):
+def pages(criteria, sort=""):
     """Return all pages."""
-    found = [find_users(criteria)]
+    found = [find_users(criteria, sort)]
     while found[-1].after:
-        found.append(find_users(criteria, found[-1].after))
+        found.append(find_users(criteria, sort, after=found[-1].after))
     return found
 
 
-def listed(criteria):
-    return [user for page in pages(criteria) for user in page.users]
+def listed(criteria, sort=""):
+    return [user for page in pages(criteria, sort) for user in page.users]
 
 
 def test_the_pages_have_each_matching_user_once(small):
@@ -156,7 +164,7 @@ def test_of_many_who_logged_in_at_the_same_moment_each_comes_once(small):
 
 def test_a_user_has_the_values_of_the_row():
     user = User.get(User.username == "User2")
-    (found,) = find_users(Criteria(beginning="user2"), "name:user19999").users[:1]
+    (found,) = find_users(Criteria(beginning="user2"), after="name:user19999").users[:1]
     assert found._asdict() == {name: getattr(user, name) for name in found._fields}
 
 
@@ -202,27 +210,20 @@ def test_a_user_whose_names_both_match_is_listed_once(small):
 
 
 @pytest.mark.parametrize(
-    "after",
-    [
-        "name",
-        "newest:",
-        "newest:x",
-        "newest:-1",
-        "name:ada",
-        "is_staff:3",
-        "has_logged_in:x~y",
-        ":",
-    ],
+    "after", ["name", "-created", "-created:x", "-created:-1", "name:ada", ":"]
 )
 def test_an_unknown_position_is_the_first_page(after):
-    assert find_users(Criteria(), after) == find_users(Criteria())
+    assert find_users(Criteria(), after=after) == find_users(Criteria())
+    assert find_users(Criteria(), before=after) == find_users(Criteria())
 
 
-@pytest.mark.parametrize("after", ["has_logged_in:x~1", "has_logged_in:0001-01-01~x", "name:\x00"])
+@pytest.mark.parametrize(
+    "after", ["-last_login:x~1", "-last_login:0001-01-01~x", "-last_login:2026-01-01", "name:\x00"]
+)
 def test_a_malformed_position_is_the_first_page(after):
-    criteria = Criteria(has_logged_in=True, beginning="user")
-    name = after.partition(":")[0]
-    assert find_users(criteria, after) == find_users(criteria, f"{name}:")
+    criteria = Criteria(beginning="user") if after.startswith("name") else Criteria()
+    sort = after.partition(":")[0]
+    assert find_users(criteria, sort, after=after) == find_users(criteria, sort)
 
 
 def test_a_short_way_is_preferred(small, queries):
@@ -233,13 +234,137 @@ def test_a_short_way_is_preferred(small, queries):
     assert not page.is_cut
 
 
-@pytest.mark.parametrize(("rows", "way"), [(20, "is_staff"), (21, "name")])
-def test_a_way_is_short_if_one_page_can_examine_it(small, rows, way):
+@pytest.mark.parametrize(("rows", "is_sorted"), [(20, True), (21, False)])
+def test_users_whom_one_page_can_examine_come_in_any_order(small, rows, is_sorted):
     ids = [user.id for user in User.select()]
     User.update(is_staff=False).execute()
     User.update(is_staff=True).where(User.id.in_(ids[:rows])).execute()
-    found = find_users(Criteria(beginning="user", is_staff=True))
-    assert found.after.startswith(f"{way}:")
+    found = find_users(Criteria(beginning="user", is_staff=True), "-email")
+    assert found.sort == ("-email" if is_sorted else "name")
+    assert found.sorts == (SORTS if is_sorted else ())
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_users_come_in_the_order_that_was_asked_for(small, sort):
+    for name, (_, matches) in FILTERS.items():
+        criteria = criteria_of(name)
+        if sort in find_users(criteria, sort).sorts:
+            expected = [user for user in User.select() if matches(user)]
+            expected.sort(key=SORT_KEYS[sort.strip("-")], reverse=sort.startswith("-"))
+            found = [user.id for user in listed(criteria, sort)]
+            assert found == [user.id for user in expected], name
+            assert [user.id for user in all_users(criteria, sort)] == found, name
+
+
+@pytest.mark.parametrize("sort", ["", *SORTS])
+def test_the_pages_before_have_each_user_too(small, sort):
+    for name in FILTERS:
+        criteria = criteria_of(name)
+        page = find_users(criteria, sort, before=f"{find_users(criteria, sort).sort}:")
+        found = page.users
+        while page.before:
+            page = find_users(criteria, sort, before=page.before)
+            found = [each for each in page.users if each not in found] + found
+        assert found == listed(criteria, sort), name
+
+
+@pytest.mark.parametrize("sort", ["", *SORTS])
+def test_each_page_leads_to_the_users_before_and_after_it(small, sort):
+    for name in FILTERS:
+        criteria = criteria_of(name)
+        everyone = listed(criteria, sort)
+        for page in pages(criteria, sort)[1:]:
+            back = find_users(criteria, sort, before=page.before)
+            at = everyone.index(page.users[0]) if page.users else len(everyone)
+            if back.before:
+                assert back.users == everyone[at - len(back.users) : at], name
+            else:
+                assert back == find_users(criteria, sort), name
+            if back.before and back.after:
+                again = find_users(criteria, sort, after=back.after)
+                assert again.users == everyone[at : at + len(again.users)], name
+
+
+def test_the_page_before_a_page_that_was_cut_short_is_cut_short_from_its_end(small):
+    User.update(is_staff=False, is_active=True).execute()
+    ids = [user.id for user in User.select().order_by(User.id)]
+    User.update(is_staff=True).where(User.id.in_(ids[:100])).execute()
+    User.update(is_active=False).where(User.id.in_([*ids[:5], *ids[60:65], *ids[100:]])).execute()
+    criteria = Criteria(is_staff=True, is_active=False)
+    *_, last = pages(criteria, "-created")
+    assert [user.id for user in last.users] == ids[:5][::-1]
+    page = find_users(criteria, "-created", before=last.before)
+    assert (page.users, page.is_cut, page.is_backward) == ([], True, True)
+    while not page.users:
+        page = find_users(criteria, "-created", before=page.before)
+    assert [user.id for user in page.users] == ids[60:65][::-1]
+    assert (page.is_cut, page.is_backward) == (True, True)
+
+
+def test_the_first_page_has_none_before(small):
+    first = find_users(Criteria())
+    assert first.before == ""
+    assert find_users(Criteria(), after=first.after).before
+    assert find_users(Criteria(), before=find_users(Criteria(), after=first.after).before) == first
+
+
+def test_a_page_behind_the_last_user_leads_back(small):
+    oldest = listed(Criteria())[-1]
+    behind = find_users(Criteria(), after=f"-created:{oldest.id}")
+    assert (behind.users, behind.after) == ([], "")
+    assert find_users(Criteria(), before=behind.before).users[-1] == oldest
+
+
+def test_who_never_logged_in_comes_after_all_others_and_before_them_in_the_other_direction(small):
+    logged_in = [bool(user.last_login_at) for user in listed(Criteria(), "-last_login")]
+    assert logged_in == sorted(logged_in, reverse=True)
+    logged_in = [bool(user.last_login_at) for user in listed(Criteria(), "last_login")]
+    assert logged_in == sorted(logged_in)
+
+
+@pytest.mark.parametrize(
+    ("name", "sorts"),
+    [
+        ("all", SORTS),
+        ("active", SORTS),
+        ("no superusers", SORTS),
+        ("verified", SORTS),
+        ("never logged in", ("-created", "created")),
+        ("a group", ("-created", "created")),
+        ("a beginning", ()),
+        ("two filters", SORTS),  # few are inactive
+        ("superusers", ("-created", "created")),
+    ],
+)
+def test_an_order_without_an_index_is_not_offered(small, name, sorts):
+    assert find_users(criteria_of(name)).sorts == sorts
+
+
+def test_an_order_that_is_not_offered_is_the_usual_one(small):
+    assert find_users(criteria_of("a group"), "email") == find_users(criteria_of("a group"))
+    assert find_users(criteria_of("a group"), "email").sort == "-created"
+
+
+def test_the_users_who_match_are_counted(small):
+    for name, (_, matches) in FILTERS.items():
+        found = find_users(criteria_of(name))
+        expected = sum(1 for user in User.select() if matches(user))
+        assert (found.total, found.is_exact) == (expected, True), name
+
+
+def test_a_count_ends_at_its_bound(small, monkeypatch):
+    monkeypatch.setattr(user_criteria, "COUNTED", 40)
+    monkeypatch.setattr(user_search, "COUNTED", 40)
+    for name, (fields, matches) in FILTERS.items():
+        found = find_users(criteria_of(name))
+        matching = sum(1 for user in User.select() if matches(user))
+        if found.is_exact:
+            assert found.total == matching, name
+        elif len(fields) == 1:
+            assert found.total == 41 <= matching, name
+        else:
+            assert found.total <= matching, name
+    assert not find_users(Criteria()).is_exact
 
 
 def test_a_page_whose_rows_do_not_match_goes_on(small):
@@ -267,35 +392,41 @@ def test_a_page_reads_no_more_rows_than_it_examines(database, monkeypatch):
     ids = [user.id for user in User.select()][::2]
     User.update(is_staff=True, is_active=False).where(User.id.in_(ids)).execute()
     read = []
-    original = user_search._read
+    original = user_orders.read
 
     def counted(*arguments, **options):
         rows = original(*arguments, **options)
         read.extend(rows)
         return rows
 
-    monkeypatch.setattr(user_search, "_read", counted)
+    monkeypatch.setattr(user_orders, "read", counted)
     found = find_users(Criteria(is_staff=True, is_active=True))
     assert (len(found.users), found.is_cut) == (0, True)
     assert len(read) == user_search.EXAMINED + 1  # one that says that there are more
 
 
-def test_users_of_one_kind_are_read_in_the_order_of_an_index(small, database, monkeypatch):
+def test_users_are_read_in_the_order_of_an_index(small, database, monkeypatch):
     plans = []
     explain = "EXPLAIN QUERY PLAN" if isinstance(database, peewee.SqliteDatabase) else "EXPLAIN"
-    original = user_search._read
+    original = user_orders.read
 
     def explained(query, size):
         sql, parameters = query.limit(size).sql()
-        plans.append(str(database.execute_sql(f"{explain} {sql}", parameters).fetchall()))
+        plan = database.execute_sql(f"{explain} {sql}", parameters).fetchall()
+        plans.append((str(plan), sql, parameters))
         return original(query, size)
 
-    monkeypatch.setattr(user_search, "_read", explained)
+    monkeypatch.setattr(user_orders, "read", explained)
+    monkeypatch.setattr(user_search, "EXAMINED", 5)  # nothing is sorted in memory
     with database.atomic():
         if isinstance(database, peewee.PostgresqlDatabase):  # few rows need no index
             database.execute_sql("SET LOCAL enable_seqscan = off")
             database.execute_sql("SET LOCAL enable_bitmapscan = off")
-        for name in ("superusers", "active", "inactive", "not verified", "never logged in"):
-            pages(criteria_of(name))
-    assert len(plans) > 5  # also of later pages
-    assert [plan for plan in plans if re.search("TEMP B-TREE|[Ss]ort", plan)] == []
+        for name in FILTERS:
+            for sort in ("", *find_users(criteria_of(name)).sorts):
+                page = find_users(criteria_of(name), sort)
+                page = find_users(criteria_of(name), sort, after=page.after)
+                find_users(criteria_of(name), sort, before=page.before)
+                find_users(criteria_of(name), sort, before=f"{page.sort}:")
+    assert len(plans) > 50  # also of later pages
+    assert [plan for plan in plans if re.search("TEMP B-TREE|[Ss]ort", plan[0])] == []

@@ -32,8 +32,8 @@ FIRST_NAMES = ("ada", "bo", "chen", "dara", "eve", "finn", "grace", "hal", "ines
 
 PAGES = {
     "the newest": "",
-    "the middle": "after=newest:{middle}",
-    "the last": "after=newest:40",
+    "the middle": "after=-created:{middle}",
+    "the last": "after=-created:40",
     "a common beginning": "q=a",
     "a rare beginning": "q={rare}",
     "no such beginning": "q=nobody",
@@ -46,12 +46,16 @@ PAGES = {
     "not verified": "verified=no",
     "logged in": "seen=ever",
     "never logged in": "seen=never",
-    "the middle of never logged in": "seen=never&after=has_logged_in:{middle}",
+    "the middle of never logged in": "seen=never&after=-created:{middle}",
     "a common beginning, staff": "q=a&staff=yes",
     "a common beginning, not verified": "q=a&verified=no",
     "two filters, one of them rare": "active=no&superuser=yes",
     "two filters that exclude each other": "verified=yes&seen=never",
 }
+
+SORTS = ("created", "username", "-username", "email", "-email", "last_login", "-last_login")
+PAGES |= {f"by {each}": f"sort={each}" for each in SORTS}
+PAGES |= {f"active, by {each}": f"active=yes&sort={each}" for each in SORTS}
 
 FILTERS = (
     *("q=a", "q=e", "active=yes", "active=no", "staff=yes", "staff=no", "superuser=yes"),

@@ -9,7 +9,9 @@ from wsgiauth.accounts.administration import Right, administer, administer_group
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.user_search import Criteria, FoundUser, find_users
+from wsgiauth.accounts.user_criteria import Criteria
+from wsgiauth.accounts.user_orders import FoundUser
+from wsgiauth.accounts.user_search import find_users
 from wsgiauth.admin import (
     GROUPS,
     USERS,

@@ -6,7 +6,7 @@ Only a site with TEMPLATES imports this, at its start.
 from datetime import UTC, datetime
 
 from wsgiauth.accounts.known_permissions import HeldPermission
-from wsgiauth.accounts.user_search import FoundUser
+from wsgiauth.accounts.user_orders import FoundUser
 from wsgiauth.admin import USERS, Frame
 from wsgiauth.admin.actions import ActionPage
 from wsgiauth.admin.group import GROUP_ACTIONS, GroupPage

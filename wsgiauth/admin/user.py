@@ -14,7 +14,7 @@ from wsgiauth.accounts.administration import (
 )
 from wsgiauth.accounts.known_permissions import HeldPermission, held_permissions
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.user_search import FoundUser
+from wsgiauth.accounts.user_orders import FoundUser
 from wsgiauth.admin import (
     EVENTS,
     USERS,

@@ -14,7 +14,9 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.accounts.transfer import neutralize_formula
-from wsgiauth.accounts.user_search import Criteria, FoundUser, all_users, find_users
+from wsgiauth.accounts.user_criteria import Criteria
+from wsgiauth.accounts.user_orders import FoundUser
+from wsgiauth.accounts.user_search import all_users, find_users
 from wsgiauth.admin import USERS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.invite import INVITED, SENT, invite_url
@@ -143,7 +145,7 @@ class Users(PanelEndpoint):
         """Answer with a page of the list, or with the same as JSON."""
         member = require_staff(environ, site).user
         query = Query.of(environ)
-        found = find_users(query.criteria, query.after)
+        found = find_users(query.criteria, after=query.after)
         users_url = f"{panel_url(environ)}/{USERS}"
         next_url = query.url(users_url, **{_AFTER: found.after}) if found.after else ""
         if not prefers_html(environ):
