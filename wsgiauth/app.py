@@ -69,7 +69,6 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/password": Password(),
     "/email": Email(),
     "/username": Username(),
-    "/confirm": Confirm(),
     "/sessions": Sessions(),
     "/second": SecondStep(),
     "/passkeys": Passkeys(),
@@ -91,10 +90,14 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/admin/groups/{id}/{action}": ChangeGroup(),
     "/admin/events": Events(),
 }
-# The page of the account links to the endpoints above; the document describes that page, too.
-_WITH_ACCOUNT = {**_ENDPOINTS, "/account": Account(_ENDPOINTS)}
+# These two name the endpoints above on their pages; the document describes them, too.
+_DESCRIBED = {
+    **_ENDPOINTS,
+    "/account": Account(_ENDPOINTS),
+    "/confirm": Confirm(SiteMap(_ENDPOINTS)),
+}
 ROUTES: Mapping[str, Endpoint] = MappingProxyType(
-    {**_WITH_ACCOUNT, "/openapi.json": OpenApi(_WITH_ACCOUNT)}
+    {**_DESCRIBED, "/openapi.json": OpenApi(_DESCRIBED)}
 )
 
 _HIDDEN = {path for path, endpoint in ROUTES.items() if endpoint.hides_address}

@@ -8,7 +8,7 @@ from webtest import TestApp
 from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from tests.web.pages import PAGES
-from wsgiauth import AuthMiddleware, change_password, login_required, storage
+from wsgiauth import AuthMiddleware, Group, change_password, login_required, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.app import ROUTES
@@ -135,6 +135,79 @@ def test_the_page_leads_to_another_account(browser):
     page = browser.get("/auth/confirm?next=/reports", headers=BROWSER)
     link = page.html.find("a", string="Use another account")
     assert link["href"] == "/auth/login?switch=1&next=%2Freports"
+
+
+OF_AN_APPLICATION = "After this, you open the page that you asked for."
+TO_ACCOUNT = ("Back to your account", "/auth/account")
+HOME = ("Back to the home page", "/")
+
+
+def said(visitor, destination):
+    """Return what the page says comes next, and the text and URL of the link that leads back."""
+    page = visitor.get("/auth/confirm", {"next": destination} if destination else {})
+    texts = [each.text for each in page.html.find_all("p")]
+    next_step = [each for each in texts if each.startswith(("Next:", "After this"))]
+    way_back, _ = page.html.find_all("p", class_="other")
+    return next_step, (way_back.text, way_back.a["href"])
+
+
+@pytest.mark.parametrize(
+    ("destination", "step", "way_back"),
+    [
+        ("/auth/close", "Next: Close your account", TO_ACCOUNT),
+        ("/auth/%63lose?x=1", "Next: Close your account", TO_ACCOUNT),
+        ("/auth/keys", "Next: Create or revoke API keys", TO_ACCOUNT),
+        ("/auth/email", OF_AN_APPLICATION, HOME),  # this site sends no email
+        ("/auth/nowhere", OF_AN_APPLICATION, HOME),
+        ("/auth", OF_AN_APPLICATION, HOME),
+        ("/close", OF_AN_APPLICATION, HOME),
+        ("/reports?Next:=Close", OF_AN_APPLICATION, HOME),
+        ("", None, HOME),
+    ],
+)
+def test_the_page_says_what_comes_next_and_leads_back(browser, destination, step, way_back):
+    assert said(browser, destination) == ([step] if step else [], way_back)
+
+
+@pytest.mark.parametrize(
+    ("path", "step", "way_back"),
+    [
+        (
+            "users/{user}/delete",
+            "Next: Delete the account (Ada)",
+            ("Back to the user", "users/{user}"),
+        ),
+        ("users/7/delete", "Next: Delete the account", ("Back to the user", "users/7")),
+        ("users/7/nothing", OF_AN_APPLICATION, ("Back to the user", "users/7")),
+        ("users/7", "Next: The page of a user", ("Back to the users", "users")),
+        (
+            "groups/{group}/delete",
+            "Next: Delete the group (Editors)",
+            ("Back to the group", "groups/{group}"),
+        ),
+        ("groups/3/delete", "Next: Delete the group", ("Back to the group", "groups/3")),
+        ("groups", "Next: The groups", ("Back to the groups", "groups")),
+    ],
+)
+def test_it_says_to_the_staff_what_comes_next_in_the_panel(browser, ada, path, step, way_back):
+    User.update(is_staff=True).execute()
+    numbers = {"user": ada.id, "group": Group.objects.create(name="Editors").id}
+    text, url = way_back
+    link = (text, f"/auth/admin/{url.format(**numbers)}")
+    assert said(browser, f"/auth/admin/{path.format(**numbers)}") == ([step], link)
+
+
+@pytest.mark.promise(49)
+def test_it_says_nothing_of_the_panel_to_others(browser):
+    for path in ("users/7/delete", "users", "nowhere"):
+        assert said(browser, f"/auth/admin/{path}") == ([OF_AN_APPLICATION], HOME)
+
+
+def test_a_form_that_was_not_processed_is_named(browser):
+    page = browser.get("/auth/confirm?resend=1&next=/auth/close")
+    page.mustcontain("Close your account", NOT_CARRIED_OUT)
+    page = browser.get("/auth/confirm?resend=1&next=/reports")
+    page.mustcontain(NOT_CARRIED_OUT, no=OF_AN_APPLICATION)
 
 
 def test_a_missing_password_is_named(client, stale):

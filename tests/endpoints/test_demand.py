@@ -87,6 +87,14 @@ def set_up(client, site, headers=None):
 
 
 @pytest.mark.every_database
+def test_the_page_to_confirm_leads_back_to_what_an_incomplete_session_opens(site, browser, ada):
+    add_app(site, ada)
+    page = browser.get(f"{CONFIRM}?next=/auth/keys", headers=BROWSER)
+    page.mustcontain("Create or revoke API keys")
+    assert page.html.find("a", string="Back to the home page")["href"] == "/"
+    assert page.html.find("a", string="Back to your account") is None
+
+
 def test_a_person_is_led_to_the_set_up_and_then_to_the_page_they_wanted(client, site, ada):
     asked = client.get("/members?page=2", headers=BROWSER, status=302).follow(headers=BROWSER)
     asked.form["username"], asked.form["password"] = USERNAME, PASSWORD

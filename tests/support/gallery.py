@@ -89,6 +89,10 @@ ANSWERS = {
     "keys-refused": lambda people: post(people.ada, "/auth/keys", {"name": "", "days": "0"}),
     "close": lambda people: people.ada.get("/auth/close"),
     "confirm": lambda people: people.ada.get("/auth/confirm?next=/reports"),
+    "confirm-close": lambda people: people.ada.get("/auth/confirm?next=/auth/close"),
+    "confirm-delete": lambda people: people.boss.get(
+        "/auth/confirm?resend=1&next=/auth/admin/users/2/delete"
+    ),
     "confirm-resend": lambda people: people.ada.get("/auth/confirm?resend=1&next=/reports"),
     "confirm-refused": lambda people: post(people.ada, "/auth/confirm", {"password": "wrong"}),
     "admin-users": lambda people: people.boss.get("/auth/admin/users"),

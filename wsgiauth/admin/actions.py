@@ -84,6 +84,11 @@ class ActionForm(PanelForm):
         """Return what a value of a field names; an empty string if people enter the value."""
         return ""
 
+    def step_in_words(self, arguments: Mapping[str, str]) -> str:
+        """Return what the button of an action says."""
+        action = self.actions.get(arguments["action"])
+        return "" if action is None else action.button
+
     def act(self, submission: MemberSubmission) -> Response:
         """Do the action; answer with what changed, or send the browser back to its page."""
         action = require_action(submission.environ, self.actions)

@@ -43,6 +43,7 @@ from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import ID
 
 USER = Field("user", "Username or email address")
 
@@ -167,6 +168,7 @@ class ShowGroup(PanelEndpoint):
     """Shows a group."""
 
     back = TO_GROUPS
+    step = "The page of a group"
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the group as JSON."""
@@ -214,6 +216,11 @@ class ChangeGroup(ActionForm):
     def subject(self, environ: WSGIEnvironment) -> str:
         """Return the name of the group."""
         return require_row(environ, Group).name
+
+    def name_in(self, arguments: Mapping[str, str]) -> str:
+        """Return the name of the group."""
+        group = Group.get_or_none(Group.id == int(arguments[ID]))
+        return "" if group is None else group.name
 
     def document(self, submission: MemberSubmission) -> dict[str, object]:
         """Return the group as it is now."""

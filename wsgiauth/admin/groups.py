@@ -68,6 +68,7 @@ class Groups(PanelForm):
     """Lists the groups, and creates one."""
 
     back = TO_GROUPS
+    step = "The groups"
     fields = ("name",)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:

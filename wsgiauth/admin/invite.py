@@ -48,6 +48,7 @@ class InvitePage(PanelPage, FormPage):
 class Invite(PanelForm):
     """Sends an invitation, on a site that sends email."""
 
+    step = "Invite a person"
     fields = ("email", "username")
     lists = ("permissions", "groups")
     flags = ("is_staff",)

@@ -89,6 +89,7 @@ class Events(PanelEndpoint):
     """Lists the events of the trail, a page at a time."""
 
     back = BackLink("admin/events", "Back to the audit trail")
+    step = "The audit trail"
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the trail, or with the same as JSON."""

@@ -52,6 +52,7 @@ from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.templates import Content
+from wsgiauth.web.urls import ID
 
 _EVENTS = 10  # on the page of the user
 _FIELDS = FoundUser._fields
@@ -136,6 +137,8 @@ class UserPage(PanelPage):
 class ShowUser(PanelEndpoint):
     """Shows a user."""
 
+    step = "The page of a user"
+
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the user as JSON."""
         login = require_staff(environ, site)
@@ -198,6 +201,11 @@ class ChangeUser(ActionForm):
     def subject(self, environ: WSGIEnvironment) -> str:
         """Return the username."""
         return require_row(environ, User).username
+
+    def name_in(self, arguments: Mapping[str, str]) -> str:
+        """Return the username."""
+        user = User.get_or_none(User.id == int(arguments[ID]))
+        return "" if user is None else user.username
 
     def document(self, submission: MemberSubmission) -> dict[str, object]:
         """Return what the panel shows of the user."""

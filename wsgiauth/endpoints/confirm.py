@@ -1,5 +1,7 @@
 """GET, POST /auth/confirm: a user who is logged in proves again who they are."""
 
+from typing import NamedTuple
+
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import has_factor, list_factors
 from wsgiauth.authentication.freshness import confirm
@@ -16,10 +18,20 @@ from wsgiauth.forms.proofs import (
     require_factor,
     requiring_password,
 )
+from wsgiauth.forms.site_map import SiteMap
 from wsgiauth.web.failures import RESEND, SWITCH
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
-from wsgiauth.web.urls import mount_url, with_next
+from wsgiauth.web.urls import mount_url, path_below, root_url, with_next
+
+
+class NextStep(NamedTuple):
+    """What comes after the page, and where else the user can go."""
+
+    words: str = ""  # empty if it has no name
+    subject: str = ""  # the name of the user or group that it is about
+    back_url: str = "/"  # a page that needs no confirmation
+    back_text: str = "Back to the home page"
 
 
 class ConfirmPage(PasskeyPage):
@@ -32,13 +44,21 @@ class ConfirmPage(PasskeyPage):
     has_factor: bool = False  # it is asked for instead of the password
     has_app: bool = False  # its code is one of an authenticator app
     is_resent: bool = False  # a form was not processed, and must be sent again afterwards
+    next_step: NextStep
 
 
 class Confirm(MemberForm):
-    """Makes the session fresh, for changes that need a recent proof."""
+    """Makes the session fresh, for changes that need a recent proof.
+
+    Args:
+        site_map: Where the next page is looked up, so that no words of the query are shown.
+    """
 
     admits_incomplete = True
     fields = ("password", CODE, CREDENTIAL)
+
+    def __init__(self, site_map: SiteMap) -> None:
+        self._map = site_map
 
     def act(self, submission: MemberSubmission) -> Response:
         """Renew the session, which is then fresh."""
@@ -63,9 +83,28 @@ class Confirm(MemberForm):
             has_app=ONE_TIME_CODE in methods,
             passkey_options=passkey_options(submission.site, CONFIRM, session_id, user=user),
             is_resent=is_resent,
+            next_step=self._next_step(submission),
             next=destination,
             message=refusal.text,
         )
+
+    def _next_step(self, submission: MemberSubmission) -> NextStep:
+        environ, site = submission.environ, submission.site
+        mount = mount_url(environ)
+        path = path_below(submission.destination, mount)
+        found = self._map.find(path, submission.member.user, site.settings)
+        if found is None:
+            return NextStep(back_url=f"{root_url(environ)}/")
+        endpoint, arguments = found
+        step = NextStep(
+            words=endpoint.step_in_words(arguments),
+            subject=endpoint.name_in(arguments),
+            back_url=f"{root_url(environ)}/",
+        )
+        if site.identifier.identify(environ).incomplete is not None:  # it opens no other page here
+            return step
+        back = endpoint.back.filled(arguments)
+        return step._replace(back_url=f"{mount}/{back.path}", back_text=back.text)
 
 
 def _prove(submission: MemberSubmission) -> tuple[User, str]:

@@ -52,6 +52,7 @@ class Keys(ListForm):
         "API keys",
         "Let programs act for you, with no more than the permissions that you choose.",
     )
+    step = "Create or revoke API keys"
     fields = ("name", "end")
     numbers = ("days",)
     lists = ("permissions",)

@@ -88,6 +88,7 @@ class Passkeys(FactorForm):
         "Passkeys",
         "Log in with your fingerprint, your face, your screen lock or a security key.",
     )
+    step = "Add or remove passkeys"
     fields = ("name", CREDENTIAL, "remove")
     path = "passkeys"
     gone = "That passkey has already been removed."

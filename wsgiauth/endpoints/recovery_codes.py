@@ -48,6 +48,7 @@ class RecoveryCodes(ListForm):
     account_link = AccountLink(
         SECURITY, "Recovery codes", "Log in with one of these if you lose your app or your passkey."
     )
+    step = "Create recovery codes"
     needs_factor = True
     is_sensitive = True
 

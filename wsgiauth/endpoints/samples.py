@@ -9,7 +9,7 @@ from wsgiauth.authentication.keys import ListedKey
 from wsgiauth.authentication.session_list import ListedSession
 from wsgiauth.endpoints.account import AccountPage
 from wsgiauth.endpoints.close import ClosePage
-from wsgiauth.endpoints.confirm import ConfirmPage
+from wsgiauth.endpoints.confirm import ConfirmPage, NextStep
 from wsgiauth.endpoints.email import EmailPage, EmailSentPage
 from wsgiauth.endpoints.forgot import ForgotPage, ForgotSentPage
 from wsgiauth.endpoints.keys import KeysPage
@@ -116,6 +116,9 @@ PAGES: tuple[Page, ...] = (
         switch_url="/auth/login?switch=1",
         username="ada",
         is_resent=True,
+        next_step=NextStep(
+            "Delete the account", "grace", "/auth/admin/users/7", "Back to the user"
+        ),
         next="/",
         message="This is not your current password.",
     ),
@@ -123,6 +126,7 @@ PAGES: tuple[Page, ...] = (
         confirm_url="/auth/confirm",
         switch_url="/auth/login?switch=1",
         username="ada",
+        next_step=NextStep(),
         has_factor=True,
         has_app=True,
         passkey_options=_PASSKEY_OPTIONS,

@@ -76,6 +76,7 @@ class AuthenticatorApps(FactorForm):
         "Two-step verification",
         "Protect your logins with a code from an app on your phone.",
     )
+    step = "Change two-step verification"
     path = "totp"
     gone = "That app has already been removed."
     fields = ("name", CODE, "remove")

@@ -63,6 +63,7 @@ class Endpoint:
     account_link: ClassVar[AccountLink | None] = None
     is_for_staff: ClassVar[bool] = False  # for all others, the URL does not exist
     needs_factor: ClassVar[bool] = False  # only users with a second factor see the link
+    step: ClassVar[str] = ""  # what a user does there, if the title of the link does not say it
     back: ClassVar[BackLink] = BackLink("account", "Back to your account")
 
     def is_offered(self, settings: Settings) -> bool:
@@ -72,6 +73,14 @@ class Endpoint:
     def variant(self, settings: Settings) -> "Endpoint":
         """Return what answers at this URL on a site with these settings; usually this object."""
         return self
+
+    def step_in_words(self, arguments: Mapping[str, str]) -> str:
+        """Return what a user does at a path with these parts; empty if that has no name."""
+        return self.step or (self.account_link.title if self.account_link else "")
+
+    def name_in(self, arguments: Mapping[str, str]) -> str:
+        """Return the name of what a path with these parts is about; empty if it has none."""
+        return ""
 
     def around(self, environ: WSGIEnvironment, user: User, back: BackLink) -> Around:
         """Return what an error page at this URL shows around the error to a user."""

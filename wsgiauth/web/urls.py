@@ -48,8 +48,13 @@ def safe_next(candidate: str, default: str) -> str:
 
 def leads_to(destination: str, url: str) -> bool:
     """Return whether the path of `destination` is `url`, in any spelling."""
-    path = re.split("[?#]", destination)[0]
-    return normpath(unquote(path)) == unquote(url)
+    return _plain_path(destination) == unquote(url)
+
+
+def path_below(destination: str, url: str) -> str:
+    """Return the path of `destination` below `url`, with its slash; empty if it is not below it."""
+    path, above = _plain_path(destination), unquote(url)
+    return path.removeprefix(above) if path.startswith(f"{above}/") else ""
 
 
 def with_next(url: str, destination: str) -> str:
@@ -115,6 +120,10 @@ def is_number(text: str) -> bool:
 def routing_number(environ: WSGIEnvironment) -> int:
     """Return the number in the path of this request."""
     return int(routing_argument(environ, ID))
+
+
+def _plain_path(destination: str) -> str:
+    return normpath(unquote(re.split("[?#]", destination)[0]))
 
 
 def _encoded_path(path: str) -> str:
