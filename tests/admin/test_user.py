@@ -11,7 +11,7 @@ from tests.admin.conftest import KINDS
 from tests.support.factors import add_app
 from tests.support.keys import make_key
 from tests.support.logins import insert_session
-from tests.support.sites import BROWSER, echo
+from tests.support.sites import BROWSER, SAME_ORIGIN, echo
 from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Key
@@ -213,11 +213,12 @@ def test_an_unknown_user_is_not_found(program, number):
     assert program(f"/auth/admin/users/{number}", status=404).json["code"] == "not_found"
 
 
-def test_an_unknown_notice_says_nothing(browser, make):
+def test_a_notice_says_only_what_was_done(browser, make):
     url = f"/auth/admin/users/{make('Tim').id}"
-    assert browser.get(f"{url}?done=x").html.find(role="status") is None
-    notice = browser.get(f"{url}?done=grant").html.find(role="status")
-    assert notice.text == ACTIONS["grant"].done
+    for done in ("x", "grant"):
+        assert browser.get(f"{url}?done={done}").html.find(role="status") is None
+    granted = browser.post(f"{url}/grant", {"permission": "a.b"}, headers=SAME_ORIGIN)
+    assert granted.follow().html.find(role="status").text == ACTIONS["grant"].done
 
 
 def test_every_kind_of_user_can_be_seen_by_staff(make, browser_of):

@@ -426,7 +426,8 @@ def parts(settings, database):
 @pytest.fixture
 def strict(parts):
     """Return a client of that site."""
-    return TestApp(AuthApp(parts), extra_environ={"SCRIPT_NAME": "/auth", "wsgiauth.root": ""})
+    environ = {"SCRIPT_NAME": "/auth", "wsgiauth.root": "", "wsgiauth.site": parts}
+    return TestApp(AuthApp(parts), extra_environ=environ)
 
 
 @pytest.mark.promise(12)

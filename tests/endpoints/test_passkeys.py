@@ -116,12 +116,13 @@ def test_a_person_adds_lists_and_removes_a_passkey(browser, ada):
     answer = add(browser, Authenticator(), "  My   laptop ")
     assert answer.headers["Location"] == f"{CODES}?done=passkey"
     assert Session.get().methods == "pwd hwk"
-    assert status_of(answer.follow(headers=BROWSER)).startswith("The passkey has been added.")
+    added = status_of(answer.follow(headers=BROWSER))
+    assert added.startswith("The passkey “My laptop” has been added.")
     page = browser.get(PASSKEYS_PAGE, headers=BROWSER)
     assert page.html.find("h2").text == "My laptop"
     assert "Last used never" in " ".join(page.html.find("dl").text.split())
     page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
-    assert status_of(page).startswith("The passkey has been removed.")
+    assert status_of(page).startswith("The passkey “My laptop” has been removed.")
     assert not Passkey.select().exists()
     names = ("factor_added", "factor_removed")
     told = RecordedEvent.select().where(RecordedEvent.name.in_(names))
@@ -133,7 +134,7 @@ def test_a_passkey_that_is_not_the_first_factor_leads_back_to_the_list(key, brow
     answer = add(browser, Authenticator(), "Phone")
     assert answer.headers["Location"] == f"{PASSKEYS_PAGE}?done=passkey"
     page = answer.follow(headers=BROWSER)
-    assert status_of(page) == "The passkey has been added."
+    assert status_of(page) == "The passkey “Phone” has been added."
     assert page.html.find("strong").text == "10"
 
 

@@ -89,10 +89,24 @@ def test_a_browser_sets_a_new_password_and_is_sent_to_the_login(client, link):
     page.form["password"] = NEW_PASSWORD
     done = page.form.submit(headers=SAME_ORIGIN, status=303)
     assert done.location == "/auth/login?done=reset"
-    assert "Set-Cookie" not in done.headers
+    assert "wsgiauth" not in client.cookies
     login = client.get(done.location, headers=BROWSER)
     assert login.html.select_one("[role=status]").text.startswith("Your password has been changed")
     assert can_log_in(client, NEW_PASSWORD)
+
+
+def test_the_login_after_it_has_the_username_also_after_a_reload(client, link, ada):
+    ada.username = 'Ada"&lt;'
+    ada.save()
+    page = client.get(link, headers=BROWSER)
+    page.form["password"] = NEW_PASSWORD
+    done = page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert "Ada" not in done.location
+    for _ in range(2):
+        login = client.get(done.location, headers=BROWSER)
+        assert login.form["username"].value == 'Ada"&lt;'
+        assert login.html.select_one("[autofocus]")["name"] == "password"
+    assert client.get("/auth/login", headers=BROWSER).form["username"].value == ""
 
 
 # The first proof of the address

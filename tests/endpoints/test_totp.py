@@ -88,7 +88,9 @@ def test_a_person_sets_up_an_app(browser, site):
     form["code"] = App(key.replace(" ", ""), site).code()
     answer = form.submit(headers=SAME_ORIGIN, status=303)
     assert answer.headers["Location"] == f"{CODES}?done=added"
-    assert status_of(answer.follow(headers=BROWSER)).startswith("The app has been added.")
+    assert status_of(answer.follow(headers=BROWSER)).startswith(
+        "The authenticator app “My phone” has been added."
+    )
     assert browser.get(TOTP, headers=BROWSER).html.find("h2").text == "My phone"
     assert events_named("factor_added") == ["factor_added"]
 
@@ -221,11 +223,13 @@ def test_a_person_removes_an_app_and_then_the_last_one(app, browser, site, ada):
     add_app(site, ada, "Tablet")
     page = browser.get(TOTP, headers=BROWSER)
     assert "You can no longer log in with it." in page.html.details.text
+    first, last = (each.text for each in page.html.find_all("h2"))
     page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
-    assert status_of(page) == "The app has been removed."
+    assert status_of(page) == f"The authenticator app “{first}” has been removed."
     assert "logins will need the password alone" in page.html.details.text
     page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
-    assert status_of(page) == "The app has been removed. Logins now need the password alone."
+    done = f"The authenticator app “{last}” has been removed. Logins now need the password alone."
+    assert status_of(page) == done
 
 
 @pytest.mark.promise(46)

@@ -27,6 +27,7 @@ from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.invitations import Invitation
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.forms.done import done_cookies
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.storage.failures import unavailable
 from wsgiauth.web.pages import Pages
@@ -59,6 +60,9 @@ ANSWERS = {
     "forgot-sent": lambda people: post(people.stranger, "/auth/forgot", {"username": "Lin"}),
     "reset": lambda people: people.stranger.get(people.link),
     "reset-refused": lambda people: post(people.stranger, "/auth/reset", people.common_password),
+    "login-after-reset": lambda people: after(
+        people.visitor(echo), "/auth/login?done=reset", USERNAME
+    ),
     "reset-expired": lambda people: people.stranger.get("/auth/reset?token=used", status=410),
     "invitation": lambda people: people.stranger.get(people.invitation),
     "invitation-refused": lambda people: post(people.stranger, "/auth/verify", people.taken_name),
@@ -66,9 +70,9 @@ ANSWERS = {
     "register-refused": lambda people: post(people.stranger, "/auth/register", ALL_WRONG),
     "logged-in": lambda people: people.ada.get("/auth/login"),
     "account": lambda people: people.grace.get("/auth/account"),
-    "account-changed": lambda people: people.grace.get("/auth/account?done=password"),
+    "account-changed": lambda people: after(people.grace, "/auth/account?done=password"),
     "sessions-one": lambda people: people.grace.get("/auth/sessions"),
-    "sessions-done": lambda people: people.grace.get("/auth/sessions?done=login"),
+    "sessions-done": lambda people: after(people.grace, "/auth/sessions?done=login"),
     "sessions-several": lambda people: people.ada.get("/auth/sessions"),
     "sessions-ended": lambda people: post(people.grace, "/auth/sessions", {"end": "ended"}),
     "sessions-reused": lambda people: people.lin.get("/auth/sessions"),
@@ -85,7 +89,7 @@ ANSWERS = {
     "username-taken": lambda people: post(people.ada, "/auth/username", {"username": "grace"}),
     "keys": lambda people: people.grace.get("/auth/keys"),
     "keys-made": lambda people: post(people.ada, "/auth/keys", {"name": "Nightly export"}),
-    "keys-several": lambda people: people.ada.get("/auth/keys?done=ended"),
+    "keys-several": lambda people: after(people.ada, "/auth/keys?done=ended"),
     "keys-refused": lambda people: post(people.ada, "/auth/keys", {"name": "", "days": "0"}),
     "close": lambda people: people.ada.get("/auth/close"),
     "confirm": lambda people: people.ada.get("/auth/confirm?next=/reports"),
@@ -98,7 +102,7 @@ ANSWERS = {
     "admin-users": lambda people: people.boss.get("/auth/admin/users"),
     "admin-users-filtered": lambda people: people.boss.get("/auth/admin/users?q=a&staff=yes"),
     "admin-users-none": lambda people: people.boss.get("/auth/admin/users?q=nobody&seen=never"),
-    "admin-user": lambda people: people.boss.get("/auth/admin/users/1?done=grant"),
+    "admin-user": lambda people: after(people.boss, "/auth/admin/users/1?done=grant"),
     "admin-user-viewed": lambda people: people.ada.get("/auth/admin/users/2"),
     "admin-user-own": lambda people: people.boss.get("/auth/admin/users/4"),
     "admin-user-secured": lambda people: people.boss.get(page_of_mary()),
@@ -120,7 +124,7 @@ ANSWERS = {
     "admin-groups": lambda people: people.boss.get("/auth/admin/groups"),
     "admin-groups-refused": lambda people: post(people.boss, "/auth/admin/groups", {"name": "-"}),
     "admin-groups-viewed": lambda people: people.ada.get("/auth/admin/groups"),
-    "admin-group": lambda people: people.boss.get("/auth/admin/groups/1?done=grant"),
+    "admin-group": lambda people: after(people.boss, "/auth/admin/groups/1?done=grant"),
     "admin-group-viewed": lambda people: people.ada.get("/auth/admin/groups/1"),
     "admin-group-large": lambda people: people.boss.get("/auth/admin/groups/2"),
     "admin-group-add-refused": lambda people: post(
@@ -135,8 +139,12 @@ ANSWERS = {
     "totp": lambda people: people.ada.get("/auth/totp"),
     "totp-set-up": lambda people: set_up_an_app(people.grace),
     "totp-refused": lambda people: post(people.grace, "/auth/totp", {"code": "x"}),
-    "recovery-codes": lambda people: people.grace.get("/auth/recovery-codes?done=added"),
-    "recovery-codes-passkey": lambda people: people.grace.get("/auth/recovery-codes?done=passkey"),
+    "recovery-codes": lambda people: after(
+        people.grace, "/auth/recovery-codes?done=added", "Phone"
+    ),
+    "recovery-codes-passkey": lambda people: after(
+        people.grace, "/auth/recovery-codes?done=passkey", "Laptop"
+    ),
     "passkeys": lambda people: people.ada.get("/auth/passkeys"),
     "passkeys-refused": lambda people: post(people.ada, "/auth/passkeys", {"name": ""}),
     "passkeys-several": lambda people: with_passkeys(people),
@@ -276,6 +284,14 @@ def post(visitor, path, fields):
     return visitor.post(path, fields, headers=SAME_ORIGIN, status="*")
 
 
+def after(visitor, location, name=""):
+    """Open a page to which the answer to a form leads."""
+    environ = {"wsgiauth.site": visitor.app.site, "wsgi.url_scheme": "http"}
+    ((_, cookie),) = done_cookies(environ, location, name)
+    visitor.set_cookie(*cookie.partition(";")[0].split("=", 1))
+    return visitor.get(location)
+
+
 def let_logins_have_begun_before(age):
     for session in Session.select():
         session.created_at -= age
@@ -311,7 +327,7 @@ def with_passkeys(people):
         Passkey.name == "Laptop"
     ).execute()
     Session.update(methods="pwd hwk").where(Session.user == user).execute()
-    return people.lin.get("/auth/passkeys?done=passkey")
+    return after(people.lin, "/auth/passkeys?done=passkey", "Laptop")
 
 
 def in_the_second_step(people, username):

@@ -37,7 +37,8 @@ from wsgiauth.admin.actions import (
 )
 from wsgiauth.admin.groups import TO_GROUPS, offered_permissions, require_governor
 from wsgiauth.exceptions import NotFoundError, ValidationError
-from wsgiauth.forms import MemberSubmission, notice_of
+from wsgiauth.forms import MemberSubmission
+from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow

@@ -20,12 +20,13 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission
 from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import FormPage, MemberSubmission, Refusal, notice_of
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
+from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_fields
-from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.responses import Response, json_response
 
 PAGE = 50  # groups
 _MOST = 500  # permissions of groups
@@ -91,7 +92,7 @@ class Groups(PanelForm):
         group = administer_groups(actor, lambda: Group.objects.create(name=name))
         location = f"{_groups_url(submission.environ)}/{group.id}"
         if not submission.wants_json:
-            return redirect(HTTPStatus.SEE_OTHER, f"{location}?done=create")
+            return see_other(submission, f"admin/{GROUPS}/{group.id}?done=create")
         created = ListedGroup(group.id, group.name)._asdict()
         headers = (("Location", location),)
         return json_response(created, status=HTTPStatus.CREATED, headers=headers)

@@ -44,7 +44,8 @@ from wsgiauth.authentication.session_list import LISTED, ListedSession, list_ses
 from wsgiauth.events import trail
 from wsgiauth.events.trail import Filters
 from wsgiauth.exceptions import LastSuperuserError, NotFoundError, RequestError
-from wsgiauth.forms import MemberSubmission, notice_of
+from wsgiauth.forms import MemberSubmission
+from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields

@@ -21,7 +21,7 @@ from wsgiauth.admin import USERS, PanelEndpoint, PanelPage, frame_of, panel_url,
 from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.invite import INVITED, SENT, invite_url
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import notice_of
+from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import STAFF, AccountLink
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields

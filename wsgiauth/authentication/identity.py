@@ -23,7 +23,10 @@ MAX_COOKIE_HEADER = 8192  # characters
 # host and for the path "/".
 SECURE_PREFIX = "__Host-"
 
-_PENDING = "-second"  # what the name of the cookie of a pending login ends in
+# What the names of further cookies end in: of a pending login, and of what a form has done.
+_PENDING, _DONE = "-second", "-done"
+
+_DONE_SECONDS = 60
 
 
 class UserSession(NamedTuple):
@@ -141,6 +144,14 @@ class Identifier:
         """Return the cookie of a pending login, or an empty string; see `identify`."""
         cookie: str = environ.get("HTTP_COOKIE", "")
         return self._own_cookie(environ, cookie, _PENDING) or ""
+
+    def done_cookie(self, environ: WSGIEnvironment, value: str) -> tuple[str, str]:
+        """Return the header that stores what a form has done; see `forms.done`."""
+        return self._set_cookie(environ, value, _DONE_SECONDS, _DONE)
+
+    def sent_done_cookie(self, environ: WSGIEnvironment) -> str:
+        """Return the cookie that says what a form has done, or an empty string."""
+        return self._own_cookie(environ, environ.get("HTTP_COOKIE", ""), _DONE) or ""
 
     def cookie_name(self, environ: WSGIEnvironment) -> str:
         """Return the cookie's name, which has the prefix `__Host-` over https."""

@@ -6,7 +6,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.listing import profile
 from wsgiauth.authentication import factors, recovery_codes
-from wsgiauth.forms import notice_of
+from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import (
     LEAVING,
     LOGIN,

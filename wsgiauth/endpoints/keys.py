@@ -15,8 +15,8 @@ from wsgiauth.forms import (
     ListForm,
     MemberSubmission,
     Refusal,
-    notice_of,
 )
+from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import PROGRAMS, AccountLink, require_fresh, require_login
 from wsgiauth.forms.once import only_once
 from wsgiauth.site import Site

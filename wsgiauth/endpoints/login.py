@@ -12,7 +12,8 @@ from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
 from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import Refusal, Submission, notice_of
+from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms.done import just_done
 from wsgiauth.forms.handover import (
     REMEMBER,
     GuestForm,
@@ -44,9 +45,11 @@ _NOTICES = {
     "closed": "Your account is closed.",
     "logout": "You are logged out.",
     "reset": "Your password has been changed. Log in with the new one.",
-    UNSENT: "You are not logged in, so the form that you sent was not processed. Log in, then fill"
-    " it in again.",
 }
+_UNSENT = (
+    "You are not logged in, so the form that you sent was not processed. Log in, then fill it in"
+    " again."
+)
 
 
 class LoginPage(PasskeyPage):
@@ -100,17 +103,18 @@ class LogIn(GuestForm):
         """Return the form."""
         mount, destination = mount_url(submission.environ), submission.destination
         register_url = with_next(f"{mount}/register", destination)
+        done = just_done(submission.environ)
         return LoginPage(
             register_url=register_url if submission.site.settings.REGISTRATION else None,
             forgot_url=f"{mount}/forgot" if submission.site.outbox is not None else None,
             next=destination,
-            username=submission.fields[ACCOUNT_NAME],
+            username=submission.fields[ACCOUNT_NAME] or done.name,
             passkey_options=passkey_options(submission.site, LOG_IN),
             remember_days=submission.site.settings.REMEMBER_DAYS,
             remember=REMEMBER in submission.flags,
             message=refusal.text,
             was_logged_out=not refusal.text and _was_logged_out(submission),
-            notice=notice_of(submission.environ, _NOTICES),
+            notice=_UNSENT if _is_unsent(submission) else _NOTICES.get(done.word, ""),
         )
 
 
@@ -129,6 +133,10 @@ def _was_logged_out(submission: Submission) -> bool:
     if query_field(environ, SWITCH):
         return False
     return submission.site.identifier.identify(environ).error == "invalid_token"
+
+
+def _is_unsent(submission: Submission) -> bool:
+    return query_field(submission.environ, "done") == UNSENT
 
 
 def _start_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:

@@ -7,6 +7,7 @@ from wsgiauth import events
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
+from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import Endpoint, require_same_origin
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import is_prefetch
@@ -44,7 +45,8 @@ class Logout(Endpoint):
             return json_response({"detail": "Logged out."}, headers=cleared)
         login_url = f"{mount_url(environ)}/login?done=logout"
         location = safe_next(query_field(environ, "next"), login_url)
-        return redirect(HTTPStatus.SEE_OTHER, location, headers=cleared)
+        done = done_cookies(environ, location) if location == login_url else ()
+        return redirect(HTTPStatus.SEE_OTHER, location, headers=(*cleared, *done))
 
 
 def _require_navigation(environ: WSGIEnvironment) -> None:

@@ -10,7 +10,8 @@ from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, Passkey, list_passkeys
-from wsgiauth.forms import MemberSubmission, Refusal, notice_of
+from wsgiauth.forms import MemberSubmission, Refusal
+from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
 from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
@@ -60,10 +61,10 @@ class ListedPasskey(NamedTuple):
 
 
 _NOTICES = {
-    "passkey": "The passkey has been added.",
-    "removed": "The passkey has been removed. Remove it from your device, too.",
-    "last": "The passkey has been removed. Remove it from your device, too. Logins now need the"
-    " password alone.",
+    "passkey": "The passkey “{name}” has been added.",
+    "removed": "The passkey “{name}” has been removed. Remove it from your device, too.",
+    "last": "The passkey “{name}” has been removed. Remove it from your device, too. Logins now"
+    " need the password alone.",
 }
 
 
@@ -124,7 +125,7 @@ class Passkeys(FactorForm):
         party = require_part(site.relying_party)
         factors.add_passkey(party, user, name, fields[CREDENTIAL], site.tokens.now())
         return self.answer_added(
-            submission, HARDWARE_KEY, done="passkey", status=HTTPStatus.CREATED
+            submission, HARDWARE_KEY, done="passkey", name=name, status=HTTPStatus.CREATED
         )
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> PasskeysPage:

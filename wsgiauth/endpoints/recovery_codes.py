@@ -12,8 +12,8 @@ from wsgiauth.forms import (
     ListForm,
     MemberSubmission,
     Refusal,
-    notice_of,
 )
+from wsgiauth.forms.done import just_done
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.once import only_once
@@ -25,7 +25,7 @@ from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
-_ADDED = {"added": "app", "passkey": "passkey"}  # by the `done` of the query
+_ADDED = {"added": "app", "passkey": "passkey"}  # by what was just done
 
 
 class RecoveryCodesPage(FormPage):
@@ -39,7 +39,8 @@ class RecoveryCodesPage(FormPage):
     username: str = ""  # whose codes they are
     host: str = ""  # the site that they are for
     made_at: datetime | None = None
-    added: str = ""
+    added: str = ""  # a factor, without which there were no codes
+    added_name: str = ""
 
 
 class RecoveryCodes(ListForm):
@@ -92,11 +93,13 @@ class RecoveryCodes(ListForm):
         """Return the page without the codes, which are not stored."""
         user, settings = submission.member.user, submission.site.settings
         set_up_url = mount_url(submission.environ) + set_up_path(settings)
+        done = just_done(submission.environ)
         return RecoveryCodesPage(
             left=recovery_codes.count(user),
             set_up_url="" if factors.has_factor(user, settings) else set_up_url,
             next=next_after_set_up(submission),
             message=refusal.message,
             once=secrets.token_urlsafe(16),
-            added=notice_of(submission.environ, _ADDED),
+            added=_ADDED.get(done.word, ""),
+            added_name=done.name,
         )

@@ -42,7 +42,7 @@ class Reset(LinkForm):
             raise _link_expired(site)
         if submission.wants_json:
             return json_response({"detail": "Password changed. Log in with the new one."})
-        return see_other(submission, "login?done=reset")
+        return see_other(submission, "login?done=reset", name=user.username)
 
     def page(self, submission: Submission, refusal: Refusal) -> ResetPage:
         """Return the form, without the password; raise `RequestError` (410) if it has expired."""

@@ -219,7 +219,7 @@ PAGES: tuple[Page, ...] = (
         logout_url="/auth/logout",
         passkeys_url="/auth/passkeys",
     ),
-    _CODES.replaced(next="/", added="app"),
+    _CODES.replaced(next="/", added="app", added_name="Phone"),
     _CODES.replaced(left=0, set_up_url="/auth/totp"),
     _CODES.replaced(
         next="/",

@@ -11,7 +11,8 @@ from wsgiauth.authentication.session_list import (
     revoke_by_handle,
 )
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, notice_of
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
+from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow

@@ -10,7 +10,8 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import FormPage, MemberSubmission, Refusal, notice_of, see_other
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
+from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
@@ -47,9 +48,10 @@ def set_up_of(submission: MemberSubmission, device: Totp) -> SetUp:
 
 
 _NOTICES = {
-    "added": "The app has been added. From now on, you need a code to log in.",
-    "removed": "The app has been removed.",
-    "last": "The app has been removed. Logins now need the password alone.",
+    "added": "The authenticator app “{name}” has been added. From now on, you need a code to log"
+    " in.",
+    "removed": "The authenticator app “{name}” has been removed.",
+    "last": "The authenticator app “{name}” has been removed. Logins now need the password alone.",
 }
 
 
@@ -104,7 +106,7 @@ class AuthenticatorApps(FactorForm):
         if device is None or not factors.confirm(device, code, key, site.tokens.now()):
             detail = "This code is wrong. Enter the one that the app shows now."
             raise ValidationError({CODE: [detail]})
-        return self.answer_added(submission, ONE_TIME_CODE, done="added")
+        return self.answer_added(submission, ONE_TIME_CODE, done="added", name=device.name)
 
     def _begin(self, submission: MemberSubmission) -> Response:
         user, session_id = submission.member

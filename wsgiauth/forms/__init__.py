@@ -16,6 +16,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
+from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -255,26 +256,20 @@ class ListForm(MemberForm):
         """Return the user who asks for the list as JSON, which needs no recent proof."""
         return require_login(environ, site)
 
-    def answer_changed(self, submission: MemberSubmission, page: str, *headers: Header) -> Response:
-        """Answer with the list as it is now, or send the browser to a page below the mount."""
+    def answer_changed(
+        self, submission: MemberSubmission, page: str, *headers: Header, name: str = ""
+    ) -> Response:
+        """Answer with the list as it is now, or send the browser to a page; see `see_other`."""
         if submission.wants_json:
             document = self.document(submission.member, submission.site)
             return json_response(document, headers=headers)
-        return see_other(submission, page, *headers)
+        return see_other(submission, page, *headers, name=name)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the list as JSON."""
         if prefers_html(environ):
             return super().get(environ, site)
         return json_response(self.document(self.require_reader(environ, site), site))
-
-
-def notice_of(environ: WSGIEnvironment, notices: Mapping[str, str]) -> str:
-    """Return what has just been done, by the `done` of the query; empty without it.
-
-    Only fixed texts, so that a link cannot make a page say anything else.
-    """
-    return notices.get(query_field(environ, "done"), "")
 
 
 def link_expired(advice: str = "Ask for a new one.") -> RequestError:
@@ -291,7 +286,13 @@ def email_accepted(submission: Submission, detail: str, page: Page) -> Response:
     return submission.site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
 
 
-def see_other(submission: Submission, page: str, *headers: Header) -> Response:
-    """Send a browser to a page below the mount, after a form."""
+def see_other(submission: Submission, page: str, *headers: Header, name: str = "") -> Response:
+    """Send a browser to a page below the mount, after a form.
+
+    Args:
+        page: Its path, perhaps with a query that begins with `done`; see `forms.done`.
+        name: To what it was done.
+    """
     location = f"{mount_url(submission.environ)}/{page}"
-    return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
+    done = done_cookies(submission.environ, location, name)
+    return redirect(HTTPStatus.SEE_OTHER, location, headers=(*headers, *done))

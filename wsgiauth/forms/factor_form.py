@@ -26,8 +26,10 @@ class FactorForm(ListForm):
 
     def remove(self, submission: MemberSubmission) -> Response:
         """Remove what `remove` names, unless it is the last and the user must have one."""
+        user, handle = submission.member.user, submission.fields["remove"]
+        names = {each.handle: each.name for each in factors.list_factors(user)}
         with database.atomic():  # rolled back if it was the last
-            if not factors.remove(submission.member.user, submission.fields["remove"]):
+            if not factors.remove(user, handle):
                 raise ValidationError({"remove": [self.gone]})
             if must_set_up(submission):
                 detail = (
@@ -35,9 +37,9 @@ class FactorForm(ListForm):
                     " then remove this one."
                 )
                 raise ValidationError({"remove": [detail]})
-        done = "removed" if factors.list_factors(submission.member.user) else "last"
+        done = "removed" if factors.list_factors(user) else "last"
         page = with_next(f"{self.path}?done={done}", submission.destination)
-        return self.answer_changed(submission, page)
+        return self.answer_changed(submission, page, name=names[handle])
 
     def answer_added(
         self,
@@ -45,13 +47,15 @@ class FactorForm(ListForm):
         method: str,
         *,
         done: str,
+        name: str,
         status: HTTPStatus = HTTPStatus.OK,
     ) -> Response:
         """Answer after a factor was added; a user who added the first gets a renewed session.
 
         Args:
             method: What the user has just proven, such as `otp`.
-            done: Names the factor in the query of the page that comes next.
+            done: Names the type of the factor in the query of the page that comes next.
+            name: How the user calls the factor.
             status: That of the answer in JSON.
         """
         (user, _), site = submission.member, submission.site
@@ -67,7 +71,7 @@ class FactorForm(ListForm):
             return json_response(document, status=status, headers=cookies)
         page = self.path if recovery_codes.count(user) else "recovery-codes"
         location = with_next(f"{page}?done={done}", submission.destination)
-        return see_other(submission, location, *cookies)
+        return see_other(submission, location, *cookies, name=name)
 
 
 def must_set_up(submission: MemberSubmission) -> bool:

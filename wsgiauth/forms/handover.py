@@ -15,6 +15,7 @@ from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_other
+from wsgiauth.forms.done import done_cookies
 from wsgiauth.logins import login_cookie
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing, set_up_path
@@ -153,7 +154,8 @@ def hand_over_renewed(
     headers = (login_cookie(submission.environ, submission.site, issued),)
     if submission.wants_json:
         return json_response({"detail": detail, "next": location}, headers=headers)
-    return redirect(HTTPStatus.SEE_OTHER, location, headers=headers)
+    done = () if submission.destination else done_cookies(submission.environ, location)
+    return redirect(HTTPStatus.SEE_OTHER, location, headers=(*headers, *done))
 
 
 def has_token(submission: Submission) -> bool:

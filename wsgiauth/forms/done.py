@@ -1,0 +1,53 @@
+"""What a form has just done, for the page to which its answer leads.
+
+The URL has `done=…`, and a cookie of one minute says for which URL that is true: a link cannot make
+a page say that something was done. The cookie also names what it was done to, which no URL has.
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from typing import NamedTuple
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.site import Site
+from wsgiauth.web.request import query_field
+from wsgiauth.web.responses import Header
+from wsgiauth.web.urls import path_asked_for
+
+_DONE = "done"
+
+
+class Done(NamedTuple):
+    """What has just been done; empty strings if nothing was."""
+
+    word: str = ""  # the `done` of the query
+    name: str = ""  # of the user, the app and so on to which it was done
+
+
+def done_cookies(environ: WSGIEnvironment, location: str, name: str = "") -> tuple[Header, ...]:
+    """Return the cookie for a redirect to `location`, if its query begins with `done`."""
+    where = location.partition("&")[0]
+    if f"?{_DONE}=" not in where:
+        return ()
+    site: Site = environ["wsgiauth.site"]
+    value = urlsafe_b64encode(f"{where} {name}".encode()).decode()
+    return (site.identifier.done_cookie(environ, value),)
+
+
+def just_done(environ: WSGIEnvironment) -> Done:
+    """Return what the `done` of the query names, if the cookie says that it is true."""
+    site: Site = environ["wsgiauth.site"]
+    try:
+        sent = urlsafe_b64decode(site.identifier.sent_done_cookie(environ)).decode()
+    except ValueError:
+        return Done()
+    word = query_field(environ, _DONE)
+    where, _, name = sent.partition(" ")
+    path = path_asked_for(environ).partition("?")[0]
+    return Done(word, name) if word and where == f"{path}?{_DONE}={word}" else Done()
+
+
+def notice_of(environ: WSGIEnvironment, notices: Mapping[str, str]) -> str:
+    """Return what has just been done, in words; `{name}` in them is what it was done to."""
+    done = just_done(environ)
+    return notices.get(done.word, "").format(name=done.name)
