@@ -46,6 +46,7 @@ NAME = f"wsgiauth_test_{os.getpid()}"
 EMPTY = (  # the last with what it owns
     "DELETE FROM wsgiauth_attempt_count",
     "DELETE FROM wsgiauth_event",
+    "DELETE FROM wsgiauth_failed_logins",
     "DELETE FROM wsgiauth_group",
     "DELETE FROM wsgiauth_mail",
     "DELETE FROM wsgiauth_one_time",

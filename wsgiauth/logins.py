@@ -186,7 +186,7 @@ def login_cookie(environ: WSGIEnvironment, site: Site, issued: IssuedTokens) -> 
 def check_password(site: Site, networks: tuple[str, ...], name: str, password: str) -> User | None:
     """Return the user with this username or email address if the password is right, or None."""
     attempt = site.throttle.login(name, networks)
-    compare = partial(authentication.authenticate, name, password)
+    compare = partial(authentication.authenticate, name, password, on_failure=attempt.failed)
     with checking(site, networks, attempt, compare) as user:
         return user
 

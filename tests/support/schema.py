@@ -16,10 +16,11 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage import schema
 from wsgiauth.throttling.counts import AttemptCount
+from wsgiauth.throttling.failed_logins import FailedLogins
 
 # Tables come after those that they refer to.
 MODELS = [User, Session, Permission, AttemptCount, Mail, OneTimeSecret, RecordedEvent, Totp]
-MODELS += [Passkey, Key, Group, GroupPermission, Membership]
+MODELS += [Passkey, Key, Group, GroupPermission, Membership, FailedLogins]
 MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
 
 

@@ -4,13 +4,21 @@ Every function of this room that uses the database raises `peewee.DatabaseError`
 A parameter `now` is the time in seconds since the epoch, and `mount` the path of /auth on the site.
 """
 
+from collections.abc import Callable
+
 from wsgiauth import events
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password, needs_rehash, verify_password
 
 
-def authenticate(name: str, password: str, *, rounds: int) -> User | None:
+def authenticate(
+    name: str,
+    password: str,
+    *,
+    rounds: int,
+    on_failure: Callable[[str], object] = lambda reason: None,
+) -> User | None:
     """Return the active user with this name and password, or None.
 
     Every failure (unknown name, wrong or over-long password, inactive user, corrupt hash) gives the
@@ -23,28 +31,37 @@ def authenticate(name: str, password: str, *, rounds: int) -> User | None:
         name: A username or an email address, in any letter case.
         password: The password that the client presented.
         rounds: The bcrypt cost (base-2 logarithm of the number of rounds).
+        on_failure: Called with the reason, as in the event. It does the same whatever that is.
     """
-    return authenticate_user(find_user(name), password, rounds=rounds)
+    return authenticate_user(find_user(name), password, rounds=rounds, on_failure=on_failure)
 
 
-def authenticate_user(user: User | None, password: str, *, rounds: int) -> User | None:
+def authenticate_user(
+    user: User | None,
+    password: str,
+    *,
+    rounds: int,
+    on_failure: Callable[[str], object] = lambda reason: None,
+) -> User | None:
     """Do as `authenticate` for a user who has been found already, such as the one logged in."""
     stored = None if user is None else user.hashed_password
     is_theirs = verify_password(password, stored, rounds=rounds)
     if user is None or not is_theirs or not user.is_active:
-        _report_failure(user, is_theirs)
+        on_failure(_report_failure(user, is_theirs))
         return None
     if needs_rehash(user.hashed_password, rounds=rounds):
         _rehash(user, password, rounds)
     return user
 
 
-def _report_failure(user: User | None, is_theirs: bool) -> None:
+def _report_failure(user: User | None, is_theirs: bool) -> str:
+    """Emit the event, and return its reason."""
     if user is None:
-        events.emit("login_failed", reason="no such user")
+        user_id, reason = None, "no such user"
     else:
-        reason = "inactive" if is_theirs else "wrong password"
-        events.emit("login_failed", user_id=user.id, reason=reason)
+        user_id, reason = user.id, "inactive" if is_theirs else "wrong password"
+    events.emit("login_failed", user_id=user_id, reason=reason)
+    return reason
 
 
 def _rehash(user: User, password: str, rounds: int) -> None:

@@ -12,6 +12,7 @@ from wsgiauth.events.models import purge_events
 from wsgiauth.storage import schema
 from wsgiauth.storage.upkeep import purge_expired
 from wsgiauth.throttling.counts import AttemptCount
+from wsgiauth.throttling.failed_logins import FailedLogins
 
 
 def add_commands(parser: Parser) -> None:
@@ -22,13 +23,15 @@ def add_commands(parser: Parser) -> None:
 
 
 def purge(arguments: Arguments) -> None:
-    """Delete expired sessions, API keys, links and counts of attempts, and old events."""
+    """Delete expired sessions, API keys, links, lists of failed logins and counts of
+    attempts, and old events."""
     settings = open_database(arguments)
     now = time.time()
     deleted = (
         counted(purge_expired(Session, now), "expired session"),
         counted(purge_expired(Key, now), "expired API key"),
         counted(purge_expired(OneTimeSecret, now), "expired link"),
+        counted(purge_expired(FailedLogins, now), "expired failure list"),
         counted(purge_expired(AttemptCount, now), "expired count"),
     )
     old = counted(purge_events(now, settings.AUDIT_DAYS), "event")

@@ -178,6 +178,7 @@ def _counted(
             throttle.recognise(user, submission.networks)
         return proven
     events.emit("second_factor_failed", user_id=user.id, reason=reason)
+    attempt.failed(f"wrong {reason or 'code'}")
     if attempt.is_last_free():
         events.emit("factor_guessed", user_id=user.id)
     return proven

@@ -9,6 +9,7 @@ from typing import NoReturn, Self
 from wsgiauth import events
 from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.throttling.counts import Counter
+from wsgiauth.throttling.failed_logins import FailureLog
 from wsgiauth.throttling.hash_slots import Claim
 
 KNOWN_FOR = 30 * 24 * 60 * 60  # seconds
@@ -29,6 +30,7 @@ class Attempt:
     passive: Counter | None = None  # counts the attempt, too, but never refuses it
     successes: Counter | None = None  # can refuse the attempt, and counts only its success
     known: Counter | None = None  # counts failures of this client, which a success makes known
+    failures: FailureLog | None = None  # for the staff panel, if the attempt is a login
     _counted_by: Sequence[Counter] = field(default=(), init=False)
 
     def require_turn(self) -> Self:
@@ -79,6 +81,11 @@ class Attempt:
             self.successes.add(now)
         if self.known is not None:
             self.known.remember(now, KNOWN_FOR)
+
+    def failed(self, reason: str) -> None:
+        """Record that the attempt was compared and failed; its count stays."""
+        if self.failures is not None:
+            self.failures.add(int(self.now()), reason)
 
 
 @dataclass(eq=False, repr=False)

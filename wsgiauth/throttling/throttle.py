@@ -63,6 +63,7 @@ from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure
 from wsgiauth.throttling.attempts import KNOWN_FOR, Attempt, PasswordAttempt
 from wsgiauth.throttling.counts import Counter, Counters, Limit, Networks
+from wsgiauth.throttling.failed_logins import FailedLogin, FailureLog, list_failures
 from wsgiauth.throttling.hash_slots import Claim
 
 MINUTE = 60  # seconds
@@ -88,7 +89,8 @@ class Throttle:
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
         per_address = settings.LOGIN_FAILURES_PER_ADDRESS
         self._now = clock
-        self._counters = Counters(settings.require_secret_key().encode())
+        self._key = settings.require_secret_key().encode()
+        self._counters = Counters(self._key)
         self._account = Limit("account", settings.LOGIN_FAILURES_PER_ACCOUNT, DOUBLING, DAY)
         self._account_of_sessions = replace(self._account, free=SESSIONS_SHARE * self._account.free)
         self._address = Limit("address", per_address, DOUBLING, HOUR)
@@ -116,6 +118,7 @@ class Throttle:
             self._now,
             [shared, *self._counters.of_networks(self._address, networks)],
             reset=shared,
+            failures=FailureLog.of(self._key, account),
             claim=Claim(networks, shared.id),
         ).require_turn()
 
@@ -157,12 +160,15 @@ class Throttle:
         user_id = str(user.id)
         own = known = self._counters.one(self._codes, user_id, networks[0])
         further = []
+        failures = self._failures_of(user) if session_id is None else None
         if not known.exists(int(self._now())):
             own = self._counters.one(self._codes, user_id)
             if session_id is not None:
                 own = self._counters.one(self._codes, user_id, "session", session_id)
                 further = [self._counters.one(self._codes_of_sessions, user_id, "sessions")]
-        return Attempt(self._now, [own, *further], reset=own, known=known).require_turn()
+        return Attempt(
+            self._now, [own, *further], reset=own, known=known, failures=failures
+        ).require_turn()
 
     def passkey(self, networks: Networks) -> Attempt:
         """Return an attempt to log in by a passkey, which names its user only when it is right."""
@@ -177,6 +183,14 @@ class Throttle:
         """Return an attempt to register."""
         counters = self._counters.of_networks(self._registrations, networks)
         return Attempt(self._now, counters).require_turn()
+
+    def failed_logins(self, user: User) -> list[FailedLogin]:
+        """Return the last failed logins under the names that the user has now.
+
+        That includes those from before the user had a name, which may have been another user's.
+        """
+        logs = [FailureLog.of(self._key, names.key(each)) for each in (user.username, user.email)]
+        return list_failures([*logs, self._failures_of(user)], int(self._now()))
 
     def recognise(self, user: User, networks: Networks) -> None:
         """Make a client known to an account, and reset its count of failures.
@@ -213,6 +227,7 @@ class Throttle:
             self._now,
             [known, known_names],
             successes=logins,
+            failures=FailureLog.of(self._key, account),
             claim=Claim(networks, logins.id, is_known=True),
         ).require_turn()
 
@@ -240,6 +255,9 @@ class Throttle:
 
     def _under_name(self, name_key: str, network: str) -> Counter:
         return self._counters.one(self._account, name_key, network)
+
+    def _failures_of(self, user: User) -> FailureLog:
+        return FailureLog.of(self._key, "user", str(user.id))
 
     def _of_user(self, user_id: int | None, network: str) -> Counter:
         return self._counters.one(self._account, "user", str(user_id), network)

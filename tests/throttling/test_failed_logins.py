@@ -1,0 +1,206 @@
+"""The last failed logins of a name, for the staff."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from webob import Request
+
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
+from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts import update_user
+from wsgiauth.storage import context
+from wsgiauth.storage.models import from_timestamp
+from wsgiauth.throttling.failed_logins import (
+    KEPT_FOR,
+    LISTED,
+    FailedLogin,
+    FailedLogins,
+    FailureLog,
+    list_failures,
+)
+
+pytestmark = pytest.mark.promise(12)
+
+NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
+FREE = 5
+HOME, THERE = "192.0.2.1", "198.51.100.3"
+LOG = FailureLog.of(b"key", "ada")
+WRONG = {"username": USERNAME, "password": "wrong"}
+
+
+@pytest.fixture
+def site(settings):
+    """Return a site with second factors."""
+    middleware = AuthMiddleware(echo, replace(settings, FACTOR_KEY=FACTOR_KEY))
+    yield middleware
+    storage.discard_connection(middleware.database)
+
+
+def fail(log=LOG, now=NOW, reason="wrong password", address=HOME):
+    """Record a failure of a client, as in its request."""
+    environ = Request.blank("/", remote_addr=address).environ
+    token = context.enter_request((storage.current(), environ, {}))
+    log.add(now, reason)
+    context.leave_request(token)
+
+
+def listed(*logs, now=NOW):
+    return [(each.time.timestamp(), *each[1:]) for each in list_failures(logs or [LOG], now)]
+
+
+# What is kept
+
+
+@pytest.mark.every_database
+def test_failures_are_listed_with_the_newest_first(database):
+    fail(now=NOW)
+    fail(now=NOW + 1, reason="inactive", address="2001:db8::7")
+    LOG.add(NOW + 2, "wrong password")  # outside a request
+    other = FailureLog.of(b"key", "grace")
+    fail(other, now=NOW + 1, reason="no such user")
+    assert list_failures([LOG], NOW)[-1] == FailedLogin(from_timestamp(NOW), "wrong password", HOME)
+    assert listed(LOG, other) == [
+        (NOW + 2, "wrong password", None),
+        (NOW + 1, "inactive", "2001:db8::7"),
+        (NOW + 1, "no such user", HOME),
+        (NOW, "wrong password", HOME),
+    ]
+
+
+@pytest.mark.every_database
+def test_a_flood_leaves_one_row_with_the_last_failures(database):
+    for second in range(3 * LISTED):
+        fail(now=NOW + second, address="ä" * 100)
+    assert [time for time, *_ in listed()] == [NOW + 29 - each for each in range(LISTED)]
+    for second in range(3 * LISTED):
+        fail(now=NOW + 100 + second, reason="inactive", address="")
+    assert listed()[-1] == (NOW + 120, "inactive", None)
+    assert FailedLogins.select().count() == 1
+
+
+@pytest.mark.every_database
+def test_failures_of_the_same_moment_are_all_recorded(database, monkeypatch):
+    insert = FailedLogins.insert
+
+    def late(*args, **fields):
+        monkeypatch.undo()
+        fail(address=THERE)
+        return insert(*args, **fields)
+
+    monkeypatch.setattr(FailedLogins, "insert", late)
+    fail()
+    assert [address for *_, address in listed()] == [HOME, THERE]
+
+
+@pytest.mark.every_database
+def test_failures_are_listed_for_a_day_and_deleted_then(database):
+    fail()
+    fail(now=NOW + 1)
+    assert len(listed(now=NOW + KEPT_FOR - 1)) == 2
+    assert len(listed(now=NOW + KEPT_FOR)) == 1
+    fail(FailureLog.of(b"key", "grace"), now=NOW + 1 + KEPT_FOR)
+    assert [row.expires_at for row in FailedLogins.select()] == [NOW + 1 + 2 * KEPT_FOR]
+
+
+def test_an_address_cannot_add_a_line(database):
+    fail(address="\n1\t\u2028")
+    assert listed() == [(NOW, "wrong password", "?1??")]
+
+
+def test_a_row_says_no_name_and_cannot_be_recognised_without_the_key(database):
+    fail()
+    assert re.fullmatch(r"[0-9a-f]{64}", FailedLogins.get().id)
+    assert listed(FailureLog.of(b"another key", "ada")) == []
+
+
+def test_a_database_that_fails_meanwhile_is_only_logged(client, ada, caplog):
+    storage.current().execute_sql("DROP TABLE wsgiauth_failed_logins")
+    assert client.post_json("/auth/login", WRONG, status=401).json["code"] == "invalid_credentials"
+    assert "the account database failed: OperationalError: no such table" in caplog.text
+
+
+# Logins
+
+
+def log_in(client, name, address=HOME):
+    """Log in with a wrong password."""
+    environ = {"REMOTE_ADDR": address}
+    wrong = {**WRONG, "username": name}
+    client.post_json("/auth/login", wrong, extra_environ=environ, status=401)
+
+
+def reasons(site, user):
+    return [each.reason for each in site.site.throttle.failed_logins(user)]
+
+
+@pytest.mark.parametrize("name", [USERNAME, EMAIL.upper()])
+def test_a_login_is_recorded_under_the_name_that_was_typed(site, client, ada, name):
+    log_in(client, name)
+    log_in(client, "Grace")
+    (failure,) = site.site.throttle.failed_logins(ada)
+    assert failure[1:] == ("wrong password", HOME)
+
+
+def test_a_login_from_a_known_address_is_recorded_as_well(site, client, ada):
+    site.site.throttle.recognise(ada, (HOME,))
+    log_in(client, USERNAME)
+    assert reasons(site, ada) == ["wrong password"]
+
+
+def test_the_right_password_of_an_inactive_account_is_recorded_as_such(site, client, ada):
+    ada.is_active = False
+    ada.save()
+    client.post_json("/auth/login", {**WRONG, "password": PASSWORD}, status=401)
+    assert reasons(site, ada) == ["inactive"]
+
+
+def test_a_wrong_code_is_recorded_and_one_in_a_session_is_not(site, client, ada, bearer):
+    headers = bearer(ada)
+    app = add_app(site, ada)
+    right = {**WRONG, "password": PASSWORD}
+    for code in ("000000", "x"):
+        client.post_json("/auth/login", {**right, "code": code}, status=401)
+    client.post_json("/auth/confirm", {"code": "x"}, headers=headers, status=401)
+    client.post_json("/auth/login", {**right, "code": app.code()})
+    assert reasons(site, ada) == ["wrong code", "wrong code"]
+
+
+def test_a_wrong_password_in_a_session_is_no_failed_login(site, client, ada, bearer):
+    client.post_json("/auth/confirm", {"password": "wrong"}, headers=bearer(ada), status=401)
+    assert reasons(site, ada) == []
+
+
+def test_failures_stay_with_the_name(site, client, ada, grace, settings):
+    log_in(client, USERNAME)
+    update_user(ada, username="Lovelace")
+    assert reasons(site, ada) == []
+    update_user(grace, username=USERNAME)
+    assert reasons(site, grace) == ["wrong password"]
+
+
+def test_a_success_writes_nothing(client, ada):
+    client.post_json("/auth/login", {**WRONG, "password": PASSWORD})
+    assert not FailedLogins.select().exists()
+
+
+def test_an_attempt_that_must_wait_writes_nothing(stopped_throttle, client, ada):
+    for _ in range(FREE):
+        log_in(client, USERNAME)
+    before = FailedLogins.get().lines
+    client.post_json("/auth/login", WRONG, status=429)
+    assert FailedLogins.get().lines == before
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(9)
+def test_a_name_without_an_account_makes_the_same_statements(client, ada, queries):
+    def statements(name, address):
+        sent = queries(lambda: log_in(client, name, address))
+        return [(sql.split()[0], re.search(r"\bwsgiauth_\w+", sql)[0]) for sql in sent]
+
+    for _ in range(2):  # the first failure inserts the row, the next changes it
+        known = statements(USERNAME, HOME)
+        assert statements("nobody", THERE) == known
+        assert ("UPDATE", "wsgiauth_failed_logins") in known

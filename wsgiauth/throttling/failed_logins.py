@@ -1,0 +1,105 @@
+"""The last failed logins under a name, for the staff panel.
+
+They are apart from the audit trail, and a flood cannot fill their table: a failure is recorded
+after its password was compared, each name has one row, which expires after a day, and attempts that
+must wait (429) write nothing.
+
+A name has a row whether it has an account or not, so neither the statements nor their time reveal
+which accounts exist. Codes and passkeys that fail after a right password are recorded under the
+user's number. A passkey that fails without a name is not recorded, because it has no user.
+"""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import NamedTuple
+
+import peewee
+
+from wsgiauth.events.models import printable
+from wsgiauth.storage import context
+from wsgiauth.storage.connections import DATABASE_ERRORS
+from wsgiauth.storage.failures import report_failure
+from wsgiauth.storage.models import Model, from_timestamp
+from wsgiauth.storage.upkeep import purge_some
+from wsgiauth.throttling.counts import row_id
+
+LISTED = 10
+KEPT_FOR = 24 * 60 * 60  # seconds
+_LINES_MAX_LENGTH = LISTED * 100  # a line has at most 92 characters
+
+
+class FailedLogins(Model):
+    """The last failed logins of one name or user."""
+
+    id = peewee.CharField(max_length=64, primary_key=True)  # a keyed digest: see `AttemptCount`
+    # For each, the newest first, a line with the time in seconds since the epoch, the reason and
+    # the address, between tabs. All are in one column, so that one statement can add a line and
+    # drop the oldest, however many requests fail at the same time.
+    lines = peewee.CharField(max_length=_LINES_MAX_LENGTH)
+    expires_at = peewee.BigIntegerField(index=True)
+
+    class Meta:
+        table_name = "wsgiauth_failed_logins"
+
+
+class FailedLogin(NamedTuple):
+    """A failed login."""
+
+    time: datetime  # in UTC
+    reason: str  # as in the event, or "wrong code" or "wrong passkey"
+    address: str | None  # of the client, if it is known
+
+
+class FailureLog(NamedTuple):
+    """The failed logins in one row, which need not exist yet."""
+
+    id: str
+
+    @classmethod
+    def of(cls, key: bytes, *what: str) -> "FailureLog":
+        """Return the log of a name or a user, whose digest is keyed with SECRET_KEY."""
+        return cls(row_id(key, "failed logins", *what))
+
+    def add(self, now: int, reason: str) -> None:
+        """Record a failure of the client that sent this request.
+
+        A database error is only logged: the answer is the same without the record, and the count,
+        which limits guesses, has been written before.
+        """
+        line = f"{now}\t{reason}\t{printable(context.client_address()) or ''}\n"
+        try:
+            # Twice, because a concurrent failure can insert the row between the two statements.
+            any(self._add_line(line, now) or self._add_row(line, now) for _ in range(2))
+        except DATABASE_ERRORS as error:
+            report_failure(error)
+
+    def _add_line(self, line: str, now: int) -> bool:
+        lines = peewee.Value(line).concat(FailedLogins.lines)
+        updated = FailedLogins.update(
+            lines=peewee.fn.SUBSTR(lines, 1, _LINES_MAX_LENGTH), expires_at=now + KEPT_FOR
+        ).where(FailedLogins.id == self.id)
+        return bool(updated.execute())
+
+    def _add_row(self, line: str, now: int) -> bool:
+        inserted = FailedLogins.insert(
+            id=self.id, lines=line, expires_at=now + KEPT_FOR
+        ).on_conflict_ignore()
+        is_first = bool(inserted.as_rowcount().execute())
+        if is_first:
+            purge_some(FailedLogins, now)
+        return is_first
+
+
+def list_failures(logs: Collection[FailureLog], now: int) -> list[FailedLogin]:
+    """Return the last failures in some logs together, the newest first; costs one SELECT."""
+    rows = FailedLogins.select(FailedLogins.lines).where(
+        FailedLogins.id.in_([each.id for each in logs])
+    )
+    # What follows the last line break is empty, or a line that was cut.
+    lines = [line.split("\t") for row in rows for line in row.lines.split("\n")[:-1]]
+    failures = [
+        FailedLogin(from_timestamp(int(time)), reason, address or None)
+        for time, reason, address in lines
+        if int(time) > now - KEPT_FOR
+    ]
+    return sorted(failures, key=lambda each: each.time, reverse=True)[:LISTED]
