@@ -5,6 +5,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from bs4 import BeautifulSoup
 from webtest import TestApp
 
 from tests.admin.conftest import KINDS
@@ -12,6 +13,7 @@ from tests.support.factors import add_app
 from tests.support.keys import make_key
 from tests.support.logins import insert_session
 from tests.support.sites import BROWSER, SAME_ORIGIN, echo
+from tests.web.pages import PAGES, REQUEST
 from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Key
@@ -21,7 +23,11 @@ from wsgiauth.authentication.keys import ListedKey
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.storage.models import utc_now
+from wsgiauth.throttling.failed_logins import FailedLogin, Wait
+from wsgiauth.web.pages import Pages
 
+HOME = "192.0.2.1"
+WHEN = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
 SUPPORT = ["end-logins", "end-login", "end-key", "reset-link"]
 MANAGE = ["deactivate", "end-logins", "end-login", "end-key", "remove-factors", "reset-link"]
 OF_AN_ORDINARY_USER = {
@@ -134,6 +140,92 @@ def test_a_program_gets_second_factors_and_keys(site, program, make):
     answer.mustcontain(no=[made.text, made.row.digest, Totp.get().salt])
 
 
+def fail_to_log_in(client, user, number=5):
+    """Send wrong passwords; with five, those from new addresses have to wait."""
+    for _ in range(number):
+        wrong = {"username": user.username, "password": "wrong"}
+        client.post_json("/auth/login", wrong, extra_environ={"REMOTE_ADDR": HOME}, status=401)
+
+
+def test_the_page_says_why_a_user_cannot_log_in(stopped_throttle, browser, client, make):
+    tim = make("Tim")
+    tim.last_login_at = WHEN
+    tim.save()
+    url = f"/auth/admin/users/{tim.id}"
+    section = section_of(browser.get(url), "failed-logins")
+    assert section == "Failed logins No login has failed in the last day."
+    fail_to_log_in(client, tim)
+    section = section_of(browser.get(url), "failed-logins")
+    assert section.startswith(
+        "Failed logins Must wait Too many failures with the username. Attempts with it from new"
+        " addresses must wait; addresses from which the user has logged in are not affected. The"
+        " wait ends 15 January 2027, 08:00 UTC Of the last day, the newest first Time Failure"
+    )
+    assert section.count(f"UTC Wrong password {HOME}") == 5
+    assert section.endswith("Last successful login: 2 November 2026, 09:05 UTC")
+    inactive = browser.get(f"/auth/admin/users/{make('Una', 'inactive').id}")
+    inactive.mustcontain("The account is inactive: every login is refused.")
+
+
+def test_a_program_gets_failed_logins_and_waits(stopped_throttle, program, client, make):
+    tim = make("Tim")
+    fail_to_log_in(client, tim)
+    answer = program(f"/auth/admin/users/{tim.id}").json
+    failure = {"time": "2027-01-15T08:00:00Z", "reason": "wrong password", "address": HOME}
+    assert answer["failed_logins"] == [failure] * 5
+    wait = {"reason": "account", "until": "2027-01-15T08:00:01Z", "name": "username"}
+    assert answer["waits"] == [{**wait, "address": None}]
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        ("wrong password", "Wrong password"),
+        ("inactive", "Right password, but the account was inactive"),
+        ("no such user", "No account had this name"),
+        ("wrong code", "Right password, wrong code"),
+        ("wrong passkey", "Right password, but the passkey was not accepted"),
+    ],
+)
+def test_a_failure_is_said_in_words(reason, text):
+    (row,) = page_with(failed_logins=[FailedLogin(WHEN, reason, HOME)]).select("tbody tr")
+    assert " ".join(row.text.split()) == f"2 November 2026, 09:05 UTC {text} {HOME}"
+
+
+@pytest.mark.parametrize(
+    ("reason", "name", "address", "text"),
+    [
+        ("account", "username", None, "Too many failures with the username. Attempts with it from"),
+        ("account", "email", None, "Too many failures with the email address. Attempts with it"),
+        ("account", None, HOME, f"Too many failures from {HOME}, where the user has logged in"),
+        ("logins", "username", None, "Too many logins with the username. Attempts with it from"),
+        ("logins", "email", None, "Too many logins with the email address. Attempts with it from"),
+        (
+            "address",
+            None,
+            HOME,
+            f"Too many failures from {HOME}, under all names together. Attempts",
+        ),
+        ("second factor", None, HOME, f"Too many wrong codes from {HOME}, where the user has"),
+        ("second factor", None, None, "Too many wrong codes. Codes from new addresses must wait;"),
+    ],
+)
+def test_a_wait_is_explained(reason, name, address, text):
+    (wait,) = page_with(waits=[Wait(reason, WHEN, name, address)]).select("li")
+    words = " ".join(wait.text.split())
+    assert words.startswith(f"Must wait {text}")
+    assert words.endswith("not affected. The wait ends 2 November 2026, 09:05 UTC")
+
+
+def page_with(**values):
+    """Return the section about failed logins of a page whose account has these values."""
+    page = PAGES["admin/user.html"]
+    values = {"failed_logins": (), "waits": (), **values}
+    answer = Pages("/auth").render(REQUEST, page.replaced(account=page.account.replaced(**values)))
+    html = BeautifulSoup(answer.body, "html.parser")
+    return html.find(id="failed-logins").find_parent("section")
+
+
 def test_without_second_factors_the_section_is_absent(settings, site, make, boss, bearer):
     app = AuthMiddleware(echo, dataclasses.replace(settings, FACTOR_KEY=None))
     client, headers, tim = TestApp(app), bearer(boss), make("Tim")
@@ -230,4 +322,4 @@ def test_every_kind_of_user_can_be_seen_by_staff(make, browser_of):
 @pytest.mark.promise(50)
 def test_the_page_costs_few_queries(browser, make, queries):
     tim = make("Tim")
-    assert len(queries(lambda: browser.get(f"/auth/admin/users/{tim.id}"))) <= 15
+    assert len(queries(lambda: browser.get(f"/auth/admin/users/{tim.id}"))) <= 17

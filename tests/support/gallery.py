@@ -30,6 +30,7 @@ from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.storage.failures import unavailable
+from wsgiauth.throttling.counts import AttemptCount
 from wsgiauth.web.pages import Pages
 from wsgiauth.web.templates import TEMPLATES
 
@@ -106,6 +107,7 @@ ANSWERS = {
     "admin-user-viewed": lambda people: people.ada.get("/auth/admin/users/2"),
     "admin-user-own": lambda people: people.boss.get("/auth/admin/users/4"),
     "admin-user-secured": lambda people: people.boss.get(page_of_mary()),
+    "admin-user-failed": lambda people: with_failed_logins(people),
     "admin-remove-factors": lambda people: people.boss.get(f"{page_of_mary()}/remove-factors"),
     "admin-end-key": lambda people: people.boss.get(page_of_mary()).click(
         "Revoke this key", index=0
@@ -310,6 +312,19 @@ def let_a_refresh_token_be_reused(program, username):
 
 def page_of_mary():
     return f"/auth/admin/users/{User.get(User.username == 'Mary-Lou').id}"
+
+
+def with_failed_logins(people):
+    name, email = "Mary-Lou", "ml@example.org"
+    code = {"username": email, "password": PASSWORD, "code": "1"}
+    people.visitor(echo).post_json("/auth/login", code, status=401)
+    log_in(people.visitor(echo, address="2001:db8:85a3:8d3:1319:8a2e:370:7348"), email, "wrong")
+    for _ in range(5):
+        log_in(people.visitor(echo, address="203.0.113.9"), name, "wrong")
+    AttemptCount.update(retry_at=time.time() + 500).where(AttemptCount.retry_at > 0).execute()
+    page = people.boss.get(page_of_mary())
+    AttemptCount.update(retry_at=0).execute()
+    return page
 
 
 def set_up_an_app(visitor):

@@ -1,4 +1,4 @@
-"""The last failed logins of a name, for the staff."""
+"""The last failed logins of a name, and the waits of now, for the staff."""
 
 import re
 from dataclasses import replace
@@ -12,14 +12,17 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import update_user
 from wsgiauth.storage import context
 from wsgiauth.storage.models import from_timestamp
+from wsgiauth.throttling.attempts import KNOWN_FOR
 from wsgiauth.throttling.failed_logins import (
     KEPT_FOR,
     LISTED,
     FailedLogin,
     FailedLogins,
     FailureLog,
+    Wait,
     list_failures,
 )
+from wsgiauth.throttling.throttle import Throttle
 
 pytestmark = pytest.mark.promise(12)
 
@@ -28,6 +31,12 @@ FREE = 5
 HOME, THERE = "192.0.2.1", "198.51.100.3"
 LOG = FailureLog.of(b"key", "ada")
 WRONG = {"username": USERNAME, "password": "wrong"}
+
+
+@pytest.fixture
+def throttle(settings, database):
+    """Return a throttle whose time stands still."""
+    return Throttle(settings, clock=lambda: NOW)
 
 
 @pytest.fixture
@@ -204,3 +213,112 @@ def test_a_name_without_an_account_makes_the_same_statements(client, ada, querie
         known = statements(USERNAME, HOME)
         assert statements("nobody", THERE) == known
         assert ("UPDATE", "wsgiauth_failed_logins") in known
+
+
+# Waits
+
+
+def try_to_log_in(throttle, name, address, times=FREE):
+    for _ in range(times):
+        throttle.login(name, (address,)).begin()
+
+
+def log_in_too_often(throttle, user):
+    for _ in range(60):
+        throttle.passkey_login(user).begin()
+
+
+def enter_wrong_codes(throttle, user, address, is_known=False):
+    if is_known:
+        attempt = throttle.second_factor(user, (address,))
+        attempt.begin()
+        attempt.succeeded()
+    for _ in range(FREE):
+        throttle.second_factor(user, (address,)).begin()
+
+
+def fail_under_other_names(throttle, address):
+    for number in range(50):
+        throttle.login(f"name{number}", (address,)).begin()
+
+
+def be_known(throttle, user):
+    throttle.recognise(user, (HOME,))
+
+
+WAITS = {
+    "none": (lambda throttle, ada: try_to_log_in(throttle, USERNAME, HOME, FREE - 1), []),
+    "username": (
+        lambda throttle, ada: try_to_log_in(throttle, USERNAME, HOME),
+        [("account", "username", None)],
+    ),
+    "email": (
+        lambda throttle, ada: try_to_log_in(throttle, EMAIL, THERE),
+        [("account", "email", None)],
+    ),
+    "known address": (
+        lambda throttle, ada: (be_known(throttle, ada), try_to_log_in(throttle, EMAIL, HOME)),
+        [("account", None, HOME)],
+    ),
+    "logins": (log_in_too_often, [("logins", "username", None)]),
+    "codes": (
+        lambda throttle, ada: enter_wrong_codes(throttle, ada, HOME),
+        [("second factor", None, None)],
+    ),
+    "codes at a known address": (
+        lambda throttle, ada: enter_wrong_codes(throttle, ada, HOME, is_known=True),
+        [("second factor", None, HOME)],
+    ),
+    "address": (
+        lambda throttle, ada: fail_under_other_names(throttle, HOME),
+        [("address", None, HOME)],
+    ),
+    "an address that is known": (
+        lambda throttle, ada: (be_known(throttle, ada), fail_under_other_names(throttle, HOME)),
+        [],
+    ),
+}
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("happened", WAITS)
+def test_the_waits_of_a_user_are_those_that_an_attempt_meets(throttle, ada, happened):
+    make, expected = WAITS[happened]
+    make(throttle, ada)
+    until = from_timestamp(NOW + 1)
+    waits = throttle.waits(ada, [HOME, THERE, HOME, None])
+    assert waits == [Wait(reason, until, name, address) for reason, name, address in expected]
+
+
+def test_a_wait_of_an_ipv6_client_is_that_of_its_network(throttle, ada):
+    network = "2001:db8:0:1::/64"
+    throttle.recognise(ada, (network,))
+    try_to_log_in(throttle, USERNAME, network)
+    (wait,) = throttle.waits(ada, ["2001:db8:0:1::7"])
+    assert (wait.reason, wait.address) == ("account", network)
+
+
+def test_a_wait_that_is_over_is_not_listed(throttle, settings, ada):
+    try_to_log_in(throttle, USERNAME, HOME)
+    for later in (1, KEPT_FOR):
+        assert Throttle(settings, clock=lambda now=NOW + later: now).waits(ada, [HOME]) == []
+
+
+def test_an_address_that_is_no_longer_known_waits_with_all_names(throttle, settings, ada):
+    later = Throttle(settings, clock=lambda: NOW + KNOWN_FOR)
+    fail_under_other_names(later, HOME)
+    be_known(throttle, ada)
+    assert [wait.reason for wait in later.waits(ada, [HOME])] == ["address"]
+
+
+def test_a_limit_that_is_turned_off_has_no_waits(throttle, settings, ada):
+    try_to_log_in(throttle, USERNAME, HOME)
+    without = Throttle(replace(settings, LOGIN_FAILURES_PER_ACCOUNT=0), clock=lambda: NOW)
+    assert without.waits(ada, [HOME]) == []
+
+
+@pytest.mark.promise(50)
+def test_failures_and_waits_cost_one_query_each(throttle, ada, queries):
+    fail()
+    assert len(queries(lambda: throttle.failed_logins(ada))) == 1
+    assert len(queries(lambda: throttle.waits(ada, [HOME, THERE]))) == 1

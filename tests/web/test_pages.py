@@ -77,6 +77,7 @@ def test_there_is_a_page_for_every_template():
         "admin/frame.html",
         "admin/macros.html",
         "admin/credentials.html",
+        "admin/failed_logins.html",
     }
     assert templates == PAGES.keys() | shared
 

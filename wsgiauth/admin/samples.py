@@ -18,6 +18,7 @@ from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.admin.users import FILTERS, Choice, UsersPage
 from wsgiauth.authentication.factors import Factor, SecondFactors
 from wsgiauth.endpoints.samples import KEY, SESSION
+from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import Around, ErrorPage, Page
 
 _REGISTERED_AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -40,6 +41,8 @@ _ACCOUNT = Account(
     permissions=(HeldPermission("reports.publish", True, ("Editors",)),),
     groups=(ListedGroup(3, "Editors"),),
     logins=(SESSION._replace(is_current=False),),
+    failed_logins=(FailedLogin(_LOGGED_IN_AT, "wrong password", "192.0.2.1"),),
+    waits=(Wait("account", _LOGGED_IN_AT, "username", None),),
     second_factors=SecondFactors(
         factors=(Factor("otp", "0123456789abcdef", "Phone", _VERIFIED_AT),),
         recovery_codes_left=8,

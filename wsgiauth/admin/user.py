@@ -49,6 +49,7 @@ from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
+from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
@@ -74,6 +75,8 @@ class Account(Content):
     permissions: tuple[HeldPermission, ...]
     groups: tuple[ListedGroup, ...]
     logins: tuple[ListedSession, ...]  # those that are valid, the newest first; at most `LISTED`
+    failed_logins: tuple[FailedLogin, ...]  # the last, the newest first
+    waits: tuple[Wait, ...]  # why logins are refused now
     second_factors: SecondFactors | None  # None on a site that has none
     keys: tuple[ListedKey, ...]  # those that have not expired, the newest first
     actions: Mapping[str, UserAction]
@@ -87,11 +90,14 @@ class Account(Content):
             Party(target, frozenset(each.name for each in held)),
         )
         now, settings = site.tokens.now(), site.settings
+        failures = site.throttle.failed_logins(target)
         return cls(
             **{name: getattr(target, name) for name in _FIELDS},
             permissions=tuple(held),
             groups=tuple(ListedGroup(each.id, each.name) for each in target.groups),
             logins=tuple(list_sessions(target, now, viewer.session_id)),
+            failed_logins=tuple(failures),
+            waits=tuple(site.throttle.waits(target, [each.address for each in failures])),
             second_factors=SecondFactors.read(target) if are_offered(settings) else None,
             keys=tuple(list_keys(target, now)),
             actions={
@@ -108,6 +114,8 @@ class Account(Content):
             "permissions": [each._asdict() for each in self.permissions],
             "groups": [each._asdict() for each in self.groups],
             "logins": [each.document() for each in self.logins],
+            "failed_logins": [json_fields(each._asdict()) for each in self.failed_logins],
+            "waits": [json_fields(each._asdict()) for each in self.waits],
             "second_factors": self.second_factors and self.second_factors.document(),
             "keys": [each.document() for each in self.keys],
             "actions": list(self.actions),

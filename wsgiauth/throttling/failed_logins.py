@@ -50,6 +50,15 @@ class FailedLogin(NamedTuple):
     address: str | None  # of the client, if it is known
 
 
+class Wait(NamedTuple):
+    """A reason for which logins of a user are refused now."""
+
+    reason: str  # of the limit, as in the event `throttled`
+    until: datetime  # in UTC
+    name: str | None  # "username" or "email" if it is about that name only
+    address: str | None  # the client that must wait; None: those that `reason` implies
+
+
 class FailureLog(NamedTuple):
     """The failed logins in one row, which need not exist yet."""
 

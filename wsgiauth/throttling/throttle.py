@@ -53,7 +53,7 @@ addresses (OWASP Authentication Cheat Sheet, "Account Lockout").
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from wsgiauth.accounts import names
@@ -61,10 +61,12 @@ from wsgiauth.accounts.models import User
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure
+from wsgiauth.storage.models import from_timestamp
 from wsgiauth.throttling.attempts import KNOWN_FOR, Attempt, PasswordAttempt
-from wsgiauth.throttling.counts import Counter, Counters, Limit, Networks
-from wsgiauth.throttling.failed_logins import FailedLogin, FailureLog, list_failures
+from wsgiauth.throttling.counts import Counter, Counters, Limit, Networks, read_waits
+from wsgiauth.throttling.failed_logins import FailedLogin, FailureLog, Wait, list_failures
 from wsgiauth.throttling.hash_slots import Claim
+from wsgiauth.web.clients import network_of
 
 MINUTE = 60  # seconds
 HOUR = 60 * MINUTE
@@ -191,6 +193,34 @@ class Throttle:
         """
         logs = [FailureLog.of(self._key, names.key(each)) for each in (user.username, user.email)]
         return list_failures([*logs, self._failures_of(user)], int(self._now()))
+
+    def waits(self, user: User, addresses: Iterable[str | None]) -> list[Wait]:
+        """Return why logins of a user are refused now, with one SELECT.
+
+        Args:
+            user: The user.
+            addresses: A few clients. The counts do not say which others there are.
+        """
+        now, one, user_id = int(self._now()), self._counters.one, str(user.id)
+        asked: dict[Counter, tuple[str | None, str | None]] = {}
+        for name, value in (("username", user.username), ("email", user.email)):
+            for limit in (self._account, self._logins):
+                asked[one(limit, names.key(value))] = name, None
+        asked[one(self._codes, user_id)] = None, None
+        networks = dict.fromkeys(network_of(each) or each for each in addresses if each)
+        for network in networks:
+            asked[self._of_user(user.id, network)] = None, network
+            asked[one(self._codes, user_id, network)] = None, network
+            asked[one(self._address, network)] = None, network
+        waits = read_waits(asked, now)
+        for network in networks:
+            if self._of_user(user.id, network) in waits:  # failures elsewhere concern strangers
+                waits.pop(one(self._address, network), None)
+        return [
+            Wait(counter.limit.reason, from_timestamp(now + wait), *asked[counter])
+            for counter, wait in waits.items()
+            if wait
+        ]
 
     def recognise(self, user: User, networks: Networks) -> None:
         """Make a client known to an account, and reset its count of failures.
