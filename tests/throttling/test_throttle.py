@@ -102,8 +102,9 @@ def app_of(settings, clock):
     """Return what answers below /auth, with a throttle that goes by `clock` and patient slots."""
     throttle = Throttle(settings, clock=lambda: clock.now)
     slots = HashSlots(settings, longest_wait=60)
-    site = Site.from_settings(settings, "/auth")
-    return AuthApp(replace(site, throttle=throttle, hash_slots=slots))
+    site = replace(Site.from_settings(settings, "/auth"), throttle=throttle, hash_slots=slots)
+    app = AuthApp(site)
+    return lambda environ, start: app({**environ, "wsgiauth.site": site}, start)
 
 
 def environ_of(address):
