@@ -614,6 +614,15 @@ def test_a_password_can_be_shown_and_is_hidden_before_it_is_sent(visitor, ada):
     visitor.wait_until(lambda browser: browser.title == "password")
 
 
+def test_the_caret_is_after_what_was_typed_before(visitor, ada, settings):
+    create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    visitor.log_in()
+    visitor.open("/auth/username")
+    visitor.submit("Grace")
+    visitor.submit(" Hopper")
+    assert visitor.value("username") == "Grace Hopper"
+
+
 @pytest.mark.parametrize(
     ("password", "said"),
     [

@@ -16,6 +16,8 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.web.pages import Pages
 from wsgiauth.web.templates import TEMPLATES
 
+KEYS = next(page.keys for page in EXAMPLES if page.template == "keys.html" and page.keys)
+SET_UP = next(page for page in EXAMPLES if page.template == "totp.html" and page.set_up)
 LOGIN, REGISTER = PAGES["login.html"], PAGES["register.html"]
 HOSTILE = (
     """</title></p>"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;{{7*7}}{%if%}"""
@@ -58,11 +60,7 @@ def contents(html):
 
 def filled(page, value):
     """Return the page with every text replaced."""
-    texts = {
-        name: value
-        for name, present in vars(page).items()
-        if isinstance(present, str) and name != "focused"
-    }
+    texts = {name: value for name, present in vars(page).items() if isinstance(present, str)}
     if hasattr(page, "errors"):
         texts["errors"] = {"email": [value], "username": [value], "password": [value]}
     return page.replaced(**texts)
@@ -280,6 +278,69 @@ def test_password_managers_learn_the_rules_of_the_site(client):
     password = client.get("/auth/register").html.find(id="password")
     assert password["minlength"] == "8"
     assert password["passwordrules"] == "minlength: 8;"
+
+
+def state(template, **changes):
+    """Return the example of a page that was not refused, changed."""
+    page = PAGES[template]
+    if hasattr(page, "errors"):
+        page = page.replaced(message="", errors={}, notice="")
+    return page.replaced(**changes)
+
+
+def wrong(*fields):
+    return {name: ["No."] for name in fields}
+
+
+@pytest.mark.parametrize(
+    ("page", "focused"),
+    [
+        (state("register.html", username="", email=""), "username"),
+        (state("register.html", errors=wrong("password", "email")), "email"),
+        (state("register.html", message="The site is busy."), "password"),
+        (state("login.html", username=""), "username"),
+        (state("login.html", message="No."), "password"),
+        (state("password.html"), "current_password"),
+        (state("password.html", errors=wrong("new_password")), "new_password"),
+        (state("email.html", message="No."), "email"),
+        (state("invitation.html", asks_username=False), "password"),
+        (state("invitation.html", username=""), "username"),
+        (state("invitation.html", errors=wrong("password")), "password"),
+        (state("invitation.html", errors=wrong("username", "password")), "username"),
+        (state("keys.html", keys=(), is_full=False, made=""), "name"),
+        (state("keys.html", keys=KEYS, is_full=False, made=""), None),
+        (state("keys.html", keys=KEYS, is_full=False, errors=wrong("days")), "days"),
+        (state("keys.html", is_full=False, offered=("a.b",), errors=wrong("permissions")), "a.b"),
+        (state("totp.html", devices={}), "name"),
+        (state("totp.html", devices={"1": "Phone"}, set_up=None), None),
+        (state("totp.html", devices={"1": "Phone"}, set_up=None, errors=wrong("name")), "name"),
+        (state("passkeys.html", passkeys=()), "name"),
+        (state("passkeys.html"), None),
+        (state("passkeys.html", errors=wrong("name"), message="No."), "name"),
+        (state("account.html"), None),
+        (state("close.html"), None),
+        (state("admin/users.html"), None),
+        (state("admin/users.html", users=()), "q"),
+        (state("admin/groups.html"), None),
+        (state("admin/groups.html", errors=wrong("name")), "name"),
+        (state("admin/invite.html", email=""), "email"),
+        (state("admin/invite.html", errors=wrong("username")), "username"),
+        (state("admin/invite.html", groups=("Editors",), errors=wrong("groups")), "Editors"),
+    ],
+)
+def test_the_focus_is_where_one_types_next(page, focused):
+    fields = shown(page).html.find_all(autofocus=True)
+    found = [each["value" if each["type"] == "checkbox" else "name"] for each in fields]
+    assert found == ([focused] if focused else [])
+
+
+@pytest.mark.parametrize(
+    ("errors", "focused"), [({}, "code"), (wrong("code"), "code"), (wrong("name"), "name")]
+)
+def test_while_an_app_is_set_up_the_focus_is_in_one_of_two_forms(errors, focused):
+    html = shown(SET_UP.replaced(errors=errors)).html
+    assert [each["name"] for each in html.find_all(autofocus=True)] == [focused]
+    assert html.find("details", open=True) is not None or focused == "code"
 
 
 # Templates of a host's own

@@ -32,6 +32,7 @@ class InvitePage(PanelPage, FormPage):
     """The form that invites a person."""
 
     template = "admin/invite.html"
+    typed = ("email", "username", "permissions", "groups")
     invite_url = UrlBelow("admin/invite")  # where the form is sent
     back_url = UrlBelow("admin/users")
     hours: int = HOURS  # how long the link of the email works

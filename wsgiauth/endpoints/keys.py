@@ -32,6 +32,7 @@ class KeysPage(FormPage):
     """The list of the user's API keys, and the form to make one."""
 
     template = "keys.html"
+    typed = ("name", "permissions", "days")
     keys_url = UrlBelow("keys")
     keys: tuple[ListedKey, ...]
     confirm_url: str = ""  # for users who have to confirm that it is them before a change

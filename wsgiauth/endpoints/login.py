@@ -56,6 +56,7 @@ class LoginPage(PasskeyPage):
     """The login form."""
 
     template = "login.html"
+    typed = ("username", "password")
     login_url = UrlBelow("login")
     register_url: str | None  # None if registration is closed
     forgot_url: str | None = None  # None if the site sends no email

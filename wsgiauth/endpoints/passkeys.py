@@ -142,5 +142,6 @@ class Passkeys(FactorForm):
             next=next_after_set_up(submission),
             logout_url=logout_url if must_set_up(submission) else "",
             message=refusal.text,
+            errors=refusal.errors,
             notice=notice_of(submission.environ, _NOTICES),
         )

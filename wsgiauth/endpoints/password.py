@@ -20,9 +20,9 @@ class PasswordPage(FormPage):
     """The form to change the password."""
 
     template = "password.html"
+    typed = ("current_password", "new_password")
     password_url = UrlBelow("password")
     username: str
-    focused: str  # the field that has the cursor
     has_keys: bool = False
     ends_keys: bool = False  # the box is ticked
 
@@ -58,11 +58,9 @@ class Password(MemberForm):
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> PasswordPage:
         """Return the form, without the passwords."""
-        is_new_wrong = [*refusal.errors] == ["new_password"]
         user = submission.member.user
         return PasswordPage(
             username=user.username,
-            focused="new_password" if is_new_wrong else "current_password",
             has_keys=has_keys(user, submission.site.tokens.now()),
             ends_keys=END_KEYS in submission.flags,
             next=submission.destination,

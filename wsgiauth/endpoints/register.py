@@ -19,9 +19,9 @@ class RegisterPage(FormPage):
     """The form to create an account."""
 
     template = "register.html"
+    typed: ClassVar[tuple[str, ...]] = ("username", "email", "password")
     register_url = UrlBelow("register")
     login_url: str
-    focused: str  # the field that has the cursor
     username: str = ""
     email: str = ""
 
@@ -61,7 +61,6 @@ class Register(GuestForm):
         mount, destination = mount_url(submission.environ), submission.destination
         return self.page_class(
             login_url=with_next(f"{mount}/login", destination),
-            focused=next((name for name in self.fields if name in refusal.errors), "username"),
             next=destination,
             username=submission.fields["username"],
             email=submission.fields["email"],
@@ -74,6 +73,7 @@ class VerifiedRegisterPage(RegisterPage):
     """The form to ask for an account, without a password."""
 
     template = "verified_register.html"
+    typed: ClassVar[tuple[str, ...]] = ("username", "email")
 
 
 class VerifiedRegisterSentPage(Page):

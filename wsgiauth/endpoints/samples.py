@@ -78,14 +78,12 @@ _KEYS = KeysPage(keys=(KEY,))
 PAGES: tuple[Page, ...] = (
     RegisterPage(
         login_url="/auth/login",
-        focused="email",
         username="ada",
         email="ada@example.org",
         errors={"email": ["This email address is taken."]},
     ),
     VerifiedRegisterPage(
         login_url="/auth/login",
-        focused="email",
         username="ada",
         email="ada",
         errors={"email": ["Enter an email address such as ada@example.org."]},
@@ -157,7 +155,6 @@ PAGES: tuple[Page, ...] = (
     EmailSentPage(present="ada@example.org", email="ada@example.net", minutes=60),
     PasswordPage(
         username="ada",
-        focused="new_password",
         has_keys=True,
         message="This is not your current password.",
         errors={"new_password": ["The password must have at least 8 characters."]},

@@ -136,6 +136,7 @@ class AuthenticatorApps(FactorForm):
             logout_url=f"{mount}/logout" if must_add else "",
             passkeys_url=passkeys_url if must_add and settings.PASSKEYS else "",
             message=refusal.text,
+            errors=refusal.errors,
             notice=notice_of(submission.environ, _NOTICES),
         )
 

@@ -51,6 +51,7 @@ class InvitationPage(FormPage):
     """The form to create the account of an invitation."""
 
     template = "invitation.html"
+    typed = ("username", "password")
     verify_url = UrlBelow("verify")
     token: str
     email: str

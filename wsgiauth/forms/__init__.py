@@ -79,6 +79,8 @@ class MemberSubmission(Submission):
 class FormPage(Page):
     """A page with a form; few pages show all of this."""
 
+    typed: ClassVar[tuple[str, ...]] = ()  # the fields of its main form, in their order
+
     message: str = ""  # why the form was refused
     errors: Mapping[str, list[str]] = {}  # by field
     notice: str = ""  # what has just been done
@@ -89,6 +91,13 @@ class FormPage(Page):
     def is_refused(self) -> bool:
         """Whether it says why the form was refused."""
         return bool(self.message or self.errors)
+
+    @property
+    def focused(self) -> str:
+        """The field that has the cursor: the first that is wrong, otherwise the first empty one."""
+        wrong = [name for name in self.typed if name in self.errors]
+        empty = [name for name in self.typed if not getattr(self, name, "")]
+        return next(iter((*wrong, *empty, *self.typed)), "")
 
 
 Sent = TypeVar("Sent", bound=Submission)

@@ -22,6 +22,13 @@
         : distance.format(...(unit ? [Math.round(seconds / units[unit]), unit] : [0, "second"]));
   }
 
+  // Let people go on where they stopped: browsers put the caret before the text.
+  for (const input of all("input[autofocus]:not([type=checkbox])")) {
+    const { value } = input;
+    input.value = "";
+    input.value = value;
+  }
+
   // Show what is typed. It is hidden again before it is sent, because browsers remember the text
   // of other fields.
   for (const button of all("[data-shows]")) {
