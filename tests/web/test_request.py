@@ -16,9 +16,11 @@ from wsgiauth.web.request import (
     asks_for_json,
     content_type,
     flag_field,
+    list_fields,
     prefers_html,
     query_field,
     query_fields,
+    query_form,
     read_form,
     read_json,
     text_field,
@@ -414,6 +416,25 @@ def test_a_flag_that_is_no_boolean_is_malformed(value):
 
 
 @pytest.mark.promise(11)
+@pytest.mark.parametrize(
+    "users", ["1", 1.0, ["1"], [1.5], [True], [None], [2.0**53], {"1": 1.0}, None], ids=repr
+)
+def test_a_list_that_is_not_of_exact_whole_numbers_is_malformed(users):
+    def read(fields):
+        return list_fields(fields, [], ["users"], is_json=True)
+
+    assert refusal(read, {"users": users}) == MALFORMED
+
+
+def test_lists_of_strings_and_of_numbers_are_read():
+    fields = {"names": ["a"], "users": [1.0, 2.0**53 - 1]}
+    lists = list_fields(fields, ["names", "others"], ["users", "keys"], is_json=True)
+    assert lists == {"names": ["a"], "others": [], "users": ["1", str(2**53 - 1)], "keys": []}
+    of_form = list_fields({"users": ["1", "x"]}, [], ["users"], is_json=False)
+    assert of_form == {"users": ["1", "x"]}
+
+
+@pytest.mark.promise(11)
 def test_a_field_that_is_missing_is_empty():
     assert text_field({"usernam": "Ada"}, "username") == ""
 
@@ -446,6 +467,16 @@ def test_a_request_without_a_query_has_no_fields():
 def test_the_fields_of_a_query_that_selects_are_read():
     environ = {"QUERY_STRING": "staff=yes&q=&other=1&other=2"}
     assert query_fields(environ, ("q", "staff")) == {"q": "", "staff": "yes"}
+
+
+def test_a_form_in_the_query_can_have_lists_of_100_further_fields():
+    query = "action=x&next=/" + "&users=1&users=2" * 50
+    fields, lists = query_form({"QUERY_STRING": query}, ["action"], ["users", "others"])
+    assert fields == {"action": "x"}
+    assert lists == {"users": ["1", "2"] * 50, "others": []}
+    with pytest.raises(ValidationError) as caught:
+        query_form({"QUERY_STRING": query + "&a=b" * 19}, ["action"], ["users"])
+    assert "120 fields" in str(caught.value.errors)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from wsgiauth.web.request import (
     asks_for_json,
     content_type,
     flag_field,
-    list_field,
+    list_fields,
     number_field,
     prefers_html,
     query_field,
@@ -49,6 +49,7 @@ class Submission:
     Attributes:
         fields: The strings that the form declares, empty if they are missing; a whole number is the
             string of its digits.
+        lists: The lists of such strings that the form declares.
         flags: The booleans that the form declares and that are true.
         destination: `next` of the request if it is a safe path, otherwise an empty string.
         once: What tells this form apart from all others; see `once`.
@@ -127,6 +128,7 @@ class Form(Endpoint, Generic[Sent]):
     fields: ClassVar[tuple[str, ...]] = ()  # strings
     numbers: ClassVar[tuple[str, ...]] = ()  # whole numbers
     lists: ClassVar[tuple[str, ...]] = ()  # lists of strings
+    int_lists: ClassVar[tuple[str, ...]] = ()  # lists of whole numbers
     flags: ClassVar[tuple[str, ...]] = ()  # booleans
 
     @abstractmethod
@@ -176,7 +178,7 @@ class Form(Endpoint, Generic[Sent]):
         is_program = content_type(environ) == JSON
         if not is_program:
             require_same_origin(environ, site)
-        sent = read_json(environ) if is_program else read_form(environ, self.lists)
+        sent = read_json(environ) if is_program else read_form(environ, self.lists + self.int_lists)
         fields = {name: text_field(sent, name) for name in self.fields}
         for name in self.numbers:
             fields[name] = number_field(sent, name, is_json=is_program)
@@ -184,7 +186,7 @@ class Form(Endpoint, Generic[Sent]):
             environ=environ,
             site=site,
             fields=fields,
-            lists={name: list_field(sent, name) for name in self.lists},
+            lists=list_fields(sent, self.lists, self.int_lists, is_json=is_program),
             flags=frozenset(name for name in self.flags if flag_field(sent, name)),
             destination="" if is_program else safe_next(text_field(sent, NEXT), ""),
             once="" if is_program else text_field(sent, ONCE),

@@ -144,6 +144,16 @@ def list_field(fields: dict[str, object], name: str) -> list[str]:
     return value
 
 
+def list_fields(
+    fields: dict[str, object], names: Collection[str], numbers: Collection[str], *, is_json: bool
+) -> dict[str, list[str]]:
+    """Return lists of strings, and lists of whole numbers in the form of `number_field`."""
+    lists = {name: list_field(fields, name) for name in names}
+    for name in numbers:
+        lists[name] = _number_list(fields, name) if is_json else list_field(fields, name)
+    return lists
+
+
 def query_field(environ: WSGIEnvironment, name: str) -> str:
     """Return the first value of a field in the query string, or an empty string.
 
@@ -164,12 +174,20 @@ def query_fields(environ: WSGIEnvironment, names: Collection[str]) -> dict[str, 
     Raises:
         ValidationError: The query cannot be read, or has one of the fields twice.
     """
+    return query_form(environ, names, ())[0]
+
+
+def query_form(
+    environ: WSGIEnvironment, names: Collection[str], lists: Collection[str]
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return fields in the query string as `query_fields` does, and those that can be repeated."""
+    most = MAX_QUERY_FIELDS + (MAX_LIST if lists else 0)
     try:
-        pairs = _read_query(environ)
+        pairs = _read_query(environ, most)
     except ValueError:
         message = (
             f"The query must be percent-encoded UTF-8 of at most {MAX_QUERY} characters and"
-            f" {MAX_QUERY_FIELDS} fields."
+            f" {most} fields."
         )
         raise ValidationError({QUERY: [message]}) from None
     counts = Counter(field for field, _ in pairs)
@@ -177,7 +195,8 @@ def query_fields(environ: WSGIEnvironment, names: Collection[str]) -> dict[str, 
     if repeated:
         raise ValidationError({name: [f"{name} is given more than once."] for name in repeated})
     given = dict(pairs)
-    return {name: given.get(name, "") for name in names}
+    repeatable = {name: [text for field, text in pairs if field == name] for name in lists}
+    return {name: given.get(name, "") for name in names}, repeatable
 
 
 def _qualities(environ: WSGIEnvironment, *, named: str) -> tuple[float, float]:
@@ -189,11 +208,11 @@ def _qualities(environ: WSGIEnvironment, *, named: str) -> tuple[float, float]:
     return quality.get("text/html", 0), quality.get(JSON, 0)
 
 
-def _read_query(environ: WSGIEnvironment) -> list[tuple[str, str]]:
+def _read_query(environ: WSGIEnvironment, most: int = MAX_QUERY_FIELDS) -> list[tuple[str, str]]:
     query = environ.get("QUERY_STRING", "")
     if len(query) > MAX_QUERY:
         raise ValueError("the query is too long")
-    return parse_qsl(query, errors="strict", max_num_fields=MAX_QUERY_FIELDS)
+    return parse_qsl(query, errors="strict", max_num_fields=most)
 
 
 def _read_body(environ: WSGIEnvironment) -> bytes:
@@ -243,6 +262,18 @@ def _bounded_number(digits: str) -> float:
     if number == float("inf") or number == float("-inf"):
         raise ValueError("the number is too large")
     return number
+
+
+def _number_list(fields: dict[str, object], name: str) -> list[str]:
+    values = fields.get(name, [])
+    if not (isinstance(values, list) and all(map(_is_exact, values))):
+        raise _malformed(f"The field {name} must be a list of whole numbers.")
+    return [str(int(each)) for each in values]
+
+
+def _is_exact(value: object) -> bool:
+    """Return whether a value is a whole number that `_bounded_number` has not rounded."""
+    return isinstance(value, float) and value.is_integer() and abs(value) < 2**53
 
 
 def _refuse(constant: str) -> None:
