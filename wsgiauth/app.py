@@ -14,6 +14,7 @@ from wsgiauth.admin import Panel
 from wsgiauth.admin.group import ChangeGroup, ShowGroup
 from wsgiauth.admin.groups import Groups
 from wsgiauth.admin.invite import Invite
+from wsgiauth.admin.several import ChangeSeveral
 from wsgiauth.admin.trail import Events
 from wsgiauth.admin.user import ChangeUser, ShowUser
 from wsgiauth.admin.users import Users, UsersCsv
@@ -82,6 +83,7 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/admin": Panel(),
     "/admin/users": Users(),
     "/admin/users.csv": UsersCsv(),
+    "/admin/users/several": ChangeSeveral(),
     "/admin/users/{id}": ShowUser(),
     "/admin/users/{id}/{action}": ChangeUser(),
     "/admin/invite": Invite(),

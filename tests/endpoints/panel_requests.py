@@ -11,6 +11,7 @@ JSON = {"Content-Type": "application/json"}
 GARBAGE = {"Authorization": "Bearer x"}
 LISTS = ("/admin", "/admin/users", "/admin/users.csv", "/admin/groups", "/admin/events")
 GROUP, GROUP_ACTION = "/admin/groups/{0}", "/admin/groups/{0}/{1}"
+SEVERAL = "/admin/users/several"
 USER, ACTION = "/admin/users/{0}", "/admin/users/{0}/{1}"
 
 PANEL_WITHOUT_A_DATABASE = [
@@ -18,6 +19,8 @@ PANEL_WITHOUT_A_DATABASE = [
     *(("GET", path, {}) for path in (GROUP.format(1), GROUP_ACTION.format(1, "grant"))),
     ("POST", ACTION.format(1, "grant"), JSON, "{}"),
     ("POST", GROUP_ACTION.format(1, "grant"), JSON, "{}"),
+    ("GET", SEVERAL, {}),
+    ("POST", SEVERAL, JSON, "{}"),
     ("POST", "/admin/groups", JSON, "{}"),
     ("GET", "/admin/invite", {}),
     ("POST", "/admin/invite", JSON, "{}"),
@@ -36,6 +39,7 @@ def panel_requests(site):
         group = Group.objects.create(name="Editors")
     grant, group_grant = ACTION.format(tim.id, "grant"), GROUP_ACTION.format(group.id, "grant")
     forms = {grant: {"permission": "a.b"}, group_grant: {"permission": "a.b"}}
+    forms[SEVERAL] = {"action": "activate", "users": [tim.id]}
     forms["/admin/groups"] = {"name": "Writers"}
     forms["/admin/invite"] = {"email": "una@example.net"}
     for path in (*LISTS, USER.format(tim.id), GROUP.format(group.id), grant, group_grant):
@@ -53,8 +57,11 @@ def panel_requests(site):
             yield "POST", path, JSON | headers, body
         yield "POST", path, JSON | headers, "{}", {"CONTENT_LENGTH": ""}
         yield "POST", path, {"Content-Type": "text/plain"} | headers, ""
-    for path in (grant, group_grant, "/admin/invite"):
+    for path in (grant, group_grant, "/admin/invite", SEVERAL):
         yield "GET", path, viewer
+    for query in ("", f"action=activate&users={tim.id}", "action=nothing&users=1"):
+        for each in (*others, headers):
+            yield "GET", SEVERAL, each, None, {"QUERY_STRING": query}
     for each in (*others, headers):
         yield "GET", "/admin/invite", each
     yield "POST", "/admin/invite", JSON | headers, json.dumps({"email": "una@example.org"})

@@ -30,7 +30,7 @@ from wsgiauth.accounts import names, update_user, user_search
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import email_problem, username_problem
 from wsgiauth.accounts.tables import Key
-from wsgiauth.admin import groups, trail
+from wsgiauth.admin import groups, several, trail
 from wsgiauth.admin.group import GROUP_ACTIONS
 from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.admin.users import FILTERS
@@ -531,18 +531,27 @@ def test_the_fields_of_the_other_registration_are_described_with_their_types():
     )
 
 
+KINDS = {
+    "string": "fields",
+    "integer": "numbers",
+    "boolean": "flags",
+    "array of string": "lists",
+    "array of integer": "int_lists",
+}
+
+
 def described_fields(operation):
     """Return the names of the fields of a request, by what `Form` calls those of their type."""
-    kinds = {"string": "fields", "integer": "numbers", "array": "lists", "boolean": "flags"}
     properties = operation["requestBody"]["content"]["application/json"]["schema"]["properties"]
-    found = {kind: set() for kind in kinds.values()}
+    found = {kind: set() for kind in KINDS.values()}
     for name, schema in properties.items():
-        found[kinds[schema.get("type", "string")]].add(name)  # a reference is to a string
+        kind = schema.get("type", "string")  # a reference is to a string
+        found[KINDS[f"{kind} of {schema['items']['type']}" if kind == "array" else kind]].add(name)
     return found
 
 
 def fields_of(form):
-    return {kind: {*getattr(form, kind)} for kind in ("fields", "numbers", "lists", "flags")}
+    return {kind: {*getattr(form, kind)} for kind in KINDS.values()}
 
 
 def test_errors_are_of_fields_and_of_parameters():
@@ -566,6 +575,8 @@ LIMITS = [
     ("/totp name maxLength", totp.NAME_MAX_LENGTH),
     ("/passkeys name maxLength", NAME_MAX_LENGTH),
     ("/admin/groups name maxLength", names.GROUP_MAX_LENGTH),
+    ("/admin/users/several users maxItems", several.MOST),
+    ("Outcomes results maxItems", several.MOST),
     ("Keys keys maxItems", MAX_KEYS),
     ("Account keys maxItems", MAX_KEYS),
     ("Logins sessions maxItems", LISTED),
@@ -596,6 +607,11 @@ def test_the_actions_of_the_panel_are_those_of_the_code():
         for kind in ("users", "groups")
     )
     assert (of_users["action"], of_groups["action"]) == ([*ACTIONS], [*GROUP_ACTIONS])
+    of_several = panel["/admin/users/several"]["get"]["parameters"][0]
+    assert (of_several["name"], of_several["schema"]["enum"]) == (
+        "action",
+        [*several.SHARED_ACTIONS],
+    )
     of_account = DOCUMENT["components"]["schemas"]["Account"]["properties"]["actions"]
     assert of_account["items"]["enum"] == [*ACTIONS]
 

@@ -39,6 +39,8 @@ WRONG_PASSWORD = {"current_password": "wrong", "new_password": PASSWORD}
 COMMON_PASSWORD = {"current_password": PASSWORD, "new_password": "password"}
 ALL_WRONG = {"username": "Ada Lovelace", "email": "ada@", "password": "password"}
 
+CHOSEN = (*range(1, 40), 62, 999)  # numbers of users
+
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:147.0) Gecko/20100101 Firefox/147.0"
 SAFARI = "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) Version/26.0 Mobile Safari/604.1"
 
@@ -103,6 +105,17 @@ ANSWERS = {
     "admin-users": lambda people: people.boss.get("/auth/admin/users"),
     "admin-users-filtered": lambda people: people.boss.get("/auth/admin/users?q=a&staff=yes"),
     "admin-users-none": lambda people: people.boss.get("/auth/admin/users?q=nobody&seen=never"),
+    "admin-several": lambda people: people.boss.get(
+        "/auth/admin/users/several?action=deactivate" + "".join(f"&users={n}" for n in CHOSEN)
+    ),
+    "admin-several-group": lambda people: people.boss.get(
+        "/auth/admin/users/several?action=join&users=1&users=2"
+    ),
+    "admin-several-done": lambda people: post(
+        people.boss,
+        "/auth/admin/users/several",
+        {"action": "activate", "users": ["3", "4", "1", "999"]},
+    ),
     "admin-user": lambda people: after(people.boss, "/auth/admin/users/1?done=grant"),
     "admin-user-viewed": lambda people: people.ada.get("/auth/admin/users/2"),
     "admin-user-own": lambda people: people.boss.get("/auth/admin/users/4"),

@@ -3,9 +3,9 @@
 Members of the staff see everything. A change needs a right (see `accounts.administration`) and a
 recent proof of who they are, and is a POST. To all others, the panel does not exist.
 
-This file has what all URLs of the panel share. `users`, `user`, `groups`, `group`, `invite` and
-`trail` have the URLs. `actions` has what the buttons of a user and of a group share, and
-`user_actions` the table of those of a user.
+This file has what all URLs of the panel share. `users`, `user`, `several`, `groups`, `group`,
+`invite` and `trail` have the URLs. `actions` has what the buttons of a user and of a group share,
+and `user_actions` the table of those of a user.
 
 Every function in this room that uses the database raises peewee.DatabaseError if it fails.
 """

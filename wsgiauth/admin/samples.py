@@ -12,6 +12,7 @@ from wsgiauth.admin.actions import ActionPage
 from wsgiauth.admin.group import GROUP_ACTIONS, GroupPage
 from wsgiauth.admin.groups import GroupsPage, ListedGroup, SizedGroup
 from wsgiauth.admin.invite import InvitePage
+from wsgiauth.admin.several import SHARED_ACTIONS, Outcome, SeveralPage
 from wsgiauth.admin.trail import EventsPage, Person, TrailRow
 from wsgiauth.admin.user import Account, UserPage
 from wsgiauth.admin.user_actions import ACTIONS
@@ -59,6 +60,12 @@ _ROW = TrailRow(
     reason="granted reports.publish",
 )
 
+_OUTCOMES = (
+    Outcome(7, "grace", "changed", ""),
+    Outcome(8, "lin", "unchanged", "The account is inactive already."),
+    Outcome(9, "", "refused", "There is no user with this number."),
+)
+
 PAGES: tuple[Page, ...] = (
     UsersPage(
         frame=_FRAME,
@@ -103,6 +110,18 @@ PAGES: tuple[Page, ...] = (
         back_url="/auth/admin/users/7",
         value="4fD8sKq2ZxLw",
         named="nightly export (4fD8sKq2ZxLw)",
+    ),
+    SeveralPage(
+        frame=_FRAME,
+        shared=SHARED_ACTIONS["join"],
+        outcomes=_OUTCOMES,
+        groups=("Editors", "Writers"),
+        group="Readers",
+        errors={"group": ["There is no group with this name."]},
+        next="/auth/admin/users?q=gr",
+    ),
+    SeveralPage(
+        frame=_FRAME, shared=SHARED_ACTIONS["deactivate"], outcomes=_OUTCOMES, is_done=True
     ),
     InvitePage(
         frame=_FRAME,

@@ -56,6 +56,8 @@ from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.templates import Content
 from wsgiauth.web.urls import ID
 
+LAST_SUPERUSER = "This is the last active superuser. Make another user a superuser first."
+
 _EVENTS = 10  # on the page of the user
 _FIELDS = FoundUser._fields
 
@@ -204,8 +206,7 @@ class ChangeUser(ActionForm):
         except User.DoesNotExist:
             raise NotFoundError from None
         except LastSuperuserError:
-            detail = "This is the last active superuser. Make another user a superuser first."
-            raise RequestError(HTTPStatus.CONFLICT, "last_superuser", detail) from None
+            raise RequestError(HTTPStatus.CONFLICT, "last_superuser", LAST_SUPERUSER) from None
 
     def subject(self, environ: WSGIEnvironment) -> str:
         """Return the username."""

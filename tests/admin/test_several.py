@@ -1,0 +1,352 @@
+"""GET, POST /auth/admin/users/several: one action, several users, each with their own outcome."""
+
+import pytest
+
+from tests.conftest import insert_users
+from tests.support.logins import insert_session, make_stale, valid_session_ids
+from tests.support.sites import BROWSER, SAME_ORIGIN
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
+from wsgiauth.admin.several import MOST, SHARED_ACTIONS
+from wsgiauth.admin.user_actions import ACTIONS
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.exceptions import LastSuperuserError
+
+every_database = pytest.mark.every_database
+
+SEVERAL = "/auth/admin/users/several"
+FORM = {**SAME_ORIGIN, "Content-Type": "application/x-www-form-urlencoded"}
+UNKNOWN = 10**9
+
+
+def url_of(action, *users, **further):
+    fields = [f"action={action}", *(f"users={each.id}" for each in users)]
+    return f"{SEVERAL}?" + "&".join([*fields, *map("=".join, further.items())])
+
+
+def are_active(*users):
+    return [User.get_by_id(each.id).is_active for each in users]
+
+
+def named(page, section):
+    """Return the users that a section of the page names, and the reasons beside them."""
+    found = page.html.find(id=section)
+    if found is None:
+        return [], []
+    within = found.parent
+    return [each.text for each in within("li")], [each.text for each in within("dt")]
+
+
+@pytest.fixture
+def several(program):
+    """Return a function that sends an action of `boss`, and returns what became of each user."""
+
+    def send(action, *users, **further):
+        numbers = [each if isinstance(each, int) else each.id for each in users]
+        answer = program(SEVERAL, {"action": action, "users": numbers, **further})
+        return [(each["id"], each["result"], each["detail"]) for each in answer.json["results"]]
+
+    return send
+
+
+# The question
+
+
+def test_without_a_choice_the_list_is_shown(browser):
+    answer = browser.get(f"{SEVERAL}?action=activate&next=/auth/admin/users?q=a", status=303)
+    assert answer.headers["Location"] == "/auth/admin/users?q=a"
+    assert browser.get(SEVERAL, status=303).headers["Location"] == "/auth/admin/users"
+
+
+@pytest.mark.promise(18)
+@pytest.mark.parametrize(
+    "wanted", ["https://evil.example/", "//evil.example", "javascript:alert(1)"]
+)
+def test_the_way_back_leads_to_no_other_site(browser, make, wanted):
+    tim = make("Tim")
+    answer = browser.get(f"{SEVERAL}?next={wanted}", status=303)
+    assert answer.headers["Location"] == "/auth/admin/users"
+    page = browser.get(f"{url_of('deactivate', tim)}&next={wanted}")
+    page.form["next"] = wanted
+    for each in (page, page.form.submit(headers=SAME_ORIGIN)):
+        assert each.html.find("a", string="Back to the users")["href"] == "/auth/admin/users"
+
+
+@pytest.mark.parametrize("action", SHARED_ACTIONS)
+def test_the_question_changes_nothing(browser, make, action):
+    tim = make("Tim", "inactive")
+    insert_session(tim, "his")
+    Group.objects.create(name="Editors")
+    RecordedEvent.delete().execute()
+    browser.get(url_of(action, tim, group="editors"))
+    assert are_active(tim) == [False]
+    assert not list(User.get_by_id(tim.id).groups)
+    assert not RecordedEvent.select().exists()
+
+
+def test_a_question_names_who_will_not_be_changed_and_why(browser, make, boss):
+    tim, una = make("Tim"), make("Una", "inactive")
+    page = browser.get(url_of("deactivate", tim, una, boss) + f"&users={UNKNOWN}")
+    assert named(page, "changed") == (["Tim"], [])
+    assert named(page, "others") == (
+        ["Una", f"Number {UNKNOWN}", "Boss"],
+        [
+            "The account is inactive already.",
+            "There is no user with this number.",
+            "You cannot change your own account here: ask another superuser.",
+        ],
+    )
+    assert [each.value for each in page.form.fields["users"]] == [str(tim.id)]
+
+
+def test_a_question_names_who_has_no_session_to_revoke(browser, make, boss):
+    ann, tim = make("Ann"), make("Tim")
+    insert_session(tim, "his")
+    page = browser.get(url_of("end-logins", ann, tim, boss))
+    assert named(page, "changed")[0] == ["Tim"]
+    assert named(page, "others") == (["Ann", "Boss"], ["The user has no session to revoke."])
+
+
+def test_a_question_names_who_is_in_the_group(browser, make):
+    ann, tim = make("Ann"), make("Tim")
+    tim.join(Group.objects.create(name="Editors"))
+    page = browser.get(url_of("join", ann, tim, group="editors"))
+    assert named(page, "changed")[0] == ["Ann"]
+    assert named(page, "others") == (["Tim"], ["The user is in this group already."])
+
+
+def test_a_page_without_anyone_to_change_has_no_button(browser, make):
+    assert not browser.get(url_of("activate", make("Tim"))).forms
+
+
+def test_a_group_is_entered_on_the_page_that_asks(browser, make):
+    ann, tim = make("Ann"), make("Tim")
+    Group.objects.create(name="Editors")
+    page = browser.get(url_of("join", ann, tim))
+    assert [each["value"] for each in page.html.select("datalist option")] == ["Editors"]
+    page.form["group"] = "Writers"
+    page = page.form.submit(headers=SAME_ORIGIN, status=422)
+    page.mustcontain("There is no group with this name.")
+    assert page.form["group"].value == "Writers"
+    page.form["group"] = "editors"
+    assert named(page.form.submit(headers=SAME_ORIGIN), "changed")[0] == ["Ann", "Tim"]
+    assert {each.username for each in Group.objects.find("Editors").members} == {"Ann", "Tim"}
+
+
+# What becomes of each user
+
+
+@every_database
+def test_each_user_has_an_outcome(several, make, boss):
+    ann, tim = make("Ann"), make("Tim", "inactive")
+    assert several("deactivate", tim, ann, boss, UNKNOWN) == [
+        (tim.id, "unchanged", "The account is inactive already."),
+        (ann.id, "changed", ACTIONS["deactivate"].done),
+        (boss.id, "refused", "You cannot change your own account here: ask another superuser."),
+        (UNKNOWN, "refused", "There is no user with this number."),
+    ]
+    assert are_active(ann, tim, boss) == [False, False, True]
+
+
+@every_database
+@pytest.mark.parametrize("action", SHARED_ACTIONS)
+def test_a_repeat_changes_nothing_more(several, make, action):
+    kind = "inactive" if action == "activate" else "user"
+    ann, tim = make("Ann", kind), make("Tim", kind)
+    for user in (ann, tim):
+        insert_session(user, f"of {user.id}")
+    Group.objects.create(name="Editors")
+    first = several(action, ann, tim, group="editors")
+    RecordedEvent.delete().execute()
+    again = several(action, ann, tim, group="editors")
+    assert [result for _, result, _ in first + again] == ["changed"] * 2 + ["unchanged"] * 2
+    assert {detail for *_, detail in again} == {SHARED_ACTIONS[action].idle}
+    assert not RecordedEvent.select().exists()
+
+
+@every_database
+def test_of_ones_own_sessions_the_one_in_use_goes_on(several, make, boss):
+    tim = make("Tim")
+    for user in (tim, boss):
+        insert_session(user, f"of {user.username}")
+    assert [result for _, result, _ in several("end-logins", tim, boss)] == ["changed"] * 2
+    (left,) = valid_session_ids()
+    assert left not in ("of Tim", "of Boss")
+
+
+@pytest.mark.promise(51)
+def test_each_change_has_its_event_and_its_actor(several, make, boss):
+    ann, tim = make("Ann"), make("Tim")
+    RecordedEvent.delete().execute()
+    several("deactivate", ann, tim)
+    written = RecordedEvent.select().order_by(RecordedEvent.id)
+    assert [(each.name, each.user_id, each.actor, each.reason) for each in written] == [
+        ("rights_changed", each.id, f"user {boss.id}", "is_active off") for each in (ann, tim)
+    ]
+
+
+def test_a_user_who_is_given_twice_has_one_outcome(several, make):
+    tim = make("Tim")
+    assert [result for _, result, _ in several("deactivate", tim, tim)] == ["changed"]
+
+
+@every_database
+@pytest.mark.promise(49)
+def test_each_user_needs_the_right(client, make, bearer):
+    headers = bearer(make("Ann", "manager"))
+    users = [make(f"Tim-{kind}", kind) for kind in ("user", "staff", "superuser", "privileged")]
+    body = {"action": "deactivate", "users": [each.id for each in users]}
+    answer = client.post_json(SEVERAL, body, headers=headers)
+    results = [each["result"] for each in answer.json["results"]]
+    assert results == ["changed", "refused", "refused", "refused"]
+    assert are_active(*users) == [False, True, True, True]
+
+
+@pytest.mark.promise(49)
+def test_a_manager_adds_no_user_to_a_group(client, make, bearer):
+    tim, headers = make("Tim"), bearer(make("Ann", "manager"))
+    Group.objects.create(name="Editors")
+    body = {"action": "join", "users": [tim.id], "group": "Editors"}
+    (result,) = client.post_json(SEVERAL, body, headers=headers).json["results"]
+    assert result == {
+        "id": tim.id,
+        "result": "refused",
+        "detail": "Only superusers can make this change.",
+    }
+    assert not list(User.get_by_id(tim.id).groups)
+
+
+@pytest.mark.promise(49)
+@pytest.mark.parametrize(
+    ("error", "detail"),
+    [
+        (LastSuperuserError("Tim"), "This is the last active superuser."),
+        (User.DoesNotExist(), "There is no user with this number."),
+    ],
+)
+def test_what_is_refused_in_the_transaction_does_not_stop_the_others(
+    several, make, monkeypatch, error, detail
+):
+    def fail(*_, **__):
+        raise error
+
+    users = make("Ann", "superuser"), make("Tim", "superuser")
+    monkeypatch.setattr("wsgiauth.admin.several.administer", fail)
+    outcomes = several("deactivate", *users)
+    assert [(result, text.startswith(detail)) for _, result, text in outcomes] == [
+        ("refused", True)
+    ] * 2
+
+
+# Who can send it
+
+
+@pytest.mark.promise(49)
+def test_whoever_can_change_no_other_account_is_refused_before_a_proof(client, make, bearer):
+    headers = bearer(make("Ann", "staff"))
+    make_stale()
+    client.get(url_of("activate", make("Tim")), headers=headers, status=403)
+    refused = client.post_json(SEVERAL, {}, headers=headers, status=403)
+    assert refused.json["detail"] == "This change needs the permission wsgiauth.manage_users."
+
+
+@pytest.mark.promise(49)
+@pytest.mark.parametrize("kind", ["user", "superuser without staff", "manager without staff"])
+def test_to_others_it_does_not_exist(browser_of, make, kind):
+    browser, tim = browser_of(make("Ann", kind)), make("Tim")
+    browser.get(url_of("deactivate", tim), status=404)
+    body = {"action": "deactivate", "users": str(tim.id)}
+    browser.post(SEVERAL, body, headers=SAME_ORIGIN, status=404)
+    assert are_active(tim) == [True]
+
+
+@pytest.mark.promise(17)
+def test_a_form_of_another_site_changes_nobody(browser, make):
+    tim = make("Tim")
+    body = {"action": "deactivate", "users": str(tim.id)}
+    browser.post(SEVERAL, body, headers={"Origin": "https://evil.example"}, status=403)
+    assert are_active(tim) == [True]
+
+
+@pytest.mark.promise(46)
+def test_a_browser_confirms_and_finds_its_choice_again(browser, make):
+    ann, tim = make("Ann"), make("Tim")
+    url = url_of("deactivate", ann, tim)
+    page = browser.get(url)
+    make_stale()
+    answer = browser.get(url, status=302)
+    confirm = answer.follow()
+    assert confirm.form["next"].value == url
+    referer = {"Referer": f"http://localhost:80{url}"}
+    answer = page.form.submit(headers=SAME_ORIGIN | referer, status=303)
+    assert answer.follow().form["next"].value == url
+    assert are_active(ann, tim) == [True, True]
+
+
+def test_the_longest_choice_survives_the_proof(browser):
+    make_stale()
+    url = f"{SEVERAL}?next=%2Fauth%2Fadmin%2Fusers%3Fq%3Da&" + "&".join(
+        [*(f"users={10**9 + each}" for each in range(MOST)), "action=deactivate"]
+    )
+    assert browser.get(url, status=302).follow().form["next"].value == url
+
+
+# What is wrong with a request
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        pytest.param({"users": [1]}, "action", id="no action"),
+        pytest.param({"action": "delete", "users": [1]}, "action", id="another action"),
+        pytest.param({"action": "activate"}, "users", id="no users"),
+        pytest.param({"action": "activate", "users": []}, "users", id="an empty list"),
+        pytest.param({"action": "activate", "users": [1] * 51}, "users", id="51 users"),
+        pytest.param({"action": "activate", "users": [0]}, "users", id="zero"),
+        pytest.param({"action": "activate", "users": [-1]}, "users", id="negative"),
+        pytest.param({"action": "join", "users": [1]}, "group", id="no group"),
+        pytest.param({"action": "join", "users": [1], "group": "x"}, "group", id="other group"),
+    ],
+)
+def test_a_field_that_is_wrong_is_named(program, body, field):
+    assert [*program(SEVERAL, body, status=422).json["errors"]] == [field]
+
+
+@pytest.mark.parametrize("users", ["1", ["1"], [2**53]], ids=repr)
+def test_users_are_a_list_of_whole_numbers(program, users):
+    refused = program(SEVERAL, {"action": "activate", "users": users}, status=400)
+    assert refused.json["detail"] == "The field users must be a list of whole numbers."
+
+
+def test_51_users_of_a_form_are_refused_on_a_page(browser):
+    insert_users(51)
+    body = [("action", "deactivate"), *(("users", str(each)) for each in range(1, 52))]
+    page = browser.post(SEVERAL, body, headers=FORM, status=422)
+    page.mustcontain("Choose at least one user, and at most 50.")
+    assert User.select().where(~User.is_active).count() == 0
+
+
+@pytest.mark.promise(58)
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("action=activate&users=x", "users must be numbers of users."),
+        ("action=activate&users=1" + "0" * 18, "users must be numbers of users."),
+        ("action=activate&action=deactivate&users=1", "action is given more than once."),
+        ("action=nothing&users=1", "action must be one of activate, deactivate, end-logins, join."),
+        ("action=activate" + "&users=1" * 51, "Choose at least one user, and at most 50."),
+        ("action=activate&users=%ff", "The query must be percent-encoded UTF-8"),
+        ("action=activate" + "&users=1" * 120, "4096 characters and 120 fields."),
+    ],
+)
+def test_a_query_that_is_wrong_says_why(browser, query, message):
+    for accept in (BROWSER["Accept"], "application/json"):
+        answer = browser.get(f"{SEVERAL}?{query}", headers={"Accept": accept}, status=422)
+        answer.mustcontain(message)
+
+
+@every_database
+@pytest.mark.parametrize("group", ["%00", "%F4%8F%BF%BF", "x" * 2000])
+def test_a_group_that_cannot_be_is_no_failure(browser, make, group):
+    tim = make("Tim")
+    assert named(browser.get(url_of("join", tim, group=group)), "changed")[0] == ["Tim"]

@@ -1,0 +1,273 @@
+"""GET, POST /auth/admin/users/several: asks, and does one action with several users.
+
+Each user is changed as by `ChangeUser`, in a transaction of their own: with the same right to each,
+and with the same events.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from http import HTTPStatus
+from typing import NamedTuple
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.administration import (
+    TO_CHANGE_AN_ACCOUNT,
+    Party,
+    Right,
+    administer,
+    can_govern,
+    refusal_reason,
+    refused,
+)
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Session
+from wsgiauth.admin import USERS, PanelForm, PanelPage, frame_of, panel_url
+from wsgiauth.admin.groups import list_groups, require_group
+from wsgiauth.admin.user import LAST_SUPERUSER
+from wsgiauth.admin.user_actions import ACTIONS, GROUP, UserAction
+from wsgiauth.exceptions import ForbiddenError, LastSuperuserError, ValidationError
+from wsgiauth.forms import NEXT, FormPage, MemberSubmission, Refusal
+from wsgiauth.site import Site
+from wsgiauth.web.pages import UrlBelow
+from wsgiauth.web.request import query_form
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.urls import is_number, safe_next
+
+MOST = 50  # users of a request: those of a page of the list
+CHANGED, UNCHANGED, REFUSED = "changed", "unchanged", "refused"
+
+_ACTION = "action"  # the field with the name of the action
+_UNKNOWN = "There is no user with this number."
+
+
+class SharedAction(NamedTuple):
+    """An action that can be done with several users at once."""
+
+    action: UserAction
+    button: str
+    question: str  # what will happen
+    idle: str  # why nothing changes for a user to whom it does not apply
+    applies: Callable[[User, MemberSubmission], bool]  # whether it would do anything with a user
+
+    @property
+    def name(self) -> str:
+        """What the action is called in requests."""
+        return self.action.name
+
+
+class Outcome(NamedTuple):
+    """What an action did with a user, or would do."""
+
+    id: int
+    username: str  # empty if there is no such user
+    result: str  # `CHANGED`, `UNCHANGED` or `REFUSED`
+    detail: str  # for people; if nothing changed, why
+
+    def document(self) -> dict[str, object]:
+        """Return the outcome, ready for JSON."""
+        return {"id": self.id, "result": self.result, "detail": self.detail}
+
+
+def _is_logged_in(user: User, submission: MemberSubmission) -> bool:
+    """Return whether a user has a session other than that of the request."""
+    return user.sessions.where(Session.id != submission.member.session_id).exists()
+
+
+def _is_outside(user: User, submission: MemberSubmission) -> bool:
+    """Return whether a user is not in the group that was entered."""
+    group = Group.objects.find(submission.fields[GROUP.name].strip())
+    return group is None or not user.groups.where(Group.id == group.id).exists()
+
+
+_SHARED = (
+    SharedAction(
+        ACTIONS["activate"],
+        "Activate",
+        "These users can log in again.",
+        "The account is active already.",
+        lambda user, submission: not user.is_active,
+    ),
+    SharedAction(
+        ACTIONS["deactivate"],
+        "Deactivate",
+        "These users can no longer log in, and all of their sessions end at once. Nothing is"
+        " deleted; you can activate the accounts again.",
+        "The account is inactive already.",
+        lambda user, submission: user.is_active,
+    ),
+    SharedAction(
+        ACTIONS["end-logins"],
+        "Revoke all sessions",
+        "These users are logged out everywhere, and can log in again. If your own account is among"
+        " them, you stay logged in here.",
+        "The user has no session to revoke.",
+        _is_logged_in,
+    ),
+    SharedAction(
+        ACTIONS["join"],
+        "Add to a group",
+        "These users get the permissions of the group.",
+        "The user is in this group already.",
+        _is_outside,
+    ),
+)
+SHARED_ACTIONS: Mapping[str, SharedAction] = {each.name: each for each in _SHARED}
+
+
+class SeveralPage(PanelPage, FormPage):
+    """Asks before an action, or says what it did."""
+
+    template = "admin/several.html"
+    several_url = UrlBelow("admin/users/several")  # where the form is sent
+    users_url = UrlBelow("admin/users")  # below which the page of each user is
+    shared: SharedAction
+    outcomes: tuple[Outcome, ...]  # of all chosen users
+    is_done: bool = False  # whether the action was done
+    groups: tuple[str, ...] = ()  # names to choose from, if the action needs a group
+    group: str = ""  # what was entered
+
+    def of(self, *results: str) -> list[Outcome]:
+        """Return the outcomes with one of these results."""
+        return [each for each in self.outcomes if each.result in results]
+
+
+class ChangeSeveral(PanelForm):
+    """Does one of `SHARED_ACTIONS`."""
+
+    fields = (_ACTION, GROUP.name)
+    int_lists = (USERS,)
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page that asks; without a choice, redirect to the list of users."""
+        member = self.require_member(environ, site)
+        fields, lists = query_form(environ, (*self.fields, NEXT), self.int_lists)
+        destination = safe_next(fields.pop(NEXT), "")
+        if not lists[USERS]:
+            url = destination or f"{panel_url(environ)}/{USERS}"
+            return redirect(HTTPStatus.SEE_OTHER, url)
+        submission = MemberSubmission(
+            environ=environ,
+            site=site,
+            member=member,
+            fields=fields,
+            lists=lists,
+            destination=destination,
+        )
+        return site.pages.render(environ, self.page(submission, Refusal()))
+
+    def act(self, submission: MemberSubmission) -> Response:
+        """Do the action with each user, and answer what became of it."""
+        shared = _require_action(submission)
+        if shared.action.field is not None:
+            require_group(submission.fields[GROUP.name], GROUP.name)
+        outcomes = _outcomes(submission, partial(_change, shared, submission))
+        if submission.wants_json:
+            return json_response({"results": [each.document() for each in outcomes]})
+        page = _page(submission, shared, outcomes).replaced(is_done=True)
+        return submission.site.pages.render(submission.environ, page)
+
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> SeveralPage:
+        """Return the page that asks."""
+        shared = _require_action(submission)
+        outcomes = _outcomes(submission, partial(_foresee, shared, submission))
+        page = _page(submission, shared, outcomes)
+        return page.replaced(message=refusal.message, errors=refusal.errors)
+
+    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+        """Refuse a member of the staff who cannot change any other account."""
+        reason = _refusal_reason(Right.SUPPORT, _read_party(member))
+        if reason is not None:
+            raise refused(member, TO_CHANGE_AN_ACCOUNT, reason)
+
+
+def shared_actions(member: User) -> tuple[SharedAction, ...]:
+    """Return what a member of the staff can do with several users."""
+    actor = _read_party(member)
+    return tuple(each for each in _SHARED if _refusal_reason(each.action.right, actor) is None)
+
+
+def _read_party(member: User) -> Party:
+    # The permissions of a superuser do not matter, and are not read.
+    return Party(member, frozenset() if can_govern(member) else member.permissions)
+
+
+def _refusal_reason(right: Right, actor: Party) -> str | None:
+    """Return why `actor` cannot change even a user without any rights, for people, or None."""
+    return refusal_reason(right, actor, Party(User(), frozenset()))
+
+
+def _require_action(submission: MemberSubmission) -> SharedAction:
+    shared = SHARED_ACTIONS.get(submission.fields[_ACTION])
+    if shared is None:
+        raise ValidationError({_ACTION: [f"{_ACTION} must be one of {', '.join(SHARED_ACTIONS)}."]})
+    return shared
+
+
+def _require_numbers(submission: MemberSubmission) -> list[int]:
+    """Return the numbers of the chosen users, each once."""
+    given = submission.lists[USERS]
+    if not 0 < len(given) <= MOST:
+        raise ValidationError({USERS: [f"Choose at least one user, and at most {MOST}."]})
+    if not all(map(is_number, given)):
+        raise ValidationError({USERS: [f"{USERS} must be numbers of users."]})
+    return list(dict.fromkeys(map(int, given)))
+
+
+def _outcomes(
+    submission: MemberSubmission, decide: Callable[[User], tuple[str, str]]
+) -> list[Outcome]:
+    """Return the outcome for each chosen user: the result and the detail that `decide` returns."""
+    numbers = _require_numbers(submission)
+    users = {each.id: each for each in User.select().where(User.id.in_(numbers))}
+    return [
+        Outcome(number, users[number].username, *decide(users[number]))
+        if number in users
+        else Outcome(number, "", REFUSED, _UNKNOWN)
+        for number in numbers
+    ]
+
+
+def _foresee(shared: SharedAction, submission: MemberSubmission, user: User) -> tuple[str, str]:
+    """Return what `_change` would."""
+    member = submission.member.user
+    reason = refusal_reason(shared.action.right, _read_party(member), Party(user, user.permissions))
+    if reason is not None:
+        return REFUSED, reason
+    if not shared.applies(user, submission):
+        return UNCHANGED, shared.idle
+    return CHANGED, shared.action.done
+
+
+def _change(shared: SharedAction, submission: MemberSubmission, user: User) -> tuple[str, str]:
+    """Change a user, if the member of the staff has the right to."""
+    action = shared.action
+    try:
+        has_changed = administer(
+            submission.member.user,
+            user,
+            action.right,
+            lambda present: action.change(present, submission),
+            is_removal=action.is_removal,
+        )
+    except ForbiddenError as error:
+        return REFUSED, error.detail
+    except LastSuperuserError:
+        return REFUSED, LAST_SUPERUSER
+    except User.DoesNotExist:
+        return REFUSED, _UNKNOWN
+    return (CHANGED, action.done) if has_changed else (UNCHANGED, shared.idle)
+
+
+def _page(
+    submission: MemberSubmission, shared: SharedAction, outcomes: list[Outcome]
+) -> SeveralPage:
+    needs_group = shared.action.field is not None
+    return SeveralPage(
+        frame=frame_of(submission.environ, submission.member.user, USERS),
+        shared=shared,
+        outcomes=tuple(outcomes),
+        groups=tuple(each.name for each in list_groups()) if needs_group else (),
+        group=submission.fields[GROUP.name],
+        next=submission.destination,
+    )
