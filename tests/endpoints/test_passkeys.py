@@ -557,6 +557,14 @@ def test_the_passkey_of_another_user_is_no_second_factor(client, site, key, grac
     send(client, "/auth/second", key.get(options_of(page)))
 
 
+def test_the_staff_sees_a_wrong_passkey_after_a_right_password(client, site, key, ada):
+    begin(client)
+    send(client, "/auth/second", "x", status=401)
+    log_in(client, Authenticator(), status=401)  # without a name: of no user
+    failures = site.site.throttle.failed_logins(ada)
+    assert [each.reason for each in failures] == ["wrong passkey"]
+
+
 @pytest.mark.promise(53)
 def test_wrong_passkeys_and_codes_are_counted_together(client, key, ada, clock):
     code, *_ = recovery_codes.replace(ada)
