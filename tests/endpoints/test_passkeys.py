@@ -480,7 +480,8 @@ def test_a_passkey_is_a_second_factor(client, key):
     assert begin(client, next="/reports").headers["Location"] == "/auth/second"
     page = client.get("/auth/second", headers=BROWSER)
     assert page.html.h1.text == "Two-step verification"
-    assert page.html.find("label").text == "Recovery code"
+    assert "Use a passkey." in page.html.main.text
+    assert page.html.find("label") is None
     answer = send(client, "/auth/second", key.get(options_of(page)))
     assert answer.headers["Location"] == "/reports"
     assert Session.get().methods == "pwd hwk user"
@@ -630,10 +631,37 @@ def test_a_passkey_without_verification_of_the_user_makes_a_login_fresh(key, bro
     assert Session.get().methods == "hwk"
 
 
-def test_who_has_passkeys_of_another_host_alone_confirms_with_a_recovery_code(key, browser):
+@pytest.mark.parametrize("path", ["confirm", "second"])
+def test_who_has_passkeys_of_another_host_alone_enters_a_recovery_code_if_one_is_left(
+    key, browser, ada, path
+):
+    begin(browser)
     Passkey.update(relying_party="old.example.org").execute()
-    page = browser.get("/auth/confirm", headers=BROWSER)
+    page = browser.get(f"/auth/{path}", headers=BROWSER)
+    assert "do not work at this address, and no recovery codes are left." in page.html.main.text
+    assert page.html.find("label") is None
+    recovery_codes.replace(ada)
+    page = browser.get(f"/auth/{path}", headers=BROWSER)
     assert "Your passkeys do not work at this address." in page.html.main.text
+    assert page.html.find("label").text == "Recovery code"
+
+
+@pytest.mark.parametrize("path", ["confirm", "second"])
+@pytest.mark.parametrize("has_app", [True, False])
+@pytest.mark.parametrize("has_codes", [True, False])
+def test_only_what_the_user_has_is_asked_for(key, settings, path, has_app, has_codes):
+    both = AuthMiddleware(echo, replace(settings, FACTOR_KEY=FACTOR_KEY))
+    ada = find_user("ada")
+    if has_app:
+        add_app(both, ada)
+    if has_codes:
+        recovery_codes.replace(ada)
+    browser = logged_in(both, ada)
+    begin(browser)
+    text = browser.get(f"/auth/{path}", headers=BROWSER).html.main.text
+    storage.discard_connection(both.database)
+    assert "se a passkey" in text
+    assert ("authenticator app" in text, "recovery code" in text) == (has_app, has_codes)
 
 
 # The owner

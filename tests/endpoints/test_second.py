@@ -11,7 +11,7 @@ from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.mails import Clock, Post, with_mail
-from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, change_password, login_required, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
@@ -51,7 +51,7 @@ def app(site, ada):
 
 
 def log_in(client, **further):
-    return client.post("/auth/login", {**CREDENTIALS, **further}, headers=SAME_ORIGIN, status=303)
+    return client.post("/auth/login", CREDENTIALS | further, headers=SAME_ORIGIN, status=303)
 
 
 def enter(client, code, status=303):
@@ -73,8 +73,8 @@ def test_a_browser_logs_in_in_two_steps(client, app):
     first = log_in(client, next="/reports?page=2")
     assert first.headers["Location"] == "/auth/second"
     page = first.follow(headers=BROWSER)
-    page.form["code"] = app.code()
-    answer = page.form.submit(headers=SAME_ORIGIN, status=303)
+    page.forms[0]["code"] = app.code()
+    answer = page.forms[0].submit(headers=SAME_ORIGIN, status=303)
     assert answer.headers["Location"] == "/reports?page=2"
     assert client.get("/").json["user"] == USERNAME
     assert Session.get().methods == "pwd otp"
@@ -91,6 +91,50 @@ def test_a_recovery_code_stands_for_a_code(client, app, ada):
     client.reset()
     log_in(client)
     enter(client, code, status=401)
+
+
+def test_the_second_step_names_the_account_also_after_a_login_by_the_address(client, app):
+    page = log_in(client, username=EMAIL).follow(headers=BROWSER)
+    assert f"Logging in as {USERNAME}." in page.html.main.text
+
+
+def test_recovery_codes_are_offered_only_while_some_are_left(client, app, ada):
+    recovery_codes.replace(ada)
+    log_in(client)
+    assert "recovery codes" in client.get("/auth/second", headers=BROWSER).html.main.text
+    recovery_codes.remove_all(ada)
+    text = client.get("/auth/second", headers=BROWSER).html.main.text
+    assert "Enter the code that your authenticator app shows." in text
+    assert "recovery" not in text.lower()
+
+
+@pytest.mark.every_database
+def test_start_again_ends_the_pending_login_and_keeps_where_it_leads(client, site, app):
+    other = TestApp(site)
+    log_in(other)
+    page = log_in(client, next="/reports").follow(headers=BROWSER)
+    cookie = client.cookies[PENDING]
+    answer = page.forms[1].submit("cancel", headers=SAME_ORIGIN, status=303)
+    assert answer.location == "/auth/login?next=%2Freports"
+    assert PENDING not in client.cookies
+    client.set_cookie(PENDING, cookie)
+    client.get("/auth/second", status=401)
+    enter(other, app.code())
+
+
+def test_a_script_that_starts_again_is_answered_with_the_login_page(client, app):
+    log_in(client)
+    answer = client.post("/auth/second", {"cancel": "on"}, headers=SCRIPT, status=200)
+    assert answer.json == {"detail": "Login cancelled.", "next": "/auth/login"}
+    client.post("/auth/second", {"code": app.code()}, headers=SCRIPT, status=401)
+
+
+@pytest.mark.promise(17)
+def test_another_site_cannot_end_a_pending_login(client, app):
+    log_in(client)
+    headers = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
+    client.post("/auth/second", {"cancel": "on"}, headers=headers, status=403)
+    enter(client, app.code())
 
 
 @pytest.mark.parametrize("remember", [True, False])
@@ -492,8 +536,8 @@ def test_no_row_has_the_secret_of_a_link_that_was_opened_before_the_login(settin
     token = link.partition("=")[2]
     assert one_time.digest(token) in rows()
     assert token not in rows()
-    second.form["code"] = app.code()
-    page = second.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    second.forms[0]["code"] = app.code()
+    page = second.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     assert token not in rows()
     page.form.submit(headers=SAME_ORIGIN, status=303)
     assert User.get_by_id(ada.id).email == "ada@example.net"

@@ -163,6 +163,7 @@ ANSWERS = {
     "passkeys": lambda people: people.ada.get("/auth/passkeys"),
     "passkeys-refused": lambda people: post(people.ada, "/auth/passkeys", {"name": ""}),
     "passkeys-several": lambda people: with_passkeys(people),
+    "second-passkey-alone": lambda people: in_the_second_step(people, "Lin"),
     "recovery-codes-new": lambda people: post(people.lin, "/auth/recovery-codes", {"x": ""}),
     "second-passkey": lambda people: in_the_second_step(people, "Lin"),
     "confirm-passkey": lambda people: people.lin.get("/auth/confirm"),

@@ -13,8 +13,10 @@ from typing import NamedTuple
 import peewee
 
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.exceptions import UnauthenticatedError
+from wsgiauth.storage import database
 from wsgiauth.web.urls import safe_next
 
 LIFETIME = 10 * 60  # seconds
@@ -56,6 +58,12 @@ def find(cookie: str, now: float) -> Pending | None:
     if row is None or row.user is None:
         return None
     return Pending(secret, row.user, _decode(encoded), json.loads(row.data)["remember"])
+
+
+def cancel(pending: Pending) -> None:
+    """End a pending login. Others of its user go on: whoever has the password could end them."""
+    with database.atomic():
+        OneTimeSecret.delete().where(OneTimeSecret.id == one_time.digest(pending.secret)).execute()
 
 
 def finish(pending: Pending, now: float) -> bool:

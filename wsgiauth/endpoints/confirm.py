@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication import recovery_codes
 from wsgiauth.authentication.factors import has_factor, list_factors
 from wsgiauth.authentication.freshness import confirm
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
@@ -43,6 +44,7 @@ class ConfirmPage(PasskeyPage):
     username: str
     has_factor: bool = False  # it is asked for instead of the password
     has_app: bool = False  # its code is one of an authenticator app
+    has_codes: bool = False  # recovery codes are left
     is_resent: bool = False  # a form was not processed, and must be sent again afterwards
     next_step: NextStep
 
@@ -81,6 +83,7 @@ class Confirm(MemberForm):
             username=user.username,
             has_factor=bool(methods),
             has_app=ONE_TIME_CODE in methods,
+            has_codes=recovery_codes.count(user) > 0,
             passkey_options=passkey_options(submission.site, CONFIRM, session_id, user=user),
             is_resent=is_resent,
             next_step=self._next_step(submission),

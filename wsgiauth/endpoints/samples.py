@@ -105,7 +105,9 @@ PAGES: tuple[Page, ...] = (
         was_sent_here=True,
     ),
     SecondPage(
+        username="ada",
         has_app=True,
+        has_codes=True,
         passkey_options=_PASSKEY_OPTIONS,
         message="This code is wrong, or was used before.",
     ),
@@ -127,6 +129,7 @@ PAGES: tuple[Page, ...] = (
         next_step=NextStep(),
         has_factor=True,
         has_app=True,
+        has_codes=True,
         passkey_options=_PASSKEY_OPTIONS,
         message="This code is wrong, or was used before.",
     ),

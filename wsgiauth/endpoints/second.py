@@ -3,12 +3,12 @@
 from dataclasses import replace
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.authentication import factors, one_time, pending
+from wsgiauth.authentication import factors, one_time, pending, recovery_codes
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.passkeys.challenges import SECOND_STEP
 from wsgiauth.authentication.pending import Pending
 from wsgiauth.exceptions import UnauthenticatedError
-from wsgiauth.forms import PublicForm, Refusal, Submission
+from wsgiauth.forms import PublicForm, Refusal, Submission, see_other
 from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
 from wsgiauth.forms.proofs import (
     CODE,
@@ -20,31 +20,38 @@ from wsgiauth.forms.proofs import (
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.responses import Response
+from wsgiauth.web.responses import Header, Response, json_response
+from wsgiauth.web.urls import mount_url, with_next
+
+_CANCEL = "cancel"  # ends the pending login
 
 
 class SecondPage(PasskeyPage):
-    """The forms that ask for a passkey or a code, and show nothing else of the account."""
+    """The forms that ask for a passkey or a code, and show only the username of the account."""
 
     template = "second.html"
     second_url = UrlBelow("second")
-    login_url = UrlBelow("login")
+    username: str  # whose password was entered
     has_app: bool
+    has_codes: bool  # recovery codes are left
 
 
 class SecondStep(PublicForm):
     """Starts the session of a pending login, with what its login form had."""
 
     fields = (CODE, CREDENTIAL)
+    flags = (_CANCEL,)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are second factors."""
         return factors.are_offered(settings)
 
     def act(self, submission: Submission) -> Response:
-        """Start the session, and delete the cookie of the pending login."""
+        """Start the session, or cancel the login; delete the cookie of the pending login."""
         site = submission.site
         waiting = _require_pending(submission.environ, site)
+        if _CANCEL in submission.flags:
+            return _cancel(submission, waiting)
         binding = one_time.digest(waiting.secret)
         proven = require_factor(
             submission, waiting.user, SECOND_STEP, binding, missing="Enter the code."
@@ -61,8 +68,7 @@ class SecondStep(PublicForm):
         if issued is None:  # another request used it first, or the user has just changed
             raise UnauthenticatedError(None)
         response = hand_over(submission, issued)
-        cookie = site.identifier.pending_cookie(submission.environ, "")
-        return replace(response, headers=(*response.headers, cookie))
+        return replace(response, headers=(*response.headers, _expired_cookie(submission)))
 
     def page(self, submission: Submission, refusal: Refusal) -> SecondPage:
         """Return the forms, without the code, if a login is pending."""
@@ -71,10 +77,27 @@ class SecondStep(PublicForm):
         methods = [each.method for each in factors.list_factors(waiting.user, site.settings)]
         binding = one_time.digest(waiting.secret)
         return SecondPage(
+            username=waiting.user.username,
             has_app=ONE_TIME_CODE in methods,
+            has_codes=recovery_codes.count(waiting.user) > 0,
             passkey_options=passkey_options(site, SECOND_STEP, binding, user=waiting.user),
             message=refusal.text,
         )
+
+
+def _cancel(submission: Submission, waiting: Pending) -> Response:
+    """End the pending login, and send the browser back to the login page, for another account."""
+    pending.cancel(waiting)
+    cookie = _expired_cookie(submission)
+    page = with_next("login", waiting.destination)
+    if submission.wants_json:
+        location = f"{mount_url(submission.environ)}/{page}"
+        return json_response({"detail": "Login cancelled.", "next": location}, headers=(cookie,))
+    return see_other(submission, page, cookie)
+
+
+def _expired_cookie(submission: Submission) -> Header:
+    return submission.site.identifier.pending_cookie(submission.environ, "")
 
 
 def _require_pending(environ: WSGIEnvironment, site: Site) -> Pending:
