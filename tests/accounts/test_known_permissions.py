@@ -9,7 +9,9 @@ from wsgiauth.accounts.known_permissions import (
     KnownPermission,
     held_permissions,
     known_permissions,
+    offered_permissions,
     register,
+    similar_permission,
 )
 from wsgiauth.accounts.models import User
 
@@ -48,3 +50,24 @@ def test_a_permission_is_known_if_it_is_granted_or_asked_for(ada):
         KnownPermission("held.own", False, 1, ()),
         KnownPermission("held.writers", False, 0, ("Writers",)),
     ]
+
+
+def test_what_is_asked_for_or_granted_to_a_group_is_offered(ada):
+    register("held.asked")
+    offered = [each for each in offered_permissions() if each.startswith("held.")]
+    assert offered == ["held.asked", "held.both", "held.editors", "held.others", "held.writers"]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        pytest.param("held.edtors", "held.editors", id="a letter too few"),
+        pytest.param("held.writerss", "held.writers", id="a letter too many"),
+        pytest.param("hled.others", "held.others", id="two letters exchanged"),
+        pytest.param("Held.Others", "held.others", id="other letter case"),
+        pytest.param("held.delete", "", id="another action"),
+        pytest.param("nothing.like_it", "", id="nothing like it"),
+    ],
+)
+def test_a_mistyped_permission_is_recognised(ada, written, meant):
+    assert similar_permission(written) == meant

@@ -5,6 +5,7 @@ import pytest
 from tests.conftest import insert_users
 from tests.support.logins import make_stale
 from tests.support.sites import SAME_ORIGIN
+from wsgiauth.accounts.administration import MANAGE_USERS
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Membership
@@ -166,11 +167,11 @@ def test_permissions_are_granted_and_revoked(browser, make, editors):
     tim = make("Tim")
     tim.join(editors)
     page = browser.get(f"{GROUPS}/{editors.id}")
-    page = submit(page, "Grant", permission="blog.edit").follow()
+    page = submit(page, "Grant", permission=MANAGE_USERS).follow()
     assert page.html.find(role="status").text == "The permission has been granted to the group."
-    assert tim.permissions == {"blog.edit", "reports.publish"}
+    assert tim.permissions == {"reports.publish", MANAGE_USERS}
     submit(page, "Revoke").follow().mustcontain("The permission has been revoked from the group.")
-    assert tim.permissions == {"reports.publish"}
+    assert tim.permissions == {MANAGE_USERS}
 
 
 @pytest.mark.promise(51)
@@ -194,10 +195,27 @@ def test_what_changes_nothing_says_so_and_is_no_event(
     assert heard == []
 
 
+@pytest.mark.parametrize("chosen", ["reports.publish", "reports.publsh anyway"])
+def test_a_permission_that_nothing_asks_for_is_granted_after_a_question(browser, editors, chosen):
+    writers = Group.objects.create(name="Writers")
+    page = submit(
+        browser.get(f"{GROUPS}/{writers.id}"), "Grant", 422, permission=" reports.publsh "
+    )
+    page.mustcontain(
+        "Nothing in this application asks for", "Did you mean reports.publish?", no=["Error:"]
+    )
+    assert writers.permissions == frozenset()
+    submit(page, f"Grant {chosen}").follow().mustcontain("The permission has been granted")
+    assert writers.permissions == {chosen.removesuffix(" anyway")}
+
+
 def test_a_permission_that_is_wrong_is_named(browser, editors):
     page = submit(browser.get(f"{GROUPS}/{editors.id}"), "Grant", 422, permission="edit")
     page.mustcontain("A permission has the form app.action", "Back to the group")
     assert page.form["permission"].value == "edit"
+    submit(page, "Grant", 422, permission="nothing.like_it").mustcontain(
+        "Grant nothing.like_it anyway", no=["Did you mean"]
+    )
 
 
 @pytest.mark.promise(47)

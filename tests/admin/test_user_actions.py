@@ -389,6 +389,43 @@ def test_a_permission_is_granted_and_revoked(program, make):
     assert program(url_of(tim, "revoke"), body).json["permissions"] == []
 
 
+@every_database
+def test_a_permission_that_nothing_asks_for_is_granted_after_a_question(browser, make):
+    tim = make("Tim")
+    Group.objects.create(name="Editors").grant("reports.publish")
+    forms = browser.get(f"/auth/admin/users/{tim.id}").forms.values()
+    form = next(each for each in forms if each.action.endswith("/grant"))
+    form["permission"] = "reports.publsh"
+    page = form.submit(headers=SAME_ORIGIN, status=422)
+    page.mustcontain("Nothing in this application asks for reports.publsh. Grant it anyway?")
+    assert tim.permissions == frozenset()
+    for number, granted in enumerate(("reports.publish", "reports.publsh")):
+        page.forms[number].submit(headers=SAME_ORIGIN, status=303)
+        assert granted in tim.permissions
+
+
+def test_a_program_grants_what_nothing_asks_for_unless_it_says_otherwise(program, make):
+    tim = make("Tim")
+    Group.objects.create(name="Editors").grant("reports.publish")
+    body = {"permission": "reports.publsh"}
+    refused = program(url_of(tim, "grant"), body | {"only_known": True}, status=422)
+    assert refused.json["errors"] == {
+        "permission": [
+            "Nothing in this application asks for reports.publsh. Did you mean reports.publish?"
+        ]
+    }
+    [granted] = program(url_of(tim, "grant"), body).json["permissions"]
+    assert granted["name"] == "reports.publsh"
+
+
+@pytest.mark.parametrize("permission", ["reports.publish", MANAGE_USERS])
+def test_a_known_permission_is_granted_without_a_question(program, make, permission):
+    Group.objects.create(name="Editors").grant("reports.publish")
+    tim = make("Tim")
+    program(url_of(tim, "grant"), {"permission": permission, "only_known": True})
+    assert tim.permissions == {permission}
+
+
 @pytest.mark.promise(47)
 @every_database
 def test_a_user_joins_a_group_and_leaves_it(program, make):

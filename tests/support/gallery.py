@@ -38,6 +38,7 @@ SITE_NAME = "Riverside Library"
 WRONG_PASSWORD = {"current_password": "wrong", "new_password": PASSWORD}
 COMMON_PASSWORD = {"current_password": PASSWORD, "new_password": "password"}
 ALL_WRONG = {"username": "Ada Lovelace", "email": "ada@", "password": "password"}
+UNKNOWN_PERMISSION = {"permission": "reports.publsh", "only_known": "on"}
 
 CHOSEN = (*range(1, 40), 62, 999)  # numbers of users
 
@@ -133,6 +134,9 @@ ANSWERS = {
     "admin-deactivate": lambda people: people.boss.get("/auth/admin/users/2/deactivate"),
     "admin-grant-refused": lambda people: post(
         people.boss, "/auth/admin/users/2/grant", {"permission": "publish"}
+    ),
+    "admin-grant-unknown": lambda people: post(
+        people.boss, "/auth/admin/users/2/grant", UNKNOWN_PERMISSION
     ),
     "admin-forbidden": lambda people: people.ada.get("/auth/admin/users/2/delete", status=403),
     "admin-gone": lambda people: people.boss.get("/auth/admin/groups/999", status=404),

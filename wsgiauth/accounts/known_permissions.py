@@ -5,6 +5,7 @@ A guard registers its permission when it decorates a view, and the staff panel d
 So a process knows the permissions of the views that it has imported.
 """
 
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import peewee
@@ -12,6 +13,9 @@ import peewee
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
+
+_MOST = 500  # permissions of groups
+_LIKENESS = 0.8  # of a mistyped permission, where 1 is the same: one or two wrong letters
 
 _asked_for: set[str] = set()
 
@@ -41,6 +45,22 @@ def register(permission: str) -> None:
 def asked_for() -> frozenset[str]:
     """Return the permissions that were registered in this process."""
     return frozenset(_asked_for)
+
+
+def offered_permissions() -> tuple[str, ...]:
+    """Return the permissions that the site asks for and those of groups, by name.
+
+    Permissions that only single users have are left out: with a million users, it would take too
+    long to find them.
+    """
+    rows: Any = GroupPermission.select(GroupPermission.name).distinct().limit(_MOST).tuples()
+    return tuple(sorted({*asked_for(), *(name for (name,) in rows)}))
+
+
+def similar_permission(permission: str) -> str:
+    """Return the offered permission that was perhaps meant; empty if none is similar."""
+    similar = get_close_matches(permission, offered_permissions(), n=1, cutoff=_LIKENESS)
+    return "".join(similar)
 
 
 def known_permissions() -> list[KnownPermission]:

@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
+from wsgiauth.accounts.known_permissions import offered_permissions, similar_permission
 from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
@@ -32,6 +33,7 @@ class Field(NamedTuple):
 
 
 PERMISSION = Field("permission", "Permission")
+ONLY_KNOWN = "only_known"  # the flag that refuses to grant a permission that nothing asks for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,8 @@ class ActionPage(PanelPage, FormPage):
     action_url: str  # where the form is sent
     back_url: str  # the page of the user or of the group
     value: str = ""  # what was entered or chosen
+    is_unknown: bool = False  # whether it is a permission that nothing asks for
+    similar: str = ""  # the known permission that was perhaps meant instead; empty if none is
     named: str = ""  # what the value names, in words; then it is not entered here
 
 
@@ -107,8 +111,10 @@ class ActionForm(PanelForm):
         name, value, named = "", "", ""
         if action.field is not None:
             name = action.field.name
-            value = submission.fields[name] or query_field(environ, name)
+            value = (submission.fields[name] or query_field(environ, name)).strip()
             named = self.in_words(submission, action.field, value)
+        # A permission of the right form is refused only if nothing asks for it.
+        is_unknown = PERMISSION.name in refusal.errors and names.is_permission(value)
         back_url = f"{panel_url(environ)}/{self._path(environ)}"
         return ActionPage(
             frame=frame_of(environ, submission.member.user, self.section),
@@ -119,8 +125,10 @@ class ActionForm(PanelForm):
             back_url=back_url,
             value=value,
             named=named,
+            is_unknown=is_unknown,
+            similar=similar_permission(value) if is_unknown else "",
             message=refusal.message,
-            errors=refusal.errors,
+            errors={} if is_unknown else refusal.errors,
         )
 
     def _path(self, environ: WSGIEnvironment) -> str:
@@ -137,8 +145,24 @@ def require_action(environ: WSGIEnvironment, actions: Mapping[str, _Action]) -> 
 
 def read_permission(submission: MemberSubmission) -> str:
     """Return the permission that a form names, or raise ValidationError."""
-    try:
-        return names.check_permission(submission.fields[PERMISSION.name].strip())
-    except ValueError:
+    permission = submission.fields[PERMISSION.name].strip()
+    if not names.is_permission(permission):
         message = "A permission has the form app.action, such as reports.publish."
-        raise ValidationError({PERMISSION.name: [message]}) from None
+        raise ValidationError({PERMISSION.name: [message]})
+    return permission
+
+
+def read_new_permission(submission: MemberSubmission) -> str:
+    """Return the permission to grant, or raise ValidationError.
+
+    With `ONLY_KNOWN`, one that nothing asks for is refused. It can still be right, because a guard
+    registers its permission when its module is imported: so the page asks, and its buttons leave
+    out the flag.
+    """
+    permission = read_permission(submission)
+    if ONLY_KNOWN not in submission.flags or permission in offered_permissions():
+        return permission
+    message = f"Nothing in this application asks for {permission}."
+    if similar := similar_permission(permission):
+        message += f" Did you mean {similar}?"
+    raise ValidationError({PERMISSION.name: [message]})

@@ -7,6 +7,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.administration import Right, administer, administer_groups, can_govern
 from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.known_permissions import offered_permissions
 from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.user_criteria import Criteria
@@ -26,16 +27,18 @@ from wsgiauth.admin.actions import (
     DANGER,
     DELETE,
     NOTHING_CHANGED,
+    ONLY_KNOWN,
     PERMISSION,
     RIGHTS,
     UNCHANGED,
     Action,
     ActionForm,
     Field,
+    read_new_permission,
     read_permission,
     require_action,
 )
-from wsgiauth.admin.groups import TO_GROUPS, offered_permissions, require_governor
+from wsgiauth.admin.groups import TO_GROUPS, require_governor
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.done import notice_of
@@ -103,7 +106,7 @@ _ACTIONS = (
         button="Grant",
         question="All members of the group get this permission.",
         done="The permission has been granted to the group.",
-        change=_of_group(lambda group, submission: group.grant(read_permission(submission))),
+        change=_of_group(lambda group, submission: group.grant(read_new_permission(submission))),
         field=PERMISSION,
     ),
     GroupAction(
@@ -201,6 +204,7 @@ class ChangeGroup(ActionForm):
     back = BackLink("admin/groups/{id}", "Back to the group")
     actions = GROUP_ACTIONS
     fields = ("permission", "user")
+    flags = (ONLY_KNOWN,)
 
     def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
         """Refuse a member of the staff who is not a superuser."""

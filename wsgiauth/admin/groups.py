@@ -14,10 +14,8 @@ from wsgiauth.accounts.administration import (
     refused,
 )
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.known_permissions import asked_for
 from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import GroupPermission
 from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
@@ -29,7 +27,6 @@ from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response
 
 PAGE = 50  # groups
-_MOST = 500  # permissions of groups
 AFTER = "after"
 
 TO_GROUPS = BackLink("admin/groups", "Back to the groups")
@@ -130,16 +127,6 @@ def require_group(name: str, field: str) -> Group:
     if group is None:
         raise ValidationError({field: ["There is no group with this name."]})
     return group
-
-
-def offered_permissions() -> tuple[str, ...]:
-    """Return the permissions that the site asks for and those of groups, by name.
-
-    Permissions that only single users have are left out: with a million users, it would take too
-    long to find them.
-    """
-    rows: Any = GroupPermission.select(GroupPermission.name).distinct().limit(_MOST).tuples()
-    return tuple(sorted({*asked_for(), *(name for (name,) in rows)}))
 
 
 def list_groups(after: str = "", limit: int = PAGE) -> list[ListedGroup]:

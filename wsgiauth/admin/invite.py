@@ -12,9 +12,10 @@ from wsgiauth.accounts.administration import (
     invitation_refusal,
     refused,
 )
+from wsgiauth.accounts.known_permissions import offered_permissions
 from wsgiauth.accounts.models import User
 from wsgiauth.admin import USERS, PanelForm, PanelPage, frame_of, panel_url
-from wsgiauth.admin.groups import list_groups, offered_permissions, require_group
+from wsgiauth.admin.groups import list_groups, require_group
 from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other

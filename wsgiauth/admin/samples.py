@@ -104,6 +104,16 @@ PAGES: tuple[Page, ...] = (
     ),
     ActionPage(
         frame=_FRAME,
+        action=ACTIONS["grant"],
+        subject="grace",
+        action_url="/auth/admin/users/7/grant",
+        back_url="/auth/admin/users/7",
+        value="reports.publsh",
+        is_unknown=True,
+        similar="reports.publish",
+    ),
+    ActionPage(
+        frame=_FRAME,
         action=ACTIONS["end-key"],
         subject="grace",
         action_url="/auth/admin/users/7/end-key",

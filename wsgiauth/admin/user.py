@@ -12,7 +12,11 @@ from wsgiauth.accounts.administration import (
     refusal_reason,
     refused,
 )
-from wsgiauth.accounts.known_permissions import HeldPermission, held_permissions
+from wsgiauth.accounts.known_permissions import (
+    HeldPermission,
+    held_permissions,
+    offered_permissions,
+)
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.user_orders import FoundUser
 from wsgiauth.admin import (
@@ -28,13 +32,14 @@ from wsgiauth.admin import (
 from wsgiauth.admin.actions import (
     ACCESS,
     DANGER,
+    ONLY_KNOWN,
     PERMISSION,
     RIGHTS,
     ActionForm,
     Field,
     require_action,
 )
-from wsgiauth.admin.groups import ListedGroup, list_groups, offered_permissions
+from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.trail import TrailRow, trail_rows
 from wsgiauth.admin.user_actions import ACTIONS, GROUP, KEY, NOTICES, UserAction
 from wsgiauth.authentication.factors import SecondFactors, are_offered
@@ -177,6 +182,7 @@ class ChangeUser(ActionForm):
     back = BackLink("admin/users/{id}", "Back to the user")
     actions = ACTIONS
     fields = ("permission", "group", "login", "key")
+    flags = (ONLY_KNOWN,)
 
     def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
         """Refuse a member of the staff without the right to the action."""

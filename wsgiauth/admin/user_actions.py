@@ -17,6 +17,7 @@ from wsgiauth.admin.actions import (
     UNCHANGED,
     Action,
     Field,
+    read_new_permission,
     read_permission,
 )
 from wsgiauth.admin.groups import require_group
@@ -198,7 +199,7 @@ _ACTIONS = (
         question="The user gets this permission.",
         done="The permission has been granted.",
         right=Right.GOVERN,
-        change=lambda user, submission: user.grant(read_permission(submission)),
+        change=lambda user, submission: user.grant(read_new_permission(submission)),
         field=PERMISSION,
     ),
     UserAction(
