@@ -165,6 +165,17 @@ def test_what_is_wrong_is_named(program, browser, make, fields, status, field):
     assert Mail.select().count() == 0
 
 
+def test_all_that_is_wrong_is_named_at_once(program, make):
+    make("Tim")
+    wrong = {"email": "grace", "username": "tim", "permissions": ["reports"], "groups": ["Gone"]}
+    assert program(URL, wrong, status=422).json["errors"] == {
+        "email": ["Enter an email address such as ada@example.org."],
+        "username": ["This username is taken."],
+        "permissions": ["A permission has the form app.action, such as reports.publish."],
+        "groups": ["There is no group with this name."],
+    }
+
+
 @pytest.mark.every_database
 @pytest.mark.usefixtures("unsent")
 def test_the_staff_invites_an_address_three_times_in_an_hour(program, browser_of, make):

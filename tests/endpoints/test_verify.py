@@ -214,6 +214,14 @@ def test_a_name_that_was_taken_meanwhile_leaves_the_link_usable(client, link, to
     assert client.get("/auth/me").json["username"] == "Lovelace"
 
 
+def test_a_taken_name_is_named_with_a_password_that_breaks_a_rule(client, link, token, settings):
+    create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    fields = {"token": token, "username": "grace", "password": "short"}
+    refused = client.post_json("/auth/verify", fields, status=422)
+    assert refused.json["errors"].keys() == {"username", "password"}
+    assert refused.json["errors"]["username"] == ["This username is taken."]
+
+
 def test_a_refused_name_stays_in_its_field(client, token):
     page = send_form(client, token, "short", username="Lovelace", status=422)
     assert page.form["username"].value == "Lovelace"
@@ -272,9 +280,9 @@ def test_names_cannot_be_tried_without_end(settings, make_link):
     limited = with_mail(settings, REGISTRATIONS_PER_ADDRESS=2)
     client = TestApp(AuthMiddleware(echo, limited, send_mail=Post()))
     token = token_of(make_link())
-    for _ in range(2):
-        send(client, token, username="Grace", status=409)
-        send(client, token, "short", username="Grace", status=422)
+    send(client, token, "short", status=422)  # says nothing of a name that was chosen
+    send(client, token, username="Grace", status=409)
+    send(client, token, "short", username="Grace", status=422)
     send(client, token, username="Grace", status=429)
     assert send_form(client, token, status=429).form["token"].value == token
 

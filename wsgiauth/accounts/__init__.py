@@ -79,9 +79,12 @@ class NewAccount:
         )
 
 
-def check_names(written: Mapping[str, str]) -> None:
-    """Raise ValidationError or TakenError if a new user cannot have these names, by field."""
-    names.refuse_names(User, written, names.name_errors(written))
+def check_names(written: Mapping[str, str], errors: Mapping[str, list[str]] | None = None) -> None:
+    """Raise ValidationError or TakenError if a new user cannot have these names, by field.
+
+    `errors` are those of other fields, which are reported with those of the names.
+    """
+    names.refuse_names(User, written, {**(errors or {}), **names.name_errors(written)})
 
 
 def create_user(

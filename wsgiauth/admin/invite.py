@@ -62,13 +62,16 @@ class Invite(PanelForm):
     def act(self, submission: MemberSubmission) -> Response:
         """Send the invitation, if the member of the staff still has the right to."""
         site = submission.site
-        permissions = submission.lists["permissions"]
+        permissions, errors = submission.lists["permissions"], {}
         if not all(map(names.is_permission, permissions)):
             message = "A permission has the form app.action, such as reports.publish."
-            raise ValidationError({"permissions": [message]})
-        groups = {
-            InvitedGroup.of(require_group(name, "groups")) for name in submission.lists["groups"]
-        }
+            errors["permissions"] = [message]
+        groups = set()
+        for name in submission.lists["groups"]:
+            try:
+                groups.add(InvitedGroup.of(require_group(name, "groups")))
+            except ValidationError as error:
+                errors |= error.errors
         invitation = Invitation(
             email=submission.fields["email"].strip(),
             username=submission.fields["username"].strip(),
@@ -78,7 +81,7 @@ class Invite(PanelForm):
             is_of_staff=True,
         )
         # A refused name is not counted. The count is no part of the transaction.
-        check_names(invitation.names)
+        check_names(invitation.names, errors)
         site.mail_limits.count_invitation_by_staff(invitation.email)
         administer_invitation(
             submission.member.user,

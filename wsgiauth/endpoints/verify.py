@@ -14,12 +14,11 @@ from wsgiauth.authentication import one_time
 from wsgiauth.authentication.address_links import AddressProof, prove_address, read_address_proof
 from wsgiauth.authentication.invitations import (
     INVITATION,
-    Invitation,
     accept_invitation,
     read_invitation,
 )
 from wsgiauth.authentication.tokens import IssuedTokens
-from wsgiauth.exceptions import RequestError, TakenError, UnauthenticatedError, ValidationError
+from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.forms import TOKEN, FormPage, LinkForm, Refusal, Submission, link_expired, see_other
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import account_created, start_browser_session
@@ -91,32 +90,29 @@ class InvitationLink(LinkPurpose):
 
 def _create(submission: Submission, secret: OneTimeSecret) -> User:
     site, invitation = submission.site, read_invitation(secret)
-    account = _account_of(submission, invitation)
-    attempt = site.throttle.registration(submission.networks)
-    with site.hash_slots.slot(Claim(submission.networks)):
-        attempt.begin()  # counted even if the name is taken, or names could be tried without end
-        try:
-            user = accept_invitation(invitation, secret, account)
-        except TakenError as error:
-            if "email" in error.errors:
-                raise link_expired(_HAS_ACCOUNT) from None
-            raise
-    if user is None:
-        raise link_expired(_HAS_ACCOUNT)
-    site.throttle.recognise(user, submission.networks)
-    return user
-
-
-def _account_of(submission: Submission, invitation: Invitation) -> NewAccount:
     account = NewAccount(
         submission.fields["username"] or invitation.username,
         invitation.email,
         submission.fields["password"],
-        settings=submission.site.settings,
+        settings=site.settings,
     )
-    if account.errors:
-        raise ValidationError(account.errors)
-    return account
+    attempt = site.throttle.registration(submission.networks)
+    try:
+        if account.errors:
+            if submission.fields["username"] and "username" not in account.errors:
+                attempt.begin()  # the answer says whether the name is taken
+            account.check()
+        with site.hash_slots.slot(Claim(submission.networks)):
+            attempt.begin()  # even if the name is taken, or names could be tried without end
+            user = accept_invitation(invitation, secret, account)
+    except ValidationError as error:
+        if "email" in error.errors:
+            raise link_expired(_HAS_ACCOUNT) from None
+        raise
+    if user is None:
+        raise link_expired(_HAS_ACCOUNT)
+    site.throttle.recognise(user, submission.networks)
+    return user
 
 
 def _start_session(submission: Submission, user: User) -> IssuedTokens | None:
