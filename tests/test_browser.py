@@ -10,15 +10,16 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 from webtest import TestApp
 
+from tests.conftest import insert_users
 from tests.docs.pages import PAGES, code
-from tests.support.browser import Visitor, start_browser
+from tests.support.browser import Visitor, set_screen, start_browser
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.gallery import ALL_WRONG, bare_sample
 from tests.support.logins import make_stale
 from tests.support.mails import MAIL
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, Stage, serving
 from wsgiauth import AuthMiddleware, Session, login_required, storage
-from wsgiauth.accounts import create_user
+from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.passwords import password_problem
 from wsgiauth.authentication import recovery_codes
 from wsgiauth.storage.models import utc_now
@@ -787,3 +788,109 @@ def test_a_reload_makes_no_second_key(visitor, ada, requests):
         "/auth/login",
         "/auth/keys",
     ]
+
+
+# Several users of the staff panel.
+
+
+@pytest.fixture
+def staff(visitor, site, ada):
+    """Log a superuser in, and open the list of users."""
+    update_user(ada, is_staff=True, is_superuser=True)
+    insert_users(30)
+    visitor.log_in()
+    set_screen(visitor.browser, 1440)
+    visitor.open("/auth/admin/users")
+    yield visitor
+    visitor.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def boxes(visitor, *numbers):
+    every = visitor.find_all("[name=users]")
+    return [every[number] for number in numbers] if numbers else every
+
+
+def test_the_bar_of_actions_is_shown_for_chosen_users_alone(staff):
+    assert staff.shown(".several") == []
+    (box,) = boxes(staff, 2)
+    box.click()
+    assert staff.shown(".several button") == [
+        "Activate…",
+        "Deactivate…",
+        "Revoke all sessions…",
+        "Add to a group…",
+    ]
+    box.click()
+    assert staff.shown(".several") == []
+
+
+def test_all_users_of_a_page_are_chosen_at_once(staff):
+    def chosen():
+        return sum(each.is_selected() for each in boxes(staff))
+
+    boxes(staff, 1)[0].click()
+    every = staff.find("[data-chooses]")
+    assert every.get_property("indeterminate")
+    every.click()
+    assert (chosen(), every.get_property("indeterminate")) == (31, False)
+    boxes(staff, 0)[0].click()
+    assert (chosen(), every.is_selected()) == (30, False)
+    every.click()
+    every.click()
+    assert chosen() == 0
+    boxes(staff, 0, 1)[1].click()
+    staff.press("Deactivate…")
+    staff.browser.back()
+    assert chosen() == 1
+    assert staff.find("[data-chooses]").get_property("indeterminate")
+
+
+def test_chosen_users_are_changed_once_although_the_page_is_reloaded(staff, requests):
+    for box in boxes(staff, 0, 1):
+        box.click()
+    staff.press("Deactivate…")
+    assert staff.shown(".names a") == ["User29", "User28"]
+    staff.press("Deactivate")
+    assert staff.shown("[role=status]") == ["Users changed: 2 of 2"]
+    staff.browser.refresh()
+    assert staff.path == "/auth/admin/users"
+    posts = [path for method, path, _ in requests if method == "POST"]
+    assert posts == ["/auth/admin/users/several"]
+
+
+def test_several_users_are_changed_without_javascript(staff, without_javascript):
+    staff.browser.refresh()
+    boxes(staff, 3)[0].click()
+    assert staff.shown(".several .choice") == []
+    staff.press("Deactivate…")
+    staff.press("Deactivate")
+    assert staff.shown("[role=status]") == ["Users changed: 1 of 1"]
+
+
+@pytest.mark.parametrize("width", [320, 390, 1440])
+def test_a_checkbox_is_large_enough_for_a_finger(staff, width):
+    set_screen(staff.browser, width)
+    for label in staff.find_all(".tick label"):
+        assert label.size["width"] >= 24
+        assert label.size["height"] >= 44
+
+
+def test_the_bar_scrolls_with_the_page_of_a_low_screen(staff):
+    set_screen(staff.browser, 320, 256)
+    boxes(staff, 0)[0].click()
+    assert staff.run("return getComputedStyle(arguments[0]).position", staff.find(".several")) == (
+        "static"
+    )
+
+
+@pytest.mark.parametrize("width", [320, 390, 1440])
+def test_the_bar_hides_no_row_that_has_the_focus(staff, width):
+    set_screen(staff.browser, width, 700)
+    boxes(staff, 0)[0].click()
+    for _ in range(24):
+        staff.browser.switch_to.active_element.send_keys(Keys.TAB)
+        bottom, top = staff.run(
+            "return [document.activeElement, document.querySelector('.several')]"
+            ".map((each, n) => each.getBoundingClientRect()[n ? 'top' : 'bottom'])"
+        )
+        assert bottom <= top, staff.focus

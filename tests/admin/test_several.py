@@ -49,7 +49,54 @@ def several(program):
     return send
 
 
-# The question
+# From the list to the change
+
+
+def test_chosen_users_are_changed_after_a_question(browser, make):
+    ann, tim, una = make("Ann"), make("Tim"), make("Una")
+    form = browser.get("/auth/admin/users?q=").forms["several"]
+    for box in form.fields["users"]:
+        box.checked = box._value in (str(ann.id), str(tim.id))
+    page = form.submit("action", value="deactivate")
+    page.mustcontain("These users can no longer log in")
+    assert named(page, "changed") == (["Tim", "Ann"], [])
+    assert are_active(ann, tim, una) == [True, True, True]
+    page = page.form.submit(headers=SAME_ORIGIN)
+    assert page.html.find(role="status").text == "Users changed: 2 of 2"
+    assert are_active(ann, tim, una) == [False, False, True]
+    page.click("Ann").mustcontain("Ann@example.org")
+
+
+def test_the_way_back_leads_to_the_same_page_of_the_list(browser, make):
+    make("Tim")
+    page = browser.get("/auth/admin/users?q=ti&active=yes")
+    page.forms["several"]["users"].checked = True
+    page = page.forms["several"].submit("action", value="deactivate")
+    for _ in range(2):
+        assert page.click("Back to the users").request.path_qs.endswith("?q=ti&active=yes")
+        page = page.form.submit(headers=SAME_ORIGIN) if page.forms else page
+
+
+def test_a_checkbox_has_the_name_of_its_user(browser, make):
+    tim = make("Tim")
+    page = browser.get("/auth/admin/users?q=tim")
+    (box,) = page.html.select("input[name=users]")
+    assert (box["aria-label"], box["value"]) == ("Tim", str(tim.id))
+
+
+@pytest.mark.parametrize(
+    ("kind", "offered"),
+    [
+        ("staff", []),
+        ("manager", ["activate", "deactivate", "end-logins"]),
+        ("superuser", [*SHARED_ACTIONS]),
+    ],
+)
+def test_the_list_offers_what_the_viewer_has_a_right_to(browser_of, make, kind, offered):
+    page = browser_of(make("Ann", kind)).get("/auth/admin/users")
+    buttons = page.html.select("button[name=action]")
+    assert [each["value"] for each in buttons] == offered
+    assert bool(page.html.select("input[name=users]")) == bool(offered)
 
 
 def test_without_a_choice_the_list_is_shown(browser):

@@ -104,6 +104,9 @@ ANSWERS = {
     "confirm-resend": lambda people: people.ada.get("/auth/confirm?resend=1&next=/reports"),
     "confirm-refused": lambda people: post(people.ada, "/auth/confirm", {"password": "wrong"}),
     "admin-users": lambda people: people.boss.get("/auth/admin/users"),
+    "admin-users-chosen": lambda people: with_chosen_users(  # few: the bar is over none of them
+        people.boss.get("/auth/admin/users?q=lin")
+    ),
     "admin-users-filtered": lambda people: people.boss.get("/auth/admin/users?q=a&staff=yes"),
     "admin-users-none": lambda people: people.boss.get("/auth/admin/users?q=nobody&seen=never"),
     "admin-several": lambda people: people.boss.get(
@@ -342,6 +345,11 @@ def with_failed_logins(people):
     AttemptCount.update(retry_at=time.time() + 500).where(AttemptCount.retry_at > 0).execute()
     page = people.boss.get(page_of_mary())
     AttemptCount.update(retry_at=0).execute()
+    return page
+
+
+def with_chosen_users(page):
+    page.text = page.text.replace('name="users"', 'name="users" checked', 3)
     return page
 
 

@@ -76,6 +76,8 @@ PAGES: tuple[Page, ...] = (
         group=3,
         chosen=len(FILTERS),
         csv_url="/auth/admin/users.csv?q=gr",
+        actions=tuple(SHARED_ACTIONS.values()),
+        this_url="/auth/admin/users?q=gr",
         invite_url="/auth/admin/invite",
         next_url="/auth/admin/users?q=gr&after=name%3Agrace",
         is_first=False,

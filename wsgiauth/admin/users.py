@@ -20,6 +20,7 @@ from wsgiauth.accounts.user_search import all_users, find_users
 from wsgiauth.admin import USERS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.invite import INVITED, SENT, invite_url
+from wsgiauth.admin.several import SharedAction, shared_actions
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import STAFF, AccountLink
@@ -28,7 +29,7 @@ from wsgiauth.storage.models import json_fields
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import is_number
+from wsgiauth.web.urls import is_number, path_asked_for
 
 _NOTICES = {"delete": "The account has been deleted.", INVITED: SENT}
 
@@ -122,6 +123,7 @@ class UsersPage(PanelPage):
 
     template = "admin/users.html"
     users_url = UrlBelow("admin/users")  # where the form is sent
+    several_url = UrlBelow("admin/users/several")  # where the chosen users are sent
     users: tuple[FoundUser, ...]
     beginning: str  # what was searched for
     choices: tuple[Choice, ...]  # every filter
@@ -129,6 +131,8 @@ class UsersPage(PanelPage):
     group: int | None  # the number of the chosen one
     chosen: int  # how many filters have a value
     csv_url: str  # the same users as a file
+    actions: tuple[SharedAction, ...]  # for several users; empty without the right to any
+    this_url: str  # this page of the list
     invite_url: str  # where a person is invited; empty without email or the right to
     next_url: str  # the next page; empty if there is none
     is_first: bool  # whether the list begins with this page
@@ -160,6 +164,8 @@ class Users(PanelEndpoint):
             group=query.group,
             chosen=len(query.chosen),
             csv_url=query.url(f"{users_url}.csv"),
+            actions=shared_actions(member),
+            this_url=path_asked_for(environ),
             invite_url=invite_url(environ, site, member),
             next_url=next_url,
             is_first=not query.after,

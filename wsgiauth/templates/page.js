@@ -120,6 +120,21 @@
     button.hidden = action === "copy" && !navigator.clipboard;
   }
 
+  // Choose all that can be chosen, or none. What was chosen is still there after going back.
+  for (const every of all("[data-chooses]")) {
+    const boxes = [...all(`[name="${every.dataset.chooses}"]`)];
+    const update = () => {
+      every.checked = boxes.every((each) => each.checked);
+      every.indeterminate = !every.checked && boxes.some((each) => each.checked);
+    };
+    every.addEventListener("change", () => {
+      boxes.forEach((each) => (each.checked = every.checked));
+    });
+    boxes.forEach((each) => each.addEventListener("change", update));
+    addEventListener("pageshow", update);
+    every.parentElement.hidden = false;
+  }
+
   // A second click sends nothing more, unless the first one got no answer for a while.
   const sent = new Map();
   document.addEventListener("submit", (event) => {
