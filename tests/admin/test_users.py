@@ -4,6 +4,7 @@ import csv
 import gc
 import io
 import tracemalloc
+from datetime import UTC, datetime
 
 import pytest
 from peewee import OperationalError
@@ -11,6 +12,7 @@ from peewee import OperationalError
 from tests.conftest import insert_users
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.user_search import SORTS
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.storage.models import utc_now
 
@@ -28,7 +30,12 @@ def test_the_newest_users_come_first_on_pages_of_fifty(browser):
     page = page.click("Next page")
     assert names(page)[-1] == "Boss"
     assert page.html.find("a", string="Next page") is None
-    assert names(page.click("All users"))[0] == "User119"
+    page = page.click("Previous page")
+    assert names(page) == [f"User{number}" for number in range(69, 19, -1)]
+    assert names(page.click("Previous page")) == found
+    first = page.click("First page")
+    assert names(first) == found
+    assert first.html.find("a", string=["First page", "Previous page"]) is None
 
 
 def test_what_to_do_with_the_list_is_above_it(browser):
@@ -43,12 +50,13 @@ def test_a_row_has_the_names_the_status_and_the_last_login(browser, make):
     tim.email_verified_at = tim.last_login_at = utc_now().replace(day=1, month=3, year=2026)
     tim.save()
     make("Una", "inactive")
+    User.update(created_at=datetime(2026, 11, 2, tzinfo=UTC)).execute()
     una, first, *_ = browser.get("/auth/admin/users").html.select("tbody tr")
     cells = ([row.th, *row.select("td[data-label]")] for row in (una, first))
     texts = [[" ".join(cell.text.split()) for cell in row] for row in cells]
     assert texts == [
-        ["Una", "Una@example.org (not verified)", "Inactive", "never"],
-        ["Tim", "Tim@example.org", "Staff", "1 March 2026"],
+        ["Una", "Una@example.org (not verified)", "Inactive", "2 November 2026", "never"],
+        ["Tim", "Tim@example.org", "Staff", "2 November 2026", "1 March 2026"],
     ]
 
 
@@ -129,6 +137,7 @@ def test_the_members_of_a_group_are_found(browser, make):
     [
         ("staff=maybe", {"staff": ["staff must be yes or no."]}),
         ("seen=yes", {"seen": ["seen must be ever or never."]}),
+        ("sort=id", {"sort": [f"sort must be one of {', '.join(SORTS)}."]}),
         ("group=x", {"group": ["group must be the number of a group."]}),
         (
             "active=1&group=0",
@@ -161,7 +170,27 @@ def test_a_page_of_which_nothing_matches_goes_on(browser, monkeypatch):
     User.update(is_active=False).where(User.id <= half, User.username != "Boss").execute()
     page = browser.get("/auth/admin/users?staff=yes&active=no")
     page.mustcontain("No user matches so far.")
-    page.click("Search further").mustcontain("No user matches.")
+    page = page.click("Search further")
+    while page.html.find("a", string="Search further"):
+        page = page.click("Search further")
+    page.mustcontain("No user matches")
+    page = page.click("Previous page")
+    page.mustcontain("No user matches so far.", "Search further")
+
+
+def test_a_page_that_leads_back_goes_on_backward(browser, monkeypatch):
+    monkeypatch.setattr("wsgiauth.accounts.user_search.EXAMINED", 5)
+    insert_users(30)
+    User.update(is_staff=True).execute()
+    User.update(is_active=False).where(User.username.in_(["User0", "User29"])).execute()
+    others = User.username.in_([f"User{number}" for number in range(10, 16)])
+    User.update(is_active=False, is_staff=False).where(others).execute()
+    page = browser.get("/auth/admin/users?staff=yes&active=no&after=-created:9")
+    page = page.click("Previous page")
+    page.mustcontain("Search further back", "Next page", no=">Search further<")
+    while page.html.find("a", string="Search further back"):
+        page = page.click("Search further back")
+    assert names(page) == ["User29"]
 
 
 def test_a_page_that_ends_early_says_so(browser, monkeypatch):
@@ -194,11 +223,88 @@ def test_a_program_gets_the_same_as_json(program, make):
     }
 
 
+@pytest.mark.parametrize(
+    ("column", "direction", "ends"),
+    [
+        ("Username", "ascending", ["User0", "User9"]),
+        ("Email address", "ascending", ["User0", "User9"]),
+        ("Created", "descending", ["User11", "User0"]),
+        ("Last login", "descending", ["User7", "User0"]),
+    ],
+)
+def test_a_column_sorts_the_list_in_both_directions(browser, column, direction, ends):
+    insert_users(12)
+    User.update(last_login_at=utc_now()).where(User.username == "User7").execute()
+    page = browser.get("/auth/admin/users?q=user").click(f"^{column}$")
+    (header,) = page.html.select("th[aria-sort]")
+    assert (header.text, header["aria-sort"]) == (column, direction)
+    assert names(page)[:: len(names(page)) - 1] == ends
+    page = page.click(f"^{column}$")
+    (header,) = page.html.select("th[aria-sort]")
+    assert {header["aria-sort"], direction} == {"ascending", "descending"}
+    assert names(page)[:: len(names(page)) - 1] == ends[::-1]
+
+
+def test_the_order_is_kept_in_the_form_the_pages_and_the_file(browser):
+    insert_users(60)
+    page = browser.get("/auth/admin/users?sort=email")
+    assert names(page.forms[0].submit())[0] == "User0"
+    assert page.html.find("caption").text == "61 users, by email address"
+    assert page.click("Next page").click("First page").request.GET["sort"] == "email"
+    page.mustcontain("users.csv?sort=email")
+
+
+def test_an_order_in_which_so_many_cannot_be_read_is_refused_in_words(browser):
+    insert_users(400)
+    page = browser.get("/auth/admin/users?q=user&sort=-email")
+    page.mustcontain("So many users cannot be sorted as you chose.", "400 users, by name")
+    assert page.html.select("thead a") == []
+    assert page.html.find("th", {"aria-sort": True}) is None
+
+
+@pytest.mark.parametrize(
+    ("users", "query", "count"),
+    [
+        (0, "", "1 user,"),
+        (1000, "", "More than 1,000 users,"),
+        (999, "", "1000 users,"),
+        (1200, "?q=user", "More than 1,000 users,"),
+    ],
+)
+def test_the_list_says_how_many_users_match(browser, users, query, count):
+    insert_users(users)
+    page = browser.get(f"/auth/admin/users{query}")
+    assert page.html.find("caption").text.startswith(count)
+
+
+def test_a_count_that_ended_before_all_were_examined_says_so(browser, monkeypatch):
+    for module, name, bound in (
+        ("user_search", "EXAMINED", 20),
+        ("user_search", "COUNTED", 40),
+        ("user_criteria", "COUNTED", 40),
+    ):
+        monkeypatch.setattr(f"wsgiauth.accounts.{module}.{name}", bound)
+    insert_users(60)
+    User.update(is_staff=True).where(User.email_key >= "50").execute()
+    User.update(is_active=False).where(User.email_key.startswith("40")).execute()
+    page = browser.get("/auth/admin/users?active=yes&staff=no")
+    assert page.html.find("caption").text == "At least 40 users, the newest first"
+
+
+def test_the_file_has_the_order_of_the_list(program):
+    insert_users(3)
+    listed = [row[1] for row in rows(program("/auth/admin/users.csv?sort=-username"))[1:]]
+    assert listed == ["User2", "User1", "User0", "Boss"]
+
+
 def test_a_program_follows_next(program):
     insert_users(60)
-    first = program("/auth/admin/users?q=user").json
+    first = program("/auth/admin/users?q=user&sort=-username").json
     second = program(first["next"]).json
     assert (len(first["users"]), len(second["users"]), second["next"]) == (50, 10, None)
+    assert (first["sort"], first["count"], first["count_is_exact"]) == ("-username", 60, True)
+    assert first["previous"] is None
+    assert program(second["previous"]).json == program(second["first"]).json == first
 
 
 @pytest.mark.promise(50)

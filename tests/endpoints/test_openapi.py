@@ -33,7 +33,7 @@ from wsgiauth.accounts.tables import Key
 from wsgiauth.admin import groups, several, trail
 from wsgiauth.admin.group import GROUP_ACTIONS
 from wsgiauth.admin.user_actions import ACTIONS
-from wsgiauth.admin.users import FILTERS
+from wsgiauth.admin.users import FILTERS, ORDERS
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import pending, sessions, totp
 from wsgiauth.authentication.address_links import make_address_link
@@ -622,7 +622,10 @@ def test_the_filters_of_the_panel_are_those_of_the_code():
         for parameter in DOCUMENT["paths"]["/admin/users"]["get"]["parameters"]
         if "enum" in parameter["schema"]
     }
-    assert described == {each.name: [*each.values, ""] for each in FILTERS}
+    filters = {each.name: [*each.values, ""] for each in FILTERS}
+    assert described == {**filters, "sort": [*user_search.SORTS, ""]}
+    answered = DOCUMENT["components"]["schemas"]["FoundUsers"]["properties"]["sort"]["enum"]
+    assert sorted(answered) == sorted(ORDERS)
 
 
 def test_every_reference_leads_to_a_component_and_every_component_is_referred_to():

@@ -108,6 +108,9 @@ ANSWERS = {
     "admin-users-chosen": lambda people: with_chosen_users(
         people.boss.get("/auth/admin/users?q=lin")
     ),
+    "admin-users-second": lambda people: people.boss.get("/auth/admin/users?sort=-email").click(
+        "Next page"
+    ),
     "admin-users-filtered": lambda people: people.boss.get("/auth/admin/users?q=a&staff=yes"),
     "admin-users-none": lambda people: people.boss.get("/auth/admin/users?q=nobody&seen=never"),
     "admin-several": lambda people: people.boss.get(

@@ -16,7 +16,7 @@ from wsgiauth.admin.several import SHARED_ACTIONS, Outcome, SeveralPage
 from wsgiauth.admin.trail import EventsPage, Person, TrailRow
 from wsgiauth.admin.user import Account, UserPage
 from wsgiauth.admin.user_actions import ACTIONS
-from wsgiauth.admin.users import FILTERS, Choice, UsersPage
+from wsgiauth.admin.users import FILTERS, Choice, Column, UsersPage
 from wsgiauth.authentication.factors import Factor, SecondFactors
 from wsgiauth.endpoints.samples import KEY, SESSION
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
@@ -75,13 +75,25 @@ PAGES: tuple[Page, ...] = (
         groups=(ListedGroup(3, "Editors"),),
         group=3,
         chosen=len(FILTERS),
+        columns=(
+            Column("Username", "ascending", "/auth/admin/users?q=gr&sort=-username"),
+            Column("Status"),
+        ),
+        sort="email",
+        order="by username",
+        is_sorted=False,
+        count=1001,
+        count_is_exact=False,
         csv_url="/auth/admin/users.csv?q=gr",
         actions=tuple(SHARED_ACTIONS.values()),
         this_url="/auth/admin/users?q=gr",
         invite_url="/auth/admin/invite",
+        first_url="/auth/admin/users?q=gr",
+        previous_url="/auth/admin/users?q=gr&before=name%3Agrace",
         next_url="/auth/admin/users?q=gr&after=name%3Agrace",
         is_first=False,
         is_cut=True,
+        is_backward=True,
         notice="It has been deleted.",
     ),
     UserPage(

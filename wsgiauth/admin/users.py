@@ -16,7 +16,7 @@ from wsgiauth import events
 from wsgiauth.accounts.transfer import neutralize_formula
 from wsgiauth.accounts.user_criteria import Criteria
 from wsgiauth.accounts.user_orders import FoundUser
-from wsgiauth.accounts.user_search import all_users, find_users
+from wsgiauth.accounts.user_search import SORTS, Found, all_users, find_users
 from wsgiauth.admin import USERS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.invite import INVITED, SENT, invite_url
@@ -33,7 +33,10 @@ from wsgiauth.web.urls import is_number, path_asked_for
 
 _NOTICES = {"delete": "The account has been deleted.", INVITED: SENT}
 
-_BEGINNING, _GROUP, _AFTER = "q", "group", "after"  # in the query
+# In the query.
+_BEGINNING, _GROUP, _SORT = "q", "group", "sort"
+_AFTER, _BEFORE = "after", "before"
+
 _ROWS = 500  # of one chunk of the file
 
 
@@ -45,6 +48,14 @@ class Filter(NamedTuple):
     criterion: str  # the attribute of `Criteria`
     values: tuple[str, str] = ("yes", "no")  # for true and for false, in the query
     texts: tuple[str, str] = ("yes", "no")  # the same for people
+
+
+class Column(NamedTuple):
+    """A column of the table."""
+
+    label: str
+    direction: str = ""  # as in `aria-sort`; empty if the users are not sorted by it
+    url: str = ""  # the list sorted by it, or in the other direction; empty if it cannot be sorted
 
 
 class Choice(NamedTuple):
@@ -62,6 +73,27 @@ FILTERS = (
     Filter("seen", "Logged in", "has_logged_in", ("ever", "never"), ("at least once", "never")),
 )
 
+# The labels of the columns, and the order to which the first click leads.
+_COLUMNS = (
+    ("Username", "username"),
+    ("Email address", "email"),
+    ("Status", ""),
+    ("Created", "-created"),
+    ("Last login", "-last_login"),
+)
+ORDERS = {
+    "-created": "the newest first",
+    "created": "the oldest first",
+    "username": "by username",
+    "-username": "by username, in reverse",
+    "email": "by email address",
+    "-email": "by email address, in reverse",
+    "-last_login": "the latest login first, then users who never logged in",
+    "last_login": "users who never logged in first, then the earliest login",
+    "name": "by name",
+    "-verified": "the latest verification first",
+}
+
 
 class Query(NamedTuple):
     """What was asked for in the list of users."""
@@ -69,12 +101,14 @@ class Query(NamedTuple):
     beginning: str  # how a name begins, as typed
     choices: tuple[Choice, ...]  # every filter
     group: int | None  # the number of a group
+    sort: str  # their order, of `SORTS`; empty for the usual one
     after: str  # where the page begins; empty for the first
+    before: str  # where the page ends, for one that was left towards the beginning
 
     @classmethod
     def of(cls, environ: WSGIEnvironment) -> "Query":
         """Return what a request asks for, or raise ValidationError."""
-        fields = (_BEGINNING, _GROUP, _AFTER, *(each.name for each in FILTERS))
+        fields = (_BEGINNING, _GROUP, _SORT, _AFTER, _BEFORE, *(each.name for each in FILTERS))
         given = query_fields(environ, fields)
         choices = tuple(Choice(each, given[each.name]) for each in FILTERS)
         group = given[_GROUP]
@@ -85,10 +119,18 @@ class Query(NamedTuple):
         }
         if group and not is_number(group):
             errors[_GROUP] = [f"{_GROUP} must be the number of a group."]
+        if given[_SORT] not in ("", *SORTS):
+            errors[_SORT] = [f"{_SORT} must be one of {', '.join(SORTS)}."]
         if errors:
             raise ValidationError(errors)
-        number = int(group) if group else None
-        return cls(given[_BEGINNING].strip(), choices, number, given[_AFTER])
+        return cls(
+            beginning=given[_BEGINNING].strip(),
+            choices=choices,
+            group=int(group) if group else None,
+            sort=given[_SORT],
+            after=given[_AFTER],
+            before=given[_BEFORE],
+        )
 
     @property
     def chosen(self) -> dict[str, str]:
@@ -113,8 +155,8 @@ class Query(NamedTuple):
 
     def url(self, path: str, **further: str) -> str:
         """Return the URL of a path that asks for the same, with further fields in its query."""
-        beginning = {_BEGINNING: self.beginning} if self.beginning else {}
-        fields = {**beginning, **self.chosen, **further}
+        fields = {_BEGINNING: self.beginning, **self.chosen, _SORT: self.sort, **further}
+        fields = {name: value for name, value in fields.items() if value}
         return f"{path}?{urlencode(fields)}" if fields else path
 
 
@@ -130,13 +172,22 @@ class UsersPage(PanelPage):
     groups: tuple[ListedGroup, ...]  # to choose from
     group: int | None  # the number of the chosen one
     chosen: int  # how many filters have a value
+    columns: tuple[Column, ...]
+    sort: str  # what was asked for; empty for the usual order
+    order: str  # the order of the users, in words
+    is_sorted: bool  # whether it is what was asked for
+    count: int  # how many users match, at least; at most 1,001
+    count_is_exact: bool  # whether exactly so many match
     csv_url: str  # the same users as a file
     actions: tuple[SharedAction, ...]  # for several users; empty without the right to any
     this_url: str  # this page of the list
     invite_url: str  # where a person is invited; empty without email or the right to
+    first_url: str  # the first page
+    previous_url: str  # the page before; empty if there is none
     next_url: str  # the next page; empty if there is none
     is_first: bool  # whether the list begins with this page
     is_cut: bool  # whether the page is short because so many users did not match
+    is_backward: bool  # whether those come before it, because it was read from its end
     notice: str = ""  # what has just been done
 
 
@@ -149,12 +200,23 @@ class Users(PanelEndpoint):
         """Answer with a page of the list, or with the same as JSON."""
         member = require_staff(environ, site).user
         query = Query.of(environ)
-        found = find_users(query.criteria, after=query.after)
+        found = find_users(query.criteria, query.sort, after=query.after, before=query.before)
         users_url = f"{panel_url(environ)}/{USERS}"
+        first_url = query.url(users_url)
+        previous_url = query.url(users_url, **{_BEFORE: found.before}) if found.before else ""
         next_url = query.url(users_url, **{_AFTER: found.after}) if found.after else ""
         if not prefers_html(environ):
-            users = [json_fields(each._asdict()) for each in found.users]
-            return json_response({"users": users, "next": next_url or None})
+            return json_response(
+                {
+                    "users": [json_fields(each._asdict()) for each in found.users],
+                    "sort": found.sort,
+                    "count": found.total,
+                    "count_is_exact": found.is_exact,
+                    "first": first_url,
+                    "previous": previous_url or None,
+                    "next": next_url or None,
+                }
+            )
         page = UsersPage(
             frame=frame_of(environ, member, USERS),
             users=tuple(found.users),
@@ -163,13 +225,22 @@ class Users(PanelEndpoint):
             groups=tuple(list_groups()),
             group=query.group,
             chosen=len(query.chosen),
+            columns=tuple(_columns(query, found, users_url)),
+            sort=query.sort,
+            order=ORDERS[found.sort],
+            is_sorted=query.sort in ("", found.sort),
+            count=found.total,
+            count_is_exact=found.is_exact,
             csv_url=query.url(f"{users_url}.csv"),
             actions=shared_actions(member),
             this_url=path_asked_for(environ),
             invite_url=invite_url(environ, site, member),
+            first_url=first_url,
+            previous_url=previous_url,
             next_url=next_url,
-            is_first=not query.after,
+            is_first=not found.before,
             is_cut=found.is_cut,
+            is_backward=found.is_backward,
             notice=notice_of(environ, _NOTICES),
         )
         return site.pages.render(environ, page)
@@ -185,7 +256,7 @@ class UsersCsv(PanelEndpoint):
         """
         require_staff(environ, site)
         query = Query.of(environ)
-        chunks = _chunks(all_users(query.criteria))
+        chunks = _chunks(all_users(query.criteria, query.sort))
         first = next(chunks)  # if the database fails, before the answer begins
         if environ["REQUEST_METHOD"] == "GET":  # HEAD gets no users
             events.emit("users_exported", reason=str(query))
@@ -195,6 +266,18 @@ class UsersCsv(PanelEndpoint):
             headers=(("Content-Disposition", 'attachment; filename="users.csv"'),),
             app_iter=chain([first], chunks),
         )
+
+
+def _columns(query: Query, found: Found, users_url: str) -> Iterator[Column]:
+    for label, first in _COLUMNS:
+        name = first.removeprefix("-")
+        direction = ""
+        if found.sort.removeprefix("-") == name:
+            direction = "descending" if found.sort.startswith("-") else "ascending"
+        other = name if first.startswith("-") else f"-{name}"
+        sort = other if found.sort == first else first
+        url = query.url(users_url, **{_SORT: sort}) if first in found.sorts else ""
+        yield Column(label, direction, url)
 
 
 def _chunks(users: Iterator[FoundUser]) -> Iterator[bytes]:
