@@ -91,8 +91,8 @@ _SHARED = (
     SharedAction(
         ACTIONS["deactivate"],
         "Deactivate",
-        "These users can no longer log in, and all of their sessions end at once. Nothing is"
-        " deleted; you can activate the accounts again.",
+        "These users can no longer log in, and all of their sessions are revoked at once. Nothing"
+        " is deleted; you can activate the accounts again.",
         "The account is inactive already.",
         lambda user, submission: user.is_active,
     ),
