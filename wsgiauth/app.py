@@ -43,6 +43,7 @@ from wsgiauth.events import actors
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
     KeyNotAcceptedError,
+    LinkExpiredError,
     NotFoundError,
     RequestError,
     SecondFactorMissingError,
@@ -152,6 +153,7 @@ class AuthApp:
                 error.code,
                 error.detail,
                 headers=error.headers,
+                pages=error.pages if isinstance(error, LinkExpiredError) else {},
                 around=self._around(environ, error.code),
             )
         except ValidationError as error:  # of the query; a form answers its own

@@ -4,6 +4,7 @@ Expected outcomes (a wrong password, no token) are return values, not exceptions
 an invalid setting, invalid new data, or a request that is malformed or cannot be processed.
 """
 
+from collections.abc import Mapping
 from http import HTTPStatus
 
 # RFC 9470 section 3: the session is valid, but its proof is not enough for the request.
@@ -181,6 +182,23 @@ class KeyNotAcceptedError(RequestError):
             INSUFFICIENT_SCOPE,
             "An API key cannot be used here: log in with a password.",
         )
+
+
+class LinkExpiredError(RequestError):
+    """The link of an email was used before, has expired, or ended with a change of the account.
+
+    Attributes:
+        pages: Where there is another one: the texts of links, by their path below the mount.
+    """
+
+    def __init__(self, advice: str, pages: Mapping[str, str]) -> None:
+        super().__init__(
+            HTTPStatus.GONE,
+            "link_expired",
+            "This link was used before, has expired, or ended because the account has changed"
+            f" since. {advice}",
+        )
+        self.pages = pages
 
 
 class TooManyKeysError(RequestError):

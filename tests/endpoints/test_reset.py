@@ -249,8 +249,10 @@ def test_a_link_works_once(client, link, token):
 
 
 def test_an_expired_link_says_where_there_is_another(client, settings):
-    asked = "Ask for a new one on the login page."
+    asked = "Ask for a new one."
     assert send(client, "x", status=410).json["detail"].endswith(asked)
+    page = client.get("/auth/reset?token=x", headers=BROWSER, status=410)
+    assert page.click("Ask for a new link").html.find(autofocus=True)["name"] == "username"
     without_mail = dataclasses.replace(settings, PUBLIC_URL=ROOT)
     client = TestApp(AuthMiddleware(echo, without_mail))
     page = client.get("/auth/reset?token=x", headers=BROWSER, status=410)

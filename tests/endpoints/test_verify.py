@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 
 import bcrypt
@@ -160,6 +161,31 @@ def test_a_link_works_once(client, link, token):
     assert "This link can no longer be used" in page
     page = send_form(client, token, status=410)
     assert "This link can no longer be used" in page
+
+
+@pytest.mark.parametrize(
+    ("options", "links"),
+    [
+        pytest.param({"VERIFICATION": False}, ["Verify an email address"], id="mail"),
+        pytest.param(
+            {"VERIFICATION": True},
+            ["Verify an email address", "Create an account"],
+            id="verification",
+        ),
+        pytest.param({"MAIL_URL": None}, [], id="no mail"),
+    ],
+)
+def test_a_dead_link_leads_to_the_pages_that_can_send_another(settings, options, links):
+    made = replace(with_mail(settings), **options)
+    site = AuthMiddleware(echo, made, send_mail=Post() if made.MAIL_URL else None)
+    client = TestApp(site, extra_environ={"HTTP_ACCEPT": BROWSER["Accept"]})
+    page = client.get("/auth/verify?token=x", status=410)
+    *found, home = (each.text for each in page.html.main.find_all("a"))
+    assert (found, home) == (links, "Go to the home page")
+    page.mustcontain("If someone invited you, ask that person")
+    for text in links:
+        page.click(text)
+    storage.discard_connection(site.database)
 
 
 @pytest.mark.promise(35)

@@ -69,6 +69,7 @@ ANSWERS = {
         people.visitor(echo), "/auth/login?done=reset", USERNAME
     ),
     "reset-expired": lambda people: people.stranger.get("/auth/reset?token=used", status=410),
+    "verify-expired": lambda people: people.stranger.get("/auth/verify?token=used", status=410),
     "invitation": lambda people: people.stranger.get(people.invitation),
     "invitation-refused": lambda people: post(people.stranger, "/auth/verify", people.taken_name),
     "register": lambda people: people.stranger.get("/auth/register"),

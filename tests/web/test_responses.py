@@ -176,13 +176,6 @@ def test_a_failure_is_a_page_for_a_browser():
             id="another account may have the permission",
         ),
         pytest.param(
-            HTTPStatus.GONE,
-            "link_expired",
-            "GET",
-            ["/caf%C3%A9/accounts/login", "/caf%C3%A9/"],
-            id="the login page has the way to another link",
-        ),
-        pytest.param(
             HTTPStatus.FORBIDDEN, "cross_origin", "GET", ["/caf%C3%A9/"], id="a login does not help"
         ),
     ],
@@ -195,6 +188,18 @@ def test_a_page_of_failure_offers_what_helps(status, code, method, shown_links):
     }
     links = shown(failure(environ, status, code, "No.")).html.find_all("a", hidden=False)
     assert [link["href"] for link in links] == shown_links
+
+
+def test_a_page_of_failure_links_to_the_pages_that_help():
+    environ = environ_of(BROWSER["Accept"], root="/caf\xc3\xa9")
+    pages = {"forgot": "Ask for a new link", "register": "Create an account"}
+    failed = failure(environ, HTTPStatus.GONE, "link_expired", "No.", pages=pages)
+    links = shown(failed).html.find_all("a", hidden=False)
+    assert [(link["href"], link.text) for link in links] == [
+        ("/caf%C3%A9/accounts/forgot", "Ask for a new link"),
+        ("/caf%C3%A9/accounts/register", "Create an account"),
+        ("/caf%C3%A9/", "Go to the home page"),
+    ]
 
 
 def codes_of(schema):

@@ -3,8 +3,8 @@
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import are_offered
 from wsgiauth.authentication.password import find_holder, reset_password
-from wsgiauth.exceptions import RequestError
-from wsgiauth.forms import TOKEN, FormPage, LinkForm, Refusal, Submission, link_expired, see_other
+from wsgiauth.exceptions import LinkExpiredError
+from wsgiauth.forms import TOKEN, FormPage, LinkForm, Refusal, Submission, see_other
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
@@ -63,7 +63,8 @@ def _require_holder(submission: Submission) -> User:
     return user
 
 
-def _link_expired(site: Site) -> RequestError:
+def _link_expired(site: Site) -> LinkExpiredError:
     if site.outbox is None:
-        return link_expired("Ask the administrators of this site for a new one.")
-    return link_expired("Ask for a new one on the login page.")
+        advice = "Ask the administrators of this site for a new one."
+        return LinkExpiredError(advice, {"login": "Go to the login page"})
+    return LinkExpiredError("Ask for a new one.", {"forgot": "Ask for a new link"})

@@ -18,10 +18,16 @@ from wsgiauth.authentication.invitations import (
     read_invitation,
 )
 from wsgiauth.authentication.tokens import IssuedTokens
-from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
-from wsgiauth.forms import TOKEN, FormPage, LinkForm, Refusal, Submission, link_expired, see_other
+from wsgiauth.exceptions import (
+    LinkExpiredError,
+    RequestError,
+    UnauthenticatedError,
+    ValidationError,
+)
+from wsgiauth.forms import TOKEN, FormPage, LinkForm, Refusal, Submission, see_other
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import account_created, start_browser_session
+from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response, redirect
@@ -31,7 +37,7 @@ from wsgiauth.web.urls import mount_url, with_next
 class LinkPurpose(ABC):
     """Answers for the links whose secrets have one purpose, and have not been used yet.
 
-    Both methods raise `link_expired()` if the link cannot be used.
+    Both methods raise `LinkExpiredError` if the link cannot be used.
     """
 
     @abstractmethod
@@ -43,7 +49,9 @@ class LinkPurpose(ABC):
         """Return the page that says what the link does, with a form."""
 
 
-_HAS_ACCOUNT = "This address has an account. Log in, or ask for a new password on the login page."
+def _has_account() -> LinkExpiredError:
+    advice = "This address has an account. Log in, or ask for a new password on the login page."
+    return LinkExpiredError(advice, {"login": "Go to the login page"})
 
 
 class InvitationPage(FormPage):
@@ -74,7 +82,7 @@ class InvitationLink(LinkPurpose):
         """Return the form, without the password."""
         invitation = read_invitation(secret)
         if find_user(invitation.email) is not None:
-            raise link_expired(_HAS_ACCOUNT)
+            raise _has_account()
         username, errors = submission.fields["username"], {**refusal.errors}
         if not username and invitation.username and find_user(invitation.username) is not None:
             errors.setdefault("username", ["This username is taken."])
@@ -107,10 +115,10 @@ def _create(submission: Submission, secret: OneTimeSecret) -> User:
             user = accept_invitation(invitation, secret, account)
     except ValidationError as error:
         if "email" in error.errors:
-            raise link_expired(_HAS_ACCOUNT) from None
+            raise _has_account() from None
         raise
     if user is None:
-        raise link_expired(_HAS_ACCOUNT)
+        raise _has_account()
     site.throttle.recognise(user, submission.networks)
     return user
 
@@ -124,7 +132,8 @@ def _start_session(submission: Submission, user: User) -> IssuedTokens | None:
     return start_browser_session(submission, user)
 
 
-_ADVICE = "Ask for a new one on your account page."
+def _proof_expired() -> LinkExpiredError:
+    return LinkExpiredError("Ask for a new one.", {"email": "Ask for a new link"})
 
 
 class VerifyAddressPage(FormPage):
@@ -152,7 +161,7 @@ class AddressLink(LinkPurpose):
             login_url = with_next(f"{mount}/login", f"{mount}/verify?{TOKEN}={token}")
             return redirect(HTTPStatus.SEE_OTHER, login_url)
         if not prove_address(proof, secret):
-            raise link_expired(_ADVICE)
+            raise _proof_expired()
         if submission.wants_json:
             return json_response({"detail": "Email address verified."})
         return see_other(submission, "account?done=email")
@@ -172,7 +181,7 @@ class AddressLink(LinkPurpose):
 def _require_proof(submission: Submission, secret: OneTimeSecret) -> AddressProof:
     proof = read_address_proof(secret)
     if proof is None:
-        raise link_expired(_ADVICE)
+        raise _proof_expired()
     if require_login(submission.environ, submission.site).user != proof.user:
         raise RequestError(
             HTTPStatus.FORBIDDEN,
@@ -206,5 +215,18 @@ def _require_secret(submission: Submission) -> OneTimeSecret:
     now = submission.site.tokens.now()
     secret = one_time.find(submission.fields[TOKEN], *PURPOSES, now=now)
     if secret is None:
-        raise link_expired()
+        raise _link_expired(submission.site)
     return secret
+
+
+def _link_expired(site: Site) -> LinkExpiredError:
+    """Return the error for a link of an unknown purpose, with the pages that can send another."""
+    advice, pages = [], {}
+    if site.outbox is not None:
+        advice.append("To verify an email address, ask for a new one.")
+        pages["email"] = "Verify an email address"
+    if site.settings.REGISTRATION and site.settings.VERIFICATION:
+        advice.append("To create an account, begin again.")
+        pages["register"] = "Create an account"
+    advice.append("If someone invited you, ask that person for a new invitation.")
+    return LinkExpiredError(" ".join(advice), pages)

@@ -283,13 +283,6 @@ class ListForm(MemberForm):
         return json_response(self.document(self.require_reader(environ, site), site))
 
 
-def link_expired(advice: str = "Ask for a new one.") -> RequestError:
-    """Return the error for a link that can no longer be used, with a sentence of advice."""
-    return RequestError(
-        HTTPStatus.GONE, "link_expired", f"The link was used before or has expired. {advice}"
-    )
-
-
 def email_accepted(submission: Submission, detail: str, page: Page) -> Response:
     """Answer that an email is on its way, if there is one to send."""
     if submission.wants_json:

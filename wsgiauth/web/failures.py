@@ -88,33 +88,35 @@ def failure(
     *,
     errors: Mapping[str, list[str]] | None = None,
     headers: tuple[Header, ...] = (),
+    pages: Mapping[str, str] | None = None,
     around: Around = PLAIN,
 ) -> Response:
     """Return a failure in the form that the client's `Accept` prefers: a page, or problem details.
 
-    The arguments are those of `problem`, and what a page shows around the failure. A page shows
-    `errors` instead of `detail`, or what a person can do, if `detail` is for programmers.
+    The arguments are those of `problem`, the texts of links to `pages` below the mount that help,
+    and what a page shows around the failure. A page shows `errors` instead of `detail`, or what a
+    person can do, if `detail` is for programmers.
     """
     if not prefers_html(environ):
         return problem(status, code, detail, errors=errors, headers=headers)
-    pages: Pages = environ["wsgiauth.site"].pages
-    login = f"{root_url(environ)}{pages.mount}/login"
-    login_url, login_text, wanted = None, "", _wanted(environ)
+    renderer: Pages = environ["wsgiauth.site"].pages
+    mount = root_url(environ) + renderer.mount
+    login = f"{mount}/login"
+    login_url, login_text = None, ""
     if status == HTTPStatus.UNAUTHORIZED:
         login_url, login_text = login, "Log in"
     elif code in ("forbidden", "other_account"):  # another account may be permitted
         login_url, login_text = f"{login}?{SWITCH}=1", "Use another account"
-    elif code == "link_expired":  # the login page has the way to another link, where there is one
-        login_url, login_text, wanted = login, "Go to the login page", ""
     page = ErrorPage(
         around=around,
         status=status.value,
         title=HEADLINES.get(code, status.phrase),
         detail=" ".join(chain.from_iterable((errors or {}).values())) or _ADVICE.get(code, detail),
-        login_url=login_url and with_next(login_url, wanted),
+        login_url=login_url and with_next(login_url, _wanted(environ)),
         login_text=login_text,
+        links={f"{mount}/{path}": text for path, text in (pages or {}).items()},
     )
-    return pages.render(environ, page, status=status, headers=headers)
+    return renderer.render(environ, page, status=status, headers=headers)
 
 
 def ask_to_log_in(

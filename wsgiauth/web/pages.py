@@ -7,7 +7,7 @@ with a `ConfigurationError` that names the file and the line.
 import base64
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import ClassVar, NamedTuple
 from urllib.parse import quote
@@ -77,6 +77,7 @@ class ErrorPage(Page):
     detail: str  # a sentence
     login_url: str | None = None  # a page where a login may help
     login_text: str = ""  # of the link to it
+    links: Mapping[str, str] = {}  # the texts of links to pages that help, by URL
 
     @property
     def frame(self) -> object:
