@@ -1,0 +1,97 @@
+"""The staff panel in a real browser: the sample's site in Chromium."""
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.support.browser import Visitor, start_browser
+from tests.support.gallery import bare_sample
+from tests.support.sites import EMAIL, PASSWORD, USERNAME, Stage, serving
+from wsgiauth import AuthMiddleware, Group, storage
+from wsgiauth.accounts import create_user
+
+GROUPS = "/auth/admin/groups"
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    """Return the sample's site, bare."""
+    return bare_sample(tmp_path_factory.mktemp("sample"))
+
+
+@pytest.fixture(scope="module")
+def stage():
+    return Stage()
+
+
+@pytest.fixture(scope="module")
+def address(stage):
+    with serving(stage) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser(chromium, tmp_path_factory, address):
+    profile = f"--user-data-dir={tmp_path_factory.mktemp('profile')}"
+    with start_browser(*chromium, profile) as started:
+        yield started
+
+
+@pytest.fixture
+def site(sample, settings, stage):
+    stage.app = AuthMiddleware(sample, settings)
+    yield stage.app
+    storage.discard_connection(storage.current())
+
+
+@pytest.fixture
+def visitor(browser, address, site, settings):
+    """Return a superuser of the staff who is logged in, on a site with another user."""
+    create_user(USERNAME, EMAIL, PASSWORD, settings=settings, is_staff=True, is_superuser=True)
+    create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    visitor = Visitor(browser, address)
+    visitor.log_in()
+    return visitor
+
+
+def enter(visitor, name, text):
+    """Type into a field, and press Enter."""
+    with visitor.leaving():
+        visitor.find(f"input[name={name}]:not([type=hidden])").send_keys(text, Keys.ENTER)
+
+
+def test_a_group_is_created_and_its_members_change_on_its_page(visitor):
+    visitor.open(GROUPS)
+    enter(visitor, "name", "Editors")
+    enter(visitor, "user", "nobody")
+    assert visitor.message_beside("user").startswith("There is no user with this username")
+    visitor.press("Back to the group")
+    enter(visitor, "user", "grace@example.org")
+    assert (visitor.heading, visitor.shown(".rows a")) == ("Editors", ["Grace"])
+    visitor.press("Remove")
+    assert (visitor.heading, visitor.shown(".rows a")) == ("Editors", [])
+
+
+def test_a_row_of_the_groups_leads_to_its_group_wherever_it_is_clicked(visitor):
+    Group.objects.create(name="Editors")
+    visitor.open(GROUPS)
+    with visitor.leaving():
+        visitor.find(".links li").click()  # in its middle, where there is no text
+    assert visitor.heading == "Editors"
+
+
+@pytest.mark.parametrize(
+    ("button", "granted"),
+    [
+        ("Grant reports.publish", "reports.publish"),
+        ("Grant reports.publsh anyway", "reports.publsh"),
+    ],
+)
+def test_a_mistyped_permission_is_questioned(visitor, button, granted):
+    editors = Group.objects.create(name="Editors")
+    Group.objects.create(name="Publishers").grant("reports.publish")
+    visitor.open(f"{GROUPS}/{editors.id}")
+    enter(visitor, "permission", "reports.publsh")
+    assert "Did you mean reports.publish?" in visitor.shown("main p")
+    visitor.press(button)
+    assert visitor.shown(".rows div") == [granted]
