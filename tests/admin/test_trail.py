@@ -91,6 +91,9 @@ def test_the_pages_have_each_event_once(browser, program, boss):
     while page.html.find("a", string="Older events"):
         page = page.click("Older events")
         reasons += [row[0] for row in rows(page)]
+    newest = page.click("Newest events")
+    assert rows(newest)[0][0] == reasons[0]
+    assert newest.html.find("a", string="Newest events") is None
     assert reasons[:120] == [f"Rights changed {number}" for number in reversed(range(120))]
     first = program(f"{EVENTS}?name=rights_changed").json
     assert len(first["events"]) == 50

@@ -204,6 +204,7 @@ PAGES: tuple[Page, ...] = (
         frame=_FRAME,
         rows=(_ROW, _ROW._replace(user=Person(8, ""), actor="command line ada")),
         fields={"user": "grace", "actor": "", "name": "", "since": "2026-11-02", "until": ""},
+        newest_url="/auth/admin/events?user=grace&since=2026-11-02",
         next_url="/auth/admin/events?before=1793610300-7",
         is_filtered=True,
     ),

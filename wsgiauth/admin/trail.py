@@ -81,6 +81,7 @@ class EventsPage(PanelPage):
     rows: tuple[TrailRow, ...]
     fields: dict[str, str]  # what was asked for, by field
     titles: Mapping[str, str] = TITLES  # the events to choose from
+    newest_url: str  # the first page; empty if it is this one
     next_url: str  # the next page; empty if there is none
     is_filtered: bool  # whether a field has a value
 
@@ -99,12 +100,12 @@ class Events(PanelEndpoint):
         position = _POSITION.fullmatch(given[_BEFORE])
         after = None if position is None else Position(int(position[1]), int(position[2]))
         entries = trail.page(_filters(fields), after=after, size=PAGE + 1)
+        events_url = f"{panel_url(environ)}/{EVENTS}"
+        chosen = {name: value for name, value in fields.items() if value}
         next_url = ""
         if len(entries) > PAGE:
             time, number = entries[PAGE - 1].position
-            chosen = {name: value for name, value in fields.items() if value}
-            query = urlencode(chosen | {_BEFORE: f"{time}-{number}"})
-            next_url = f"{panel_url(environ)}/{EVENTS}?{query}"
+            next_url = f"{events_url}?{urlencode(chosen | {_BEFORE: f'{time}-{number}'})}"
         if not prefers_html(environ):
             events = [json_fields(each.event._asdict()) for each in entries[:PAGE]]
             return json_response({"events": events, "next": next_url or None})
@@ -112,8 +113,9 @@ class Events(PanelEndpoint):
             frame=frame_of(environ, member, EVENTS),
             rows=tuple(trail_rows(entries[:PAGE])),
             fields=fields,
+            newest_url=f"{events_url}?{urlencode(chosen)}" if after else "",
             next_url=next_url,
-            is_filtered=any(fields.values()),
+            is_filtered=bool(chosen),
         )
         return site.pages.render(environ, page)
 
