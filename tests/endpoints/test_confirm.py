@@ -179,6 +179,7 @@ def test_the_page_says_what_comes_next_and_leads_back(browser, destination, step
         ),
         ("users/7/delete", "Next: Delete the account", ("Back to the user", "users/7")),
         ("users/7/nothing", OF_AN_APPLICATION, ("Back to the user", "users/7")),
+        ("users/several?users=7", "Next: Change several users", ("Back to the users", "users")),
         ("users/7", "Next: The page of a user", ("Back to the users", "users")),
         (
             "groups/{group}/delete",

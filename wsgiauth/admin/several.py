@@ -135,6 +135,7 @@ class SeveralPage(PanelPage, FormPage):
 class ChangeSeveral(PanelForm):
     """Does one of `SHARED_ACTIONS`."""
 
+    step = "Change several users"
     fields = (_ACTION, GROUP.name)
     int_lists = (USERS,)
 
