@@ -10,6 +10,7 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME,
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.mail.outbox import Mail
+from wsgiauth.testing import logged_in
 
 LIMIT = 3
 NAMES = {
@@ -55,6 +56,16 @@ def shown(answer):
 
 def without_values(sql):
     return re.sub(r"'[^']*'|\b\d+\b", "?", sql)
+
+
+@pytest.mark.parametrize("path", ["/auth/password", "/auth/confirm"])
+def test_who_forgot_the_password_is_helped_where_it_is_asked_for(path, site, people):
+    browser = logged_in(site, people)
+    link = browser.get(path, headers=BROWSER).html.find("a", string="Forgot your password?")
+    asked = browser.get(link["href"], headers=BROWSER).form
+    asked["username"] = USERNAME
+    sent = asked.submit(headers=SAME_ORIGIN, status=202)
+    assert sent.html.find("a", string="try again")["href"] == link["href"]
 
 
 def test_the_form_is_linked_from_the_login_and_leads_back(client):

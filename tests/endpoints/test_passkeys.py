@@ -113,6 +113,7 @@ def test_a_person_adds_lists_and_removes_a_passkey(browser, ada):
         account.html.find("strong", string="Passkeys").parent["href"], headers=BROWSER
     )
     assert json.loads(options_of(page))["user"]["name"] == USERNAME
+    assert page.form["name"].value == "Unknown browser"  # a proposal
     answer = add(browser, Authenticator(), "  My   laptop ")
     assert answer.headers["Location"] == f"{CODES}?done=passkey"
     assert Session.get().methods == "pwd hwk"
@@ -186,7 +187,7 @@ REFUSED = {
 @pytest.mark.parametrize(("sent", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_done_is_refused(sent, message, browser):
     page = browser.post(PASSKEYS_PAGE, sent, headers=SAME_ORIGIN, status=422)
-    assert alert(page) == message
+    assert page.html.select_one(".notice, .error:not([hidden])").text == message
     assert not Passkey.select().exists()
 
 

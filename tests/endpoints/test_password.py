@@ -52,6 +52,11 @@ def token_of(answer):
     return {"Authorization": f"Bearer {answer.json['access_token']}"}
 
 
+@pytest.mark.parametrize("path", ["/auth/password", "/auth/confirm"])
+def test_a_site_without_email_offers_no_help_with_a_forgotten_password(path, browser):
+    assert "Forgot" not in browser.get(path, headers=BROWSER).text
+
+
 @pytest.mark.promise(31)
 def test_a_program_goes_on_under_a_new_token_alone(client, ada, bearer):
     changing, other = bearer(ada), bearer(ada)

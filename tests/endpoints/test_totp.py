@@ -78,6 +78,7 @@ def test_a_person_sets_up_an_app(browser, site):
     account = browser.get("/auth/account", headers=BROWSER)
     link = account.html.find("strong", string="Two-step verification").parent["href"]
     page = browser.get(link, headers=BROWSER)
+    assert page.form["name"].value == "Phone"  # a proposal
     page.form["name"] = "  My   phone "
     page = page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     key = page.html.find(class_="key").text
@@ -92,6 +93,8 @@ def test_a_person_sets_up_an_app(browser, site):
         "The authenticator app “My phone” has been added."
     )
     assert browser.get(TOTP, headers=BROWSER).html.find("h2").text == "My phone"
+    account = browser.get("/auth/account", headers=BROWSER)
+    assert "Two-step verification On: My phone" in " ".join(account.html.dl.text.split())
     assert events_named("factor_added") == ["factor_added"]
 
 
@@ -174,13 +177,16 @@ REFUSED = {
 
 @pytest.mark.parametrize(("sent", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_done_is_refused(sent, message, browser, program):
-    assert alert(browser.post(TOTP, sent, headers=SAME_ORIGIN, status=422)) == message
+    page = browser.post(TOTP, sent, headers=SAME_ORIGIN, status=422)
+    assert page.html.select_one(".error" if "name" in sent else ".notice").text == message
     assert [*program(TOTP, sent, 422).json["errors"].values()] == [[message]]
 
 
 def test_a_wrong_code_leaves_the_set_up(browser, site):
     browser.post(TOTP, {"name": "Phone"}, headers=SAME_ORIGIN)
     page = browser.post(TOTP, {"code": "x"}, headers=SAME_ORIGIN, status=422)
+    assert page.html.find(id="code-error").text.startswith("This code is wrong.")
+    assert not page.html.select(".notice")
     code = app_on(page, site).code()
     browser.post(TOTP, {"code": code}, headers=SAME_ORIGIN, status=303)
 

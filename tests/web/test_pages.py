@@ -18,6 +18,7 @@ from wsgiauth.web.templates import TEMPLATES
 
 KEYS = next(page.keys for page in EXAMPLES if page.template == "keys.html" and page.keys)
 SET_UP = next(page for page in EXAMPLES if page.template == "totp.html" and page.set_up)
+APPS = SET_UP.devices
 LOGIN, REGISTER = PAGES["login.html"], PAGES["register.html"]
 HOSTILE = (
     """</title></p>"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;{{7*7}}{%if%}"""
@@ -311,9 +312,9 @@ def wrong(*fields):
         (state("keys.html", keys=KEYS, is_full=False, made=""), None),
         (state("keys.html", keys=KEYS, is_full=False, errors=wrong("days")), "days"),
         (state("keys.html", is_full=False, offered=("a.b",), errors=wrong("permissions")), "a.b"),
-        (state("totp.html", devices={}), "name"),
-        (state("totp.html", devices={"1": "Phone"}, set_up=None), None),
-        (state("totp.html", devices={"1": "Phone"}, set_up=None, errors=wrong("name")), "name"),
+        (state("totp.html", devices=()), "name"),
+        (state("totp.html", devices=APPS, set_up=None), None),
+        (state("totp.html", devices=APPS, set_up=None, errors=wrong("name")), "name"),
         (state("passkeys.html", passkeys=()), "name"),
         (state("passkeys.html"), None),
         (state("passkeys.html", errors=wrong("name"), message="No."), "name"),

@@ -1,11 +1,12 @@
 """GET /auth/account: who the user is, and links to what they can do with their account."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.listing import profile
-from wsgiauth.authentication import factors, recovery_codes
+from wsgiauth.authentication import recovery_codes
+from wsgiauth.authentication.factors import Factor, are_offered, list_factors
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import (
     LEAVING,
@@ -42,7 +43,7 @@ class AccountPage(Page):
     email: str
     is_verified: bool | None  # None where the site sends no email
     since: datetime  # UTC
-    has_factor: bool | None = None  # None where the site has no second factors
+    factors: Sequence[Factor] | None = None  # None where the site has no second factors
     codes_left: int | None = None  # None for a user without a second factor
     are_codes_few: bool = False  # the user should make new ones
     links: Mapping[str, Mapping[str, AccountLink]]  # by group, then by the URL of the page
@@ -65,8 +66,8 @@ class Account(Endpoint):
         if not prefers_html(environ):
             return json_response(profile(user))
         mount = mount_url(environ)
-        has_factor = factors.has_factor(user, site.settings)
-        codes_left = recovery_codes.count(user) if has_factor else None
+        listed = list_factors(user, site.settings)
+        codes_left = recovery_codes.count(user) if listed else None
         links: dict[str, dict[str, AccountLink]] = {group: {} for group in _GROUPS}
         for path, each in self._endpoints.items():
             link = each.account_link
@@ -74,7 +75,7 @@ class Account(Endpoint):
                 link
                 and each.is_offered(site.settings)
                 and (user.is_staff or not each.is_for_staff)
-                and (has_factor or not each.needs_factor)
+                and (listed or not each.needs_factor)
             ):
                 links[link.group][mount + path] = link
         page = AccountPage(
@@ -82,7 +83,7 @@ class Account(Endpoint):
             email=user.email,
             is_verified=user.email_verified_at is not None if site.outbox else None,
             since=user.created_at,
-            has_factor=has_factor if factors.are_offered(site.settings) else None,
+            factors=listed if are_offered(site.settings) else None,
             codes_left=codes_left,
             are_codes_few=codes_left is not None and codes_left <= recovery_codes.FEW,
             links={group: each for group, each in links.items() if each},

@@ -47,6 +47,7 @@ class ConfirmPage(PasskeyPage):
     has_codes: bool = False  # recovery codes are left
     is_resent: bool = False  # a form was not processed, and must be sent again afterwards
     next_step: NextStep
+    forgot_url: str | None = None  # None where the site sends no email
 
 
 class Confirm(MemberForm):
@@ -87,6 +88,7 @@ class Confirm(MemberForm):
             passkey_options=passkey_options(submission.site, CONFIRM, session_id, user=user),
             is_resent=is_resent,
             next_step=self._next_step(submission),
+            forgot_url=f"{mount}/forgot" if submission.site.outbox is not None else None,
             next=destination,
             message=refusal.text,
         )

@@ -23,6 +23,7 @@ class ForgotSentPage(Page):
     """What to do next. It shows nothing of the account, and not whether there is one."""
 
     template = "forgot_sent.html"
+    forgot_url = UrlBelow("forgot")
     login_url = UrlBelow("login")
     minutes: int
 

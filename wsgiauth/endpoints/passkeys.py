@@ -19,6 +19,7 @@ from wsgiauth.forms.proofs import CREDENTIAL, PasskeyPage
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.models import from_timestamp, utc_text
+from wsgiauth.web.clients import user_agent_in_words
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
@@ -77,7 +78,7 @@ class PasskeysPage(PasskeyPage):
     passkeys: tuple[ListedPasskey, ...]
     codes_left: int  # recovery codes
     is_last: bool = False  # the user has no other second factor
-    name: str = ""  # of a new passkey, as it was sent
+    name: str  # of a new passkey: a proposal, or as it was sent
     logout_url: str = ""  # for users who can do nothing else before they have a second factor
 
 
@@ -132,16 +133,17 @@ class Passkeys(FactorForm):
         """Return the list and the form."""
         user, now = submission.member.user, submission.site.tokens.now()
         party, rows = require_part(submission.site.relying_party), list_passkeys(user)
+        agent = submission.environ.get("HTTP_USER_AGENT", "")
         is_full, logout_url = len(rows) >= MOST_PASSKEYS, f"{mount_url(submission.environ)}/logout"
         return PasskeysPage(
             passkeys=tuple(ListedPasskey.of(each, party.host) for each in rows),
             codes_left=recovery_codes.count(user),
             is_last=len(factors.list_factors(user)) == 1,
             passkey_options="" if is_full else party.creation_options(user, now),
-            name=submission.fields["name"],
+            name=submission.fields["name"] or user_agent_in_words(agent),
             next=next_after_set_up(submission),
             logout_url=logout_url if must_set_up(submission) else "",
-            message=refusal.text,
+            message=refusal.text_without("name"),
             errors=refusal.errors,
             notice=notice_of(submission.environ, _NOTICES),
         )

@@ -12,6 +12,7 @@ from wsgiauth.forms.handover import hand_over_renewed
 from wsgiauth.forms.proofs import requiring_password
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import mount_url
 
 END_KEYS = "end_keys"  # the checkbox, and its field in JSON
 
@@ -23,6 +24,7 @@ class PasswordPage(FormPage):
     typed = ("current_password", "new_password")
     password_url = UrlBelow("password")
     username: str
+    forgot_url: str | None = None  # None where the site sends no email
     has_keys: bool = False
     ends_keys: bool = False  # the box is ticked
 
@@ -59,8 +61,10 @@ class Password(MemberForm):
     def page(self, submission: MemberSubmission, refusal: Refusal) -> PasswordPage:
         """Return the form, without the passwords."""
         user = submission.member.user
+        forgot_url = f"{mount_url(submission.environ)}/forgot"
         return PasswordPage(
             username=user.username,
+            forgot_url=forgot_url if submission.site.outbox is not None else None,
             has_keys=has_keys(user, submission.site.tokens.now()),
             ends_keys=END_KEYS in submission.flags,
             next=submission.destination,

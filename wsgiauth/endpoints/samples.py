@@ -5,6 +5,7 @@ Only a site with TEMPLATES imports this, at its start.
 
 from datetime import UTC, datetime
 
+from wsgiauth.authentication.factors import Factor
 from wsgiauth.authentication.keys import ListedKey
 from wsgiauth.authentication.session_list import ListedSession
 from wsgiauth.endpoints.account import AccountPage
@@ -38,6 +39,7 @@ _NEW_PASSKEY_OPTIONS = (
     ' "origin": "https://example.org"}'
 )
 _APP_LINK = "otpauth://totp/Library:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Library"
+_FACTORS = (Factor("otp", "5f0c8e1b7a9d2c34", "Tablet", _THEN),)
 _APP = SetUp("Phone", "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ", _APP_LINK, qr_code(_APP_LINK))
 
 KEY = ListedKey(
@@ -138,7 +140,7 @@ PAGES: tuple[Page, ...] = (
         email="ada@example.org",
         is_verified=False,
         since=_THEN,
-        has_factor=True,
+        factors=_FACTORS,
         codes_left=1,
         are_codes_few=True,
         links={
@@ -201,20 +203,28 @@ PAGES: tuple[Page, ...] = (
     PasskeysPage(
         passkeys=(),
         codes_left=0,
+        name="Firefox on Linux",
         next="/",
         logout_url="/auth/logout",
         message="The passkey was not added. Try again.",
     ),
-    PasskeysPage(passkeys=_PASSKEYS, codes_left=8, passkey_options=_NEW_PASSKEY_OPTIONS),
-    TotpPage(
-        devices={"5f0c8e1b7a9d2c34": "Tablet"},
+    PasskeysPage(
+        passkeys=_PASSKEYS,
         codes_left=8,
-        set_up=_APP,
-        message="This code is wrong. Enter the one that the app shows now.",
+        name="Firefox on Linux",
+        passkey_options=_NEW_PASSKEY_OPTIONS,
     ),
     TotpPage(
-        devices={},
+        devices=_FACTORS,
+        codes_left=8,
+        name="Phone",
+        set_up=_APP,
+        errors={"code": ["This code is wrong. Enter the one that the app shows now."]},
+    ),
+    TotpPage(
+        devices=(),
         codes_left=0,
+        name="Phone",
         next="/",
         logout_url="/auth/logout",
         passkeys_url="/auth/passkeys",

@@ -1,11 +1,13 @@
 """GET, POST /auth/totp: list, set up and remove the user's authenticator apps."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from wsgiauth.authentication import factors, recovery_codes, totp
+from wsgiauth.authentication.factors import Factor
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
@@ -47,6 +49,7 @@ def set_up_of(submission: MemberSubmission, device: Totp) -> SetUp:
     return SetUp(device.name, " ".join(groups), uri, qr_code(uri))
 
 
+_EXAMPLE = "Phone"  # of what to call an app
 _NOTICES = {
     "added": "The authenticator app “{name}” has been added. From now on, you need a code to log"
     " in.",
@@ -61,11 +64,11 @@ class TotpPage(FormPage):
     template = "totp.html"
     totp_url = UrlBelow("totp")
     codes_url = UrlBelow("recovery-codes")
-    devices: dict[str, str]  # names by handle
+    devices: Sequence[Factor]  # the apps of the user, the oldest first
     codes_left: int  # recovery codes
     is_last: bool = False  # the user has no other second factor
     set_up: SetUp | None = None  # of the app whose first code is awaited
-    name: str = ""  # of another app, as it was sent
+    name: str  # of another app: a proposal, or as it was sent
     logout_url: str = ""  # for users who can do nothing else before they have a second factor
     passkeys_url: str = ""  # to add a passkey instead
 
@@ -110,7 +113,7 @@ class AuthenticatorApps(FactorForm):
 
     def _begin(self, submission: MemberSubmission) -> Response:
         user, session_id = submission.member
-        name = check_name(submission.fields["name"], "Phone", NAME_MAX_LENGTH)
+        name = check_name(submission.fields["name"], _EXAMPLE, NAME_MAX_LENGTH)
         if len(totp.devices(user)) >= totp.MOST_DEVICES:
             raise ValidationError({"name": ["You have too many apps. Remove one first."]})
         device = totp.begin(user, name, submission.site.tokens.now(), session_id=session_id)
@@ -123,19 +126,19 @@ class AuthenticatorApps(FactorForm):
     def page(self, submission: MemberSubmission, refusal: Refusal) -> TotpPage:
         """Return the list."""
         mount, user = mount_url(submission.environ), submission.member.user
-        devices, waiting = totp.devices(user), totp.pending_device(*submission.member)
+        listed, waiting = factors.list_factors(user), totp.pending_device(*submission.member)
         settings, must_add = submission.site.settings, must_set_up(submission)
         passkeys_url = with_next(f"{mount}/passkeys", next_after_set_up(submission))
         return TotpPage(
-            devices={each.id: each.name for each in devices},
+            devices=[each for each in listed if each.method == ONE_TIME_CODE],
             codes_left=recovery_codes.count(user),
-            is_last=len(factors.list_factors(user)) == 1,
+            is_last=len(listed) == 1,
             set_up=None if waiting is None else set_up_of(submission, waiting),
-            name=submission.fields["name"],
+            name=submission.fields["name"] or _EXAMPLE,
             next=next_after_set_up(submission),
             logout_url=f"{mount}/logout" if must_add else "",
             passkeys_url=passkeys_url if must_add and settings.PASSKEYS else "",
-            message=refusal.text,
+            message=refusal.text_without("name", *([] if waiting is None else [CODE])),
             errors=refusal.errors,
             notice=notice_of(submission.environ, _NOTICES),
         )

@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import chain
 from typing import ClassVar, Generic, TypeVar
 from wsgiref.types import WSGIEnvironment
 
@@ -114,8 +115,12 @@ class Refusal:
     @property
     def text(self) -> str:
         """All messages in one paragraph, for a page that shows none beside its field."""
-        of_fields = (each for messages in self.errors.values() for each in messages)
-        return " ".join(filter(None, (self.message, *of_fields)))
+        return self.text_without()
+
+    def text_without(self, *fields: str) -> str:
+        """Return the messages in one paragraph, but for those that a page shows beside fields."""
+        others = (each for name, each in self.errors.items() if name not in fields)
+        return " ".join(filter(None, (self.message, *chain.from_iterable(others))))
 
 
 class Form(Endpoint, Generic[Sent]):
