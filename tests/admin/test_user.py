@@ -161,7 +161,7 @@ def test_the_page_says_why_a_user_cannot_log_in(stopped_throttle, browser, clien
         " addresses must wait; addresses from which the user has logged in are not affected. The"
         " wait ends 15 January 2027, 08:00 UTC Of the last day, the newest first Time Failure"
     )
-    assert section.count(f"UTC Wrong password {HOME}") == 5
+    assert section.count(f"UTC Wrong password from {HOME}") == 5
     assert section.endswith("Last successful login: 2 November 2026, 09:05 UTC")
     inactive = browser.get(f"/auth/admin/users/{make('Una', 'inactive').id}")
     inactive.mustcontain("The account is inactive: every login is refused.")
@@ -189,7 +189,7 @@ def test_a_program_gets_failed_logins_and_waits(stopped_throttle, program, clien
 )
 def test_a_failure_is_said_in_words(reason, text):
     (row,) = page_with(failed_logins=[FailedLogin(WHEN, reason, HOME)]).select("tbody tr")
-    assert " ".join(row.text.split()) == f"2 November 2026, 09:05 UTC {text} {HOME}"
+    assert " ".join(row.text.split()) == f"2 November 2026, 09:05 UTC {text} from {HOME}"
 
 
 @pytest.mark.parametrize(
