@@ -2,20 +2,24 @@
 
 import gc
 import json
+import re
 import threading
 import weakref
 from dataclasses import replace
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 import pytest
 from webtest import TestApp
 
+from tests.support.authenticators import Authenticator, add_passkey
+from tests.support.factors import add_app
 from tests.support.keys import make_key
 from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, change_password, events, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
-from wsgiauth.authentication import sessions
+from wsgiauth.authentication import factors, recovery_codes, sessions, totp
 from wsgiauth.authentication.sessions import Client
 from wsgiauth.cli import main
 from wsgiauth.events import record
@@ -139,7 +143,7 @@ def test_a_change_is_told_to_the_addresses_that_were_stored(
         names_user = is_verified and message["To"] == EMAIL
         assert (f"account {USERNAME}" in message.get_content()) is names_user
         assert (USERNAME in message.get_content()) is names_user
-        assert time_of(message).endswith(" UTC")
+        assert re.fullmatch(r"\d\d? [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC", time_of(message))
         assert "From: " not in message.get_content()  # code has no address
 
 
@@ -285,11 +289,71 @@ def test_the_outbox_has_no_secret(client, ada, changes):
         "address",
         "browser",
         "email",
+        "factor",
         "mount",
+        "reason",
         "time",
         "user_id",
         "username",
     }
+
+
+# Which factor
+
+
+@pytest.mark.promise(34)
+@pytest.mark.parametrize("is_proven", [True, False])
+@pytest.mark.parametrize(
+    ("name", "is_shown"),
+    [
+        pytest.param("Phone", True, id="a name"),
+        pytest.param("=?utf-8?q?=0ABcc:x?=", False, id="could be a header"),
+        pytest.param("evil.example", False, id="could be a link"),
+        pytest.param("<b>%(time)s", True, id="markup and a format"),
+    ],
+)
+def test_a_notice_names_the_app_to_a_proven_address(
+    site, ada, deliver, post, changes, is_proven, name, is_shown
+):
+    if is_proven:
+        update_user(ada, email_verified_at=datetime.now(UTC))
+    add_app(site, ada, name)
+    totp.remove(ada)
+    deliver()
+    shown = (
+        f"Which: authenticator app “{name}”"
+        if is_shown and is_proven
+        else "Which: authenticator app"
+    )
+    for message in post.messages:
+        assert shown in message.get_content().splitlines()
+        assert name not in message["Subject"]
+    assert [each["Subject"].partition(" at ")[0] for each in post.messages] == [
+        "New two-step verification method",
+        "Two-step verification method removed",
+    ]
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("changes", [{"PASSKEYS": True}])
+def test_a_notice_names_all_passkeys_that_were_removed_at_once(site, ada, deliver, post):
+    update_user(ada, email_verified_at=datetime.now(UTC))
+    for name in ("Laptop", "Key"):
+        browser = Authenticator()
+        browser.origin, browser.host = MAIL["PUBLIC_URL"], urlsplit(MAIL["PUBLIC_URL"]).hostname
+        add_passkey(site, ada, name, browser)
+    deliver()
+    which = [each.get_content().partition("Which: ")[2].split("\n")[0] for each in post.messages]
+    assert which == ["passkey “Laptop”", "passkey “Key”"]
+    factors.remove_all(ada)
+    deliver()
+    assert re.search("Which: passkey “(Laptop, Key|Key, Laptop)”", body(post))
+
+
+def test_a_notice_says_that_recovery_codes_are_new(site, ada, deliver, post):
+    recovery_codes.replace(ada)
+    deliver()
+    assert "Which: new recovery codes" in body(post)
 
 
 # What could be read as a link is not shown

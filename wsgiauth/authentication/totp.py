@@ -139,7 +139,8 @@ def confirm(device: Totp, code: str, factor_key: str, now: float) -> bool:
         is_ours = bool(confirmed.execute())
         if is_ours:
             device.id = device_id
-            events.emit("factor_added", user_id=device.user_id, reason="otp")
+            details = {"factor": device.name}
+            events.emit("factor_added", user_id=device.user_id, reason="otp", details=details)
     return is_ours
 
 
@@ -161,9 +162,11 @@ def remove(user: User, device_id: str | None = None) -> int:
     if device_id is not None:
         delete = delete.where(Totp.id == device_id)
     with database.atomic():
+        names = [each.name for each in devices(user) if device_id in (None, each.id)]
         removed: int = delete.execute()
         if removed:
-            events.emit("factor_removed", user_id=user.id, reason="otp")
+            details = {"factor": ", ".join(names)}
+            events.emit("factor_removed", user_id=user.id, reason="otp", details=details)
     return removed
 
 

@@ -31,6 +31,8 @@ class Notice(Letter):
     time: str  # in UTC
     address: str  # of the client; empty if it was the staff, a command or the site's code
     browser: str  # and its system in words, for a login
+    reason: str = ""  # of the event, such as `otp` for an authenticator app
+    factor: str = ""  # how the user calls the app or the passkey; empty as `username` can be
     forgot_url: str  # where a new password is asked for; empty if a command does not know it
 
     @property
@@ -93,9 +95,10 @@ class Notices:
         is_request = context.current_request()[1] is not None
         data = {
             "user_id": user_id,
-            "time": f"{event.time:%Y-%m-%d %H:%M} UTC",
+            "time": f"{event.time.day} {event.time:%B %Y, %H:%M} UTC",
             "address": address.partition("%")[0] if network_of(address) else "",
             "browser": user_agent_in_words(details.get("agent", "")),
+            "reason": event.reason or "",
             "mount": self._mount,
         }
         for email in dict.fromkeys((details.get("old_email", owner["email"]), owner["email"])):
@@ -103,7 +106,8 @@ class Notices:
             username = "" if email in unproven else unlinked(owner["username"])
             is_limited = is_request and email in unproven
             if not is_limited or self._limits.admits_to(event.name, email):
-                mail = {**data, "username": username, "email": email}
+                factor = "" if email in unproven else unlinked(details.get("factor", ""))
+                mail = {**data, "username": username, "email": email, "factor": factor}
                 enqueue(self._outbox(), f"{_KIND}{event.name}", data=mail)
 
     def _is_due(self, event: Event, user_id: int, details: Mapping[str, str]) -> bool:

@@ -42,9 +42,11 @@ SAMPLES: tuple[Letter, ...] = (
         Notice(
             event=event,
             username="ada",
-            time="2026-11-21 09:30 UTC",
+            time="21 November 2026, 09:30 UTC",
             address="192.0.2.1",
             browser="Firefox on Linux",
+            reason="passkey",
+            factor="Laptop",
             forgot_url=f"{SAMPLE_ROOT}/forgot",
         )
         for event in notices.TEMPLATES

@@ -117,7 +117,7 @@ def add(
         ).on_conflict_ignore()
         if not (challenges.use(challenge) and insert.as_rowcount().execute()):
             raise ValidationError({"credential": ["This passkey has already been added."]})
-        events.emit("factor_added", user_id=owner.id, reason=_REASON)
+        events.emit("factor_added", user_id=owner.id, reason=_REASON, details={"factor": name})
 
 
 def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: float) -> bool:
@@ -148,7 +148,9 @@ def remove(user: User, handle: str | None = None) -> int:
     if handle is not None:
         delete = delete.where(Passkey.id == handle)
     with database.atomic():
+        names = [each.name for each in list_passkeys(user) if handle in (None, each.id)]
         removed: int = delete.execute()
         if removed:
-            events.emit("factor_removed", user_id=user.id, reason=_REASON)
+            details = {"factor": ", ".join(names)}
+            events.emit("factor_removed", user_id=user.id, reason=_REASON, details=details)
     return removed
