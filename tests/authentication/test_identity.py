@@ -40,8 +40,9 @@ def caller(client, *, method="GET", environ=None, **headers):
 
 
 def cookie_of(answer):
-    """Return the name and value of the one cookie that was set, and its attributes, sorted."""
-    (header,) = answer.headers.getall("Set-Cookie")
+    """Return the name and value of the login cookie that was set, and its attributes, sorted."""
+    cookies = answer.headers.getall("Set-Cookie")
+    (header,) = (each for each in cookies if "-done=" not in each)
     pair, *attributes = header.split("; ")
     name, _, value = pair.partition("=")
     return name, value, sorted(attributes)

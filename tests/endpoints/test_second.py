@@ -73,8 +73,8 @@ def test_a_browser_logs_in_in_two_steps(client, app):
     first = log_in(client, next="/reports?page=2")
     assert first.headers["Location"] == "/auth/second"
     page = first.follow(headers=BROWSER)
-    page.forms[0]["code"] = app.code()
-    answer = page.forms[0].submit(headers=SAME_ORIGIN, status=303)
+    page.form["code"] = app.code()
+    answer = page.form.submit(headers=SAME_ORIGIN, status=303)
     assert answer.headers["Location"] == "/reports?page=2"
     assert client.get("/").json["user"] == USERNAME
     assert Session.get().methods == "pwd otp"
@@ -114,7 +114,7 @@ def test_start_again_ends_the_pending_login_and_keeps_where_it_leads(client, sit
     log_in(other)
     page = log_in(client, next="/reports").follow(headers=BROWSER)
     cookie = client.cookies[PENDING]
-    answer = page.forms[1].submit("cancel", headers=SAME_ORIGIN, status=303)
+    answer = page.form.submit("cancel", headers=SAME_ORIGIN, status=303)
     assert answer.location == "/auth/login?next=%2Freports"
     assert PENDING not in client.cookies
     client.set_cookie(PENDING, cookie)
@@ -536,8 +536,8 @@ def test_no_row_has_the_secret_of_a_link_that_was_opened_before_the_login(settin
     token = link.partition("=")[2]
     assert one_time.digest(token) in rows()
     assert token not in rows()
-    second.forms[0]["code"] = app.code()
-    page = second.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    second.form["code"] = app.code()
+    page = second.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     assert token not in rows()
     page.form.submit(headers=SAME_ORIGIN, status=303)
     assert User.get_by_id(ada.id).email == "ada@example.net"
