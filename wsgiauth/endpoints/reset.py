@@ -4,7 +4,8 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import are_offered
 from wsgiauth.authentication.password import find_holder, reset_password
 from wsgiauth.exceptions import LinkExpiredError
-from wsgiauth.forms import TOKEN, FormPage, LinkForm, Refusal, Submission, see_other
+from wsgiauth.forms import FormPage, Refusal, Submission, see_other
+from wsgiauth.forms.links import TOKEN, LinkForm
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow

@@ -24,9 +24,10 @@ from wsgiauth.exceptions import (
     UnauthenticatedError,
     ValidationError,
 )
-from wsgiauth.forms import TOKEN, FormPage, LinkForm, Refusal, Submission, see_other
+from wsgiauth.forms import FormPage, Refusal, Submission, see_other
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import account_created, start_browser_session
+from wsgiauth.forms.links import TOKEN, LinkForm
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow

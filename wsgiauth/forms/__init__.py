@@ -19,7 +19,6 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
-from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import (
@@ -40,7 +39,6 @@ from wsgiauth.web.urls import mount_url, safe_next
 
 NEXT = "next"  # in the query and in forms: where the browser goes afterwards
 ONCE = "once"  # in forms: a random string, see `once`
-TOKEN = "token"  # noqa: S105 - the field, and its parameter, with the secret of a link
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,26 +219,6 @@ class PublicForm(Form[Submission]):
 
     def _admit(self, submission: Submission) -> Submission:
         return submission
-
-
-class LinkForm(PublicForm):
-    """A form to which a link with a secret leads.
-
-    GET changes nothing, because email scanners and previews open links: the page has a form. No
-    answer sends a referrer, because the URL has the secret of the link.
-    """
-
-    hides_address = True
-
-    def is_offered(self, settings: Settings) -> bool:
-        """Return whether there can be links: without email, an operator can print one."""
-        return settings.PUBLIC_URL is not None
-
-    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the page."""
-        fields = {**dict.fromkeys(self.fields, ""), TOKEN: query_field(environ, TOKEN)}
-        submission = Submission(environ=environ, site=site, fields=fields)
-        return site.pages.render(environ, self.page(submission, Refusal()))
 
 
 class MemberForm(Form[MemberSubmission]):
