@@ -101,6 +101,7 @@ def add_passkey(visitor, name="Laptop"):
     visitor.log_in()
     visitor.open("/auth/account")
     visitor.press("Passkeys")
+    visitor.find("[name=name]").clear()  # it has a proposal
     visitor.find("[name=name]").send_keys(name)
     visitor.press("Add a passkey")
 
@@ -124,7 +125,7 @@ def methods():
 def test_a_person_adds_a_passkey_and_removes_it(visitor, ada, device):
     add_passkey(visitor)
     assert visitor.path == "/auth/recovery-codes?done=passkey"
-    assert "The passkey has been added." in visitor.find("[role=status]").text
+    assert "The passkey “Laptop” has been added." in visitor.find("[role=status]").text
     visitor.open("/auth/passkeys")
     assert visitor.find("h2").text == "Laptop"
     visitor.find("summary").click()
@@ -137,6 +138,7 @@ def test_a_person_adds_a_passkey_and_removes_it(visitor, ada, device):
 def test_a_device_keeps_one_passkey_of_a_user(visitor, ada, device):
     add_passkey(visitor)
     visitor.open("/auth/passkeys")
+    visitor.find("[name=name]").clear()
     click(visitor, "Add a passkey")
     assert not visitor.shown("[data-error]")  # the browser asks for the name first
     visitor.find("[name=name]").send_keys("Laptop")
@@ -168,8 +170,11 @@ def test_enter_in_the_name_of_a_new_passkey_adds_it(visitor, ada, device):
     visitor.log_in()
     visitor.open("/auth/passkeys")
     with visitor.leaving():
-        visitor.find("[name=name]").send_keys("Laptop", Keys.ENTER)
-    assert "The passkey has been added." in visitor.find("[role=status]").text
+        visitor.find("[name=name]").send_keys(" at home", Keys.ENTER)  # after the proposal
+    assert (
+        "The passkey “Chrome on Linux at home” has been added."
+        in visitor.find("[role=status]").text
+    )
 
 
 def test_who_gives_up_the_passkey_can_log_in_by_the_password_at_once(visitor, ada, device):
@@ -228,7 +233,7 @@ def test_without_script_all_but_the_passkeys_works(visitor, ada, device):
     device.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         visitor.log_in()
-        assert visitor.shown("button") == ["Log in with the code"]
+        assert visitor.shown("button") == ["Log in with the code", "Start again"]
         assert "Passkeys need JavaScript" in visitor.find("main").text
         visitor.find("[name=code]").send_keys(code)
         visitor.press("Log in with the code")
