@@ -290,6 +290,8 @@ def test_the_page_before_a_page_that_was_cut_short_is_cut_short_from_its_end(sma
     ids = [user.id for user in User.select().order_by(User.id)]
     User.update(is_staff=True).where(User.id.in_(ids[:100])).execute()
     User.update(is_active=False).where(User.id.in_([*ids[:5], *ids[60:65], *ids[100:]])).execute()
+    insert_users(100, start=130)
+    User.update(is_active=False).where(User.id > ids[-1]).execute()
     criteria = Criteria(is_staff=True, is_active=False)
     *_, last = pages(criteria, "-created")
     assert [user.id for user in last.users] == ids[:5][::-1]

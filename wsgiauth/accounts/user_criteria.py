@@ -47,11 +47,13 @@ class Way(NamedTuple):
     ranges: list[tuple[Any, Any]]
     numbered: Numbered | None = None
 
-    def counted(self) -> tuple[int, int]:
-        """Return how many rows there are, and how many match, among the first `COUNTED` + 1."""
-        counts = [_count(*each) for each in self.ranges]
-        examined, matching = (sum(each) for each in zip(*counts, strict=True))
-        return examined, matching
+    def rows(self) -> int:
+        """Return how many rows each range has, up to `COUNTED` + 1, which only reads an index."""
+        return sum(_sum(query, peewee.SQL("1"), COUNTED + 1) for query, _ in self.ranges)
+
+    def matching(self, limit: int) -> int:
+        """Return how many of the first rows of each range match all criteria."""
+        return sum(_sum(*each, limit) for each in self.ranges)
 
 
 class Conditions:
@@ -138,8 +140,7 @@ class Conditions:
         return conditions
 
 
-def _count(query: Any, matches: Any) -> tuple[int, int]:
-    rows = query.select(matches.alias("matches")).limit(COUNTED + 1).alias("counted")
-    counts = (peewee.fn.COUNT(peewee.SQL("1")), peewee.fn.SUM(rows.c.matches))
-    ((examined, matching),) = database.execute(peewee.Select((rows,), counts)).fetchall()
-    return examined, int(matching or 0)
+def _sum(query: Any, column: Any, limit: int) -> int:
+    rows = query.select(column.alias("summand")).limit(limit).alias("counted")
+    total = peewee.Select((rows,), (peewee.fn.SUM(rows.c.summand),))
+    return int(database.execute(total).fetchone()[0] or 0)

@@ -13,7 +13,7 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.user_criteria import COUNTED, NAME, TIMES, Conditions, Criteria, Way
+from wsgiauth.accounts.user_criteria import COUNTED, NAME, TIMES, Conditions, Criteria
 from wsgiauth.accounts.user_orders import (
     ByBeginning,
     ByName,
@@ -119,21 +119,30 @@ class _Search:
         self._criteria = criteria
         self._conditions = Conditions(criteria)
         self._ways = self._conditions.ways()
-        self._counts = {name: way.counted() for name, way in self._ways.items()}
+        self._rows = {name: way.rows() for name, way in self._ways.items()}
+        usual = {name for name, value in _USUAL.items() if getattr(criteria, name) is value}
+        # The ways that the fewest users meet come first.
+        self._best = sorted(self._ways, key=lambda name: (self._rows[name], name in usual))
+        self._are_usual = self._conditions.names <= usual
+        self._few = self._read_few()
 
     @property
     def total(self) -> tuple[int, bool]:
         """How many users match, and whether exactly so many do."""
-        complete = [matching for rows, matching in self._counts.values() if rows <= COUNTED]
-        total = max(complete or (matching for _, matching in self._counts.values()))
-        return min(total, COUNTED + 1), bool(complete)
+        if self._few is not None:
+            return len(self._few), True
+        best = self._best[0]
+        rows, is_sole = self._rows[best], len(self._ways) == 1
+        if is_sole and best != NAME:  # all rows match
+            return rows, rows <= COUNTED
+        # Not all of so many rows that the result would not be exact: each has to be read.
+        limit = COUNTED + 1 if is_sole or rows <= COUNTED else EXAMINED
+        return min(self._ways[best].matching(limit), COUNTED + 1), rows <= COUNTED
 
     @property
     def sorts(self) -> tuple[str, ...]:
         """The orders along an index, or in memory."""
-        criteria = self._criteria
-        usual = {name for name, value in _USUAL.items() if getattr(criteria, name) is value}
-        if self._short or self._conditions.names <= usual:
+        if self._few is not None or self._are_usual:
             return SORTS
         return () if NAME in self._conditions.names else SORTS[:2]
 
@@ -143,16 +152,10 @@ class _Search:
             sort = self._default
         order = self._order(sort.removeprefix("-"))
         is_descending = sort.startswith("-")
-        entries = _in_memory(order, self._short.ranges) if self._short else _along(order)
+        entries = _along(order) if self._few is None else _in_memory(order, self._few)
         return _Listing(
             sort, order, lambda start, is_backward: entries(start, is_descending != is_backward)
         )
-
-    @property
-    def _short(self) -> Way | None:
-        """A way of which one page can examine all rows."""
-        short = (name for name in self._conditions.names if self._counts[name][0] <= EXAMINED)
-        return next((self._ways[name] for name in short), None)
 
     @property
     def _default(self) -> str:
@@ -162,12 +165,18 @@ class _Search:
             return "-created"
         return BY_VERIFICATION if "is_verified" in self._conditions.names else "-last_login"
 
+    def _read_few(self) -> list[tuple[Any, ...]] | None:
+        """Return the rows of all users if one page can examine them, otherwise None."""
+        best = self._best[0]
+        if not self._conditions.names or self._rows[best] > EXAMINED:
+            return None
+        ranges = self._ways[best].ranges
+        return [row for query, _ in ranges for row in read(query, EXAMINED) if row[-1]]
+
     def _order(self, name: str) -> Order:
         users, _ = self._conditions.select()
         if name == "created":
-            # Along the index of whose first rows the most match.
-            names = sorted(self._ways, key=lambda each: self._counts[each][1], reverse=True)
-            along = (self._ways[each].numbered for each in names)
+            along = (self._ways[each].numbered for each in self._best)
             return ByNumber(next(filter(None, along), Numbered(users)))
         if name == BY_BEGINNING:
             return ByBeginning(self._conditions.beginning, users)
@@ -222,11 +231,8 @@ def _along(order: Order) -> Callable[[Any, bool], Iterator[Entry]]:
     return entries
 
 
-def _in_memory(
-    order: Order, ranges: list[tuple[Any, Any]]
-) -> Callable[[Any, bool], Iterator[Entry]]:
-    """Return a function that reads few users, and sorts those who match."""
-    rows = [row for query, _ in ranges for row in read(query, EXAMINED) if row[-1]]
+def _in_memory(order: Order, rows: list[tuple[Any, ...]]) -> Callable[[Any, bool], Iterator[Entry]]:
+    """Return a function that sorts these rows."""
 
     def entries(position: Any, is_descending: bool) -> Iterator[Entry]:
         found = sorted(map(order.entry, rows), key=lambda each: each.key, reverse=is_descending)
