@@ -33,7 +33,8 @@ from wsgiauth.accounts.tables import Key
 from wsgiauth.admin import groups, several, trail
 from wsgiauth.admin.group import GROUP_ACTIONS
 from wsgiauth.admin.user_actions import ACTIONS
-from wsgiauth.admin.users import FILTERS, ORDERS
+from wsgiauth.admin.user_query import FILTERS
+from wsgiauth.admin.users import ORDERS
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import pending, sessions, totp
 from wsgiauth.authentication.address_links import make_address_link

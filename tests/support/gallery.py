@@ -126,7 +126,7 @@ ANSWERS = {
         {"action": "activate", "users": ["3", "4", "1", "999"]},
     ),
     "admin-user": lambda people: after(people.boss, "/auth/admin/users/1?done=grant"),
-    "admin-user-viewed": lambda people: people.ada.get("/auth/admin/users/2"),
+    "admin-user-viewed": lambda people: people.ada.get("/auth/admin/users/2?list=q%3Dgr"),
     "admin-user-own": lambda people: people.boss.get("/auth/admin/users/4"),
     "admin-user-secured": lambda people: people.boss.get(page_of_mary()),
     "admin-user-failed": lambda people: with_failed_logins(people),

@@ -13,6 +13,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts import names
 from wsgiauth.accounts.known_permissions import offered_permissions, similar_permission
 from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url
+from wsgiauth.admin.user_query import carrying
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.web.request import query_field
@@ -88,6 +89,10 @@ class ActionForm(PanelForm):
         """Return what a value of a field names; an empty string if people enter the value."""
         return ""
 
+    def list_query(self, environ: WSGIEnvironment) -> str:
+        """Return the query of the list to which the page leads back; empty if it has none."""
+        return ""
+
     def step_in_words(self, arguments: Mapping[str, str]) -> str:
         """Return what the button of an action says."""
         action = self.actions.get(arguments["action"])
@@ -101,8 +106,11 @@ class ActionForm(PanelForm):
         if submission.wants_json:
             changed = {"detail": action.done} if is_deleted else self.document(submission)
             return json_response(changed)
-        path = self.section if is_deleted else self._path(submission.environ)
-        return see_other(submission, f"admin/{path}?done={done}")
+        listed = self.list_query(submission.environ)
+        path, query = self._path(submission.environ), carrying(listed).removeprefix("?")
+        if is_deleted:
+            path, query = self.section, listed
+        return see_other(submission, f"admin/{path}?done={done}{query and f'&{query}'}")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> ActionPage:
         """Return the page that asks."""
@@ -116,13 +124,14 @@ class ActionForm(PanelForm):
         # A permission of the right form is refused only if nothing asks for it.
         is_unknown = PERMISSION.name in refusal.errors and names.is_permission(value)
         back_url = f"{panel_url(environ)}/{self._path(environ)}"
+        query = carrying(self.list_query(environ))
         return ActionPage(
             frame=frame_of(environ, submission.member.user, self.section),
             action=action,
             is_of_group=self.section == GROUPS,
             subject=self.subject(environ),
-            action_url=f"{back_url}/{action.name}",
-            back_url=back_url,
+            action_url=f"{back_url}/{action.name}{query}",
+            back_url=f"{back_url}{query}",
             value=value,
             named=named,
             is_unknown=is_unknown,

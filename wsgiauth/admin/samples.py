@@ -16,7 +16,8 @@ from wsgiauth.admin.several import SHARED_ACTIONS, Outcome, SeveralPage
 from wsgiauth.admin.trail import EventsPage, Person, TrailRow
 from wsgiauth.admin.user import Account, UserPage
 from wsgiauth.admin.user_actions import ACTIONS
-from wsgiauth.admin.users import FILTERS, Choice, Column, UsersPage
+from wsgiauth.admin.user_query import FILTERS, Choice
+from wsgiauth.admin.users import Column, UsersPage
 from wsgiauth.authentication.factors import Factor, SecondFactors
 from wsgiauth.endpoints.samples import KEY, SESSION
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
@@ -87,6 +88,7 @@ PAGES: tuple[Page, ...] = (
         csv_url="/auth/admin/users.csv?q=gr",
         actions=tuple(SHARED_ACTIONS.values()),
         this_url="/auth/admin/users?q=gr",
+        list_query="?list=q%3Dgr",
         invite_url="/auth/admin/invite",
         first_url="/auth/admin/users?q=gr",
         previous_url="/auth/admin/users?q=gr&before=name%3Agrace",
@@ -100,6 +102,8 @@ PAGES: tuple[Page, ...] = (
         frame=_FRAME,
         account=_ACCOUNT,
         user_url="/auth/admin/users/7",
+        list_url="/auth/admin/users?q=gr",
+        list_query="?list=q%3Dgr",
         is_own=False,
         choices={"permission": ("reports.read",), "group": ("Editors",)},
         events=(_ROW,),

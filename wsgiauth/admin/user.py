@@ -42,6 +42,7 @@ from wsgiauth.admin.actions import (
 from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.trail import TrailRow, trail_rows
 from wsgiauth.admin.user_actions import ACTIONS, GROUP, KEY, NOTICES, UserAction
+from wsgiauth.admin.user_query import carried_query, carrying
 from wsgiauth.authentication.factors import SecondFactors, are_offered
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.keys import ListedKey, list_keys
@@ -141,6 +142,8 @@ class UserPage(PanelPage):
     users_url = UrlBelow("admin/users")
     account: Account
     user_url: str  # the path of this page, below which the actions are
+    list_url: str  # the list of users, as it was
+    list_query: str  # of the links to actions, so that they lead back to it, too; can be empty
     is_own: bool  # whether it is the member of the staff
     choices: Mapping[str, tuple[str, ...]]  # for the fields of the actions, by field
     events: tuple[TrailRow, ...]  # the newest
@@ -162,10 +165,14 @@ class ShowUser(PanelEndpoint):
         account = Account.read(site, target, login)
         if not prefers_html(environ):
             return json_response(account.document())
+        users_url = f"{panel_url(environ)}/{USERS}"
+        listed = carried_query(environ)
         page = UserPage(
             frame=frame_of(environ, login.user, USERS),
             account=account,
-            user_url=f"{panel_url(environ)}/{USERS}/{target.id}",
+            user_url=f"{users_url}/{target.id}",
+            list_url=f"{users_url}{listed and f'?{listed}'}",
+            list_query=carrying(listed),
             is_own=target.id == login.user.id,
             choices=_choices(account),
             events=tuple(trail_rows(trail.page(Filters(user_id=target.id), size=_EVENTS))),
@@ -213,6 +220,10 @@ class ChangeUser(ActionForm):
             raise NotFoundError from None
         except LastSuperuserError:
             raise RequestError(HTTPStatus.CONFLICT, "last_superuser", LAST_SUPERUSER) from None
+
+    def list_query(self, environ: WSGIEnvironment) -> str:
+        """Return the query of the list from which the page of the user was opened."""
+        return carried_query(environ)
 
     def subject(self, environ: WSGIEnvironment) -> str:
         """Return the username."""

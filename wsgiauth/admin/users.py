@@ -5,49 +5,33 @@ GET /auth/admin/users.csv returns all users of such a list as a file for spreads
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from itertools import chain, islice
-from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.accounts.transfer import neutralize_formula
-from wsgiauth.accounts.user_criteria import Criteria
 from wsgiauth.accounts.user_orders import FoundUser
-from wsgiauth.accounts.user_search import SORTS, Found, all_users, find_users
+from wsgiauth.accounts.user_search import Found, all_users, find_users
 from wsgiauth.admin import USERS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.invite import INVITED, SENT, invite_url
 from wsgiauth.admin.several import SharedAction, shared_actions
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.admin.user_query import AFTER, BEFORE, SORT, Choice, Query, carrying
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import STAFF, AccountLink
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.request import prefers_html, query_fields
+from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import is_number, path_asked_for
+from wsgiauth.web.urls import path_asked_for
 
 _NOTICES = {"delete": "The account has been deleted.", INVITED: SENT}
 
-# In the query.
-_BEGINNING, _GROUP, _SORT = "q", "group", "sort"
-_AFTER, _BEFORE = "after", "before"
-
 _ROWS = 500  # of one chunk of the file
-
-
-class Filter(NamedTuple):
-    """A filter with two values."""
-
-    name: str  # in the query
-    label: str
-    criterion: str  # the attribute of `Criteria`
-    values: tuple[str, str] = ("yes", "no")  # for true and for false, in the query
-    texts: tuple[str, str] = ("yes", "no")  # the same for people
 
 
 class Column(NamedTuple):
@@ -57,21 +41,6 @@ class Column(NamedTuple):
     direction: str = ""  # as in `aria-sort`; empty if the users are not sorted by it
     url: str = ""  # the list sorted by it, or in the other direction; empty if it cannot be sorted
 
-
-class Choice(NamedTuple):
-    """A filter and what was chosen; empty if nothing was."""
-
-    filter: Filter
-    value: str
-
-
-FILTERS = (
-    Filter("active", "Active", "is_active"),
-    Filter("staff", "Staff", "is_staff"),
-    Filter("superuser", "Superuser", "is_superuser"),
-    Filter("verified", "Email address verified", "is_verified"),
-    Filter("seen", "Logged in", "has_logged_in", ("ever", "never"), ("at least once", "never")),
-)
 
 # The labels of the columns, and the order to which the first click leads.
 _COLUMNS = (
@@ -95,71 +64,6 @@ ORDERS = {
 }
 
 
-class Query(NamedTuple):
-    """What was asked for in the list of users."""
-
-    beginning: str  # how a name begins, as typed
-    choices: tuple[Choice, ...]  # every filter
-    group: int | None  # the number of a group
-    sort: str  # their order, of `SORTS`; empty for the usual one
-    after: str  # where the page begins; empty for the first
-    before: str  # where the page ends, for one that was left towards the beginning
-
-    @classmethod
-    def of(cls, environ: WSGIEnvironment) -> "Query":
-        """Return what a request asks for, or raise ValidationError."""
-        fields = (_BEGINNING, _GROUP, _SORT, _AFTER, _BEFORE, *(each.name for each in FILTERS))
-        given = query_fields(environ, fields)
-        choices = tuple(Choice(each, given[each.name]) for each in FILTERS)
-        group = given[_GROUP]
-        errors = {
-            each.name: [f"{each.name} must be {' or '.join(each.values)}."]
-            for each, value in choices
-            if value not in ("", *each.values)
-        }
-        if group and not is_number(group):
-            errors[_GROUP] = [f"{_GROUP} must be the number of a group."]
-        if given[_SORT] not in ("", *SORTS):
-            errors[_SORT] = [f"{_SORT} must be one of {', '.join(SORTS)}."]
-        if errors:
-            raise ValidationError(errors)
-        return cls(
-            beginning=given[_BEGINNING].strip(),
-            choices=choices,
-            group=int(group) if group else None,
-            sort=given[_SORT],
-            after=given[_AFTER],
-            before=given[_BEFORE],
-        )
-
-    @property
-    def chosen(self) -> dict[str, str]:
-        """The values of the filters that have one, that of the group included, by name."""
-        group = "" if self.group is None else str(self.group)
-        values = {_GROUP: group, **{each.name: value for each, value in self.choices}}
-        return {name: value for name, value in values.items() if value}
-
-    @property
-    def criteria(self) -> Criteria:
-        """The same for `user_search`."""
-        flags: Mapping[str, Any] = {
-            each.criterion: value == each.values[0] for each, value in self.choices if value
-        }
-        return Criteria(beginning=self.beginning, group_id=self.group, **flags)
-
-    def __str__(self) -> str:
-        """Return the filters, for the audit trail, without the names that were searched for."""
-        search = ["a search"] if self.beginning else []
-        filters = [f"{name}={value}" for name, value in self.chosen.items()]
-        return ", ".join(search + filters) or "all users"
-
-    def url(self, path: str, **further: str) -> str:
-        """Return the URL of a path that asks for the same, with further fields in its query."""
-        fields = {_BEGINNING: self.beginning, **self.chosen, _SORT: self.sort, **further}
-        fields = {name: value for name, value in fields.items() if value}
-        return f"{path}?{urlencode(fields)}" if fields else path
-
-
 class UsersPage(PanelPage):
     """A page of the list of users."""
 
@@ -181,6 +85,7 @@ class UsersPage(PanelPage):
     csv_url: str  # the same users as a file
     actions: tuple[SharedAction, ...]  # for several users; empty without the right to any
     this_url: str  # this page of the list
+    list_query: str  # of the links to users, so that their pages lead back here; can be empty
     invite_url: str  # where a person is invited; empty without email or the right to
     first_url: str  # the first page
     previous_url: str  # the page before; empty if there is none
@@ -203,8 +108,8 @@ class Users(PanelEndpoint):
         found = find_users(query.criteria, query.sort, after=query.after, before=query.before)
         users_url = f"{panel_url(environ)}/{USERS}"
         first_url = query.url(users_url)
-        previous_url = query.url(users_url, **{_BEFORE: found.before}) if found.before else ""
-        next_url = query.url(users_url, **{_AFTER: found.after}) if found.after else ""
+        previous_url = query.url(users_url, **{BEFORE: found.before}) if found.before else ""
+        next_url = query.url(users_url, **{AFTER: found.after}) if found.after else ""
         if not prefers_html(environ):
             return json_response(
                 {
@@ -234,6 +139,7 @@ class Users(PanelEndpoint):
             csv_url=query.url(f"{users_url}.csv"),
             actions=shared_actions(member),
             this_url=path_asked_for(environ),
+            list_query=carrying(query.text),
             invite_url=invite_url(environ, site, member),
             first_url=first_url,
             previous_url=previous_url,
@@ -276,7 +182,7 @@ def _columns(query: Query, found: Found, users_url: str) -> Iterator[Column]:
             direction = "descending" if found.sort.startswith("-") else "ascending"
         other = name if first.startswith("-") else f"-{name}"
         sort = other if found.sort == first else first
-        url = query.url(users_url, **{_SORT: sort}) if first in found.sorts else ""
+        url = query.url(users_url, **{SORT: sort}) if first in found.sorts else ""
         yield Column(label, direction, url)
 
 

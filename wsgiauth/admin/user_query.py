@@ -1,0 +1,132 @@
+"""What the list of users is asked for, in the query of its URL.
+
+The pages that are opened from the list carry this query, as `list` in their own, and so lead back.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.user_criteria import Criteria
+from wsgiauth.accounts.user_search import SORTS
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.web.request import query_field, query_fields
+from wsgiauth.web.urls import is_number
+
+# In the query.
+SORT, AFTER, BEFORE = "sort", "after", "before"
+_BEGINNING, _GROUP = "q", "group"
+_LIST = "list"  # of other pages: the query of the list
+
+
+class Filter(NamedTuple):
+    """A filter with two values."""
+
+    name: str  # in the query
+    label: str
+    criterion: str  # the attribute of `Criteria`
+    values: tuple[str, str] = ("yes", "no")  # for true and for false, in the query
+    texts: tuple[str, str] = ("yes", "no")  # the same for people
+
+
+class Choice(NamedTuple):
+    """A filter and what was chosen; empty if nothing was."""
+
+    filter: Filter
+    value: str
+
+
+FILTERS = (
+    Filter("active", "Active", "is_active"),
+    Filter("staff", "Staff", "is_staff"),
+    Filter("superuser", "Superuser", "is_superuser"),
+    Filter("verified", "Email address verified", "is_verified"),
+    Filter("seen", "Logged in", "has_logged_in", ("ever", "never"), ("at least once", "never")),
+)
+
+
+class Query(NamedTuple):
+    """What was asked for in the list of users."""
+
+    beginning: str  # how a name begins, as typed
+    choices: tuple[Choice, ...]  # every filter
+    group: int | None  # the number of a group
+    sort: str  # their order, of `SORTS`; empty for the usual one
+    after: str  # where the page begins; empty for the first
+    before: str  # where the page ends, for one that was left towards the beginning
+
+    @classmethod
+    def of(cls, environ: WSGIEnvironment) -> "Query":
+        """Return what a request asks for, or raise ValidationError."""
+        fields = (_BEGINNING, _GROUP, SORT, AFTER, BEFORE, *(each.name for each in FILTERS))
+        given = query_fields(environ, fields)
+        choices = tuple(Choice(each, given[each.name]) for each in FILTERS)
+        group = given[_GROUP]
+        errors = {
+            each.name: [f"{each.name} must be {' or '.join(each.values)}."]
+            for each, value in choices
+            if value not in ("", *each.values)
+        }
+        if group and not is_number(group):
+            errors[_GROUP] = [f"{_GROUP} must be the number of a group."]
+        if given[SORT] not in ("", *SORTS):
+            errors[SORT] = [f"{SORT} must be one of {', '.join(SORTS)}."]
+        if errors:
+            raise ValidationError(errors)
+        return cls(
+            beginning=given[_BEGINNING].strip(),
+            choices=choices,
+            group=int(group) if group else None,
+            sort=given[SORT],
+            after=given[AFTER],
+            before=given[BEFORE],
+        )
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The values of the filters that have one, that of the group included, by name."""
+        group = "" if self.group is None else str(self.group)
+        values = {_GROUP: group, **{each.name: value for each, value in self.choices}}
+        return {name: value for name, value in values.items() if value}
+
+    @property
+    def criteria(self) -> Criteria:
+        """The same for `user_search`."""
+        flags: Mapping[str, Any] = {
+            each.criterion: value == each.values[0] for each, value in self.choices if value
+        }
+        return Criteria(beginning=self.beginning, group_id=self.group, **flags)
+
+    def __str__(self) -> str:
+        """Return the filters, for the audit trail, without the names that were searched for."""
+        search = ["a search"] if self.beginning else []
+        filters = [f"{name}={value}" for name, value in self.chosen.items()]
+        return ", ".join(search + filters) or "all users"
+
+    def url(self, path: str, **further: str) -> str:
+        """Return the URL of a path that asks for the same, with further fields in its query."""
+        fields = {_BEGINNING: self.beginning, **self.chosen, SORT: self.sort, **further}
+        fields = {name: value for name, value in fields.items() if value}
+        return f"{path}?{urlencode(fields)}" if fields else path
+
+    @property
+    def text(self) -> str:
+        """The query, with the page; empty for the first page of all users."""
+        return self.url("", **{AFTER: self.after, BEFORE: self.before}).removeprefix("?")
+
+
+def carried_query(environ: WSGIEnvironment) -> str:
+    """Return the query of the list from which a page was opened, or an empty string.
+
+    It is parsed as by the list: so a link leads nowhere else, and is that of a list that exists.
+    """
+    try:
+        return Query.of({"QUERY_STRING": query_field(environ, _LIST)}).text
+    except ValidationError:
+        return ""
+
+
+def carrying(text: str) -> str:
+    """Return the query of a URL that carries the query of the list; empty if that is empty."""
+    return f"?{urlencode({_LIST: text})}" if text else ""
