@@ -5,9 +5,11 @@
   const all = (selector) => document.querySelectorAll(selector);
 
   // Times are in UTC. Show them in the reader's time zone, and those of this month by distance.
-  const own = document.documentElement.lang;
-  const language = navigator.languages.find((each) => each.split("-")[0] === own) || own;
-  const exactly = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" });
+  const { lang } = document.documentElement;
+  const language = lang === "en" ? "en-GB" : lang; // as the server writes them: 4 July 2026, 07:30
+  const day = new Intl.DateTimeFormat(language, { dateStyle: "long" });
+  const zoned = { hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
+  const clock = new Intl.DateTimeFormat(language, zoned);
   const distance = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   const units = { minute: 60, hour: 3600, day: 86400 }; // seconds
   for (const time of all("time[datetime*=T]")) {
@@ -15,10 +17,10 @@
     const seconds = (at - Date.now()) / 1000;
     const passed = Math.abs(seconds) + 30;
     const unit = Object.keys(units).findLast((each) => passed >= units[each]);
-    time.title = exactly.format(at);
+    time.title = `${day.format(at)}, ${clock.format(at)}`;
     time.textContent =
       passed > 30 * units.day
-        ? exactly.format(at)
+        ? time.title
         : distance.format(...(unit ? [Math.round(seconds / units[unit]), unit] : [0, "second"]));
   }
 
