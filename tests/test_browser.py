@@ -839,6 +839,27 @@ def boxes(visitor, *numbers):
     return [every[number] for number in numbers] if numbers else every
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_column_sorts_the_list_and_a_changed_user_leads_back_to_it(staff, width):
+    set_screen(staff.browser, width)
+    staff.press("Email address")
+    staff.press("Email address")
+    assert staff.shown("caption") == ["31 users, by email address, in reverse"]
+    assert staff.shown("[aria-sort=descending] a") == ["Email address"]
+    staff.press("User9")
+    staff.press("Deactivate…")
+    staff.press("Deactivate")
+    staff.press("Back to the search")
+    assert staff.path == "/auth/admin/users?sort=-email"
+
+
+def test_what_sorts_the_list_is_large_enough_for_a_finger_on_a_phone(staff):
+    set_screen(staff.browser, 390)
+    links = staff.find_all("thead a")
+    assert [each.text for each in links] == ["Username", "Email address", "Created", "Last login"]
+    assert all(each.size["height"] >= 44 for each in links)
+
+
 def test_the_bar_of_actions_is_shown_for_chosen_users_alone(staff):
     assert staff.shown(".several") == []
     (box,) = boxes(staff, 2)
