@@ -45,8 +45,9 @@ def home(request: Request) -> Response:
 @wsgify
 def members(request: Request) -> Response:
     """Only for logged-in users; others are redirected to the login page, and back afterwards."""
-    since = request.user.created_at.strftime("%d %B %Y")
-    return page(request, "Members", f"{request.user}, you have been a member since {since}.")
+    since = request.user.created_at
+    text = f"{request.user}, you have been a member since {since.day} {since:%B %Y}."
+    return page(request, "Members", text)
 
 
 @permission_required("reports.publish", redirect_url=LOGIN)
