@@ -49,11 +49,11 @@ class Way(NamedTuple):
 
     def rows(self) -> int:
         """Return how many rows each range has, up to `COUNTED` + 1, which only reads an index."""
-        return sum(_sum(query, peewee.SQL("1"), COUNTED + 1) for query, _ in self.ranges)
+        return sum(_sum(query, peewee.SQL("1")) for query, _ in self.ranges)
 
-    def matching(self, limit: int) -> int:
-        """Return how many of the first rows of each range match all criteria."""
-        return sum(_sum(*each, limit) for each in self.ranges)
+    def matching(self) -> int:
+        """Return how many of these rows match all criteria."""
+        return sum(_sum(*each) for each in self.ranges)
 
 
 class Conditions:
@@ -140,7 +140,7 @@ class Conditions:
         return conditions
 
 
-def _sum(query: Any, column: Any, limit: int) -> int:
-    rows = query.select(column.alias("summand")).limit(limit).alias("counted")
+def _sum(query: Any, column: Any) -> int:
+    rows = query.select(column.alias("summand")).limit(COUNTED + 1).alias("counted")
     total = peewee.Select((rows,), (peewee.fn.SUM(rows.c.summand),))
     return int(database.execute(total).fetchone()[0] or 0)

@@ -128,16 +128,16 @@ class _Search:
 
     @property
     def total(self) -> tuple[int, bool]:
-        """How many users match, and whether exactly so many do."""
+        """How many users match, at least, and whether exactly so many do."""
         if self._few is not None:
             return len(self._few), True
         best = self._best[0]
         rows, is_sole = self._rows[best], len(self._ways) == 1
         if is_sole and best != NAME:  # all rows match
             return rows, rows <= COUNTED
-        # Not all of so many rows that the result would not be exact: each has to be read.
-        limit = COUNTED + 1 if is_sole or rows <= COUNTED else EXAMINED
-        return min(self._ways[best].matching(limit), COUNTED + 1), rows <= COUNTED
+        if rows > COUNTED and not is_sole:  # to read so many would not make it exact
+            return 0, False
+        return min(self._ways[best].matching(), COUNTED + 1), rows <= COUNTED
 
     @property
     def sorts(self) -> tuple[str, ...]:
@@ -203,7 +203,7 @@ def find_users(criteria: Criteria, sort: str = "", *, after: str = "", before: s
     search = _Search(criteria)
     total, is_exact = search.total
     found = search.listing(sort).page(after, before)
-    total = max(total, len(found.users))  # which can be elsewhere than those that were counted
+    total = max(total, len(found.users))
     return found._replace(sorts=search.sorts, total=total, is_exact=is_exact)
 
 
