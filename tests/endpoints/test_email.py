@@ -119,7 +119,7 @@ def test_what_is_no_address_is_refused_and_not_counted(client, browser, ada, bea
         refused = ask(client, email, bearer(ada), 422)
         assert refused.json["errors"].keys() == {"email"}
     page = browser.post("/auth/email", {"email": email}, headers=SAME_ORIGIN, status=422)
-    assert page.html.find(role="alert").text == refused.json["errors"]["email"][0]
+    assert page.html.find(id="email-error").text == refused.json["errors"]["email"][0]
     assert page.forms[1]["email"].value == email
     ask(client, NEW, bearer(ada), 202)
     assert Mail.select().count() == 1

@@ -72,7 +72,7 @@ def test_a_taken_name_is_refused(client, browser, settings, ada, bearer):
     assert refused.json["code"] == "taken"
     assert refused.json["errors"] == {"username": ["This username is taken."]}
     page = browser.post("/auth/username", {"username": "grace"}, headers=SAME_ORIGIN, status=409)
-    assert page.html.find(role="alert").text == "This username is taken."
+    assert page.html.find(id="username-error").text == "This username is taken."
     assert page.html.strong.text == USERNAME
     assert page.form["username"].value == "grace"
 

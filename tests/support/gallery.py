@@ -166,16 +166,14 @@ ANSWERS = {
     "totp": lambda people: people.ada.get("/auth/totp"),
     "totp-set-up": lambda people: set_up_an_app(people.grace),
     "totp-refused": lambda people: post(people.grace, "/auth/totp", {"code": "x"}),
-    "recovery-codes": lambda people: after(
-        people.grace, "/auth/recovery-codes?done=added", "Phone"
-    ),
-    "recovery-codes-passkey": lambda people: after(
-        people.grace, "/auth/recovery-codes?done=passkey", "Laptop"
-    ),
     "passkeys": lambda people: people.ada.get("/auth/passkeys"),
     "passkeys-refused": lambda people: post(people.ada, "/auth/passkeys", {"name": ""}),
     "passkeys-several": lambda people: with_passkeys(people),
     "second-passkey-alone": lambda people: in_the_second_step(people, "Lin"),
+    "recovery-codes": lambda people: after(people.lin, "/auth/recovery-codes?done=added", "Phone"),
+    "recovery-codes-passkey": lambda people: after(
+        people.lin, "/auth/recovery-codes?done=passkey", "Laptop"
+    ),
     "recovery-codes-new": lambda people: post(people.lin, "/auth/recovery-codes", {"x": ""}),
     "second-passkey": lambda people: in_the_second_step(people, "Lin"),
     "confirm-passkey": lambda people: people.lin.get("/auth/confirm"),

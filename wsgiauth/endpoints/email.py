@@ -68,7 +68,8 @@ class Email(MemberForm):
             present=user.email,
             is_verified=user.email_verified_at is not None,
             email=submission.fields["email"],
-            message=refusal.text,
+            message=refusal.message,
+            errors=refusal.errors,
         )
 
 

@@ -50,4 +50,8 @@ class Forgot(PublicForm):
 
     def page(self, submission: Submission, refusal: Refusal) -> ForgotPage:
         """Return the form."""
-        return ForgotPage(username=submission.fields[ACCOUNT_NAME], message=refusal.text)
+        return ForgotPage(
+            username=submission.fields[ACCOUNT_NAME],
+            message=refusal.message,
+            errors=refusal.errors,
+        )

@@ -140,7 +140,7 @@ class Passkeys(FactorForm):
             codes_left=recovery_codes.count(user),
             is_last=len(factors.list_factors(user)) == 1,
             passkey_options="" if is_full else party.creation_options(user, now),
-            name=submission.fields["name"] or user_agent_in_words(agent),
+            name=submission.fields["name"] if refusal.text else user_agent_in_words(agent),
             next=next_after_set_up(submission),
             logout_url=logout_url if must_set_up(submission) else "",
             message=refusal.text_without("name"),

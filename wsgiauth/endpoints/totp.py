@@ -134,7 +134,7 @@ class AuthenticatorApps(FactorForm):
             codes_left=recovery_codes.count(user),
             is_last=len(listed) == 1,
             set_up=None if waiting is None else set_up_of(submission, waiting),
-            name=submission.fields["name"] or _EXAMPLE,
+            name=submission.fields["name"] if "name" in refusal.errors else _EXAMPLE,
             next=next_after_set_up(submission),
             logout_url=f"{mount}/logout" if must_add else "",
             passkeys_url=passkeys_url if must_add and settings.PASSKEYS else "",

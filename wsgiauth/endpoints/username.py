@@ -52,5 +52,6 @@ class Username(MemberForm):
         return UsernamePage(
             present=submission.member.user.username,
             username=submission.fields["username"],
-            message=refusal.text,
+            message=refusal.message,
+            errors=refusal.errors,
         )
