@@ -309,7 +309,10 @@ def test_the_outbox_has_no_secret(client, ada, changes):
         pytest.param("Phone", True, id="a name"),
         pytest.param("=?utf-8?q?=0ABcc:x?=", False, id="could be a header"),
         pytest.param("evil.example", False, id="could be a link"),
-        pytest.param("<b>%(time)s", True, id="markup and a format"),
+        pytest.param("<b>%(time)s", False, id="markup and a format"),
+        pytest.param("Phone”: not you? Call now", False, id="could be a text of ours"),
+        pytest.param("Phone 0800 12345", False, id="could be a telephone number"),
+        pytest.param("O'Neil's Pixel 10, blue", True, id="some words"),
     ],
 )
 def test_a_notice_names_the_app_to_a_proven_address(

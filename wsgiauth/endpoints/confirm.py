@@ -98,18 +98,17 @@ class Confirm(MemberForm):
         mount = mount_url(environ)
         path = path_below(submission.destination, mount)
         found = self._map.find(path, submission.member.user, site.settings)
-        if found is None:
+        # An incomplete session opens no other page here, and must not learn what such a page names.
+        if found is None or site.identifier.identify(environ).incomplete is not None:
             return NextStep(back_url=f"{root_url(environ)}/")
         endpoint, arguments = found
-        step = NextStep(
+        back = endpoint.back.filled(arguments)
+        return NextStep(
             words=endpoint.step_in_words(arguments),
             subject=endpoint.name_in(arguments),
-            back_url=f"{root_url(environ)}/",
+            back_url=f"{mount}/{back.path}",
+            back_text=back.text,
         )
-        if site.identifier.identify(environ).incomplete is not None:  # it opens no other page here
-            return step
-        back = endpoint.back.filled(arguments)
-        return step._replace(back_url=f"{mount}/{back.path}", back_text=back.text)
 
 
 def _prove(submission: MemberSubmission) -> tuple[User, str]:

@@ -19,6 +19,7 @@ class SiteMap:
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         self._router = Router(endpoints)
+        self._most_parts = max(path.count("/") for path in endpoints)
 
     def find(self, path: str, user: User, settings: Settings) -> Place | None:
         """Return what answers at a path; None also if it does not exist for the user."""
@@ -29,9 +30,10 @@ class SiteMap:
 
     def nearest(self, path: str, user: User, settings: Settings) -> Place:
         """Return what answers at a path, or at the nearest one above it."""
-        while path:
-            found = self.find(path, user, settings)
+        # Cut first, because a client can send hundreds of thousands of parts.
+        parts = path.split("/", self._most_parts + 1)[: self._most_parts + 1]
+        for count in range(len(parts), 1, -1):
+            found = self.find("/".join(parts[:count]), user, settings)
             if found is not None:
                 return found
-            path = path.rpartition("/")[0]
         return Endpoint(), {}

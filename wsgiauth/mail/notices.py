@@ -41,6 +41,9 @@ class Notice(Letter):
         return TEMPLATES[self.event]
 
 
+_FACTOR_MAX_LENGTH = 60  # characters, of several names together
+_FACTOR_MAX_DIGITS = 4
+
 _KIND = "notice "  # with the name of the event, the kind of its emails
 
 # By the event.
@@ -106,7 +109,7 @@ class Notices:
             username = "" if email in unproven else unlinked(owner["username"])
             is_limited = is_request and email in unproven
             if not is_limited or self._limits.admits_to(event.name, email):
-                factor = "" if email in unproven else unlinked(details.get("factor", ""))
+                factor = "" if email in unproven else _factor_name(details.get("factor", ""))
                 mail = {**data, "username": username, "email": email, "factor": factor}
                 enqueue(self._outbox(), f"{_KIND}{event.name}", data=mail)
 
@@ -146,3 +149,15 @@ def _compose_notice(mail: Mail, settings: Settings, _now: float) -> Addressed:
 
 
 COMPOSERS: Mapping[str, Composer] = {f"{_KIND}{name}": _compose_notice for name in TEMPLATES}
+
+
+def _factor_name(name: str) -> str:
+    """Return what a user calls a factor, or an empty string if it is more than a few plain words.
+
+    A thief of a session could choose a name that reads like a text of ours, with a telephone number
+    to call.
+    """
+    is_plain = all(each.isalnum() or each in " ,'-" for each in name)
+    digits = sum(each.isdigit() for each in name)
+    is_short = len(name) <= _FACTOR_MAX_LENGTH and digits <= _FACTOR_MAX_DIGITS
+    return name if is_plain and is_short else ""
