@@ -205,7 +205,8 @@ def test_a_failure_is_said_in_words(reason, text):
             "address",
             None,
             HOME,
-            f"Too many failures from {HOME}, under all names together. Attempts",
+            f"Too many failures from {HOME}, under all names together. Attempts from there must"
+            " wait; other addresses, and those from which the user has logged in, are not",
         ),
         ("second factor", None, HOME, f"Too many wrong codes from {HOME}, where the user has"),
         ("second factor", None, None, "Too many wrong codes. Codes from new addresses must wait;"),

@@ -10,6 +10,7 @@ from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import update_user
+from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.storage import context
 from wsgiauth.storage.models import from_timestamp
 from wsgiauth.throttling.attempts import KNOWN_FOR
@@ -23,6 +24,7 @@ from wsgiauth.throttling.failed_logins import (
     list_failures,
 )
 from wsgiauth.throttling.throttle import Throttle
+from wsgiauth.web.clients import networks_of
 
 pytestmark = pytest.mark.promise(12)
 
@@ -30,6 +32,7 @@ NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
 FREE = 5
 HOME, THERE = "192.0.2.1", "198.51.100.3"
 LOG = FailureLog.of(b"key", "ada")
+IPV6_SITE = "2001:db8:5::/48"
 WRONG = {"username": USERNAME, "password": "wrong"}
 
 
@@ -288,6 +291,32 @@ def test_the_waits_of_a_user_are_those_that_an_attempt_meets(throttle, ada, happ
     until = from_timestamp(NOW + 1)
     waits = throttle.waits(ada, [HOME, THERE, HOME, None])
     assert waits == [Wait(reason, until, name, address) for reason, name, address in expected]
+
+
+@pytest.fixture
+def ipv6_site_must_wait(throttle):
+    """Fail at other names from many /64 networks of one /48, until all of it must wait."""
+    for number in range(500):
+        throttle.login(f"name{number}", (f"2001:db8:5:{number:x}::/64", IPV6_SITE)).begin()
+
+
+@pytest.mark.usefixtures("ipv6_site_must_wait")
+def test_a_wait_of_an_ipv6_site_is_that_of_its_addresses(throttle, ada):
+    with pytest.raises(RetryLaterError):
+        throttle.login(USERNAME, networks_of("2001:db8:5:ffff::1"))
+    addresses = ["2001:db8:5:ffff::1", "2001:db8:5:fffe::1", "2001:db8:6::1"]
+    until = from_timestamp(NOW + 1)
+    assert throttle.waits(ada, addresses) == [Wait("address", until, None, IPV6_SITE)]
+
+
+@pytest.mark.usefixtures("ipv6_site_must_wait")
+def test_a_wait_of_an_ipv6_site_concerns_only_its_strangers(throttle, ada):
+    known, stranger = "2001:db8:5:ffff::1", "2001:db8:5:fffe::1"
+    throttle.recognise(ada, networks_of(known))
+    throttle.login(USERNAME, networks_of(known))
+    assert throttle.waits(ada, [known]) == []
+    assert len(throttle.waits(ada, [known, stranger])) == 1
+    assert len(throttle.waits(ada, [stranger, known])) == 1
 
 
 def test_a_wait_of_an_ipv6_client_is_that_of_its_network(throttle, ada):

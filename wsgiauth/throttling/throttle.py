@@ -66,7 +66,7 @@ from wsgiauth.throttling.attempts import KNOWN_FOR, Attempt, PasswordAttempt
 from wsgiauth.throttling.counts import Counter, Counters, Limit, Networks, read_waits
 from wsgiauth.throttling.failed_logins import FailedLogin, FailureLog, Wait, list_failures
 from wsgiauth.throttling.hash_slots import Claim
-from wsgiauth.web.clients import network_of
+from wsgiauth.web.clients import networks_of
 
 MINUTE = 60  # seconds
 HOUR = 60 * MINUTE
@@ -207,19 +207,19 @@ class Throttle:
             for limit in (self._account, self._logins):
                 asked[one(limit, names.key(value))] = name, None
         asked[one(self._codes, user_id)] = None, None
-        networks = dict.fromkeys(network_of(each) or each for each in addresses if each)
-        for network in networks:
-            asked[self._of_user(user.id, network)] = None, network
-            asked[one(self._codes, user_id, network)] = None, network
-            asked[one(self._address, network)] = None, network
+        clients: dict[Counter, list[Counter]] = {}
+        for networks in {networks_of(each): None for each in addresses if each}:
+            known = self._of_user(user.id, networks[0])
+            asked[known] = asked[one(self._codes, user_id, networks[0])] = None, networks[0]
+            clients[known] = self._counters.of_networks(self._address, networks)
+            asked.update(zip(clients[known], [(None, each) for each in networks], strict=True))
         waits = read_waits(asked, now)
-        for network in networks:
-            if self._of_user(user.id, network) in waits:  # failures elsewhere concern strangers
-                waits.pop(one(self._address, network), None)
+        # Failures under other names concern only strangers.
+        strangers = {each for known in clients if known not in waits for each in clients[known]}
         return [
             Wait(counter.limit.reason, from_timestamp(now + wait), *asked[counter])
             for counter, wait in waits.items()
-            if wait
+            if wait and (counter in strangers or counter.limit.reason != self._address.reason)
         ]
 
     def recognise(self, user: User, networks: Networks) -> None:

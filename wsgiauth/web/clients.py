@@ -54,11 +54,9 @@ class Clients:
         For IPv4, that is the address; for IPv6, the /64 and the /48. If REMOTE_ADDR is not an
         address, as behind a Unix socket, all clients with the same REMOTE_ADDR count as one.
         """
-        address = _parsed(_host(environ))
-        if isinstance(address, IPv6Address):
-            return _network(address, SUBSCRIBER_PREFIX), _network(address, SITE_PREFIX)
-        if isinstance(address, IPv4Address):
-            return (str(address),)
+        host = _host(environ)
+        if _parsed(host) is not None:
+            return networks_of(host)
         remote: str = environ.get("REMOTE_ADDR", "")
         self._warn(remote)
         return (remote,)
@@ -80,12 +78,17 @@ def client_address(environ: WSGIEnvironment) -> str | None:
     return environ.get("REMOTE_ADDR") if _parsed(host) is None else host
 
 
-def network_of(address: str) -> str:
-    """Return the narrowest network of a client's address, or nothing if it is not an address."""
+def networks_of(address: str) -> tuple[str, ...]:
+    """Return the networks of what `client_address` returned: see `Clients.networks`."""
     parsed = _parsed(address)
     if isinstance(parsed, IPv6Address):
-        return _network(parsed, SUBSCRIBER_PREFIX)
-    return str(parsed or "")
+        return _network(parsed, SUBSCRIBER_PREFIX), _network(parsed, SITE_PREFIX)
+    return (str(parsed or address),)
+
+
+def network_of(address: str) -> str:
+    """Return the narrowest network of a client's address, or nothing if it is not an address."""
+    return networks_of(address)[0] if _parsed(address) else ""
 
 
 def user_agent_in_words(header: str) -> str:
