@@ -15,6 +15,7 @@ from wsgiauth.storage import context
 from wsgiauth.storage.models import from_timestamp
 from wsgiauth.throttling.attempts import KNOWN_FOR
 from wsgiauth.throttling.failed_logins import (
+    HOUR,
     KEPT_FOR,
     LISTED,
     FailedLogin,
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.promise(12)
 
 NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
 FREE = 5
+FULL_HOUR = NOW - NOW % HOUR
 HOME, THERE = "192.0.2.1", "198.51.100.3"
 LOG = FailureLog.of(b"key", "ada")
 IPV6_SITE = "2001:db8:5::/48"
@@ -68,14 +70,14 @@ def listed(*logs, now=NOW):
 @pytest.mark.every_database
 def test_failures_are_listed_with_the_newest_first(database):
     fail(now=NOW)
-    fail(now=NOW + 1, reason="inactive", address="2001:db8::7")
-    LOG.add(NOW + 2, "wrong password")  # outside a request
+    fail(now=NOW + 2, reason="inactive", address="2001:db8::7")
+    LOG.add(NOW + 3, "wrong password")  # outside a request
     other = FailureLog.of(b"key", "grace")
     fail(other, now=NOW + 1, reason="no such user")
     assert list_failures([LOG], NOW)[-1] == FailedLogin(from_timestamp(NOW), "wrong password", HOME)
     assert listed(LOG, other) == [
-        (NOW + 2, "wrong password", None),
-        (NOW + 1, "inactive", "2001:db8::7"),
+        (NOW + 3, "wrong password", None),
+        (NOW + 2, "inactive", "2001:db8::7"),
         (NOW + 1, "no such user", HOME),
         (NOW, "wrong password", HOME),
     ]
@@ -106,14 +108,32 @@ def test_failures_of_the_same_moment_are_all_recorded(database, monkeypatch):
     assert [address for *_, address in listed()] == [HOME, THERE]
 
 
+@pytest.mark.parametrize("start", [NOW, FULL_HOUR, FULL_HOUR + HOUR - 1])
+def test_failures_are_listed_for_a_day(database, start):
+    fail(now=start)
+    fail(now=start + 1)
+    assert len(listed(now=start + KEPT_FOR - 1)) == 2
+    assert len(listed(now=start + KEPT_FOR)) == 1
+
+
 @pytest.mark.every_database
-def test_failures_are_listed_for_a_day_and_deleted_then(database):
-    fail()
-    fail(now=NOW + 1)
-    assert len(listed(now=NOW + KEPT_FOR - 1)) == 2
-    assert len(listed(now=NOW + KEPT_FOR)) == 1
-    fail(FailureLog.of(b"key", "grace"), now=NOW + 1 + KEPT_FOR)
-    assert [row.expires_at for row in FailedLogins.select()] == [NOW + 1 + 2 * KEPT_FOR]
+def test_the_last_failures_of_all_hours_are_listed(database):
+    times = [NOW + hour * HOUR for hour in range(24)]
+    for now in times:
+        fail(now=now)
+    assert [time for time, *_ in listed(now=times[-1])] == times[: -LISTED - 1 : -1]
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(40)
+@pytest.mark.parametrize("other", [False, True], ids=["the same name", "another name"])
+def test_a_failure_expires_within_25_hours_although_others_follow(database, other):
+    for hour in range(0, 25, 3):  # so few that the first is not dropped for the last
+        fail(now=FULL_HOUR + hour * HOUR)
+    last = FULL_HOUR + 25 * HOUR
+    fail(FailureLog.of(b"key", "grace") if other else LOG, now=last)
+    stored = [line for row in FailedLogins.select() for line in row.lines.splitlines()]
+    assert min(int(line.split("\t")[0]) for line in stored) >= last - KEPT_FOR
 
 
 def test_an_address_cannot_add_a_line(database):

@@ -1,8 +1,8 @@
 """The last failed logins under a name, for the staff panel.
 
 They are apart from the audit trail, and a flood cannot fill their table: a failure is recorded
-after its password was compared, each name has one row, which expires after a day, and attempts that
-must wait (429) write nothing.
+after its password was compared, each name has one row for each hour, and attempts that must wait
+(429) write nothing. A row expires a day after its hour, so a line is at most 25 hours old then.
 
 A name has a row whether it has an account or not, so neither the statements nor their time reveal
 which accounts exist. Codes and passkeys that fail after a right password are recorded under the
@@ -24,12 +24,13 @@ from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.throttling.counts import row_id
 
 LISTED = 10
-KEPT_FOR = 24 * 60 * 60  # seconds
+HOUR = 60 * 60  # seconds
+KEPT_FOR = 24 * HOUR
 _LINES_MAX_LENGTH = LISTED * 100  # a line has at most 92 characters
 
 
 class FailedLogins(Model):
-    """The last failed logins of one name or user."""
+    """The last failed logins of one name or user in one hour."""
 
     id = peewee.CharField(max_length=64, primary_key=True)  # a keyed digest: see `AttemptCount`
     # For each, the newest first, a line with the time in seconds since the epoch, the reason and
@@ -60,7 +61,7 @@ class Wait(NamedTuple):
 
 
 class FailureLog(NamedTuple):
-    """The failed logins in one row, which need not exist yet."""
+    """The failed logins of a name or a user, in rows that need not exist yet."""
 
     id: str
 
@@ -68,6 +69,10 @@ class FailureLog(NamedTuple):
     def of(cls, key: bytes, *what: str) -> "FailureLog":
         """Return the log of a name or a user, whose digest is keyed with SECRET_KEY."""
         return cls(row_id(key, "failed logins", *what))
+
+    def row_of(self, hour: int) -> str:
+        """Return the id of the row about an hour, counted since the epoch."""
+        return row_id(self.id.encode(), str(hour))
 
     def add(self, now: int, reason: str) -> None:
         """Record a failure of the client that sent this request.
@@ -84,14 +89,15 @@ class FailureLog(NamedTuple):
 
     def _add_line(self, line: str, now: int) -> bool:
         lines = peewee.Value(line).concat(FailedLogins.lines)
-        updated = FailedLogins.update(
-            lines=peewee.fn.SUBSTR(lines, 1, _LINES_MAX_LENGTH), expires_at=now + KEPT_FOR
-        ).where(FailedLogins.id == self.id)
+        updated = FailedLogins.update(lines=peewee.fn.SUBSTR(lines, 1, _LINES_MAX_LENGTH)).where(
+            FailedLogins.id == self.row_of(now // HOUR)
+        )
         return bool(updated.execute())
 
     def _add_row(self, line: str, now: int) -> bool:
+        hour = now // HOUR
         inserted = FailedLogins.insert(
-            id=self.id, lines=line, expires_at=now + KEPT_FOR
+            id=self.row_of(hour), lines=line, expires_at=(hour + 1) * HOUR + KEPT_FOR
         ).on_conflict_ignore()
         is_first = bool(inserted.as_rowcount().execute())
         if is_first:
@@ -101,8 +107,9 @@ class FailureLog(NamedTuple):
 
 def list_failures(logs: Collection[FailureLog], now: int) -> list[FailedLogin]:
     """Return the last failures in some logs together, the newest first; costs one SELECT."""
+    hours = range((now - KEPT_FOR) // HOUR, now // HOUR + 1)
     rows = FailedLogins.select(FailedLogins.lines).where(
-        FailedLogins.id.in_([each.id for each in logs])
+        FailedLogins.id.in_([each.row_of(hour) for each in logs for hour in hours])
     )
     # What follows the last line break is empty, or a line that was cut.
     lines = [line.split("\t") for row in rows for line in row.lines.split("\n")[:-1]]
