@@ -432,3 +432,33 @@ def test_users_are_read_in_the_order_of_an_index(small, database, monkeypatch):
                 find_users(criteria_of(name), sort, before=f"{page.sort}:")
     assert len(plans) > 50  # also of later pages
     assert [plan for plan in plans if re.search("TEMP B-TREE|[Ss]ort", plan[0])] == []
+
+
+def test_a_large_group_is_not_read_as_a_whole(database, monkeypatch):
+    insert_users(3000, start=130)
+    group = Group.objects.find("editors")
+    members = User.select(peewee.Value(group.id), User.id).where(User.username.not_in(EVEN))
+    Membership.insert_from(members, [Membership.group, Membership.user]).execute()
+    if isinstance(database, peewee.SqliteDatabase):
+        explain = "EXPLAIN QUERY PLAN"
+    elif isinstance(database, peewee.PostgresqlDatabase):
+        explain = "EXPLAIN VERBOSE"
+        database.execute_sql("ANALYZE")
+    else:
+        explain = "EXPLAIN"
+        database.execute_sql("ANALYZE TABLE wsgiauth_user, wsgiauth_membership").fetchall()
+    plans = []
+    original = user_orders.read
+
+    def explained(query, size):
+        sql, parameters = query.limit(size).sql()
+        plans.append(str(database.execute_sql(f"{explain} {sql}", parameters).fetchall()))
+        return original(query, size)
+
+    monkeypatch.setattr(user_orders, "read", explained)
+    find_users(Criteria(beginning="user", group_id=group.id))
+    find_users(Criteria(group_id=group.id))
+    assert len(plans) > 2
+    # All members in memory, or all users beside the members.
+    bad = "hashed SubPlan|Hash Join|Merge Join|MATERIALIZED|LIST SUBQUERY"
+    assert [plan for plan in plans if re.search(bad, plan)] == []

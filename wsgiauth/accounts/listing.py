@@ -104,16 +104,22 @@ def group_sizes(group_ids: Sequence[int]) -> list[GroupSize]:
 
     It reads at most `COUNTED + 1` entries of an index for each number, so its work is bounded.
     """
-    columns = (Membership.group, GroupPermission.group)
-    counts = [_count(column, group_id) for group_id in group_ids for column in columns]
+    indexes = (
+        (Membership.group, Membership.user),
+        (GroupPermission.group, GroupPermission.name),
+    )
+    counts = [_count(index, group_id) for group_id in group_ids for index in indexes]
     if not counts:
         return []
     row = database.execute(peewee.Select(columns=counts)).fetchone()
     return [GroupSize(*pair) for pair in zip(row[::2], row[1::2], strict=True)]
 
 
-def _count(column: Any, group_id: int) -> Any:
-    rows = column.model.select(peewee.SQL("1")).where(column == group_id).limit(COUNTED + 1)
+def _count(index: Sequence[Any], group_id: int) -> Any:
+    group = index[0]
+    rows = group.model.select(peewee.SQL("1")).where(group == group_id).limit(COUNTED + 1)
+    # In the order of the index, so that PostgreSQL does not read the table, and skip other groups.
+    rows = rows.order_by(*index)
     return peewee.Select([rows.alias("counted")], [peewee.fn.COUNT(peewee.SQL("*"))])
 
 

@@ -96,7 +96,10 @@ class Conditions:
         if name == _ANY:
             users = Numbered(query)
         elif name == _GROUP:
-            query = query.join(Membership, on=Membership.user == User.id)
+            # Each member is looked up. Without the sum, PostgreSQL could merge both indexes, and so
+            # read all users who are newer than the members.
+            number = Membership.user + peewee.SQL("0")
+            query = query.join(Membership, on=User.id == number)
             query = query.where(Membership.group == self._criteria.group_id)
             users = Numbered(query, (Membership.group,), Membership.user)
         else:
@@ -130,7 +133,8 @@ class Conditions:
             membership = Membership.select(peewee.SQL("1")).where(
                 Membership.group == criteria.group_id, Membership.user == User.id
             )
-            conditions[_GROUP] = peewee.fn.EXISTS(membership)
+            # Instead of EXISTS, for which PostgreSQL would read all members, to look up each user.
+            conditions[_GROUP] = peewee.Expression(membership, peewee.OP.IS_NOT, None)
         for name, column in _FLAGS.items():
             if (wanted := getattr(criteria, name)) is not None:
                 conditions[name] = column == wanted
