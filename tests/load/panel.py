@@ -19,7 +19,9 @@ from webtest import TestApp
 from tests.conftest import HASH
 from tests.support.sites import BROWSER, SECRET_KEY, echo
 from wsgiauth import AuthMiddleware, Settings, storage
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Membership
 from wsgiauth.storage import context
 from wsgiauth.storage.schema import migrate
 from wsgiauth.testing import bearer, make_user
@@ -51,6 +53,8 @@ PAGES = {
     "a common beginning, not verified": "q=a&verified=no",
     "two filters, one of them rare": "active=no&superuser=yes",
     "two filters that exclude each other": "verified=yes&seen=never",
+    "a group of the older half": "group=1",
+    "a common beginning in the group": "q=a&group=1",
 }
 
 SORTS = ("created", "username", "-username", "email", "-email", "last_login", "-last_login")
@@ -59,7 +63,7 @@ PAGES |= {f"active, by {each}": f"active=yes&sort={each}" for each in SORTS}
 
 FILTERS = (
     *("q=a", "q=e", "active=yes", "active=no", "staff=yes", "staff=no", "superuser=yes"),
-    *("superuser=no", "verified=yes", "verified=no", "seen=ever", "seen=never"),
+    *("superuser=no", "verified=yes", "verified=no", "seen=ever", "seen=never", "group=1"),
 )
 
 
@@ -127,7 +131,12 @@ def fill(site, number):
         rows = [tuple(row_of(each).values()) for each in range(first, min(first + 2000, number))]
         with site.database.atomic():
             User.insert_many(rows, fields).execute()
-    site.database.execute_sql("ANALYZE" if not is_mariadb(site) else "ANALYZE TABLE wsgiauth_user")
+    if Group.get_or_none(Group.name == "Old") is None:
+        group = Group.objects.create(name="Old")
+        older = User.select(peewee.Value(group.id), User.id).where(User.id <= number // 2)
+        Membership.insert_from(older, [Membership.group, Membership.user]).execute()
+    tables = " TABLE wsgiauth_user, wsgiauth_membership" if is_mariadb(site) else ""
+    site.database.execute_sql(f"ANALYZE{tables}")
 
 
 def row_of(number):
