@@ -745,6 +745,23 @@ def test_a_form_can_be_sent_again_after_going_back(visitor, ada):
     assert visitor.path == "/"
 
 
+@pytest.mark.usefixtures("ada")
+def test_a_reload_and_the_way_back_send_no_refused_form_again(visitor, requests):
+    visitor.open("/auth/login?next=/reports")
+    visitor.submit(USERNAME, "wrong")
+    assert visitor.find("#message").text == REFUSED
+    requests.clear()
+    visitor.browser.refresh()
+    visitor.press("Create an account")
+    visitor.browser.back()
+    assert visitor.heading == "Log in"
+    assert not visitor.browser.title.startswith("Error:")
+    assert not [path for method, path, _ in requests if method == "POST"]
+    visitor.find("[name=username]").click()
+    visitor.submit(USERNAME, PASSWORD)
+    assert visitor.path == "/reports"
+
+
 # What is shown only once.
 
 WITH_FACTORS = pytest.mark.parametrize("options", [{"FACTOR_KEY": FACTOR_KEY}], ids=[""])
@@ -758,7 +775,7 @@ def codes(visitor, site, ada):
         visitor.open("/auth/login")
         visitor.browser.add_cookie({"name": name, "value": value})
     visitor.open("/auth/recovery-codes")
-    visitor.press("Create new codes")
+    visitor.press("Create recovery codes")
     return visitor.shown("code")
 
 

@@ -195,8 +195,8 @@ class LinkExpiredError(RequestError):
         super().__init__(
             HTTPStatus.GONE,
             "link_expired",
-            "This link was used before, has expired, or ended because the account has changed"
-            f" since. {advice}",
+            "This link is incomplete, was used before, has expired, or ended because the account"
+            f" has changed since. {advice}",
         )
         self.pages = pages
 

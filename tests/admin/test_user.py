@@ -162,7 +162,7 @@ def test_the_page_says_why_a_user_cannot_log_in(stopped_throttle, browser, clien
         " wait ends 15 January 2027, 08:00 UTC Of the last day, the newest first"
     )
     assert section.count(f"Wrong password 15 January 2027, 08:00 UTC, from {HOME}") == 5
-    assert section.endswith("Last successful login: 2 November 2026, 09:05 UTC")
+    assert section.endswith("Last successful login: 2 November 2026")
     inactive = browser.get(f"/auth/admin/users/{make('Una', 'inactive').id}")
     inactive.mustcontain("The account is inactive: every login is refused.")
 

@@ -21,7 +21,8 @@ from wsgiauth.web.responses import json_response
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 NOT_CARRIED_OUT = (
-    "The form that you sent was not processed. After this, you return to it and can send it again."
+    "The form that you sent was not processed. After this, fill it in again: what you entered is"
+    " lost."
 )
 RIGHT, WRONG = {"password": PASSWORD}, {"password": "wrong"}
 

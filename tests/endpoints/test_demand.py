@@ -110,7 +110,9 @@ def test_a_person_is_led_to_the_set_up_and_then_to_the_page_they_wanted(client, 
     page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     page.forms[0]["code"] = App(page.html.find(class_="key").text.replace(" ", ""), site).code()
     page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
-    assert page.html.find("a", string="Continue without new codes")["href"] == "/members?page=2"
+    assert (
+        page.html.find("a", string="Continue without recovery codes")["href"] == "/members?page=2"
+    )
     page = page.form.submit(headers=SAME_ORIGIN, status=201)
     assert page.html.find("a", string="I have saved them")["href"] == "/members?page=2"
     assert client.get("/members", headers=BROWSER, status=200).json["user"] == USERNAME

@@ -138,11 +138,20 @@ def trail_rows(entries: list[Entry]) -> list[TrailRow]:
     ]
 
 
+_REASONS = {
+    ONE_TIME_CODE: "authenticator app",
+    "is_staff on": "added to the staff",
+    "is_staff off": "removed from the staff",
+    "is_superuser on": "made superuser",
+    "is_superuser off": "superuser status removed",
+}
+
+
 def _reason(event: Event) -> str:
     reason = event.reason or ""
     if event.name in ("login", "confirmed"):
         return methods_in_words(reason.split())
-    return "authenticator app" if reason == ONE_TIME_CODE else reason
+    return _REASONS.get(reason, reason)
 
 
 def _filters(fields: dict[str, str]) -> Filters:

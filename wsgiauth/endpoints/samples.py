@@ -39,6 +39,7 @@ _NEW_PASSKEY_OPTIONS = (
     ' "origin": "https://example.org"}'
 )
 _APP_LINK = "otpauth://totp/Library:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Library"
+_WRONG_CODE = "This code is wrong, or was used before."
 _FACTORS = (Factor("otp", "5f0c8e1b7a9d2c34", "Tablet", _THEN),)
 _APP = SetUp("Phone", "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ", _APP_LINK, qr_code(_APP_LINK))
 
@@ -111,7 +112,7 @@ PAGES: tuple[Page, ...] = (
         has_app=True,
         has_codes=True,
         passkey_options=_PASSKEY_OPTIONS,
-        message="This code is wrong, or was used before.",
+        message=_WRONG_CODE,
     ),
     ConfirmPage(
         confirm_url="/auth/confirm?resend=1",
@@ -133,7 +134,7 @@ PAGES: tuple[Page, ...] = (
         has_app=True,
         has_codes=True,
         passkey_options=_PASSKEY_OPTIONS,
-        message="This code is wrong, or was used before.",
+        message=_WRONG_CODE,
     ),
     AccountPage(
         username="ada",

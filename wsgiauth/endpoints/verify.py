@@ -224,7 +224,7 @@ def _link_expired(site: Site) -> LinkExpiredError:
     """Return the error for a link of an unknown purpose, with the pages that can send another."""
     advice, pages = [], {}
     if site.outbox is not None:
-        advice.append("To verify an email address, ask for a new one.")
+        advice.append("To verify an email address, ask for a new link.")
         pages["email"] = "Verify an email address"
     if site.settings.REGISTRATION and site.settings.VERIFICATION:
         advice.append("To create an account, begin again.")

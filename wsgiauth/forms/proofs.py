@@ -110,7 +110,10 @@ def require_code(submission: Submission, user: User, *, session_id: str | None =
     site, code = submission.site, submission.fields[CODE]
     accept = partial(factors.accept, user, code, site.settings, site.tokens.now())
     if not _counted(submission, user, accept, session_id=session_id):
-        raise _refusal("invalid_code", "This code is wrong, or was used before.")
+        raise _refusal(
+            "invalid_code",
+            "This code is wrong, or was used before. An app shows the next one within 30 seconds.",
+        )
     return ONE_TIME_CODE
 
 

@@ -89,6 +89,7 @@
     const say = () => {
       const names = fields.flatMap(({ value }) => [value, value.split("@")[0]]).filter(Boolean);
       hint.textContent = input.value && hint.dataset[strength(input.value, rules, names)];
+      document.getElementById(`${input.id}-error`)?.remove(); // about what was sent before
     };
     [input, ...fields].forEach((each) => each.addEventListener("input", say));
   }
@@ -97,6 +98,19 @@
   // must not ask whether to.
   if (document.querySelector("[data-shown-once]")) {
     history.replaceState(null, "", location.href);
+  }
+
+  // Nor must they send a refused form again. Its page is opened with the same query as before, but
+  // for that of a link, whose secret is in no history.
+  if ("refused" in document.body.dataset && !document.querySelector("[name=token]")) {
+    const url = new URL(location.href);
+    const names = ["next", "action", "users", "key", "permission", "group", "list"];
+    for (const { name, value } of all("main input[type=hidden]")) {
+      if (names.includes(name) && value && !url.searchParams.has(name, value)) {
+        url.searchParams.append(name, value);
+      }
+    }
+    history.replaceState(null, "", url);
   }
 
   const source = (button) => document.getElementById(button.dataset.of);
