@@ -123,6 +123,12 @@ def test_a_page_has_nothing_from_elsewhere(page):
     assert not {name for name in attributes if name.startswith("on") or name in ("style", "src")}
 
 
+@every_page
+def test_a_name_from_right_to_left_stays_beside_its_label(page):
+    # The direction of a block would move the name to the other side.
+    assert shown(page).html.select(":is(dd, h2, li, p, td, th)[dir]") == []
+
+
 @pytest.mark.promise(20)
 @every_page
 def test_every_value_is_escaped(page):
