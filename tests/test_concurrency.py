@@ -111,7 +111,7 @@ def test_of_eight_processes_that_migrate_each_migration_is_applied_by_one(
 ):
     take_back_migrations(database)
     applied = in_processes(migrate, settings.DATABASE_URL)
-    assert list(chain.from_iterable(applied)) == MIGRATIONS
+    assert sorted(chain.from_iterable(applied)) == MIGRATIONS  # by one or several of them
 
 
 def save(user, **changes):
