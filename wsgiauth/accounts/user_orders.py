@@ -111,7 +111,7 @@ class Order(ABC):
 
     @abstractmethod
     def parse(self, text: str) -> Any:
-        """Return the key of a text, or None if it is of none."""
+        """Return the key that a string in a URL stands for, or None if it stands for none."""
 
     @abstractmethod
     def read(self, position: Any, size: int, *, is_descending: bool) -> list[Entry]:

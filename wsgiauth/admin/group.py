@@ -79,7 +79,7 @@ def _of_group(
 
 
 def _of_member(change: Callable[[User, Group], bool]) -> Callable[[MemberSubmission], object]:
-    """Return a change of the user whom a form names, with the right that their own page needs."""
+    """Return a change of the user that a form names, with the right that their own page needs."""
 
     def administered(submission: MemberSubmission) -> object:
         user = find_user(submission.fields[USER.name].strip())

@@ -130,7 +130,7 @@ def record(value: str, purpose: str, *, user_id: int | None = None, expires_at: 
 
     Args:
         purpose: None of `issue`, so that the row opens nothing.
-        user_id: The user with whom the row ends, if it is about one.
+        user_id: The user with which the row is deleted, if it is about one.
         expires_at: In seconds since the epoch.
     """
     with database.atomic():

@@ -154,8 +154,8 @@ COMPOSERS: Mapping[str, Composer] = {f"{_KIND}{name}": _compose_notice for name 
 def _factor_name(name: str) -> str:
     """Return what a user calls a factor, or an empty string if it is more than a few plain words.
 
-    A thief of a session could choose a name that reads like a text of ours, with a telephone number
-    to call.
+    A thief of a session could choose a name that reads like a sentence of ours, with a telephone
+    number to call.
     """
     is_plain = all(each.isalnum() or each in " ,'-" for each in name)
     digits = sum(each.isdigit() for each in name)
