@@ -20,6 +20,10 @@ help: ## show this help
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
+.venv/check: .venv/dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,apps]'
+	@touch $@
+
 .venv/bench: .venv/dev
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
 	@touch $@
@@ -47,7 +51,7 @@ test check: export PYTHONDONTWRITEBYTECODE =
 test: .venv/dev ## run the tests that need only Python and SQLite, in a minute or two
 	$(BIN)/python -m pytest --quick -n auto --dist loadfile --no-loadscope-reorder
 
-check: .venv/dev ## what CI runs: lint, types, all tests, with branch coverage
+check: .venv/check ## what CI runs: lint, types, all tests, with branch coverage
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	rm -f .coverage .coverage.*

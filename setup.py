@@ -61,6 +61,8 @@ TEST = [
     *CLIENTS,
     *FORMER,
 ]
+# Applications and extensions behind wsgiauth, which only `make check` needs.
+APPS: list[str] = []
 BENCH = [  # what wsgiauth is timed beside, besides FORMER
     "djangorestframework>=3.16",
     "djangorestframework-simplejwt>=5.5",
@@ -137,6 +139,7 @@ setup(
         **FACTORS,
         "testing": TESTING,
         "test": TEST,
+        "apps": APPS,
         "bench": [*TEST, *BENCH],
         "dev": [
             *TEST,

@@ -175,6 +175,32 @@ def test_one_module_alone_imports(library, module):
     assert importers == {module}
 
 
+FRAMEWORKS = {"bottle", "cherrypy", "django", "falcon", "flask", "pyramid", "rest_framework"}
+
+
+def test_only_an_adapter_imports_its_framework():
+    importers = {
+        (framework, name)
+        for name, path in MODULES.items()
+        for framework in FRAMEWORKS & {found.partition(".")[0] for found in imports(path)}
+    }
+    of_its_own = {
+        (framework, name)
+        for framework, name in importers
+        if f"{name}.".startswith(("contrib.django.", f"contrib.{framework}."))
+    }
+    assert importers == of_its_own
+
+
+def test_no_module_but_an_adapter_imports_one():
+    importers = {
+        module
+        for module in MODULES
+        if any(room_of(each) == "contrib" for each in internal_imports(module))
+    }
+    assert {module for module in importers if room_of(module) != "contrib"} == set()
+
+
 def test_one_module_of_the_command_line_alone_prints():
     """Which escapes what a terminal would obey."""
     printing = {

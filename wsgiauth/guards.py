@@ -6,7 +6,7 @@ On the way of a request, they stand between `middleware`, which identifies the u
 import functools
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from typing import Any, NamedTuple, TypeVar, cast, overload
+from typing import Any, NamedTuple, Self, TypeVar, cast, overload
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events, storage
@@ -73,7 +73,7 @@ def login_required(
         TypeError: `app` is not callable. Raised when decorating.
         MiddlewareMissingError: There is no `AuthMiddleware` around `app`. Raised on a request.
     """
-    decorate = _decorator(_Rule(None, redirect_url, fresh, second_factor))
+    decorate = _decorator(Guard.checked(None, redirect_url, fresh, second_factor))
     return decorate if app is None else decorate(app)
 
 
@@ -101,23 +101,78 @@ def permission_required(
         TypeError: The decorated object is not callable. Raised when decorating.
         MiddlewareMissingError: There is no `AuthMiddleware` around it. Raised on a request.
     """
-    decorate = _decorator(_Rule(check_permission(permission), redirect_url, fresh, second_factor))
-    known_permissions.register(permission)
-    return decorate
+    # A permission of None, which another type of guard has, is malformed here.
+    guard = Guard.checked(check_permission(permission), redirect_url, fresh, second_factor)
+    return _decorator(guard)
 
 
-class _Rule(NamedTuple):
-    """What a guard asks for."""
+class Guard(NamedTuple):
+    """What a guard asks for; see `login_required` and `permission_required`.
 
-    permission: str | None
-    redirect_url: str | None
-    fresh: bool
-    second_factor: bool
+    The guards of `contrib` for the views of frameworks use it, too.
 
-    @property
-    def needs_database(self) -> bool:
-        """Whether the user alone is not enough to decide."""
-        return self.permission is not None or self.fresh or self.second_factor
+    Attributes:
+        to_login_page: Whether a browser is redirected to the login page of the site, wherever
+            that is mounted, instead of to `redirect_url`.
+    """
+
+    permission: str | None = None
+    redirect_url: str | None = None
+    fresh: bool = False
+    second_factor: bool = False
+    to_login_page: bool = False
+
+    @classmethod
+    def checked(
+        cls,
+        permission: str | None = None,
+        redirect_url: str | None = None,
+        fresh: bool = False,
+        second_factor: bool = False,
+        *,
+        to_login_page: bool = False,
+    ) -> Self:
+        """Return a guard of valid arguments, whose permission the staff panel lists.
+
+        Raises:
+            ValueError: `permission` or `redirect_url` is malformed.
+        """
+        # Checked like a `next`, so that a mistake here cannot redirect to another site.
+        if redirect_url is not None and not (
+            isinstance(redirect_url, str) and redirect_url and safe_next(redirect_url, "")
+        ):
+            raise ValueError(
+                f'redirect_url must be a path such as "/auth/login", not {redirect_url!r}'
+            )
+        if permission is not None:
+            known_permissions.register(check_permission(permission))
+        return cls(permission, redirect_url, fresh, second_factor, to_login_page)
+
+    def refusal(self, environ: WSGIEnvironment, view: object) -> Response | None:
+        """Return the response that refuses a request of `view`, or None if it is allowed.
+
+        Raises:
+            MiddlewareMissingError: There is no `AuthMiddleware` around the application.
+        """
+        try:
+            user = environ["wsgiauth.user"]
+        except KeyError:
+            raise MiddlewareMissingError(
+                f"{view!r} has a guard, but no AuthMiddleware is around it:"
+                " wrap the whole application, as in `application = AuthMiddleware(app)`."
+            ) from None
+        if user is None:
+            site: Site = environ["wsgiauth.site"]
+            login_page = f"{site.pages.mount}/login" if self.to_login_page else self.redirect_url
+            return ask_to_identify(environ, login_page)
+        if self.permission is None and not self.fresh and not self.second_factor:
+            return None
+        try:
+            return _refusal_by_database(self, user, environ)
+        except DATABASE_ERRORS as error:
+            return unavailable(environ, error)
+        finally:
+            storage.release_connection(storage.current())
 
 
 class _Guarded:
@@ -153,19 +208,12 @@ class _Guarded:
         return getattr(self.__wrapped__, name)
 
 
-def _decorator(rule: _Rule) -> Callable[[_App], _App]:
-    redirect_url = rule.redirect_url
-    # Checked like a `next`, so that a mistake here cannot redirect to another site.
-    if redirect_url is not None and not (
-        isinstance(redirect_url, str) and redirect_url and safe_next(redirect_url, "")
-    ):
-        raise ValueError(f'redirect_url must be a path such as "/auth/login", not {redirect_url!r}')
-
+def _decorator(guard: Guard) -> Callable[[_App], _App]:
     def decorate(app: _App) -> _App:
         if not callable(app):
             raise TypeError(f"a guard needs a WSGI callable; {app!r} is not callable")
 
-        check = functools.partial(_refusal, app, rule)
+        check = functools.partial(guard.refusal, view=app)
         if isinstance(app, type) and any("__call__" in vars(each) for each in app.__mro__):
             # The instances are the WSGI callables, so the guard goes around `__call__`.
             setattr(app, "__call__", _Guarded(app.__call__, check))  # noqa: B010 - to mypy a method
@@ -175,30 +223,9 @@ def _decorator(rule: _Rule) -> Callable[[_App], _App]:
     return decorate
 
 
-def _refusal(app: object, rule: _Rule, environ: WSGIEnvironment) -> Response | None:
-    """Return the response that refuses a request, or None if the request is allowed."""
-    try:
-        user = environ["wsgiauth.user"]
-    except KeyError:
-        raise MiddlewareMissingError(
-            f"{app!r} has a guard, but no AuthMiddleware is around it:"
-            " wrap the whole application, as in `application = AuthMiddleware(app)`."
-        ) from None
-    if user is None:
-        return ask_to_identify(environ, rule.redirect_url)
-    if not rule.needs_database:
-        return None
-    try:
-        return _refusal_by_database(rule, user, environ)
-    except DATABASE_ERRORS as error:
-        return unavailable(environ, error)
-    finally:
-        storage.release_connection(storage.current())
-
-
-def _refusal_by_database(rule: _Rule, user: User, environ: WSGIEnvironment) -> Response | None:
-    if rule.permission is not None and not user.has_permission(rule.permission):
-        events.emit("refused", user_id=user.id, reason=f"lacks {rule.permission}")
+def _refusal_by_database(guard: Guard, user: User, environ: WSGIEnvironment) -> Response | None:
+    if guard.permission is not None and not user.has_permission(guard.permission):
+        events.emit("refused", user_id=user.id, reason=f"lacks {guard.permission}")
         if environ["wsgiauth.key"] is not None:
             return refuse_key(environ, "The API key does not have the permission that this needs.")
         return failure(
@@ -209,9 +236,9 @@ def _refusal_by_database(rule: _Rule, user: User, environ: WSGIEnvironment) -> R
         )
     site: Site = environ["wsgiauth.site"]
     session_id = environ["wsgiauth.session"]
-    if rule.second_factor and not (session_id and has_second_factor(methods_of(session_id))):
+    if guard.second_factor and not (session_id and has_second_factor(methods_of(session_id))):
         return step_up(environ, site, second_factor_missing(user, site))
-    if rule.fresh and not site.freshness.is_fresh(session_id):
+    if guard.fresh and not site.freshness.is_fresh(session_id):
         confirm_url = f"{site.pages.mount}/confirm"
         return ask_to_confirm(environ, confirm_url, site.freshness.max_age)
     return None
