@@ -84,9 +84,12 @@ THOROUGH = {
     "test_typing.py",
     # programs and commands of the pages
     "docs/test_clients.py",
+    "docs/test_code_page.py",
     "docs/test_command_line_page.py",
     "docs/test_deployment.py",
+    "docs/test_events_page.py",
     "docs/test_factors_page.py",
+    "docs/test_guards_page.py",
     "docs/test_guide.py",
     "docs/test_logins_page.py",
     "docs/test_mail_page.py",

@@ -1,0 +1,50 @@
+"""docs/code.md: its programs do what it says, and its table has every public function."""
+
+import re
+from inspect import isfunction
+
+import wsgiauth
+from tests.docs.pages import PAGES, section
+
+SIGN_IN = """
+from signin import application
+from webtest import TestApp
+
+client = TestApp(application, {"REMOTE_ADDR": "192.0.2.1"})
+form = {"username": "ada", "password": "four unrelated words"}
+client.post("/", form, headers={"Sec-Fetch-Site": "cross-site"}, status=403)
+print(client.get("/").text)
+print(client.post("/", form).text)
+print(client.get("/").text)
+wrong = {**form, "username": "grace", "password": "a guess"}
+answers = [client.post("/", wrong, expect_errors=True) for _ in range(10)]
+print(max(answer.status_int for answer in answers))  # a second can end before the last one
+"""
+
+
+def test_the_functions_are_the_public_ones():
+    rows = re.findall(
+        r"^\| (`.*?) \|", section(PAGES["docs/code.md"], "Functions in code"), re.MULTILINE
+    )
+    listed = {name for row in rows for name in re.findall(r"`(\w+)", row)} - {"wsgiauth"}
+    public = {name for name in wsgiauth.__all__ if isfunction(getattr(wsgiauth, name))}
+    assert listed == public | {"login_required", "permission_required"}
+
+
+def test_users_are_made_in_code(run, administrator):
+    run("python people.py")  # beside the administrator made before
+
+
+def test_an_operators_script_keeps_the_last_superuser(run, administrator):
+    printed = run("python upkeep.py")
+    assert printed == "ada is the last active superuser: make another user a superuser first\n"
+
+
+def test_a_login_of_ones_own_works(run, administrator, folder):
+    (folder / "ask.py").write_text(SIGN_IN, encoding="utf-8")
+    assert run("python ask.py") == "Hello, stranger!\nWelcome!\nHello, ada!\n429\n"
+
+
+def test_groups_are_made_in_code(run, administrator):
+    run("python people.py")
+    run("python editors.py")
