@@ -1,8 +1,10 @@
 """Failures in the form that the client prefers: a page, a redirect, a challenge or problem details.
 
 Guards, `challenges` and the URLs below /auth answer alike. A browser whose login is missing or not
-recent is redirected, and other clients get a challenge. Every environ here has the keys that
-`AuthMiddleware` sets, and every path that is passed lacks the SCRIPT_NAME of `AuthMiddleware`.
+recent is redirected, and other clients get a challenge. htmx gets the challenge with HX-Redirect,
+by which the whole page is left: the XMLHttpRequest would follow a redirect, and htmx would put the
+login page into a part of the page. Every environ here has the keys that `AuthMiddleware` sets, and
+every path that is passed lacks the SCRIPT_NAME of `AuthMiddleware`.
 """
 
 from collections.abc import Mapping
@@ -131,23 +133,16 @@ def ask_to_log_in(
         login_url: The path of the login page; None answers with the challenge.
         error: `invalid_token` if a token was presented and rejected.
     """
-    if login_url is None or not _is_browser(environ):
-        return failure(
-            environ,
-            HTTPStatus.UNAUTHORIZED,
-            error or "unauthenticated",
-            "Log in to open this page.",
-            headers=(challenge(error),),
-        )
-    url = root_url(environ) + login_url
-    if environ["REQUEST_METHOD"] in SAFE_METHODS:
-        return redirect(HTTPStatus.FOUND, with_next(url, _wanted(environ)))
-    if login_url != f"{environ['wsgiauth.site'].pages.mount}/login":  # a page of the application
-        return redirect(HTTPStatus.FOUND, url)
-    page = _page_of_form(environ)
-    if page.partition("?")[0] in (url, url.removesuffix("login") + "second"):
-        return redirect(HTTPStatus.FOUND, url)
-    return redirect(HTTPStatus.FOUND, with_next(f"{url}?done={UNSENT}", page))
+    location = _login_location(environ, login_url) if login_url and _is_browser(environ) else ""
+    if location and not _is_htmx(environ):
+        return redirect(HTTPStatus.FOUND, location)
+    return failure(
+        environ,
+        HTTPStatus.UNAUTHORIZED,
+        error or "unauthenticated",
+        "Log in to open this page.",
+        headers=(challenge(error), *_hx_redirect(location)),
+    )
 
 
 def ask_to_confirm(environ: WSGIEnvironment, confirm_url: str, max_age: int) -> Response:
@@ -158,14 +153,14 @@ def ask_to_confirm(environ: WSGIEnvironment, confirm_url: str, max_age: int) -> 
     RFC 9470. The proof can be `max_age` seconds old.
     """
     url = root_url(environ) + confirm_url
-    if not _is_browser(environ):
-        error = InsufficientAuthenticationError(max_age)
-        headers = (challenge(error.code, max_age=max_age),)
-        detail = f"Confirm that it is you at {url}, then try again."
-        return failure(environ, error.status, error.code, detail, headers=headers)
-    if environ["REQUEST_METHOD"] in SAFE_METHODS:
-        return redirect(HTTPStatus.FOUND, with_next(url, _wanted(environ)))
-    return redirect(HTTPStatus.SEE_OTHER, with_next(f"{url}?{RESEND}=1", _page_of_form(environ)))
+    location = _there_and_back(environ, url) if _is_browser(environ) else ""
+    if location and not _is_htmx(environ):
+        is_form = environ["REQUEST_METHOD"] not in SAFE_METHODS
+        return redirect(HTTPStatus.SEE_OTHER if is_form else HTTPStatus.FOUND, location)
+    error = InsufficientAuthenticationError(max_age)
+    headers = (challenge(error.code, max_age=max_age), *_hx_redirect(location))
+    detail = f"Confirm that it is you at {url}, then try again."
+    return failure(environ, error.status, error.code, detail, headers=headers)
 
 
 def refuse_key(environ: WSGIEnvironment, detail: str) -> Response:
@@ -182,24 +177,70 @@ def ask_for_second_factor(
     `page_url` is the path of the page to confirm or to set one up.
     """
     url = root_url(environ) + page_url
-    if not _is_browser(environ):
-        return second_factor_failure(environ, error, f"{error.detail} The page is {url}.")
-    if environ["REQUEST_METHOD"] in SAFE_METHODS:
-        return redirect(HTTPStatus.FOUND, with_next(url, _wanted(environ)))
-    url = url if error.needs_set_up else f"{url}?{RESEND}=1"
-    return redirect(HTTPStatus.FOUND, with_next(url, _page_of_form(environ)))
+    resend = "" if error.needs_set_up else RESEND
+    location = _there_and_back(environ, url, resend) if _is_browser(environ) else ""
+    if location and not _is_htmx(environ):
+        return redirect(HTTPStatus.FOUND, location)
+    detail = f"{error.detail} The page is {url}."
+    return second_factor_failure(environ, error, detail, headers=_hx_redirect(location))
 
 
 def second_factor_failure(
-    environ: WSGIEnvironment, error: SecondFactorMissingError, detail: str
+    environ: WSGIEnvironment,
+    error: SecondFactorMissingError,
+    detail: str,
+    *,
+    headers: tuple[Header, ...] = (),
 ) -> Response:
     """Return the 401 for a login that was not proven by a second factor."""
-    headers = (challenge(INSUFFICIENT_AUTHENTICATION, acr_values=MULTI_FACTOR),)
+    headers = (challenge(INSUFFICIENT_AUTHENTICATION, acr_values=MULTI_FACTOR), *headers)
     return failure(environ, error.status, error.code, detail, headers=headers)
 
 
 def _is_browser(environ: WSGIEnvironment) -> bool:
-    return "HTTP_AUTHORIZATION" not in environ and prefers_html(environ)
+    return "HTTP_AUTHORIZATION" not in environ and (prefers_html(environ) or _is_htmx(environ))
+
+
+def _is_htmx(environ: WSGIEnvironment) -> bool:
+    return environ.get("HTTP_HX_REQUEST") == "true"
+
+
+def _hx_redirect(location: str) -> tuple[Header, ...]:
+    return (("HX-Redirect", location),) if location else ()
+
+
+def _login_location(environ: WSGIEnvironment, login_url: str) -> str:
+    """Return the URL of the login page, which leads back if it is wsgiauth's own."""
+    url = root_url(environ) + login_url
+    page = _page_to_return_to(environ)
+    if environ["REQUEST_METHOD"] in SAFE_METHODS:
+        return with_next(url, page)
+    if login_url != f"{environ['wsgiauth.site'].pages.mount}/login":  # a page of the application
+        return url
+    if page.partition("?")[0] in (url, url.removesuffix("login") + "second"):
+        return url
+    return with_next(f"{url}?done={UNSENT}", page)
+
+
+def _there_and_back(environ: WSGIEnvironment, url: str, resend: str = RESEND) -> str:
+    """Return `url`, which leads back; after a form with `resend`, if that is not empty."""
+    if resend and environ["REQUEST_METHOD"] not in SAFE_METHODS:
+        url = f"{url}?{resend}=1"
+    return with_next(url, _page_to_return_to(environ))
+
+
+def _page_to_return_to(environ: WSGIEnvironment) -> str:
+    """Return the page that the browser shows after the login, as a `next`, or nothing.
+
+    It is the page that was asked for; after a form, the one with the form, by its Referer; and for
+    htmx, which asks for parts of pages, the one that the browser shows.
+    """
+    if _is_htmx(environ):
+        return _page_of_this_site(environ, environ.get("HTTP_HX_CURRENT_URL", ""), "")
+    if environ["REQUEST_METHOD"] in SAFE_METHODS:
+        return _wanted(environ)
+    this = safe_next(path_asked_for(environ), "")
+    return _page_of_this_site(environ, environ.get("HTTP_REFERER", ""), this)
 
 
 def _wanted(environ: WSGIEnvironment) -> str:
@@ -211,11 +252,8 @@ def _wanted(environ: WSGIEnvironment) -> str:
     return safe_next(path_asked_for(environ), "")
 
 
-def _page_of_form(environ: WSGIEnvironment) -> str:
-    """Return the page that sent a form, as a `next`: the Referer of this site, or this path."""
-    referer = environ.get("HTTP_REFERER", "")
-    this = safe_next(path_asked_for(environ), "")
-    if host_of(referer) != environ.get("HTTP_HOST", ""):
-        return this
-    page = urlsplit(referer)
-    return safe_next(page._replace(scheme="", netloc="", fragment="").geturl(), this)
+def _page_of_this_site(environ: WSGIEnvironment, url: str, default: str) -> str:
+    """Return the path and query of a URL of this site, as a `next`, or the default."""
+    if host_of(url) != environ.get("HTTP_HOST", ""):
+        return default
+    return safe_next(urlsplit(url)._replace(scheme="", netloc="", fragment="").geturl(), default)

@@ -1,0 +1,204 @@
+"""What htmx is answered, wherever a login is missing or not enough: 401 with HX-Redirect.
+
+The tests of `guards`, `challenges` and `gate` have the redirects of browsers and the challenges.
+"""
+
+from dataclasses import replace
+
+import pytest
+from webtest import TestApp
+
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.logins import make_stale
+from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, login_required, permission_required, storage
+from wsgiauth.testing import logged_in, make_user
+from wsgiauth.web.urls import with_next
+
+LOGIN = "/auth/login"
+PAGE = "http://localhost:80/notes?page=2"
+BACK = "next=%2Fnotes%3Fpage%3D2"
+# What htmx sends from a page; in version 4, it asks for HTML.
+HTMX = {"HX-Request": "true", "HX-Current-URL": PAGE, "Sec-Fetch-Site": "same-origin"}
+HTMX_4 = {**HTMX, "Accept": "text/html, text/event-stream"}
+LOG_IN = 'Bearer realm="wsgiauth"'
+
+
+def refusing(environ, start_response):
+    """Answer 401, as a framework does."""
+    start_response("401 Unauthorized", [("Content-Type", "text/plain")])
+    return [b"no"]
+
+
+def never(environ, start_response):
+    pytest.fail("the view was entered")
+
+
+@pytest.fixture
+def make_client(settings):
+    """Return a function that returns a client of a site."""
+    made = []
+
+    def make(app, environ=None, options=(), **arguments):
+        site = AuthMiddleware(app, replace(settings, **dict(options)), **arguments)
+        made.append(site)
+        return TestApp(site, extra_environ=environ)
+
+    yield make
+    for site in made:
+        storage.discard_connection(site.database)
+
+
+def redirected(answer):
+    """Return where htmx is sent, by an answer that no cache keeps."""
+    assert (answer.status_code, "Location" in answer.headers) == (401, False)
+    assert answer.headers["WWW-Authenticate"].startswith(LOG_IN)
+    assert answer.headers["Cache-Control"] == "no-store"
+    return answer.headers["HX-Redirect"]
+
+
+ENDS = [
+    pytest.param(login_required(redirect_url=LOGIN)(never), {}, id="guard"),
+    pytest.param(permission_required("a.b", LOGIN)(never), {}, id="permission"),
+    pytest.param(refusing, {"challenge": True}, id="challenge"),
+    pytest.param(refusing, {"challenge": "anonymous"}, id="challenge for anonymous clients"),
+    pytest.param(never, {"public": ["/"]}, id="public paths"),
+    pytest.param(never, {"require": "a.b"}, id="permission for all"),
+]
+
+
+@pytest.mark.parametrize(("app", "arguments"), ENDS)
+@pytest.mark.parametrize("headers", [HTMX, HTMX_4], ids=["any version", "version 4"])
+def test_htmx_is_sent_to_the_login_page_and_back_to_the_page(make_client, app, arguments, headers):
+    answer = make_client(app, **arguments).get("/part", headers=headers, status=401)
+    assert redirected(answer) == f"{LOGIN}?{BACK}"
+
+
+def test_the_login_leads_back_to_the_page(make_client):
+    client = make_client(login_required(redirect_url=LOGIN)(echo))
+    make_user(client.app, USERNAME, password=PASSWORD)
+    form = client.get(redirected(client.get("/part", headers=HTMX, status=401))).form
+    form["username"], form["password"] = USERNAME, PASSWORD
+    assert form.submit(headers=SAME_ORIGIN).headers["Location"] == "/notes?page=2"
+
+
+@pytest.mark.promise(18)
+@pytest.mark.parametrize(
+    ("url", "page"),
+    [
+        pytest.param(PAGE, "/notes?page=2", id="this site"),
+        pytest.param("https://localhost:80/notes", "/notes", id="behind a proxy with https"),
+        pytest.param("http://localhost:80/notes#top", "/notes", id="fragment"),
+        pytest.param("http://localhost:80/n%C3%B6tes", "/n%C3%B6tes", id="encoded"),
+        pytest.param(None, "", id="none"),
+        pytest.param("", "", id="empty"),
+        pytest.param("/notes", "", id="a path"),
+        pytest.param("http://evil.example/notes", "", id="another site"),
+        pytest.param("http://localhost:81/notes", "", id="another port"),
+        pytest.param("http://localhost:80@evil.example/notes", "", id="another site with our name"),
+        pytest.param("//evil.example/notes", "", id="no scheme"),
+        pytest.param("javascript:alert(1)", "", id="a script"),
+        pytest.param("http://localhost:80//evil.example/", "", id="two slashes"),
+        pytest.param("http://localhost:80/\\evil.example/", "", id="backslash"),
+        pytest.param("http://localhost:80/a%0d%0ab", "", id="encoded control characters"),
+        pytest.param("http://localhost:80/a\tb", "/ab", id="a tab, which no URL has"),
+        pytest.param("http://localhost:80/a\x7fb", "", id="a control character"),
+        pytest.param("http://localhost:80/notes,http://evil.example/", "", id="twice"),
+        pytest.param("http://[localhost:80/notes", "", id="no URL"),
+        pytest.param("http://localhost:80/" + "x" * 2048, "", id="long"),
+        pytest.param("http://localhost:80/" + "x" * 100_000, "", id="100 kB"),
+    ],
+)
+def test_only_a_page_of_this_site_is_gone_back_to(make_client, url, page):
+    client = make_client(login_required(redirect_url=LOGIN)(never))
+    headers = {**HTMX, "HX-Current-URL": url}
+    if url is None:
+        del headers["HX-Current-URL"]
+    answer = client.get("/part", headers=headers, status=401)
+    assert redirected(answer) == with_next(LOGIN, page)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_the_login_page_says_that_nothing_was_sent(make_client, method):
+    client = make_client(login_required(redirect_url=LOGIN)(never))
+    location = redirected(client.request("/part", method=method, headers=HTMX, status=401))
+    assert location == f"{LOGIN}?done=unsent&{BACK}"
+    client.get(location).mustcontain("the form that you sent was not processed")
+
+
+def test_a_login_page_of_the_application_is_told_only_of_what_it_can_show(make_client):
+    client = make_client(login_required(redirect_url="/join")(never))
+    assert redirected(client.get("/part", headers=HTMX, status=401)) == f"/join?{BACK}"
+    assert redirected(client.post("/part", headers=HTMX, status=401)) == "/join"
+
+
+def test_below_a_prefix_and_a_mount_the_pages_are_there(make_client):
+    client = make_client(
+        login_required(fresh=True, redirect_url="/my/login")(never),
+        {"SCRIPT_NAME": "/shop"},
+        mount="/my",
+    )
+    headers = {**HTMX, "HX-Current-URL": "http://localhost:80/shop/notes"}
+    answer = client.get("/part", headers=headers, status=401)
+    assert redirected(answer) == "/shop/my/login?next=%2Fshop%2Fnotes"
+    stale = logged_in(client.app)
+    make_stale()
+    answer = stale.get("/part", headers=headers, extra_environ={"SCRIPT_NAME": "/shop"}, status=401)
+    assert redirected(answer) == "/shop/my/confirm?next=%2Fshop%2Fnotes"
+
+
+@pytest.mark.promise(46)
+@pytest.mark.parametrize(("method", "query"), [("GET", f"?{BACK}"), ("POST", f"?resend=1&{BACK}")])
+def test_htmx_without_a_recent_proof_is_sent_to_confirm(make_client, method, query):
+    stale = logged_in(make_client(login_required(fresh=True)(never)).app)
+    make_stale()
+    answer = stale.request("/part", method=method, headers=HTMX, status=401)
+    assert redirected(answer) == f"/auth/confirm{query}"
+    assert 'error="insufficient_user_authentication"' in answer.headers["WWW-Authenticate"]
+    assert answer.json["code"] == "insufficient_user_authentication"
+
+
+@pytest.mark.promise(55)
+@pytest.mark.parametrize(
+    ("app", "demand"),
+    [
+        pytest.param(login_required(second_factor=True)(never), "offered", id="of a guard"),
+        pytest.param(login_required(redirect_url=LOGIN)(never), "all", id="of the site"),
+    ],
+)
+def test_htmx_without_a_second_factor_is_sent_to_its_pages(make_client, app, demand):
+    client = make_client(app, options={"FACTOR_KEY": FACTOR_KEY, "SECOND_FACTOR": demand})
+    site = client.app
+    ada = make_user(site, USERNAME)
+    answer = logged_in(site, ada, second_factor=False).post("/part", headers=HTMX, status=401)
+    assert redirected(answer) == f"/auth/totp?{BACK}"
+    add_app(site, ada)
+    confirming = logged_in(site, ada, second_factor=False)
+    answer = confirming.get("/part", headers=HTMX, status=401)
+    assert redirected(answer) == f"/auth/confirm?{BACK}"
+    answer = confirming.post("/part", headers=HTMX, status=401)
+    assert redirected(answer) == f"/auth/confirm?resend=1&{BACK}"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({**HTMX, "HX-Request": "false"}, id="not htmx"),
+        pytest.param({**HTMX, "Authorization": "Bearer x.y.z"}, id="a token"),
+    ],
+)
+def test_other_programs_get_only_the_challenge(make_client, headers):
+    client = make_client(login_required(redirect_url=LOGIN)(never))
+    assert "HX-Redirect" not in client.get("/part", headers=headers, status=401).headers
+
+
+def test_without_a_login_page_htmx_gets_only_the_challenge(make_client):
+    answer = make_client(login_required(never)).get("/part", headers=HTMX, status=401)
+    assert "HX-Redirect" not in answer.headers
+
+
+@pytest.mark.promise(17)
+def test_another_site_does_nothing_by_the_headers_of_htmx(make_client):
+    client = logged_in(make_client(login_required(redirect_url=LOGIN)(never)).app)
+    headers = {**HTMX, "Sec-Fetch-Site": "cross-site", "Origin": "http://evil.example"}
+    redirected(client.post("/part", headers=headers, status=401))
