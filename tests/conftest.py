@@ -67,6 +67,7 @@ THOROUGH = {
     "test_browser_passkeys.py",
     # other servers than waitress, for the site or in front of it; frameworks
     "frameworks/test_django.py",
+    "frameworks/test_framework_views.py",
     "frameworks/test_logout.py",
     "frameworks/test_nginx.py",
     "frameworks/test_public_paths.py",

@@ -601,7 +601,7 @@ def test_a_request_without_the_middleware_is_an_error_that_says_so(guard):
 
 def test_a_view_that_is_no_wsgi_callable_is_told_from_one():
     @login_required
-    def view():
+    def view(*arguments):
         pytest.fail("the view was entered")
 
     with pytest.raises(TypeError, match="take environ and start_response"):

@@ -16,6 +16,7 @@ from wsgiauth.accounts.names import check_permission
 from wsgiauth.authentication.freshness import methods_of
 from wsgiauth.authentication.methods import has_second_factor
 from wsgiauth.exceptions import MiddlewareMissingError
+from wsgiauth.framework_views import refuse_framework_view
 from wsgiauth.site import Site
 from wsgiauth.step_up import ask_to_identify, second_factor_missing, step_up
 from wsgiauth.storage.connections import DATABASE_ERRORS
@@ -72,7 +73,8 @@ def login_required(
 
     Raises:
         ValueError: `redirect_url` is not such a path. Raised when decorating.
-        TypeError: `app` is not callable. Raised when decorating.
+        TypeError: `app` is not callable, or is a view of a framework, which has a guard of its own.
+            Raised when decorating.
         MiddlewareMissingError: There is no `AuthMiddleware` around `app`. Raised on a request.
     """
     decorate = _decorator(Guard.checked(None, redirect_url, fresh, second_factor))
@@ -100,7 +102,7 @@ def permission_required(
 
     Raises:
         ValueError: `permission` or `redirect_url` is malformed. Raised when decorating.
-        TypeError: The decorated object is not callable. Raised when decorating.
+        TypeError: See `login_required`.
         MiddlewareMissingError: There is no `AuthMiddleware` around it. Raised on a request.
     """
     # A permission of None, which another type of guard has, is malformed here.
@@ -189,7 +191,8 @@ class _Guarded:
         if len(arguments) < 2:
             raise TypeError(
                 f"{self.__app!r} has a guard for WSGI callables, which take environ and"
-                " start_response. In a framework's view, check environ['wsgiauth.user'] instead."
+                " start_response. A framework's view needs the guard of its section in"
+                " docs/frameworks.md."
             )
         # A method that is called on its class, `Base.view(self, environ, ...)`, gets three.
         environ, start_response = arguments[-2:]
@@ -214,7 +217,8 @@ def _decorator(guard: Guard) -> Callable[[_App], _App]:
     def decorate(app: _App) -> _App:
         if not callable(app):
             raise TypeError(f"a guard needs a WSGI callable; {app!r} is not callable")
-
+        name = "login_required" if guard.permission is None else "permission_required"
+        refuse_framework_view(app, name)
         check = functools.partial(guard.refusal, view=app)
         if isinstance(app, type) and any("__call__" in vars(each) for each in app.__mro__):
             # The instances are the WSGI callables, so the guard goes around `__call__`.
