@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.conftest import skip_or_fail
-from tests.docs.pages import PAGES, ROOT, code, commands, section
+from tests.docs.pages import PAGES, ROOT, shown
 from tests.support.sites import PASSWORD, running
 
 pytestmark = pytest.mark.usefixtures("unmeasured")
@@ -162,10 +162,11 @@ def test_the_installed_wheel_does_the_whole_job(checkout, installed, tmp_path):
 
 
 def test_each_way_to_install_works(checkout, installed):
-    (block,) = code(section(PAGES["README.md"], "Install"), "console")
-    for command, _ in commands(block):
+    ways = shown(PAGES["README.md"], "Install")
+    *_, in_the_guide = shown(PAGES["docs/guide.md"], "1. Install")
+    for command, _ in (*ways, in_the_guide):
         subprocess.run(
-            ["bash", "-c", command],
+            ["bash", "-c", command.replace("/path/to/wsgiauth", str(checkout))],
             cwd=checkout,
             env={"PATH": f"{installed}:{os.environ['PATH']}", **QUICK},
             check=True,

@@ -1,18 +1,193 @@
-"""docs/guide.md: its commands do what it says."""
+"""docs/guide.md: a reader who follows it step by step sees what it says."""
 
+import re
 import shutil
+import time
+
+import pytest
+from webob.client import send_request_app
+from webtest import TestApp
 
 from tests.conftest import skip_or_fail
-from tests.docs.pages import PAGES, shown
+from tests.docs.pages import PAGES, section
+from tests.docs.reader import Reader
+from tests.support.sites import BROWSER, SAME_ORIGIN, free_port
 
 GUIDE = PAGES["docs/guide.md"]
+_, *STEPS = re.findall(r"^## (\d\. .*)$", GUIDE, re.MULTILINE)
+PASSWORD = "four unrelated words"
+NEW_PASSWORD = "abstraction is a barrier"
 
 
-def test_a_program_logs_in_with_json(run, serve, administrator, first_program):
+@pytest.fixture
+def reader(tmp_path, environ):
+    """Return a reader who has installed wsgiauth, in the folder of the guide."""
+    folder = tmp_path / "board"
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / ".venv/bin/activate").touch()  # the tests' own environment is active
+    del environ["SECRET_KEY"], environ["PYTHONPATH"]
+    environ["BCRYPT_ROUNDS"] = "10"  # lower ones make the server print a warning
+    reader = Reader(folder, environ, free_port())
+    reader.mails = set()  # that have been read
+    yield reader
+    reader.leave()
+
+
+class Browser:
+    """A browser of the reader.
+
+    Args:
+        reader: The reader, whose server it asks.
+    """
+
+    def __init__(self, reader):
+        self.reader = reader
+        address = {"SERVER_PORT": str(reader.port), "HTTP_HOST": f"localhost:{reader.port}"}
+        self.app = TestApp(send_request_app, {**address, "HTTP_ACCEPT": BROWSER["Accept"]})
+
+    def open(self, path):
+        """Open a page, and return the one that the browser ends at."""
+        return self._arrive(self.app.get(path.removeprefix(self._site), status="*"))
+
+    def send(self, page, **fields):
+        """Fill in and send the form of a page that has these fields; return the next page."""
+        (form,) = [each for each in page.forms.values() if fields.keys() <= each.fields.keys()]
+        for name, value in fields.items():
+            form[name] = value
+        return self._arrive(form.submit(headers=SAME_ORIGIN, status="*"))
+
+    def log_in(self, path, username, password=PASSWORD):
+        """Open a page that needs a login, and log in; return the page that comes next."""
+        page = self.send(self.open(path), username=username, password=password)
+        assert "closed on Monday" in page or path != "/notices"
+        return page
+
+    @property
+    def _site(self):
+        return f"http://localhost:{self.reader.port}"
+
+    def _arrive(self, answer):
+        while answer.status_int in (302, 303):
+            answer = answer.follow(status="*")
+        return answer
+
+
+def next_link(reader, seen):
+    """Wait for the next email, and return the link in it."""
+    deadline = time.monotonic() + 60
+    while not (new := {*(reader.folder / "mails").glob("*.eml")} - seen):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    seen |= new
+    (mail,) = new
+    return re.search(r"http\S+", mail.read_text("utf-8"))[0]
+
+
+def register_grace(reader):
+    grace = Browser(reader)
+    page = grace.open("/auth/register")
+    grace.send(page, username="grace", email="grace@example.org", password=PASSWORD)
+    assert grace.open("/post").status_int == 403
+    reader.grace = grace
+
+
+def register_barbara(reader):
+    barbara = Browser(reader)
+    page = barbara.open("/auth/register")
+    barbara.send(page, username="barbara", email="barbara@example.org")
+    page = barbara.open(next_link(reader, reader.mails))
+    assert barbara.send(page, password=PASSWORD).status_int == 200
+    assert "Hello, barbara!" in barbara.open("/")
+
+
+def a_site_with_accounts(reader):
+    ada = Browser(reader)
+    assert "Hello, stranger!" in ada.open("/")
+    ada.log_in("/auth/login", "ada")
+    assert "Hello, ada!" in ada.open("/")
+    assert "Change your password" in ada.open("/auth/account")
+    assert ada.open("/post").status_int == 404
+    reader.ada = ada
+
+
+def guard_a_view(reader):
+    assert "closed on Monday" in reader.ada.open("/notices")
+    assert "closed on Monday" in Browser(reader).log_in("/notices", "ada")
+
+
+def close_everything_else(reader):
+    anonymous = Browser(reader)
+    assert "Hello, stranger!" in anonymous.open("/")
+    assert anonymous.open("/anything").request.path == "/auth/login"
+
+
+def permissions_and_groups(reader):
+    page = reader.grace.send(reader.grace.open("/post"), text="New books are here.")
+    assert "New books are here." in page
+
+
+def send_emails(reader):
+    invitation = next_link(reader, reader.mails)
+    page = Browser(reader).open("/auth/forgot")
+    anonymous = Browser(reader)
+    anonymous.send(page, username="grace")
+    page = anonymous.open(next_link(reader, reader.mails))
+    assert anonymous.send(page, password=NEW_PASSWORD).status_int == 200
+    assert reader.grace.open("/notices").request.path == "/auth/login"
+    edith = Browser(reader)
+    edith.send(edith.open(invitation), username="edith", password=PASSWORD)
+    assert "Post a notice" in edith.open("/post")
+
+
+def set_up_an_app(reader, compute_code):
+    ada = Browser(reader)
+    page = ada.log_in("/auth/login", "ada")
+    assert page.request.path == "/auth/totp"
+    page = ada.send(page, name="Phone")
+    key = page.html.find(class_="key").text
+    code = reader.type(compute_code.replace("THE KEY", key)).strip()
+    page = ada.send(page, code=code)
+    assert page.request.path == "/auth/recovery-codes"
+    reader.ada = ada
+
+
+def demand_a_second_factor(reader):
+    assert "closed on Monday" in reader.ada.open("/notices")
+    assert "closed on Monday" in Browser(reader).log_in("/notices", "edith")
+
+
+def the_staff_panel(reader):
+    pages = [reader.ada.open(f"/auth/admin/{each}") for each in ("users", "groups", "events")]
+    texts = " ".join(page.html.text for page in pages)
+    for label in re.findall(r'^- "(.*?)"', section(GUIDE, "8. The staff panel"), re.MULTILINE):
+        assert label in texts
+    assert "command line" in pages[-1]
+
+
+BEFORE = {
+    "join grace editors": register_grace,
+    "tail mails/*": register_barbara,
+}
+SEEN = {
+    "2. A site with accounts": a_site_with_accounts,
+    "3. Guard a view": guard_a_view,
+    "4. Close everything else": close_everything_else,
+    "5. Permissions and groups": permissions_and_groups,
+    "6. Send emails": send_emails,
+    "7. Demand a second factor": demand_a_second_factor,
+    "8. The staff panel": the_staff_panel,
+    "9. Test the site": lambda reader: None,  # which the last command has done
+}
+INSTEAD = {"THE KEY": set_up_an_app}
+
+
+def test_each_step_is_followed():
+    assert list(SEEN) == STEPS
+
+
+def test_a_reader_follows_it_from_the_first_step_to_the_last(reader):
     if shutil.which("curl") is None:
         skip_or_fail("curl is not installed")
-    *_, (command, _) = first_program
-    commands = shown(GUIDE, "Log in from a program")
-    with serve(command) as port:
-        script = "\n".join(each for each, _ in commands).replace("8080", str(port))
-        assert run(script).strip() == commands[-1][1].strip()
+    for title in STEPS:
+        reader.follow(section(GUIDE, title), BEFORE, INSTEAD)
+        SEEN[title](reader)
