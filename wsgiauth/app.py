@@ -41,6 +41,7 @@ from wsgiauth.endpoints.username import Username
 from wsgiauth.endpoints.verify import Verify
 from wsgiauth.events import actors
 from wsgiauth.exceptions import (
+    ClaimsError,
     InsufficientAuthenticationError,
     KeyNotAcceptedError,
     LinkExpiredError,
@@ -146,6 +147,8 @@ class AuthApp:
             response = ask_to_confirm(environ, f"{self._site.pages.mount}/confirm", error.max_age)
         except KeyNotAcceptedError as error:
             response = refuse_key(environ, error.detail)
+        except ClaimsError as error:
+            response = failure(environ, error.status, error.code, error.detail)
         except RequestError as error:
             response = failure(
                 environ,

@@ -26,7 +26,9 @@ def is_mount(mount: object) -> TypeGuard[str]:
     return isinstance(mount, str) and _MOUNT.fullmatch(mount) is not None
 
 
-def check_arguments(app: object, mount: object, challenge: object, send_mail: object) -> None:
+def check_arguments(
+    app: object, mount: object, challenge: object, send_mail: object, claims: object
+) -> None:
     """Raise ConfigurationError if one of them is of the wrong type or form."""
     if not callable(app):
         raise ConfigurationError("app must be a WSGI application; this one is not callable.")
@@ -36,6 +38,8 @@ def check_arguments(app: object, mount: object, challenge: object, send_mail: ob
         raise ConfigurationError(f'challenge must be True, False or "{ANONYMOUS}".')
     if not (send_mail is None or callable(send_mail)):
         raise ConfigurationError("send_mail must be a callable.")
+    if not (claims is None or callable(claims)):
+        raise ConfigurationError("claims must be a callable.")
 
 
 def checked_permissions(permissions: object) -> list[str]:

@@ -65,6 +65,23 @@ class TakenError(ValidationError):
             self.detail = "The group name is taken; see `errors`."
 
 
+class ClaimsError(WsgiAuthError):
+    """The application's `claims` function failed, or returned what a token cannot have.
+
+    The message names the reason, for developers; `__cause__` is the exception of the function, if
+    it raised one. Both are logged already. No session has begun or changed.
+
+    Attributes:
+        status: The HTTP status of the response.
+        code: A stable, machine-readable name of the cause.
+        detail: One sentence for people.
+    """
+
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    code = "application_error"
+    detail = "The site made an error while it logged you in. Its operator can find it in the log."
+
+
 class LastSuperuserError(WsgiAuthError):
     """A change would leave no active superuser."""
 

@@ -1,16 +1,18 @@
 """Logins, for endpoints and for the application's own views: the password, then the session.
 
 `authenticate`, `current_user`, `log_in` and `log_out` are public: an application's own login and
-logout call them, so that the session of wsgiauth starts and ends with the application's.
+logout call them, so that the session of wsgiauth starts and ends with the application's. `claims`
+is public, too.
 
 Wherever a password could be guessed, `checking` counts the attempt and takes a hash slot. Its users
 raise `RetryLaterError` if the attempt must wait.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import authentication, storage
@@ -28,6 +30,9 @@ from wsgiauth.throttling.attempts import PasswordAttempt
 from wsgiauth.web.responses import Header
 
 _METHODS = re.compile(rf"(?=.{{1,{METHODS_MAX_LENGTH}}}$)[a-z0-9]+( [a-z0-9]+)*")
+
+# The key of `environ` with what `log_in` issued in this request, whose headers have the old token.
+_ISSUED = "wsgiauth.issued"
 
 # The response belongs to one browser, and an application's own headers can permit caches to keep it
 # (RFC 9111 section 5.2.2.5).
@@ -79,6 +84,33 @@ def current_user(environ: WSGIEnvironment) -> User | None:
     return user
 
 
+def claims(environ: WSGIEnvironment) -> Mapping[str, Any]:
+    """Return all claims of the access token of this request, also those of the application.
+
+    Of the token that identifies the caller; after `log_in`, of the new one. wsgiauth decides
+    nothing by the application's claims. They are as old as the token: what must be true now belongs
+    in a permission or a table.
+
+    Args:
+        environ: The request, as `AuthMiddleware` passed it to the application.
+
+    Returns:
+        The claims by name, decoded anew in each call; nothing if the client is anonymous, has
+        logged out, or came with an API key.
+
+    Raises:
+        MiddlewareMissingError: There is no `AuthMiddleware` around the application.
+    """
+    site = _site_of(environ, "claims")
+    session_id, issued = environ["wsgiauth.session"], environ.get(_ISSUED)
+    if session_id is None:
+        return {}
+    if isinstance(issued, IssuedTokens) and issued.session_id == session_id:
+        return site.tokens.all_claims(issued.token)
+    found = site.tokens.all_claims(site.identifier.session_token(environ) or "")
+    return found if found.get("jti") == session_id else {}
+
+
 def log_in(
     environ: WSGIEnvironment, user: User, *, methods: str = PASSWORD, remember: bool = False
 ) -> list[Header] | None:
@@ -105,6 +137,7 @@ def log_in(
         TypeError: `user` is not a `User`.
         ValueError: `user` is of another application, or was identified by an API key; or
             `methods` is malformed.
+        ClaimsError: The application's `claims` function failed; nothing has changed.
         peewee.DatabaseError: The database failed.
     """
     site = _site_of(environ, "log_in")
@@ -118,6 +151,7 @@ def log_in(
     _end_session(environ, site)
     if factors.meets_demand(user, methods, site.settings):
         set_caller(environ, user, issued.session_id, auth_type=COOKIE)
+        environ[_ISSUED] = issued
     else:
         set_caller(environ, error=INSUFFICIENT_AUTHENTICATION)
     return [login_cookie(environ, site, issued), _NO_STORE]

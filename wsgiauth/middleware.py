@@ -24,6 +24,7 @@ from wsgiauth.arguments import (
     refuse_nested,
     unwrapped,
 )
+from wsgiauth.authentication.claims import ClaimsFunction
 from wsgiauth.authentication.factors import unasked_factors
 from wsgiauth.authentication.identity import set_caller
 from wsgiauth.authentication.invitations import Invitation, InvitedGroup
@@ -95,6 +96,10 @@ class AuthMiddleware:
         require: The permission, `<app>.<action>`, that all paths of `app` need but the public ones.
         permissions: Those that `app` asks for by `User.has_permission`, so that the staff panel,
             its invitations and `permissions --app` list them, like those that guards ask for.
+        claims: Called with the `User` each time that an access token is issued, outside wsgiauth's
+            transactions; returns further claims for the token, JSON by name, which
+            `wsgiauth.claims` returns. If it raises, no session begins or changes. See
+            docs/own-data.md.
         on_event: Called with each `events.Event` of this site's accounts, in the thread in which
             it happens. An exception in it is logged and has no other effect. It should be fast,
             because a login waits for it.
@@ -122,10 +127,11 @@ class AuthMiddleware:
         public: Iterable[str] | None = None,
         require: str | None = None,
         permissions: Iterable[str] = (),
+        claims: ClaimsFunction | None = None,
         on_event: Subscriber | Iterable[Subscriber] = (),
         send_mail: Transport | None = None,
     ) -> None:
-        check_arguments(app, mount, challenge, send_mail)
+        check_arguments(app, mount, challenge, send_mail, claims)
         declared = checked_permissions(permissions)
         self._app = _restricted(app, f"{mount}/login", challenge, public, require)
         inner = unwrapped(app)
@@ -135,7 +141,7 @@ class AuthMiddleware:
         settings = read_settings(settings)
         if send_mail is not None:
             settings = replace(settings, MAIL_URL=CALLABLE)
-        self.site: Site = Site.from_settings(settings, mount, send_mail)
+        self.site: Site = Site.from_settings(settings, mount, send_mail, claims)
         self._mount = mount
         # Loaded by the first middleware: a script and most commands need no pages.
         from wsgiauth.app import AuthApp

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
+from wsgiauth.authentication.claims import ClaimsFunction
 from wsgiauth.authentication.freshness import Freshness
 from wsgiauth.authentication.identity import Identifier
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
@@ -38,15 +39,19 @@ class Site:
 
     @classmethod
     def from_settings(
-        cls, settings: Settings, mount: str, send_mail: Transport | None = None
+        cls,
+        settings: Settings,
+        mount: str,
+        send_mail: Transport | None = None,
+        claims: ClaimsFunction | None = None,
     ) -> Self:
-        """Return the site of these settings; `send_mail` sends emails instead of MAIL_URL.
+        """Return the site of these settings; `AuthMiddleware` describes the two functions.
 
         Raises:
             ConfigurationError: SECRET_KEY is missing or invalid, or the layout of the pages is;
                 or the package for PASSKEYS is missing.
         """
-        tokens = Tokens(settings)
+        tokens = Tokens(settings, claims=claims)
         return cls(
             settings,
             tokens,

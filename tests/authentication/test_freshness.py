@@ -65,7 +65,7 @@ def test_whether_a_login_is_fresh_costs_one_select(freshness, login, queries):
 
 def test_a_renewed_login_is_fresh_under_a_new_id_alone(ada, tokens, freshness, login, clock):
     clock.now += FRESH + 1
-    renewed = renew(login.session_id, ada, tokens)
+    renewed = renew(login.session_id, ada, tokens, {})
     assert freshness.is_fresh(renewed.session_id)
     assert sessions.find(renewed.token, tokens) == (ada, renewed.session_id, "")
     assert sessions.find(login.token, tokens) is None
@@ -76,25 +76,25 @@ def test_a_renewed_login_ends_when_it_would_have_ended(ada, tokens, login, clock
     ends = Session.expires_at, Session.ends_at, Session.idle, Session.created_at
     before = Session.select(*ends).tuples().get()
     clock.now += 600
-    renewed = renew(login.session_id, ada, tokens)
+    renewed = renew(login.session_id, ada, tokens, {})
     assert Session.select(*ends).tuples().get() == before
     assert renewed.ends_at == login.ends_at
     assert renewed.expires_in == login.expires_in - 600
 
 
 def test_a_renewed_login_has_the_methods_of_its_proof(ada, tokens, login):
-    renew(login.session_id, ada, tokens, methods="pwd otp")
+    renew(login.session_id, ada, tokens, {}, methods="pwd otp")
     assert Session.get().methods == "pwd otp"
 
 
 def test_a_renewed_login_without_a_refresh_token_gets_none(ada, tokens, login):
-    assert renew(login.session_id, ada, tokens).generation == 0
+    assert renew(login.session_id, ada, tokens, {}).generation == 0
 
 
 def test_a_renewed_login_gets_another_refresh_token(ada, tokens, settings):
     begun = sessions.start(ada, tokens, of_refreshable(settings, remember=False))
     refresh(begun.session_id, 1, tokens)
-    renewed = renew(begun.session_id, ada, tokens)
+    renewed = renew(begun.session_id, ada, tokens, {})
     assert refresh(begun.session_id, 2, tokens) is None
     assert refresh(renewed.session_id, renewed.generation, tokens).generation == 2
 
@@ -116,7 +116,7 @@ def wait(user, login, clock, settings):
 
 
 def renew_elsewhere(user, login, clock, settings):
-    renew(login.session_id, user, Tokens(settings, clock=lambda: clock.now))
+    renew(login.session_id, user, Tokens(settings, clock=lambda: clock.now), {})
 
 
 ENDS = [log_out, change_the_password, find_a_refresh_token_copied, wait, renew_elsewhere]
@@ -130,11 +130,11 @@ def test_a_login_that_has_ended_is_not_renewed(
     proven = User.get_by_id(ada.id)
     end(ada, login, clock, settings)
     user = User.get_by_id(ada.id) if is_read_again else proven
-    assert renew(login.session_id, user, tokens) is None
+    assert renew(login.session_id, user, tokens, {}) is None
     assert sessions.find(login.token, tokens) is None
 
 
 def test_a_login_is_renewed_for_its_user_alone(ada, tokens, login, settings):
     grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
-    assert renew(login.session_id, grace, tokens) is None
+    assert renew(login.session_id, grace, tokens, {}) is None
     assert sessions.find(login.token, tokens) == (ada, login.session_id, "")

@@ -783,6 +783,7 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
         for method, operation in operations.items()
         for status, response in operation["responses"].items()
         for media_type in resolved(response).get("content", [None])
+        if status != "500"  # tests/test_claims.py draws these
     }
     assert given == described
 

@@ -6,6 +6,7 @@ requests cost what they cost without.
 """
 
 import secrets
+from collections.abc import Mapping
 
 import peewee
 
@@ -61,8 +62,9 @@ def confirm(
     session_id: str, user: User, tokens: Tokens, *, methods: str = PASSWORD
 ) -> IssuedTokens | None:
     """Give a session a new proof, and report it; see `renew`."""
+    claims = tokens.claims_for(user)
     with database.atomic():
-        issued = renew(session_id, user, tokens, methods=methods)
+        issued = renew(session_id, user, tokens, claims, methods=methods)
         if issued is not None:
             events.emit("confirmed", user_id=user.id, reason=methods)
     return issued
@@ -72,6 +74,7 @@ def renew(
     session_id: str,
     user: User,
     tokens: Tokens,
+    claims: Mapping[str, object],
     *,
     methods: str | None = PASSWORD,
     stamp: int | None = None,
@@ -82,6 +85,7 @@ def renew(
 
     Args:
         user: The session's, as read before the proof was verified.
+        claims: What `Tokens.claims_for` returned for the user, before any transaction.
         methods: How the user proved who they are: see `methods`. None: as before.
         stamp: The stamp that the user gets in the same transaction; None if it does not change.
 
@@ -111,4 +115,4 @@ def renew(
         if not renewed.execute():
             return None
         row: Session = Session.get_by_id(renewed_id)
-    return tokens.issue_for(row)
+    return tokens.issue_for(row, claims)

@@ -102,6 +102,11 @@ class Identifier:
             return self._find_key(token)
         return self._find_session(token)
 
+    def session_token(self, environ: WSGIEnvironment) -> str | None:
+        """Return the token from which `identify` takes the session, valid or not, or None."""
+        token = bearer_token(environ.get("HTTP_AUTHORIZATION", ""))
+        return self._own_cookie(environ, environ.get("HTTP_COOKIE", "")) if token is None else token
+
     def incomplete_session(self, token: str) -> UserSession | None:
         """Return the session of a token if it lacks the second factor that the site demands."""
         return self._find_session(token)[-1] if self._demands_factor else None

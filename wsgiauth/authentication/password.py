@@ -70,7 +70,11 @@ def change(
 
     Returns:
         None if the session has ended meanwhile, perhaps by another change of the password.
+
+    Raises:
+        ClaimsError: The application has no claims for the session's new token.
     """
+    claims = tokens.claims_for(user)
 
     def is_unchanged(stored: User) -> bool:
         return stored.security_stamp == user.security_stamp
@@ -83,7 +87,7 @@ def change(
         )
         if replaced is not None:
             stamp = replaced[0].security_stamp
-            issued = renew(session_id, user, tokens, methods=methods, stamp=stamp)
+            issued = renew(session_id, user, tokens, claims, methods=methods, stamp=stamp)
         if issued is None:
             transaction.rollback()
     return issued

@@ -75,11 +75,16 @@ def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | 
 
     Returns:
         None if the session has ended, or ends now.
+
+    Raises:
+        ClaimsError: The application has no claims for the token; the refresh token stays current.
     """
     now = int(tokens.now())
     row = _find(session_id, now)
-    if row is not None and row.generation == generation and _replace(row, tokens):
-        return tokens.issue_for(row)
+    if row is not None and row.generation == generation:
+        claims = tokens.claims_for(row.user)
+        if _replace(row, tokens):
+            return tokens.issue_for(row, claims)
     now = int(tokens.now())
     row = _find(session_id, now)  # another request may have replaced the token in between
     if row is None:
@@ -87,7 +92,7 @@ def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | 
     # The host that replaced it can have a clock that is ahead, which must not prolong the grace.
     is_recent = -CLOCK_SKEW <= now - row.refreshed_at <= GRACE
     if row.generation == generation + 1 and is_recent:
-        return tokens.issue_for(row)
+        return tokens.issue_for(row, tokens.claims_for(row.user))
     if row.generation > generation:
         _end_reused(row)
     return None
@@ -95,7 +100,7 @@ def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | 
 
 def _find(session_id: str, now: int) -> Session | None:
     row: Session | None = (
-        Session.select()
+        Session.select(Session, User)
         .join(User)
         .where(Session.id == session_id, Session.expires_at > now, IS_VALID_SESSION)
         .first()

@@ -68,7 +68,11 @@ def start(
     Returns:
         None if the user was deactivated or deleted, or the password changed, while it was being
         verified.
+
+    Raises:
+        ClaimsError: The application has no claims for the token.
     """
+    claims = tokens.claims_for(user)  # before anything is written
     now = int(tokens.now())
     lifetime = lifetime or Lifetime(tokens.lifetime)
     ends_at = now + lifetime.total
@@ -91,7 +95,7 @@ def start(
     if not _insert(session, user):
         return None
     purge_some(Session, now)
-    return tokens.issue_for(session)
+    return tokens.issue_for(session, claims)
 
 
 def _insert(session: Session, user: User) -> bool:

@@ -8,15 +8,18 @@ import json
 import re
 import time
 from binascii import a2b_base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jwt
 from jwt.algorithms import HMACAlgorithm
 from jwt.utils import base64url_encode
 
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication.claims import ClaimsFunction, application_claims, refused
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
 
@@ -26,6 +29,7 @@ CACHE_SIZE = 16_384  # tokens; each takes about 600 bytes with its claims
 
 # Checked before decoding, because PyJWT accepts padding, which RFC 7515 section 2 forbids.
 _TOKEN = re.compile(r"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)")
+SESSION_ID_LENGTH = 22  # characters
 _SUBJECT = re.compile(r"[1-9][0-9]{0,18}")
 _MAX_USER_ID = 2**63 - 1  # the largest that a database can have
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,43}")  # no other value reaches a query
@@ -73,13 +77,20 @@ class Tokens:
     section 3.1).
 
     Args:
+        claims: Returns further claims for the token of a user; see `AuthMiddleware`.
         clock: Returns the time in seconds since the epoch.
 
     Raises:
         ConfigurationError: SECRET_KEY is missing, or a key is an asymmetric key or a JWK.
     """
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        claims: ClaimsFunction | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.lifetime: int = settings.JWT_EXPIRY_MINUTES * 60  # seconds
         self.now = clock
         self._algorithm = settings.JWT_ALGORITHM
@@ -91,27 +102,59 @@ class Tokens:
             for name, value in (("iss", settings.JWT_ISSUER), ("aud", settings.JWT_AUDIENCE))
             if value is not None
         }
+        self._application_claims = claims
+        # Chromium silently drops a cookie whose name and value have more than 4,096 bytes.
+        self._max_issued = MAX_LENGTH - len(f"__Host-{settings.COOKIE_NAME}=")
         # The signature and the claims of a token never change, so they are cached. The time and
         # the session's row do, so they are checked on every request.
         self._claims_of = lru_cache(maxsize=CACHE_SIZE)(self._decode)
         # Called for signed tokens only, so there are no more headers than keys.
         self._is_ours = lru_cache(maxsize=16)(self._check_header)
 
-    def issue_for(self, session: Session) -> IssuedTokens:
-        """Issue the access token of a session, which lives as long, or until the next refresh."""
+    def claims_for(self, user: User) -> Mapping[str, object]:
+        """Return the application's claims for the next token of `user`, checked.
+
+        Call this outside transactions, because the application's function can be slow, and before
+        anything changes that depends on the token.
+
+        Raises:
+            ClaimsError: The function failed, or the token would be too long.
+        """
+        if self._application_claims is None:
+            return {}
+        claims = application_claims(self._application_claims, user)
+        # All ids of sessions have the same length, as have all times until the year 2286.
+        length = len(self.issue(user.id, "0" * SESSION_ID_LENGTH, int(self.now()), claims))
+        if length > self._max_issued:
+            limit = f"with the cookie's name, {self._max_issued} can be stored"
+            raise refused(user, f"the token has {length} characters; {limit}")
+        return claims
+
+    def issue_for(self, session: Session, claims: Mapping[str, object]) -> IssuedTokens:
+        """Issue the access token of a session, which lives as long, or until the next refresh.
+
+        `claims` are those that `claims_for` returned for its user.
+        """
         now = int(self.now())
         expires_at: int = session.ends_at
         if session.generation:
             # Only a refresh moves the end of such a session, so its access tokens expire before.
             expires_at = min(now + self.lifetime, session.expires_at)
-        token = self.issue(session.user_id, session.id, expires_at)
+        token = self.issue(session.user_id, session.id, expires_at, claims)
         return IssuedTokens(
             session.id, token, expires_at - now, session.generation, session.ends_at
         )
 
-    def issue(self, user_id: int, session_id: str, expires_at: int) -> str:
+    def issue(
+        self,
+        user_id: int,
+        session_id: str,
+        expires_at: int,
+        claims: Mapping[str, object] = MappingProxyType({}),
+    ) -> str:
         """Return a signed token; the id of the session is random and was never used before."""
         payload = {
+            **claims,
             "sub": str(user_id),
             "jti": session_id,
             "iat": int(self.now()),
@@ -136,6 +179,18 @@ class Tokens:
         except _InvalidTokenError:
             return None
         return claims if claims.not_before <= now < claims.expires_at else None
+
+    def all_claims(self, token: str) -> dict[str, Any]:
+        """Return all claims of a token, decoded anew; an empty dictionary if it is not ours.
+
+        They are not cached: most requests do not ask for them.
+        """
+        try:
+            self._claims_of(token)
+        except _InvalidTokenError:
+            return {}
+        claims: dict[str, Any] = json.loads(_decoded(token.split(".")[1]))
+        return claims
 
     def _decode(self, token: str) -> Claims:
         """Return the claims of a signed token.

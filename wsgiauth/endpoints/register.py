@@ -6,7 +6,7 @@ from wsgiauth.accounts import NewAccount, names
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, Refusal, Submission, email_accepted
 from wsgiauth.forms.endpoint import Endpoint, require_part
-from wsgiauth.forms.handover import GuestForm, account_created, start_browser_session
+from wsgiauth.forms.handover import GuestForm, account_created, start_first_session
 from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.throttling.hash_slots import Claim
@@ -53,7 +53,7 @@ class Register(GuestForm):
             attempt.begin()  # counted even if a name is taken, or names could be tried without end
             user = account.create()
         site.throttle.recognise(user, submission.networks)
-        issued = None if submission.is_program else start_browser_session(submission, user)
+        issued = None if submission.is_program else start_first_session(submission, user)
         return account_created(submission, user, issued)
 
     def page(self, submission: Submission, refusal: Refusal) -> RegisterPage:

@@ -26,7 +26,7 @@ from wsgiauth.exceptions import (
 )
 from wsgiauth.forms import FormPage, Refusal, Submission, see_other
 from wsgiauth.forms.endpoint import require_login
-from wsgiauth.forms.handover import account_created, start_browser_session
+from wsgiauth.forms.handover import account_created, start_first_session
 from wsgiauth.forms.links import TOKEN, LinkForm
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
@@ -130,7 +130,7 @@ def _start_session(submission: Submission, user: User) -> IssuedTokens | None:
         return None
     if submission.site.identifier.identify(submission.environ).user is not None:
         return None
-    return start_browser_session(submission, user)
+    return start_first_session(submission, user)
 
 
 def _proof_expired() -> LinkExpiredError:

@@ -99,7 +99,9 @@ def _renew(submission: MemberSubmission, method: str) -> IssuedTokens | None:
     methods = methods_of(session_id)
     if has_second_factor(methods):
         return None
-    issued = renew(session_id, user, submission.site.tokens, methods=with_method(methods, method))
+    tokens = submission.site.tokens
+    claims = tokens.claims_for(user)
+    issued = renew(session_id, user, tokens, claims, methods=with_method(methods, method))
     if issued is None:
         raise UnauthenticatedError("invalid_token")
     return issued

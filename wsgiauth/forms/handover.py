@@ -14,6 +14,7 @@ from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.tokens import IssuedTokens
+from wsgiauth.exceptions import ClaimsError
 from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_other
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.logins import login_cookie
@@ -59,6 +60,18 @@ def start_browser_session(
     return logins.start_browser_session(
         submission.environ, submission.site, user, methods=methods, remember=remember
     )
+
+
+def start_first_session(submission: Submission, user: User) -> IssuedTokens | None:
+    """Start the session of a browser that has created an account; None if it has to log in.
+
+    The account exists, so an error of the application's `claims`, which is logged, does not make
+    the answer an error: the browser is sent to the login page.
+    """
+    try:
+        return start_browser_session(submission, user)
+    except ClaimsError:
+        return None
 
 
 def end_previous_session(submission: Submission) -> None:

@@ -38,6 +38,7 @@ _UNREADABLE = "The form could not be read"
 # Of error pages, by the `code` of the failure. Problem details have the name of the HTTP status.
 HEADLINES = {
     "already_done": "This was done already",
+    "application_error": "The site made an error",
     "busy": "The site is busy",
     "cross_origin": _REFUSED,
     "embedded": _REFUSED,

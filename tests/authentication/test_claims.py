@@ -1,0 +1,114 @@
+"""What an application's function can return as claims, and what it cannot."""
+
+import asyncio
+import enum
+import math
+import time
+from collections import UserDict, UserList
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+import pytest
+
+from wsgiauth import User
+from wsgiauth.authentication.claims import MAX_DEPTH, RESERVED
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.exceptions import ClaimsError
+from wsgiauth.testing import make_settings
+
+
+@pytest.fixture
+def carried():
+    """Return a function that returns the claims in a token, besides those of wsgiauth."""
+
+    def carry(returned, **changes):
+        tokens = Tokens(make_settings(**changes), claims=lambda user: returned)
+        token = tokens.issue(7, "x" * 22, int(time.time()), tokens.claims_for(User(id=7)))
+        found = tokens.all_claims(token)
+        return {name: found[name] for name in found if name not in RESERVED}, token
+
+    return carry
+
+
+class Plan(enum.StrEnum):
+    FREE = "free"
+
+
+def nested(depth):
+    value = "x"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("returned", "expected"),
+    [
+        ({}, {}),
+        ({"a": [1, 1.5, True, None, {"b": "ü\0"}]}, None),
+        ({"a": (1, 2)}, {"a": [1, 2]}),
+        ({"a": Plan.FREE}, {"a": "free"}),
+        ({"a": 2**4096 - 1}, None),
+        (MappingProxyType({"a": 1}), {"a": 1}),
+        (UserDict(a=1), {"a": 1}),
+        ({"": 1, "https://example.org/a": 2}, None),
+        ({"a": nested(MAX_DEPTH - 1)}, None),
+    ],
+    ids=["nothing", "JSON", "tuple", "enum", "integer", "proxy", "mapping", "names", "depth"],
+)
+def test_json_is_carried(returned, expected, carried):
+    found, _ = carried(returned)
+    assert found == (returned if expected is None else expected)
+
+
+CYCLE = []
+CYCLE.extend([CYCLE] * 1000)
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        (None, "it returned NoneType, which is no mapping"),
+        ([("a", 1)], "it returned list, which is no mapping"),
+        ("tenant", "it returned str, which is no mapping"),
+        ({1: 2}, "the name 1 is not a string"),
+        ({"a": {1: 2}}, "'a' is not JSON"),
+        ({"b": 1, "a": math.nan}, "'a' is not JSON"),
+        ({"a": [-math.inf]}, "'a' is not JSON"),
+        ({"a": {1, 2}}, "'a' is not JSON"),
+        ({"a": b"x"}, "'a' is not JSON"),
+        ({"a": datetime.now(UTC)}, "'a' is not JSON"),
+        ({"a": UserList()}, "'a' is not JSON"),
+        ({"a": 2**4096}, "'a' is not JSON"),
+        ({"a": CYCLE}, "'a' is not JSON, or is nested more than 16 deep"),
+        ({"a": nested(MAX_DEPTH)}, "'a' is not JSON, or is nested more than 16 deep"),
+        *(({each: "x"}, f"the name '{each}' is reserved") for each in sorted(RESERVED)),
+        ({"wsgiauth_tenant": 1}, "the name 'wsgiauth_tenant' is reserved"),
+    ],
+)
+def test_anything_else_is_an_error_that_names_it(returned, reason, carried):
+    with pytest.raises(ClaimsError) as raised:
+        carried(returned)
+    assert str(raised.value).startswith("no token for user 7: the function of `claims`: ")
+    assert reason in str(raised.value)
+
+
+def test_a_coroutine_is_an_error(carried):
+    async def claims_of(user):
+        return {}
+
+    made = claims_of(None)
+    with pytest.raises(ClaimsError, match="it returned coroutine, which is no mapping"):
+        carried(made)
+    asyncio.run(made)
+
+
+@pytest.mark.parametrize("name", ["wsgiauth", "w" * 64])
+def test_a_token_is_as_long_as_a_cookie_can_be_and_no_longer(name, carried):
+    longest = 4096 - len(f"__Host-{name}=")
+    _, token = carried({"a": "x" * 2700}, COOKIE_NAME=name)
+    room = (longest - len(token)) * 3 // 4  # Base64 makes four characters of three bytes
+    _, token = carried({"a": "x" * (2700 + room)}, COOKIE_NAME=name)
+    assert longest - 2 <= len(token) <= longest
+    with pytest.raises(ClaimsError, match=f"with the cookie's name, {longest} can be stored"):
+        carried({"a": "x" * (2703 + room)}, COOKIE_NAME=name)

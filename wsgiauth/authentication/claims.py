@@ -1,0 +1,86 @@
+"""The application's own claims in access tokens: `AuthMiddleware(app, claims=function)`.
+
+wsgiauth carries and returns them, and decides nothing by them.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Mapping
+
+from wsgiauth.accounts.models import User
+from wsgiauth.events import actors
+from wsgiauth.exceptions import ClaimsError
+
+ClaimsFunction = Callable[[User], Mapping[str, object]]
+
+logger = logging.getLogger("wsgiauth")
+
+# RFC 7519 section 4.1; RFC 9068 sections 2.2 and 7.2; and `sid`, which names a session.
+RESERVED = frozenset(
+    [
+        *("iss", "sub", "aud", "exp", "nbf", "iat", "jti"),
+        *("client_id", "auth_time", "acr", "amr", "scope", "roles", "groups", "entitlements"),
+        "sid",
+    ]
+)
+_OUR_PREFIX = "wsgiauth"  # for claims of later versions
+
+MAX_DEPTH = 16  # objects and arrays inside each other; Python's JSON parser cannot read any depth
+_MAX_BITS = 4096  # of an integer; Python refuses to write much longer ones
+
+
+def application_claims(function: ClaimsFunction, user: User) -> dict[str, object]:
+    """Return the claims that the application's function returns for `user`.
+
+    What it does to accounts is an event of the application's code, not of the user.
+
+    Raises:
+        ClaimsError: It failed, or returned what a token cannot have. This is logged already.
+    """
+    try:
+        with actors.acting(actors.CODE):
+            returned = function(user)
+            if isinstance(returned, Mapping):
+                claims = dict(returned)
+                problem = _problem(claims)
+            else:
+                problem = f"it returned {type(returned).__name__}, which is no mapping"
+    except Exception as error:
+        raise refused(user, f"it raised {type(error).__name__}", error) from error
+    if problem is not None:
+        raise refused(user, problem)
+    return claims
+
+
+def refused(user: User, problem: str, cause: Exception | None = None) -> ClaimsError:
+    """Log why a user gets no token, and return the exception."""
+    error = ClaimsError(f"no token for user {user.id}: the function of `claims`: {problem}")
+    logger.error("%s", error, exc_info=cause)
+    return error
+
+
+def _problem(claims: dict[str, object]) -> str | None:
+    """Return why a token cannot have these claims, or None."""
+    for name, value in claims.items():
+        if not isinstance(name, str):
+            return f"the name {name!r} is not a string"
+        if name in RESERVED or name.startswith(_OUR_PREFIX):
+            return f"the name {name!r} is reserved"
+        if not _is_json(value, MAX_DEPTH - 1):
+            return f"{name!r} is not JSON, or is nested more than {MAX_DEPTH} deep"
+    return None
+
+
+def _is_json(value: object, depth: int) -> bool:
+    """Return whether a value is JSON (RFC 8259) of at most `depth` levels, and has no cycle."""
+    if isinstance(value, dict):
+        return depth > 0 and all(
+            isinstance(key, str) and _is_json(each, depth - 1) for key, each in value.items()
+        )
+    if isinstance(value, list | tuple):
+        return depth > 0 and all(_is_json(each, depth - 1) for each in value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, int):  # also a bool
+        return value.bit_length() <= _MAX_BITS
+    return value is None or isinstance(value, str)
