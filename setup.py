@@ -32,6 +32,7 @@ FORMER = [  # what people come from
     "Flask-Bcrypt>=1",
     "Flask-JWT-Extended>=4.7",
     "Flask-Login>=0.6.3",
+    "pyramid_jwt>=1.6.1",
     "SQLAlchemy>=2",
 ]
 TESTING = ["pytest>=8", "webtest>=3.0.4"]  # of applications: see wsgiauth.testing
@@ -62,11 +63,10 @@ TEST = [
     *FORMER,
 ]
 # Applications and extensions behind wsgiauth, which only `make check` needs.
-APPS: list[str] = []
+APPS: list[str] = ["pyramid_debugtoolbar>=4.10"]
 BENCH = [  # what wsgiauth is timed beside, besides FORMER
     "djangorestframework>=3.16",
     "djangorestframework-simplejwt>=5.5",
-    "pyramid_jwt>=1.6.1",
 ]
 
 # What a reader of the index cannot follow, because it is about the files of the checkout.

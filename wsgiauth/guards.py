@@ -179,6 +179,19 @@ class Guard(NamedTuple):
             storage.release_connection(storage.current())
 
 
+def refuse_permission(environ: WSGIEnvironment, user: User, permission: str) -> Response:
+    """Report that the user of a request lacks a permission, and return the 403."""
+    events.emit("refused", user_id=user.id, reason=f"lacks {permission}")
+    if environ["wsgiauth.key"] is not None:
+        return refuse_key(environ, "The API key does not have the permission that this needs.")
+    return failure(
+        environ,
+        HTTPStatus.FORBIDDEN,
+        "forbidden",
+        "Your account does not have the permission that this page requires.",
+    )
+
+
 class _Guarded:
     """A WSGI callable with a check before it; all other attributes are those of the callable."""
 
@@ -231,15 +244,7 @@ def _decorator(guard: Guard) -> Callable[[_App], _App]:
 
 def _refusal_by_database(guard: Guard, user: User, environ: WSGIEnvironment) -> Response | None:
     if guard.permission is not None and not user.has_permission(guard.permission):
-        events.emit("refused", user_id=user.id, reason=f"lacks {guard.permission}")
-        if environ["wsgiauth.key"] is not None:
-            return refuse_key(environ, "The API key does not have the permission that this needs.")
-        return failure(
-            environ,
-            HTTPStatus.FORBIDDEN,
-            "forbidden",
-            "Your account does not have the permission that this page requires.",
-        )
+        return refuse_permission(environ, user, guard.permission)
     site: Site = environ["wsgiauth.site"]
     session_id = environ["wsgiauth.session"]
     if guard.second_factor and not (session_id and has_second_factor(methods_of(session_id))):
