@@ -61,6 +61,7 @@ HASH = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # of an u
 MANY = 75
 THOROUGH = {
     # Chromium
+    "docs/test_apps_page.py",
     "mail/test_journey.py",
     "test_accessibility.py",
     "test_browser.py",

@@ -8,6 +8,7 @@ PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for path in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
 }
+_NAMED = re.compile(r"(?:# |// |<!-- )([\w-]+\.[a-z]+)(?: -->)?\n")
 
 
 def section(page, title):
@@ -35,8 +36,18 @@ def shown(page, title):
 
 
 def save_programs(text, folder):
-    """Write each program and configuration of a page into the file that its first line names."""
-    for kind in ("python", "ini"):
+    """Write each program and configuration of a page into the file that its first line names.
+
+    Scripts and HTML of other pages are parts, and have no name.
+    """
+    for name, block in programs(text):
+        (folder / name).write_text(block, encoding="utf-8")
+
+
+def programs(text):
+    """Return the names of the programs of a page, each with the program."""
+    for kind in ("python", "ini", "js", "html"):
         for block in code(text, kind):
-            name = block.partition("\n")[0].removeprefix("# ")
-            (folder / name).write_text(block, encoding="utf-8")
+            named = _NAMED.match(block)
+            if named:
+                yield named[1], block
