@@ -4,6 +4,7 @@ from wsgiauth.accounts import create_user, delete_user, find_user, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password, verify_password
+from wsgiauth.accounts.registration import Field
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.password import change_password
 from wsgiauth.authentication.sessions import end_sessions
@@ -15,6 +16,7 @@ from wsgiauth.version import __version__ as __version__
 
 __all__ = [
     "AuthMiddleware",
+    "Field",
     "Group",
     "Session",
     "Settings",

@@ -65,11 +65,11 @@ class TakenError(ValidationError):
             self.detail = "The group name is taken; see `errors`."
 
 
-class ClaimsError(WsgiAuthError):
-    """The application's `claims` function failed, or returned what a token cannot have.
+class ApplicationError(WsgiAuthError):
+    """A function of the application failed, such as `on_registered`.
 
-    The message names the reason, for developers; `__cause__` is the exception of the function, if
-    it raised one. Both are logged already. No session has begun or changed.
+    The message names it, for developers; `__cause__` is its exception, if it raised one. Both are
+    logged already. Nothing has changed.
 
     Attributes:
         status: The HTTP status of the response.
@@ -79,6 +79,15 @@ class ClaimsError(WsgiAuthError):
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     code = "application_error"
+    detail: str = "The site made an error. Its operator can find it in the log."
+
+
+class ClaimsError(ApplicationError):
+    """The application's `claims` function failed, or returned what a token cannot have.
+
+    No session has begun or changed.
+    """
+
     detail = "The site made an error while it logged you in. Its operator can find it in the log."
 
 

@@ -190,10 +190,10 @@ def _decode_label(label: str) -> str:
     # What is decoded to ASCII, or must be decoded twice, is no international label.
     if decoded.isascii() or decoded.startswith(_ACE_PREFIX):
         return label
-    return label if _is_invisible(decoded) or not re.fullmatch(_LABEL, decoded) else decoded
+    return label if is_invisible(decoded) or not re.fullmatch(_LABEL, decoded) else decoded
 
 
-def _is_invisible(form: str) -> bool:
+def is_invisible(form: str) -> bool:
     """Return whether there is a space, or a character that is invisible or unstable."""
     return _BLANK.search(form) is not None or not _REFUSED_CATEGORIES.isdisjoint(
         map(unicodedata.category, form)
@@ -223,7 +223,7 @@ def _problem(
     for form in (name, key(name)):
         if len(form) > max_length:
             return f"{kind.capitalize()} must have at most {max_length} characters."
-        if _is_invisible(form):
+        if is_invisible(form):
             return f"{kind.capitalize()} cannot contain {refused}."
     return None
 

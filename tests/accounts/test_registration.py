@@ -1,0 +1,208 @@
+"""The fields that an application asks new users for."""
+
+import pytest
+from markupsafe import Markup
+
+from wsgiauth import Field, User
+from wsgiauth.accounts import registration
+from wsgiauth.accounts.names import EMAIL_MAX_LENGTH, USERNAME_MAX_LENGTH
+from wsgiauth.accounts.passwords import MAX_BYTES
+from wsgiauth.accounts.registration import (
+    LABEL_MAX_LENGTH,
+    MAX_CHARACTERS,
+    MAX_FIELDS,
+    NAME_MAX_LENGTH,
+    RESERVED,
+    Registration,
+)
+from wsgiauth.accounts.transfer import COLUMNS
+from wsgiauth.endpoints.register import Register
+from wsgiauth.endpoints.verify import Verify
+from wsgiauth.exceptions import ApplicationError, ConfigurationError, TakenError, ValidationError
+from wsgiauth.forms import NEXT, ONCE
+from wsgiauth.forms.handover import REMEMBER
+from wsgiauth.web.request import MAX_BODY
+from wsgiauth.web.request import MAX_FIELDS as MAX_FORM_FIELDS
+from wsgiauth.web.urls import MAX_NEXT
+
+
+async def later(*_):
+    """Do nothing, and be no function that wsgiauth can call."""
+
+
+def refuse(value):
+    return f"Not {value}."
+
+
+WRONG = {
+    "a number as a name": (5, "Phone"),
+    "no name": ("", "Phone"),
+    "a capital in a name": ("Phone", "Phone"),
+    "a dash in a name": ("phone-number", "Phone"),
+    "a digit first": ("2phone", "Phone"),
+    "a long name": ("x" * (NAME_MAX_LENGTH + 1), "Phone"),
+    "no label": ("phone", ""),
+    "a label that nobody sees": ("phone", " \u200b"),
+    "a number as a label": ("phone", 5),
+    "a long label": ("phone", "x" * (LABEL_MAX_LENGTH + 1)),
+    "a label of two lines": ("phone", "Phone\nnumber"),
+}
+WRONG_OPTIONS = {
+    "required as a string": {"required": "yes"},
+    "a length of nothing": {"max_length": 0},
+    "a length of a string": {"max_length": "20"},
+    "a length of True": {"max_length": True},
+    "a length that no request has": {"max_length": MAX_CHARACTERS + 1},
+    "autocomplete as a number": {"autocomplete": 5},
+    "autocomplete with markup": {"autocomplete": 'tel" onfocus="'},
+    "a check that is no function": {"check": "phone"},
+    "an asynchronous check": {"check": later},
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG.values(), ids=WRONG)
+def test_a_field_with_a_wrong_name_or_label_is_refused(arguments):
+    with pytest.raises(ConfigurationError, match=r"Field .*\.$"):
+        Field(*arguments)
+
+
+@pytest.mark.parametrize("options", WRONG_OPTIONS.values(), ids=WRONG_OPTIONS)
+def test_a_field_with_a_wrong_option_is_refused_by_name(options):
+    with pytest.raises(ConfigurationError, match=r"Field phone.*\.$|must not be asynchronous"):
+        Field("phone", "Phone", **options)
+
+
+@pytest.mark.parametrize("name", sorted(RESERVED))
+def test_a_field_cannot_have_a_name_of_ours(name):
+    with pytest.raises(ConfigurationError, match=f"cannot have the name {name}, which wsgiauth"):
+        Field(name, "Phone")
+
+
+def test_all_names_of_the_forms_and_of_imports_are_ours():
+    assert {*Register.fields, *Verify().fields, NEXT, ONCE, REMEMBER, *COLUMNS} <= RESERVED
+
+
+def test_a_field_shows_its_name():
+    assert repr(Field("phone", "Phone number")) == "<Field phone>"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param(5, id="a number"),
+        pytest.param(Field("phone", "Phone"), id="one field"),
+        pytest.param("phone", id="a string"),
+        pytest.param([Field("phone", "Phone"), ("mail", "Mail")], id="a pair"),
+        pytest.param([Field("phone", "Phone"), Field("phone", "Again")], id="a name twice"),
+        pytest.param(
+            [Field(f"f{n}", "Field", max_length=1) for n in range(MAX_FIELDS + 1)],
+            id="too many",
+        ),
+        pytest.param(
+            [Field("a", "A", max_length=MAX_CHARACTERS), Field("b", "B", max_length=1)],
+            id="too long together",
+        ),
+    ],
+)
+def test_a_registration_of_wrong_fields_is_refused(fields):
+    with pytest.raises(ConfigurationError, match=r"^registration .*\.$"):
+        Registration(fields)
+
+
+@pytest.mark.parametrize("function", [5, later])
+def test_on_registered_must_be_a_function(function):
+    with pytest.raises(ConfigurationError, match=r"^on_registered must "):
+        Registration((), function)
+
+
+def test_the_longest_values_fit_into_a_request():
+    """A character is at most 12 bytes, as of an emoji that is percent-encoded or escaped."""
+    names = (USERNAME_MAX_LENGTH + EMAIL_MAX_LENGTH) * 12
+    password, destination = MAX_BYTES * 3, MAX_NEXT  # of a path, most characters are plain
+    keys = MAX_FIELDS * (NAME_MAX_LENGTH + 2)
+    assert names + password + keys + MAX_CHARACTERS * 12 + 100 < MAX_BODY
+    assert destination < MAX_BODY - MAX_CHARACTERS * 12 - MAX_BYTES * 3 - names // 2
+    assert MAX_FIELDS + len(RESERVED & {*Register.fields, NEXT, ONCE, REMEMBER}) < MAX_FORM_FIELDS
+
+
+VALUES = {
+    "stripped": (" +49 30 1 \n", "+49 30 1", None),
+    "left out": ("", "", None),
+    "only spaces": (" \u3000\t", "", None),
+    "nothing to see": ("\u200b\u2060", "", None),
+    "of its length": ("x" * 20, "x" * 20, None),
+    "too long": ("x" * 21, "x" * 21, "at most 20 characters"),
+    "two lines": ("a\nb", "a\nb", "one line"),
+    "a line separator": ("a\u2028b", "a\u2028b", "one line"),
+    "NUL": ("\0", "\0", "control characters"),
+    "turned around": ("a\u202eb", "a\u202eb", "control characters"),
+    "Persian, with a joiner": ("\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e", None),
+    "an emoji of several": ("\U0001f468\u200d\U0001f4bb\ufe0f",) * 2 + (None,),
+}
+
+
+@pytest.mark.parametrize(("sent", "value", "problem"), VALUES.values(), ids=VALUES)
+def test_a_value_is_stripped_and_has_rules(sent, value, problem):
+    answers = Registration([Field("phone", "Phone", max_length=20)]).read({"phone": sent})
+    assert answers.values == {"phone": value}
+    assert (problem is None) == (answers.errors == {})
+    assert problem is None or problem in answers.errors["phone"][0]
+
+
+def test_a_required_value_cannot_be_left_out():
+    asked = Registration([Field("phone", "Phone", required=True), Field("note", "Note")])
+    for sent in ({}, {"phone": ""}, {"phone": " \u200b"}):
+        assert asked.read(sent).errors == {"phone": ["This field is required."]}
+
+
+def test_only_a_value_that_keeps_the_rules_is_checked():
+    asked = []
+    field = Field("phone", "Phone", max_length=5, check=asked.append)
+    for sent in ("", "123456", "a\0", "12345"):
+        Registration([field]).read({"phone": sent})
+    assert asked == ["12345"]
+
+
+def test_the_message_of_a_check_is_the_error():
+    asked = Registration([Field("phone", "Phone", check=refuse)])
+    assert asked.read({"phone": "1"}).errors == {"phone": ["Not 1."]}
+    assert asked.read({}).errors == {}
+
+
+@pytest.mark.promise(75)
+def test_markup_becomes_plain_text():
+    promised = Markup("<b>no</b>")
+    field = Field("phone", promised, check=lambda _: promised)
+    (message,) = Registration([field]).read({"phone": "1"}).errors["phone"]
+    assert (type(message), type(field.label)) == (str, str)
+
+    def refuse_all(_user, _values):
+        raise ValidationError({"phone": [promised], "note": promised})
+
+    with pytest.raises(ValidationError) as refused:
+        Registration([], refuse_all).read({}).pass_on(User())
+    messages = [*refused.value.errors["phone"], *refused.value.errors["note"]]
+    assert [(type(each), each) for each in messages] == [(str, "<b>no</b>")] * 2
+
+
+@pytest.mark.parametrize("answer", [True, False, "", 5])
+def test_a_check_that_returns_no_message_has_failed(answer, caplog):
+    field = Field("phone", "Phone", check=lambda _: answer)
+    with pytest.raises(ApplicationError) as failed:
+        field.problem("1")
+    assert repr(answer) in str(failed.value.__cause__)
+    (record,) = caplog.records
+    assert record.getMessage() == "the check of the field phone failed"
+    assert record.exc_info[1] is failed.value.__cause__
+
+
+def test_a_refusal_of_a_taken_value_stays_one():
+    def refuse_taken(_user, _values):
+        raise TakenError({"phone": ["This number is taken."]})
+
+    with pytest.raises(TakenError, match="number is taken"):
+        Registration([], refuse_taken).read({}).pass_on(User())
+
+
+def test_without_fields_nothing_is_asked():
+    assert registration.NOTHING.errors == registration.NOTHING.values == {}

@@ -1,0 +1,254 @@
+"""Fields that the application adds to the creation of an account, and its function for the answers.
+
+`AuthMiddleware` takes them as `registration` and `on_registered`. The values are the application's:
+wsgiauth checks them, passes them on once, and stores none.
+"""
+
+import inspect
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+
+from wsgiauth.accounts import names
+from wsgiauth.accounts.models import User
+from wsgiauth.events.application import application_code
+from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
+
+Check = Callable[[str], str | None]
+OnRegistered = Callable[[User, Mapping[str, str]], object]
+
+MAX_FIELDS = 10
+# Characters of all values. In a form or in JSON, each takes at most 12 bytes of the 16 KiB that a
+# request can have.
+MAX_CHARACTERS = 800
+NAME_MAX_LENGTH = 50  # characters
+LABEL_MAX_LENGTH = 200  # characters
+
+# Of the forms that create accounts, of their pages and scripts, and of the columns of an import.
+RESERVED = frozenset(
+    {
+        *("username", "email", "password", "next", "once", "remember", "token"),
+        *("content", "elements", "message"),
+        *("hashed_password", "is_active", "is_staff", "is_superuser"),
+        *("created_at", "email_verified_at", "permissions"),
+    }
+)
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_TOKENS = re.compile(r"[a-z0-9-]+( [a-z0-9-]+)*")
+
+# Controls (NUL is in no string of PostgreSQL), surrogates, and what ends a line.
+_REFUSED_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
+# Unicode's explicit directional formatting, which can make a value look like another.
+_REORDERING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+
+
+class Field:
+    """A field that the application adds to the creation of an account. Its values are strings.
+
+    Values have no white space around them. One that is left out is empty.
+
+    Args:
+        name: The name in forms, in JSON and in a file to import: lower-case letters, digits, `_`.
+        label: What the page and the OpenAPI document call it.
+        required: Whether it cannot be left out.
+        max_length: In characters; those of all fields together are limited, too.
+        autocomplete: Tokens of the HTML standard, with which a browser fills it in: "tel",
+            "organization", or "off" (WCAG 2.2, success criterion 1.3.5).
+        check: Called with each value that is not empty. Returns why it is refused, for people, or
+            None.
+
+    Raises:
+        ConfigurationError: An argument is wrong.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        label: str,
+        *,
+        required: bool = False,
+        max_length: int = 100,
+        autocomplete: str = "",
+        check: Check | None = None,
+    ) -> None:
+        if not (isinstance(name, str) and _NAME.fullmatch(name) and len(name) <= NAME_MAX_LENGTH):
+            raise ConfigurationError(
+                "The name of a Field must begin with a lower-case letter, and have only such"
+                f" letters, digits and _, at most {NAME_MAX_LENGTH}; it is {name!r}."
+            )
+        if name in RESERVED:
+            raise ConfigurationError(f"A Field cannot have the name {name}, which wsgiauth uses.")
+        if not isinstance(label, str) or _is_blank(label) or len(label) > LABEL_MAX_LENGTH:
+            raise _wrong(name, f"label must be a string of 1 to {LABEL_MAX_LENGTH} characters")
+        if _is_refused(label):
+            raise _wrong(name, "label must be one line")
+        if not isinstance(required, bool):
+            raise _wrong(name, "required must be True or False")
+        is_number = isinstance(max_length, int) and not isinstance(max_length, bool)
+        if not (is_number and 1 <= max_length <= MAX_CHARACTERS):
+            raise _wrong(name, f"max_length must be a number from 1 to {MAX_CHARACTERS}")
+        if not isinstance(autocomplete, str) or not (
+            autocomplete == "" or _TOKENS.fullmatch(autocomplete)
+        ):
+            raise _wrong(name, 'autocomplete must be tokens of the HTML standard, such as "tel"')
+        if check is not None:
+            _require_function(check, f"the check of the Field {name}")
+        self.name: str = name
+        self.label: str = str(label)  # of a subclass that promises to be markup, too
+        self.required: bool = required
+        self.max_length: int = max_length
+        self.autocomplete: str = autocomplete
+        self.check: Check | None = check
+
+    def __repr__(self) -> str:
+        return f"<Field {self.name}>"
+
+    def problem(self, value: str) -> str | None:
+        """Return why a value is refused, for people, or None.
+
+        Raises:
+            ApplicationError: `check` failed.
+        """
+        if not value:
+            return "This field is required." if self.required else None
+        if len(value) > self.max_length:
+            return f"This field must have at most {self.max_length} characters."
+        if _is_refused(value):
+            return "This field must be one line, without control characters."
+        if self.check is None:
+            return None
+        with application_code(f"the check of the field {self.name}"):
+            found = self.check(value)
+            if not (found is None or (isinstance(found, str) and found)):
+                raise TypeError(f"it must return a message or None, not {found!r}")
+        return None if found is None else str(found)  # see `label`
+
+
+class Answers:
+    """What a new user has sent in the fields of the application.
+
+    Attributes:
+        values: By field; an empty string for one that was left out.
+        errors: A message for each field that is refused.
+        are_telling: Whether the errors can say what a stranger is not to find out without limit:
+            an application may check a secret, or what is taken.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, str],
+        errors: Mapping[str, list[str]],
+        *,
+        are_telling: bool,
+        on_registered: OnRegistered | None,
+    ) -> None:
+        self.values: dict[str, str] = dict(values)
+        self.errors: dict[str, list[str]] = dict(errors)
+        self.are_telling: bool = are_telling
+        self._on_registered: OnRegistered | None = on_registered
+
+    def pass_on(self, user: User) -> None:
+        """Call `on_registered`, in the transaction that creates `user`.
+
+        Raises:
+            ValidationError: It refused a value.
+            ApplicationError: It failed.
+        """
+        if self._on_registered is None:
+            return
+        try:
+            with application_code("on_registered", passes=(ValidationError,)):
+                self._on_registered(user, dict(self.values))
+        except ValidationError as refusal:
+            kind = TakenError if isinstance(refusal, TakenError) else ValidationError
+            raise kind(_plain(refusal.errors)) from refusal
+
+
+class Registration:
+    """What a site asks for when an account is created, besides names and a password.
+
+    Args:
+        fields: Of the application, in their order on the page.
+        on_registered: Called with each new user and the values, by field.
+
+    Raises:
+        ConfigurationError: An argument is wrong.
+    """
+
+    def __init__(
+        self, fields: Iterable[Field] = (), on_registered: OnRegistered | None = None
+    ) -> None:
+        if not isinstance(fields, Iterable):
+            raise ConfigurationError("registration must be a list of Field objects.")
+        self.fields: tuple[Field, ...] = tuple(fields)
+        if not all(isinstance(each, Field) for each in self.fields):
+            raise ConfigurationError("registration must be a list of Field objects.")
+        self.names: tuple[str, ...] = tuple(each.name for each in self.fields)
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise ConfigurationError(f"registration has two fields with the name {name}.")
+        total = sum(each.max_length for each in self.fields)
+        if len(self.fields) > MAX_FIELDS or total > MAX_CHARACTERS:
+            raise ConfigurationError(
+                f"registration can have {MAX_FIELDS} fields, and their max_length can be"
+                f" {MAX_CHARACTERS} together; there are {len(self.fields)}, with {total}."
+            )
+        if on_registered is not None:
+            _require_function(on_registered, "on_registered")
+        self.on_registered: OnRegistered | None = on_registered
+
+    def read(self, sent: Mapping[str, str]) -> Answers:
+        """Return the answers in the fields that a client has sent.
+
+        Raises:
+            ApplicationError: A `check` failed.
+        """
+        values = {name: _cleaned(sent.get(name, "")) for name in self.names}
+        problems = {each.name: each.problem(values[each.name]) for each in self.fields}
+        errors = {name: [problem] for name, problem in problems.items() if problem is not None}
+        return Answers(
+            values,
+            errors,
+            are_telling=any(each.check is not None for each in self.fields),
+            on_registered=self.on_registered,
+        )
+
+
+NOTHING = Registration().read({})
+
+
+def _cleaned(value: str) -> str:
+    """Return a value without white space around it; an empty string if nothing of it is seen."""
+    return "" if _is_blank(value) and not _is_refused(value) else value.strip()
+
+
+def _is_blank(text: str) -> bool:
+    return all(map(names.is_invisible, text))
+
+
+def _plain(errors: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Return errors as plain strings: see `Field.label`."""
+    return {
+        str(name): [str(each) for each in ([found] if isinstance(found, str) else found)]
+        for name, found in errors.items()
+    }
+
+
+def _is_refused(text: str) -> bool:
+    return any(
+        unicodedata.category(each) in _REFUSED_CATEGORIES
+        or unicodedata.bidirectional(each) in _REORDERING
+        for each in text
+    )
+
+
+def _require_function(function: object, name: str) -> None:
+    if not callable(function):
+        raise ConfigurationError(f"{name} must be a function.")
+    if inspect.iscoroutinefunction(function):
+        raise ConfigurationError(f"{name} must not be asynchronous: nothing would await it.")
+
+
+def _wrong(name: str, rule: str) -> ConfigurationError:
+    return ConfigurationError(f"The Field {name} is wrong: {rule}.")
