@@ -41,7 +41,7 @@ from wsgiauth.endpoints.username import Username
 from wsgiauth.endpoints.verify import Verify
 from wsgiauth.events import actors
 from wsgiauth.exceptions import (
-    ClaimsError,
+    ApplicationError,
     InsufficientAuthenticationError,
     KeyNotAcceptedError,
     LinkExpiredError,
@@ -133,6 +133,7 @@ class AuthApp:
 
         for page in (*samples.PAGES, *panel_samples.PAGES):
             site.pages.check(page)
+        samples.check_registration(site)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request (PEP 3333)."""
@@ -147,7 +148,7 @@ class AuthApp:
             response = ask_to_confirm(environ, f"{self._site.pages.mount}/confirm", error.max_age)
         except KeyNotAcceptedError as error:
             response = refuse_key(environ, error.detail)
-        except ClaimsError as error:
+        except ApplicationError as error:
             response = failure(environ, error.status, error.code, error.detail)
         except RequestError as error:
             response = failure(

@@ -15,6 +15,7 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.groups import Group, resolve_group
+from wsgiauth.accounts.registration import Field, OnRegistered, Registration
 from wsgiauth.arguments import (
     check_arguments,
     checked_permissions,
@@ -105,6 +106,10 @@ class AuthMiddleware:
             because a login waits for it.
         send_mail: Called with each `email.message.EmailMessage`, in a thread of its own, instead of
             MAIL_URL. An exception in it means that the message was not sent.
+        registration: Fields that new users fill in, besides names and a password.
+        on_registered: Called with each new `User` and their values, by field, in the transaction
+            that creates the user. A ValidationError in it refuses the values; another exception
+            is logged, and answered with 500. Either undoes the transaction.
 
     Attributes:
         site: The objects that the settings make; see `site.Site`. Internal.
@@ -130,6 +135,8 @@ class AuthMiddleware:
         claims: ClaimsFunction | None = None,
         on_event: Subscriber | Iterable[Subscriber] = (),
         send_mail: Transport | None = None,
+        registration: Iterable[Field] = (),
+        on_registered: OnRegistered | None = None,
     ) -> None:
         check_arguments(app, mount, challenge, send_mail, claims)
         declared = checked_permissions(permissions)
@@ -141,7 +148,8 @@ class AuthMiddleware:
         settings = read_settings(settings)
         if send_mail is not None:
             settings = replace(settings, MAIL_URL=CALLABLE)
-        self.site: Site = Site.from_settings(settings, mount, send_mail, claims)
+        asked = Registration(registration, on_registered)
+        self.site: Site = Site.from_settings(settings, mount, send_mail, claims, asked)
         self._mount = mount
         # Loaded by the first middleware: a script and most commands need no pages.
         from wsgiauth.app import AuthApp

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
+from wsgiauth.accounts.registration import Registration
 from wsgiauth.authentication.claims import ClaimsFunction
 from wsgiauth.authentication.freshness import Freshness
 from wsgiauth.authentication.identity import Identifier
@@ -36,6 +37,7 @@ class Site:
     hash_slots: HashSlots
     outbox: Outbox | None  # None without MAIL_URL
     relying_party: RelyingParty | None  # None without PASSKEYS
+    registration: Registration
 
     @classmethod
     def from_settings(
@@ -44,8 +46,9 @@ class Site:
         mount: str,
         send_mail: Transport | None = None,
         claims: ClaimsFunction | None = None,
+        registration: Registration | None = None,
     ) -> Self:
-        """Return the site of these settings; `AuthMiddleware` describes the two functions.
+        """Return the site of these settings; `AuthMiddleware` describes the other arguments.
 
         Raises:
             ConfigurationError: SECRET_KEY is missing or invalid, or the layout of the pages is;
@@ -72,4 +75,5 @@ class Site:
             HashSlots(settings),
             make_outbox(settings, send_mail),
             RelyingParty(settings) if settings.PASSKEYS else None,
+            registration or Registration(),
         )

@@ -4,10 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.conftest import HASH
 from tests.support.logins import insert_session
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth import Settings, verify_password
+from wsgiauth import Field, Settings, verify_password
 from wsgiauth.accounts import (
+    NewAccount,
     create_user,
     delete_user,
     find_user,
@@ -15,6 +17,7 @@ from wsgiauth.accounts import (
     update_user,
 )
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.registration import Registration
 from wsgiauth.accounts.tables import Session
 from wsgiauth.exceptions import TakenError, ValidationError
 
@@ -47,6 +50,15 @@ def read(user):
 def test_an_account_is_created_as_it_is_described(ada):
     assert (read(ada).username, read(ada).email) == (USERNAME, EMAIL)
     assert verify_password(PASSWORD, read(ada).hashed_password)
+
+
+def test_an_account_is_created_with_its_answers(database, settings):
+    seen = []
+    asked = Registration([Field("phone", "Phone")], lambda user, values: seen.append(values))
+    answers = asked.read({"phone": " 1 "})
+    account = NewAccount("Ada", "a@example.org", PASSWORD, settings=settings, answers=answers)
+    user = account.register(HASH)
+    assert (seen, user.username) == ([{"phone": "1"}], "Ada")
 
 
 def test_a_stranger_has_no_rights(ada):

@@ -57,7 +57,10 @@ def test_a_link_creates_the_account_as_invited_once(secret_of, settings):
         NewAccount(name, f"{name}@example.org", PASSWORD, settings=settings)
         for name in ("ada", "eve")
     ]
-    user, none = (accept_invitation(invitation, secret, account) for account in accounts)
+    user, none = (
+        accept_invitation(invitation, secret, account, account.hash_password())
+        for account in accounts
+    )
     assert (user.is_staff, user.permissions) == (True, {"reports.publish"})
     assert [each.name for each in user.groups] == ["Editors"]
     assert user.email_verified_at is not None

@@ -28,6 +28,7 @@ from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.invitations import Invitation
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.endpoints.samples import FIELDS
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.storage.failures import unavailable
@@ -74,6 +75,12 @@ ANSWERS = {
     "invitation-refused": lambda people: post(people.stranger, "/auth/verify", people.taken_name),
     "register": lambda people: people.stranger.get("/auth/register"),
     "register-refused": lambda people: post(people.stranger, "/auth/register", ALL_WRONG),
+    "register-fields": lambda people: people.visitor(echo, registration=FIELDS).get(
+        "/auth/register"
+    ),
+    "register-fields-refused": lambda people: post(
+        people.visitor(echo, registration=FIELDS), "/auth/register", ALL_WRONG
+    ),
     "logged-in": lambda people: people.ada.get("/auth/login"),
     "account": lambda people: people.grace.get("/auth/account"),
     "account-changed": lambda people: after(people.grace, "/auth/account?done=password"),
@@ -284,9 +291,9 @@ class Gallery:
         icon = (TEMPLATES / "icon.svg").read_bytes()
         self._answers["icon.svg"] = Response(body=icon, content_type="image/svg+xml")
 
-    def visitor(self, app, agent=FIREFOX, address="192.0.2.1"):
+    def visitor(self, app, agent=FIREFOX, address="192.0.2.1", **options):
         """Return a new browser at an application that uses wsgiauth."""
-        site = AuthMiddleware(app, self._settings, send_mail=Post())
+        site = AuthMiddleware(app, self._settings, send_mail=Post(), **options)
         environ = {"HTTP_USER_AGENT": agent, "REMOTE_ADDR": address}
         return TestApp(site, extra_environ={"HTTP_ACCEPT": BROWSER["Accept"], **environ})
 

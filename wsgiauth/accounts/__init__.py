@@ -15,6 +15,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.last_superuser import change_locked
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password, password_problem
+from wsgiauth.accounts.registration import NOTHING, Answers
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
@@ -25,11 +26,25 @@ class NewAccount:
 
     Only its methods read the database or compute a hash.
 
+    Args:
+        username, email, password: As typed.
+        settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
+        answers: What else the application asked for.
+
     Attributes:
         errors: A message for each rule that it breaks, by field.
+        answers: As given.
     """
 
-    def __init__(self, username: str, email: str, password: str, *, settings: Settings) -> None:
+    def __init__(
+        self,
+        username: str,
+        email: str,
+        password: str,
+        *,
+        settings: Settings,
+        answers: Answers = NOTHING,
+    ) -> None:
         self._names = {"username": username, "email": email}
         self._password = password
         self._rounds = settings.BCRYPT_ROUNDS
@@ -37,11 +52,13 @@ class NewAccount:
         problem = password_problem(password, settings, username=username, email=email)
         if problem is not None:
             self.errors["password"] = [problem]
+        self.errors |= answers.errors
+        self.answers = answers
 
     @property
-    def has_valid_name(self) -> bool:
-        """Whether a name keeps the rules, so that `check` says whether it is taken."""
-        return not self._names.keys() <= self.errors.keys()
+    def is_telling(self) -> bool:
+        """Whether `check` says if a name is taken, or the application has checked a value."""
+        return self.answers.are_telling or not self._names.keys() <= self.errors.keys()
 
     def check(self) -> None:
         """Raise an error if the account cannot be created.
@@ -60,6 +77,18 @@ class NewAccount:
         """Check, and return the hash of the password; raise what `check` does."""
         self.check()  # before hashing, which costs a thousand times more
         return hash_password(self._password, rounds=self._rounds)
+
+    def register(self, hashed_password: str) -> User:
+        """Insert the user, and pass the answers on in the same transaction; see `insert`.
+
+        Raises:
+            ValidationError: The application refused an answer.
+            ApplicationError: A function of the application failed.
+        """
+        with database.atomic():
+            user = self.insert(hashed_password)
+            self.answers.pass_on(user)
+        return user
 
     def insert(
         self,

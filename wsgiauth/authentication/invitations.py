@@ -123,24 +123,26 @@ def read_invitation(secret: OneTimeSecret) -> Invitation:
 
 
 def accept_invitation(
-    invitation: Invitation, secret: OneTimeSecret, account: NewAccount
+    invitation: Invitation, secret: OneTimeSecret, account: NewAccount, hashed_password: str
 ) -> User | None:
     """Create the account of an invitation, and end all invitations of its address.
 
-    The actor of the invitation gives the rights, not the user, who has none.
+    The actor of the invitation gives the rights, not the user, who has none. The answers of the
+    account are passed on when the user has them.
 
     Args:
         account: The account, with the address of the invitation.
+        hashed_password: The hash of its password.
 
     Returns:
         None if the secret was used in the meantime, or if the member of the staff who invited does
         not have the right to any more.
 
     Raises:
-        ValidationError: A rule is broken; the secret can still be used.
+        ValidationError: The application refused an answer; the secret can still be used.
         TakenError: Another user has the name or the address; the secret can still be used.
+        ApplicationError: A function of the application failed; the secret can still be used.
     """
-    hashed_password = account.hash_password()
     with database.atomic():
         is_revoked = invitation.is_of_staff and not _is_still_allowed(invitation)
         if not one_time.use(secret) or is_revoked:
@@ -152,6 +154,7 @@ def accept_invitation(
             user.grant(*invitation.permissions)
             for group in invitation.groups:
                 _join(user, group)
+        account.answers.pass_on(user)
     # After the commit, because two links of one address could otherwise wait for each other. If
     # the process is killed before, the account itself makes the links useless.
     one_time.end_about(names.key(invitation.email), INVITATION)

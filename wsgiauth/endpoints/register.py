@@ -4,18 +4,20 @@ from typing import ClassVar
 
 from wsgiauth.accounts import NewAccount, names
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import FormPage, Refusal, Submission, email_accepted
+from wsgiauth.forms import Refusal, Submission, email_accepted
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.forms.handover import GuestForm, account_created, start_first_session
+from wsgiauth.forms.registration import NewAccountPage, sent_values
 from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.settings import Settings
+from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, with_next
 
 
-class RegisterPage(FormPage):
+class RegisterPage(NewAccountPage):
     """The form to create an account."""
 
     template = "register.html"
@@ -32,6 +34,10 @@ class Register(GuestForm):
     fields: ClassVar[tuple[str, ...]] = ("username", "email", "password")
     page_class: ClassVar[type[RegisterPage]] = RegisterPage
 
+    def strings(self, site: Site) -> tuple[str, ...]:
+        """Return the fields, with those of the application."""
+        return (*self.fields, *site.registration.names)
+
     def is_offered(self, settings: Settings) -> bool:
         """Return whether registration is open."""
         return settings.REGISTRATION
@@ -44,14 +50,19 @@ class Register(GuestForm):
         """Create the account."""
         site = submission.site
         attempt = site.throttle.registration(submission.networks)
-        account = NewAccount(**submission.fields, settings=site.settings)
+        account = NewAccount(
+            *(submission.fields[name] for name in self.fields),
+            settings=site.settings,
+            answers=site.registration.read(submission.fields),
+        )
         if account.errors:
-            if account.has_valid_name:
-                attempt.begin()  # the answer says whether that name is taken
+            if account.is_telling:
+                attempt.begin()  # or what the answer says could be asked without end
             account.check()
         with site.hash_slots.slot(Claim(submission.networks)):
-            attempt.begin()  # counted even if a name is taken, or names could be tried without end
-            user = account.create()
+            attempt.begin()  # even if a name is taken, as above
+            hashed_password = account.hash_password()
+        user = account.register(hashed_password)
         site.throttle.recognise(user, submission.networks)
         issued = None if submission.is_program else start_first_session(submission, user)
         return account_created(submission, user, issued)
@@ -64,8 +75,10 @@ class Register(GuestForm):
             next=destination,
             username=submission.fields["username"],
             email=submission.fields["email"],
-            message=refusal.message,
+            message=refusal.text_without(*submission.fields),
             errors=refusal.errors,
+            fields=submission.site.registration.fields,
+            values=sent_values(submission),
         )
 
 
@@ -92,6 +105,10 @@ class VerifiedRegister(Register):
 
     fields = ("username", "email")
     page_class = VerifiedRegisterPage
+
+    def strings(self, site: Site) -> tuple[str, ...]:
+        """Return the fields: the page of the link asks for those of the application."""
+        return self.fields
 
     def act(self, submission: Submission) -> Response:
         """Insert the email, whoever has the address."""

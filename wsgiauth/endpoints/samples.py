@@ -3,8 +3,10 @@
 Only a site with TEMPLATES imports this, at its start.
 """
 
+import re
 from datetime import UTC, datetime
 
+from wsgiauth.accounts.registration import Field
 from wsgiauth.authentication.factors import Factor
 from wsgiauth.authentication.keys import ListedKey
 from wsgiauth.authentication.session_list import ListedSession
@@ -25,8 +27,10 @@ from wsgiauth.endpoints.sessions import SessionsPage
 from wsgiauth.endpoints.totp import SetUp, TotpPage, qr_code
 from wsgiauth.endpoints.username import UsernamePage
 from wsgiauth.endpoints.verify import InvitationPage, VerifyAddressPage
+from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.handover import LoggedInPage
+from wsgiauth.site import Site
 from wsgiauth.web.pages import Around, ErrorPage, Page
 
 _THEN = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
@@ -78,13 +82,35 @@ _PASSKEYS = tuple(
 _CODES = RecoveryCodesPage(left=3)
 _KEYS = KeysPage(keys=(KEY,))
 
+FIELDS = (
+    Field("phone", "Phone number", required=True, max_length=20, autocomplete="tel"),
+    Field("organisation", "Organisation", autocomplete="organization"),
+)
+_REGISTER = RegisterPage(
+    login_url="/auth/login",
+    username="ada",
+    email="ada@example.org",
+    errors={"email": ["This email address is taken."]},
+)
+_INVITATION = InvitationPage(
+    token="example",  # noqa: S106 - an example
+    email="ada@example.org",
+    username="ada",
+    asks_username=True,
+    errors={"username": ["This username is taken."]},
+)
+WITH_FIELDS = tuple(
+    page.replaced(
+        fields=FIELDS,
+        values={"phone": "030 1", "organisation": ""},
+        errors={"phone": ["Begin with + and the code of the country."]},
+    )
+    for page in (_REGISTER, _INVITATION)
+)
+
 PAGES: tuple[Page, ...] = (
-    RegisterPage(
-        login_url="/auth/login",
-        username="ada",
-        email="ada@example.org",
-        errors={"email": ["This email address is taken."]},
-    ),
+    *WITH_FIELDS,
+    _REGISTER,
     VerifiedRegisterPage(
         login_url="/auth/login",
         username="ada",
@@ -181,13 +207,7 @@ PAGES: tuple[Page, ...] = (
         present="ada@example.org",
         message="This email address is taken.",
     ),
-    InvitationPage(
-        token="example",  # noqa: S106 - an example
-        email="ada@example.org",
-        username="ada",
-        asks_username=True,
-        errors={"username": ["This username is taken."]},
-    ),
+    _INVITATION,
     SessionsPage(
         sessions=(SESSION,),
         message="That session has already ended.",
@@ -249,3 +269,24 @@ PAGES: tuple[Page, ...] = (
         username="ada", email="ada@example.org", message="You are the last active superuser."
     ),
 )
+
+
+def check_registration(site: Site) -> None:
+    """Raise ConfigurationError if a template does not ask for a required field of the site.
+
+    No account could be created with such a page.
+    """
+    settings, fields = site.settings, site.registration.fields
+    pages = (
+        (_REGISTER, settings.REGISTRATION and not settings.VERIFICATION),
+        (_INVITATION, settings.PUBLIC_URL is not None),
+    )
+    for page in (page for page, is_used in pages if is_used):
+        values = dict.fromkeys(site.registration.names, "")
+        html = site.pages.check(page.replaced(fields=fields, values=values, errors={}))
+        for name in (each.name for each in fields if each.required):
+            if not re.search(rf"\bname=[\"']?{name}\b", html):
+                raise ConfigurationError(
+                    f"TEMPLATES: {page.template} does not ask for the required field {name};"
+                    " call registration_fields(page) of macros.html in its form."
+                )

@@ -28,6 +28,7 @@ from wsgiauth.forms import FormPage, Refusal, Submission, see_other
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import account_created, start_first_session
 from wsgiauth.forms.links import TOKEN, LinkForm
+from wsgiauth.forms.registration import NewAccountPage, sent_values
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
@@ -55,7 +56,7 @@ def _has_account() -> LinkExpiredError:
     return LinkExpiredError(advice, {"login": "Go to the login page"})
 
 
-class InvitationPage(FormPage):
+class InvitationPage(NewAccountPage):
     """The form to create the account of an invitation."""
 
     template = "invitation.html"
@@ -92,8 +93,10 @@ class InvitationLink(LinkPurpose):
             email=invitation.email,
             username=username or invitation.username,
             asks_username=bool(username or not invitation.username or "username" in errors),
-            message=refusal.message,
+            message=refusal.text_without(*submission.fields),
             errors=errors,
+            fields=submission.site.registration.fields,
+            values=sent_values(submission),
         )
 
 
@@ -104,18 +107,21 @@ def _create(submission: Submission, secret: OneTimeSecret) -> User:
         invitation.email,
         submission.fields["password"],
         settings=site.settings,
+        answers=site.registration.read(submission.fields),
     )
     attempt = site.throttle.registration(submission.networks)
     try:
         if account.errors:
-            if submission.fields["username"] and "username" not in account.errors:
-                attempt.begin()  # the answer says whether the name is taken
+            names_user = submission.fields["username"] and "username" not in account.errors
+            if names_user or account.answers.are_telling:
+                attempt.begin()  # or what the answer says could be asked without end
             account.check()
         with site.hash_slots.slot(Claim(submission.networks)):
-            attempt.begin()  # even if the name is taken, or names could be tried without end
-            user = accept_invitation(invitation, secret, account)
+            attempt.begin()  # even if the name is taken, as above
+            hashed_password = account.hash_password()
+        user = accept_invitation(invitation, secret, account, hashed_password)
     except ValidationError as error:
-        if "email" in error.errors:
+        if "email" in error.errors and find_user(invitation.email) is not None:
             raise _has_account() from None
         raise
     if user is None:
@@ -200,6 +206,10 @@ class Verify(LinkForm):
     """Finds the secret of the link, and lets its purpose answer."""
 
     fields = (TOKEN, "username", "password")
+
+    def strings(self, site: Site) -> tuple[str, ...]:
+        """Return the fields, with those that the application asks new users for."""
+        return (*self.fields, *site.registration.names)
 
     def act(self, submission: Submission) -> Response:
         """Return the answer of the link's purpose."""

@@ -93,11 +93,17 @@ class FormPage(Page):
         return bool(self.message or self.errors)
 
     @property
+    def inputs(self) -> dict[str, str]:
+        """What is in the fields of its main form, in their order."""
+        return {name: getattr(self, name, "") for name in self.typed}
+
+    @property
     def focused(self) -> str:
         """The field that has the cursor: the first that is wrong, otherwise the first empty one."""
-        wrong = [name for name in self.typed if name in self.errors]
-        empty = [name for name in self.typed if not getattr(self, name, "")]
-        return next(iter((*wrong, *empty, *self.typed)), "")
+        inputs = self.inputs
+        wrong = [name for name in inputs if name in self.errors]
+        empty = [name for name, value in inputs.items() if not value]
+        return next(iter((*wrong, *empty, *inputs)), "")
 
 
 Sent = TypeVar("Sent", bound=Submission)
@@ -147,13 +153,17 @@ class Form(Endpoint, Generic[Sent]):
     def page(self, submission: Sent, refusal: Refusal) -> Page:
         """Return the page with the form, as it was sent and with the reason if it was refused."""
 
+    def strings(self, site: Site) -> tuple[str, ...]:
+        """Return the fields that hold strings; on a site, there can be more than `fields`."""
+        return self.fields
+
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page."""
         destination = safe_next(query_field(environ, NEXT), "")
         empty = Submission(
             environ=environ,
             site=site,
-            fields=dict.fromkeys((*self.fields, *self.numbers), ""),
+            fields=dict.fromkeys((*self.strings(site), *self.numbers), ""),
             lists={name: [] for name in self.lists},
             destination=destination,
         )
@@ -182,7 +192,7 @@ class Form(Endpoint, Generic[Sent]):
         if not is_program:
             require_same_origin(environ, site)
         sent = read_json(environ) if is_program else read_form(environ, self.lists + self.int_lists)
-        fields = {name: text_field(sent, name) for name in self.fields}
+        fields = {name: text_field(sent, name) for name in self.strings(site)}
         for name in self.numbers:
             fields[name] = number_field(sent, name, is_json=is_program)
         return Submission(

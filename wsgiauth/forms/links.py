@@ -26,6 +26,6 @@ class LinkForm(PublicForm):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page."""
-        fields = {**dict.fromkeys(self.fields, ""), TOKEN: query_field(environ, TOKEN)}
+        fields = {**dict.fromkeys(self.strings(site), ""), TOKEN: query_field(environ, TOKEN)}
         submission = Submission(environ=environ, site=site, fields=fields)
         return site.pages.render(environ, self.page(submission, Refusal()))

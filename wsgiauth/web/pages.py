@@ -161,11 +161,11 @@ class Pages:
         policy = self._policies[page.script]
         return Response(status, body, "text/html; charset=utf-8", headers, policy=policy)
 
-    def check(self, page: Page) -> None:
-        """Render an example of a page, so that a mistake in its template is found at start."""
+    def check(self, page: Page) -> str:
+        """Return an example of a page, so that a mistake in its template is found at start."""
         scripts = self._scripts[page.script]
         page = page.replaced(mount=self.mount, home_url="/")
-        self._templates.check(page.template, page=page, site=self._branding, scripts=scripts)
+        return self._templates.check(page.template, page=page, site=self._branding, scripts=scripts)
 
 
 def _policy(style: str, scripts: Sequence[str], sources: tuple[str, ...]) -> str:
