@@ -1,23 +1,28 @@
-"""docs/apps.md: htmx with its site in Chromium, in each version."""
+"""docs/apps.md: every app with its site; those of the browser in Chromium, htmx in each version."""
 
 import os
 import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
+from subprocess import DEVNULL
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.conftest import skip_or_fail
-from tests.docs.pages import PAGES, code, programs
+from tests.docs.pages import PAGES, code, commands, programs, section
 from tests.support.browser import Visitor, start_browser
-from tests.support.sites import PASSWORD, SECRET_KEY, USERNAME, Stage, serving
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.sites import PASSWORD, SECRET_KEY, USERNAME, Stage, running, serving
 from wsgiauth import Session, storage
 from wsgiauth.testing import make_user
 
 PAGE = PAGES["docs/apps.md"]
 PROGRAMS = [name for name, _ in programs(PAGE)]
+OTHER_ORIGIN = commands(code(section(PAGE, "A single-page app of another origin"), "console")[0])
+HOUR = 3600
 
 
 @pytest.fixture(scope="module")
@@ -48,19 +53,35 @@ def folder(folder, address):
 
 @pytest.fixture
 def site(folder, stage, monkeypatch):
-    """Return a function that serves a program of the page, and gives its site Ada."""
+    """Return a function that serves a program of the page, and gives its site a clock and Ada."""
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
     for name, value in {
         "SECRET_KEY": SECRET_KEY,
+        "FACTOR_KEY": FACTOR_KEY,
         "BCRYPT_ROUNDS": "4",
         "DATABASE_URL": f"sqlite:///{folder}/wsgiauth.db",
     }.items():
         monkeypatch.setenv(name, value)
 
     def serve(name):
-        stage.app = import_module(name).application
-        make_user(stage.app, USERNAME, password=PASSWORD)
+        application, asked = import_module(name).application, []
+
+        def noting(environ, start_response):
+            asked.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
+            return application(environ, start_response)
+
+        stage.app = noting
+        accounts = sys.modules.get("notes_site", sys.modules[name]).application
+        clock, tokens = SimpleNamespace(passed=0), accounts.site.tokens
+        now = tokens.now
+        tokens.now = lambda: now() + clock.passed
+        return SimpleNamespace(
+            accounts=accounts,
+            asked=asked,
+            ada=make_user(accounts, USERNAME, password=PASSWORD),
+            clock=clock,
+        )
 
     yield serve
     for name in PROGRAMS:
@@ -85,7 +106,16 @@ def revoke_all():
 
 def test_every_program_is_run():
     blocks = [code(PAGE, kind) for kind in ("python", "js", "html")]
-    assert PROGRAMS == ["htmx_site.py"]
+    assert PROGRAMS == [
+        "htmx_site.py",
+        "notes_site.py",
+        "cors.py",
+        "cors_site.py",
+        "app.js",
+        "cookie.js",
+        "tokens.js",
+        "app.html",
+    ]
     assert sum(map(len, blocks)) == len(PROGRAMS)
 
 
@@ -124,3 +154,156 @@ def test_htmx_leads_through_the_login_page_back_to_its_page(folder, site, visito
     revoke_all()
     visitor.press("Archive")
     assert visitor.path == log_in
+
+
+# Single-page apps
+
+
+class Notes(Visitor):
+    """A person at the app."""
+
+    def log_in(self, password=PASSWORD):
+        self.wait_for_message("Log in to see your notes.")
+        self.type("username", USERNAME)
+        self.type("password", password)
+        self.find("#login button").click()
+
+    def type(self, name, text):
+        field = self.find(f"[name={name}]")
+        field.clear()
+        field.send_keys(text)
+
+    def add(self, text):
+        self.type("text", text)
+        self.find("#new button").click()
+
+    def log_out(self):
+        self.find("#logout").click()
+        self.wait_for_message("You are logged out.")
+
+    def wait_for_message(self, text):
+        self.wait_until(lambda _: self.shown("#message") == [text])
+
+    def wait_for_notes(self, *notes):
+        self.wait_until(lambda _: self.shown("#logout") and self.shown("#list li") == [*notes])
+
+    def fetch(self, url, **options):
+        """Return the status of a request by a script of the page, or what went wrong."""
+        return self.browser.execute_async_script(
+            "const [url, options, done] = arguments;"
+            "fetch(url, options).then(({status}) => done(status), ({name}) => done(name))",
+            url,
+            options,
+        )
+
+    @property
+    def stores(self):
+        """What any script of the page can read."""
+        return self.run("return [document.cookie, localStorage.length, sessionStorage.length]")
+
+
+def test_an_app_of_the_same_origin_uses_the_cookie(site, browser, visitor, address):
+    served = site("notes_site")
+    app = Notes(browser, address)
+    app.open("/")
+    app.log_in("wrong")
+    app.wait_for_message("The username and password do not match an active account.")
+    app.type("password", PASSWORD)
+    app.find("#login button").click()
+    app.wait_for_notes()
+    app.add("<b>Buy milk")
+    app.wait_for_notes("<b>Buy milk")
+    assert app.stores == ["", 0, 0]
+    app.open("/")
+    app.wait_for_notes("<b>Buy milk")
+
+    served.clock.passed += 24 * HOUR
+    app.add("Buy bread")
+    app.log_in()
+    app.wait_for_notes("<b>Buy milk")
+    app.log_out()
+    assert Session.select().count() == 0
+    app.open("/")
+    factor = add_app(served.accounts, served.ada)
+    app.log_in()
+    app.wait_for_message("Send a code of your two-step verification as well.")
+    app.type("code", factor.code())
+    app.find("#login button").click()
+    app.wait_for_notes("<b>Buy milk")
+
+
+@pytest.mark.promise(17)
+def test_another_port_adds_no_note(site, browser, visitor, address):
+    site("notes_site")
+    app = Notes(browser, address)
+    app.open("/")
+    app.log_in()
+    app.wait_for_notes()
+    with serving(lambda environ, start: start("200 OK", []) and []) as neighbour:
+        app.browser.get(neighbour)
+        note = {
+            "method": "POST",
+            "mode": "no-cors",
+            "credentials": "include",
+            "body": '{"text":""}',
+        }
+        assert app.fetch(f"{address}/notes", **note) == 0  # sent, and not readable
+        assert app.fetch(f"{address}/notes") == "TypeError"
+    app.open("/")
+    app.wait_for_notes()
+
+
+@pytest.fixture
+def other_origin(folder, site, address, run, unmeasured):
+    """Serve the app from another site as the page says, and yield its origin."""
+    *preparations, (serve, _) = OTHER_ORIGIN
+    command = serve.replace("8000", "8080").replace("python", sys.executable, 1)
+    replaced = "\n".join(each for each, _ in preparations).replace(
+        "127.0.0.1:8080", urlsplit(address).netloc
+    )
+    run(replaced)
+    with running(command, cwd=folder, stdout=DEVNULL, stderr=DEVNULL) as port:
+        replace(folder / "cors_site.py", "8000", str(port))
+        yield f"http://localhost:{port}"
+
+
+def test_an_app_of_another_origin_uses_tokens(site, browser, visitor, address, other_origin):
+    served = site("cors_site")
+    app = Notes(browser, other_origin)
+    app.open("/")
+    app.log_in("wrong")
+    app.wait_for_message("The username and password do not match an active account.")
+    app.type("password", PASSWORD)
+    app.find("#login button").click()
+    app.wait_for_notes()
+    app.add("Buy milk")
+    app.wait_for_notes("Buy milk")
+    assert app.stores == ["", 0, 0]
+    assert app.browser.get_cookies() == []
+
+    served.clock.passed += 2 * HOUR  # longer than an access token lasts
+    app.type("text", "Buy milk")
+    app.run(
+        "for (let sent = 0; sent < 5; sent += 1) document.getElementById('new').requestSubmit()"
+    )
+    app.wait_for_notes(*["Buy milk"] * 6)
+    assert served.asked.count("POST /auth/refresh") == 1
+
+    revoke_all()
+    app.add("Buy bread")
+    app.log_in()
+    app.wait_for_notes(*["Buy milk"] * 6)
+    served.clock.passed += 2 * HOUR
+    app.log_out()
+    assert Session.select().count() == 0
+    app.open("/")
+    app.wait_for_message("Log in to see your notes.")
+
+
+def test_a_third_origin_can_read_nothing(site, browser, visitor, address, other_origin):
+    site("cors_site")
+    app = Notes(browser, address)
+    app.browser.get(other_origin.replace("localhost", "127.0.0.1"))
+    for path in ("/auth/me", "/auth/login", "/notes"):
+        assert app.fetch(address + path) == "TypeError"
+        assert app.fetch(address + path, headers={"Authorization": "Bearer x"}) == "TypeError"
