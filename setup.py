@@ -17,7 +17,7 @@ FRAMEWORKS = [
     "CherryPy>=18.10",
     "Django>=5.1,<6",
     "falcon>=4",
-    "Flask>=3",
+    "Flask[async]>=3",
     "pyramid>=2",
     "setuptools<82",  # whose pkg_resources Pyramid still imports
 ]
@@ -63,7 +63,13 @@ TEST = [
     *FORMER,
 ]
 # Applications and extensions behind wsgiauth, which only `make check` needs.
-APPS: list[str] = ["pyramid_debugtoolbar>=4.10"]
+APPS: list[str] = [
+    "Flask-Admin>=2",
+    "Flask-DebugToolbar>=0.16",
+    "Flask-SocketIO>=5.5",
+    "Flask-WTF>=1.2",
+    "pyramid_debugtoolbar>=4.10",
+]
 BENCH = [  # what wsgiauth is timed beside, besides FORMER
     "djangorestframework>=3.16",
     "djangorestframework-simplejwt>=5.5",

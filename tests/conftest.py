@@ -77,6 +77,7 @@ THOROUGH = {
     "frameworks/test_recipes.py",
     "frameworks/test_servers.py",
     "frameworks/test_transfers.py",
+    "contrib/test_flask.py",
     "storage/test_faults.py",
     "storage/test_pooler.py",
     "test_framing.py",

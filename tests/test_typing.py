@@ -213,7 +213,13 @@ editors.grant(["a.b"])
 make_group(site)
 """
 
-PUBLIC = ["wsgiauth", "wsgiauth.events", "wsgiauth.exceptions", "wsgiauth.testing"]
+PUBLIC = [
+    "wsgiauth",
+    "wsgiauth.contrib.flask",
+    "wsgiauth.events",
+    "wsgiauth.exceptions",
+    "wsgiauth.testing",
+]
 
 
 def run(*command, **options):

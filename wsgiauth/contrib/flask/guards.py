@@ -1,0 +1,226 @@
+"""The current user of Flask, and the guards for its views and blueprints."""
+
+import functools
+from collections.abc import Callable
+from http import HTTPStatus
+from types import FunctionType
+from typing import Any, TypeVar, cast, overload
+from weakref import WeakKeyDictionary, WeakSet
+from wsgiref.types import WSGIEnvironment
+
+from flask import Blueprint, Flask, Response, abort, current_app, has_request_context, request
+from flask.views import View
+from werkzeug.local import LocalProxy
+
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import check_permission
+from wsgiauth.exceptions import ConfigurationError, MiddlewareMissingError
+from wsgiauth.guards import Guard
+
+_View = TypeVar("_View", bound=Callable[..., Any])
+
+# A guarded view has the marks of its guards in this attribute, which decorators copy to what they
+# return. A function that a guard was put around has them here.
+_GUARDS = "_wsgiauth_guards"
+_guards_around: WeakKeyDictionary[FunctionType, set[object]] = WeakKeyDictionary()
+_apps: WeakSet[Flask] = WeakSet()  # one app can serve without a guard what another serves with it
+
+
+def _user() -> User | None:
+    user: User | None = _environ("current_user")["wsgiauth.user"]
+    return user
+
+
+class _CurrentUser(LocalProxy[User | None]):
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        """Return whether the client is logged in; a `LocalProxy` would hide the errors."""
+        return bool(self._get_current_object())
+
+
+current_user: User = cast(User, _CurrentUser(_user))
+"""The user who sent the current request; false if the client is anonymous.
+
+It is a proxy, like Flask's `request`. Ask `if current_user:`, because `current_user is None` is
+never true. In templates, it is the user or None itself.
+
+Raises:
+    RuntimeError: There is no current request. Raised on every use.
+    MiddlewareMissingError: The request did not pass through `WSGIAuth`. Raised on every use.
+"""
+
+
+@overload
+def login_required(view: _View, /) -> _View: ...
+@overload
+def login_required(
+    *, fresh: bool = False, second_factor: bool = False
+) -> Callable[[_View], _View]: ...
+def login_required(
+    view: Callable[..., Any] | None = None,
+    /,
+    *,
+    fresh: bool = False,
+    second_factor: bool = False,
+) -> Callable[..., Any]:
+    """Restrict a view to logged-in users.
+
+    An anonymous browser is redirected to the login page and back, as with a `redirect_url` of
+    `wsgiauth.login_required`; every other client gets 401 with `WWW-Authenticate: Bearer`. Error
+    handlers of the app for 401, 403 and 503 are called with that response in their exception.
+
+    Use it as `@login_required` or `@login_required(fresh=True)`, below `@app.route`, on a function,
+    on a subclass of `View` or a method of it, or in its `decorators`. A class protects its
+    subclasses, too. A wrong order of the decorators fails on the first request of the app.
+
+    Args:
+        view: The view.
+        fresh: See `wsgiauth.login_required`.
+        second_factor: See `wsgiauth.login_required`.
+
+    Raises:
+        TypeError: `view` is no view. Raised when decorating.
+        MiddlewareMissingError: The request did not pass through `WSGIAuth`. Raised on a request.
+    """
+    decorate = _decorator(Guard.checked(None, None, fresh, second_factor, to_login_page=True))
+    return decorate if view is None else decorate(view)
+
+
+def permission_required(
+    permission: str, *, fresh: bool = False, second_factor: bool = False
+) -> Callable[[_View], _View]:
+    """Restrict a view to users who have `permission`; others get 403.
+
+    For everything else, see `login_required`.
+
+    Args:
+        permission: `<app>.<action>`.
+        fresh: See `wsgiauth.permission_required`.
+        second_factor: See `wsgiauth.permission_required`.
+
+    Raises:
+        ValueError: `permission` is malformed. Raised when decorating.
+        TypeError: The decorated object is no view. Raised when decorating.
+        MiddlewareMissingError: The request did not pass through `WSGIAuth`. Raised on a request.
+    """
+    # A permission of None, which another type of guard has, is malformed here.
+    permission = check_permission(permission)
+    return _decorator(Guard.checked(permission, None, fresh, second_factor, to_login_page=True))
+
+
+def guard_blueprint(
+    blueprint: Blueprint,
+    permission: str | None = None,
+    *,
+    fresh: bool = False,
+    second_factor: bool = False,
+) -> None:
+    """Restrict everything in a blueprint, also its static files and nested blueprints.
+
+    Call it before the blueprint is registered. The guard comes before all functions that the
+    blueprint has for `before_request` by then. A path that no route of the blueprint matches is not
+    of the blueprint, and stays a 404.
+
+    Args:
+        blueprint: The blueprint.
+        permission: `<app>.<action>`; None if a session is enough.
+        fresh: See `login_required`.
+        second_factor: See `login_required`.
+
+    Raises:
+        ValueError: `permission` is malformed.
+        TypeError: `blueprint` is no blueprint.
+        AssertionError: The blueprint has been registered; raised by Flask.
+    """
+    if not isinstance(blueprint, Blueprint):
+        raise TypeError(
+            f"guard_blueprint needs a Blueprint, not {blueprint!r}. For a whole app, pass `public`"
+            " to WSGIAuth."
+        )
+    guard = Guard.checked(permission, None, fresh, second_factor, to_login_page=True)
+    blueprint.before_request(lambda: _refusal(guard, blueprint))
+    functions = blueprint.before_request_funcs[None]
+    functions.insert(0, functions.pop())
+
+
+def refuse_unguarded(app: Flask) -> None:
+    """Raise ConfigurationError if a guard was put around a view after its route was made."""
+    _apps.add(app)
+    views = [view for each in _apps for view in each.view_functions.values()]
+    in_place = {guard for view in views for guard in getattr(view, _GUARDS, ())}
+    for endpoint, view in app.view_functions.items():
+        guards = _guards_around.get(view) if isinstance(view, FunctionType) else None
+        if guards and guards.isdisjoint(in_place):
+            raise ConfigurationError(
+                f"The endpoint {endpoint!r} has lost its guard, which is above its route: Flask"
+                " serves the function that is below. Put the guard directly below @app.route."
+            )
+
+
+def _environ(asking: str) -> WSGIEnvironment:
+    """Return the current environ, in which `AuthMiddleware` has named the caller."""
+    if not has_request_context():
+        raise RuntimeError(f"{asking} was used outside of a request, where there is no user.")
+    if "wsgiauth.user" not in request.environ:
+        raise MiddlewareMissingError(
+            f"{asking} was used, but this request did not pass through WSGIAuth. Call WSGIAuth(app)"
+            " or init_app(app). Events of Flask-SocketIO and contexts that a test makes itself"
+            " never pass through it."
+        )
+    return request.environ
+
+
+def _decorator(guard: Guard) -> Callable[[_View], _View]:
+    def decorate(view: _View) -> _View:
+        if isinstance(view, type) and issubclass(view, View):
+            _guard_class(view, guard)
+            return view
+        if not callable(view) or isinstance(view, type | Flask):
+            raise TypeError(
+                f"A guard needs a view, not {view!r}. For a blueprint, use guard_blueprint; for a"
+                " whole app, pass `public` to WSGIAuth; for another class, guard its methods."
+            )
+        return cast("_View", _guarded(view, guard))
+
+    return decorate
+
+
+def _guarded(view: Callable[..., Any], guard: Guard) -> Callable[..., Any]:
+    @functools.wraps(view)
+    def guarded_view(*args: Any, **kwargs: Any) -> Any:
+        refusal = _refusal(guard, view)
+        if refusal is not None:
+            return refusal
+        return current_app.ensure_sync(view)(*args, **kwargs)
+
+    mark = object()
+    setattr(guarded_view, _GUARDS, {mark, *getattr(view, _GUARDS, ())})
+    inner: Any = view
+    while inner is not None:
+        if isinstance(inner, FunctionType):
+            _guards_around.setdefault(inner, set()).add(mark)
+        inner = getattr(inner, "__wrapped__", None)
+    return guarded_view
+
+
+def _guard_class(view_class: type[View], guard: Guard) -> None:
+    """Put a guard around all views made of a class; subclasses inherit it."""
+    as_view = cast(Any, view_class.as_view).__func__
+
+    @functools.wraps(as_view)
+    def guarded_as_view(cls: type[View], *args: Any, **kwargs: Any) -> Callable[..., Any]:
+        return _guarded(as_view(cls, *args, **kwargs), guard)
+
+    setattr(view_class, "as_view", classmethod(guarded_as_view))  # noqa: B010 - to mypy a method
+
+
+def _refusal(guard: Guard, view: object) -> Response | None:
+    """Return a redirect, or None if the request is allowed; raise other refusals as Flask does."""
+    refusal = guard.refusal(_environ(f"The guard of {view!r}"), view)
+    if refusal is None:
+        return None
+    response = current_app.make_response(refusal)
+    if response.status_code >= HTTPStatus.BAD_REQUEST:
+        abort(response.status_code, response=response)
+    return response
