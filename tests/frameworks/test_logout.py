@@ -33,25 +33,25 @@ def test_the_form_ends_the_login(settings, ada):
 
 
 @pytest.fixture
-def flask_login(recipe):
-    require("flask_login")
-    return Visitor(recipe("flask_login").application)
+def own_login(recipe):
+    require("flask")
+    return Visitor(recipe("own_login").application)
 
 
-def test_flask_logins_logout_ends_the_login(flask_login):
-    flask_login.log_in("/account")
-    assert flask_login.get("/account").json == {"user": USERNAME}
-    kept = {"Cookie": f"wsgiauth={flask_login.cookies['wsgiauth']}"}
-    flask_login.post("/logout", headers=SAME_ORIGIN, status=303)
-    assert "wsgiauth" not in flask_login.cookies
-    flask_login.get("/account", headers=BROWSER | kept, status=302)
+def test_the_applications_logout_ends_the_login(own_login):
+    own_login.log_in("/account")
+    assert own_login.get("/account").json == {"user": USERNAME}
+    kept = {"Cookie": f"wsgiauth={own_login.cookies['wsgiauth']}"}
+    own_login.post("/logout", headers=SAME_ORIGIN, status=303)
+    assert "wsgiauth" not in own_login.cookies
+    own_login.get("/account", headers=BROWSER | kept, status=302)
 
 
-def test_who_joins_there_is_logged_in(flask_login):
+def test_who_joins_there_is_logged_in(own_login):
     account = {"username": "Grace", "email": "grace@example.org", "password": PASSWORD}
-    joined = flask_login.post("/join", account, headers=SAME_ORIGIN, status=303)
+    joined = own_login.post("/join", account, headers=SAME_ORIGIN, status=303)
     assert joined.follow().json == {"user": "Grace"}
-    refused = flask_login.post("/join", account, headers=SAME_ORIGIN, status=409)
+    refused = own_login.post("/join", account, headers=SAME_ORIGIN, status=409)
     assert refused.json.keys() == {"username", "email"}
 
 
