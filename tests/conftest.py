@@ -78,6 +78,7 @@ THOROUGH = {
     "frameworks/test_servers.py",
     "frameworks/test_transfers.py",
     "contrib/test_flask.py",
+    "contrib/test_flask_extensions.py",
     "storage/test_faults.py",
     "storage/test_pooler.py",
     "test_framing.py",
