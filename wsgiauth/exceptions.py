@@ -100,6 +100,16 @@ class LastSuperuserError(WsgiAuthError):
         )
 
 
+class InUseError(WsgiAuthError):
+    """A user cannot be deleted, because a foreign key of the application refuses it."""
+
+    def __init__(self, username: str) -> None:
+        super().__init__(
+            f"{username} cannot be deleted: data of the application refers to the account; delete"
+            " that data first, or deactivate the account"
+        )
+
+
 class RequestError(WsgiAuthError):
     """A request to /auth is refused.
 

@@ -2,9 +2,11 @@
 
 import runpy
 
+import pytest
 from webtest import TestApp
 
 from tests.docs.pages import PAGES, section
+from wsgiauth import User, storage
 from wsgiauth.authentication.claims import MAX_DEPTH, RESERVED
 from wsgiauth.storage import context
 from wsgiauth.testing import bearer, make_user
@@ -12,16 +14,18 @@ from wsgiauth.testing import bearer, make_user
 PAGE = PAGES["docs/own-data.md"]
 
 
-def load(name, folder, environ, monkeypatch):
-    """Return what a program of the page defines, in the folder of a reader."""
+@pytest.fixture
+def load(folder, environ, monkeypatch):
+    """Return a function that returns what a program of the page defines, in a reader's folder."""
     for key in ("SECRET_KEY", "BCRYPT_ROUNDS"):
         monkeypatch.setenv(key, environ[key])
     monkeypatch.chdir(folder)
-    return runpy.run_path(str(folder / f"{name}.py"))
+    yield lambda name: runpy.run_path(str(folder / f"{name}.py"))
+    storage.discard_connection(storage.current())
 
 
-def test_a_tenant_is_in_the_token(folder, environ, monkeypatch):
-    site = load("tenants", folder, environ, monkeypatch)["application"]
+def test_a_tenant_is_in_the_token(load):
+    site = load("tenants")["application"]
     with context.using(site.database):
         headers = bearer(site, make_user(site, groups=["editors"]))
     assert TestApp(site).get("/", headers=headers).text == "tenant: 7\n"
@@ -33,3 +37,36 @@ def test_the_table_names_every_reserved_claim_and_the_depth():
     (row,) = [line for line in text.splitlines() if "a reserved name" in line]
     assert {*row.split("`")[1::2]} - {"wsgiauth"} == RESERVED
     assert f"more than {MAX_DEPTH} objects" in text
+
+
+@pytest.mark.every_database
+def test_a_profile_is_deleted_with_its_user(load, database_url, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    program = load("profiles")
+    site, profile = program["application"], program["Profile"]
+    headers = bearer(site)
+    client = TestApp(site)
+    assert client.get("/", headers=headers).text == "plan: free\n"
+    client.post_json("/auth/close", {}, headers=headers)
+    assert not profile.select().exists()
+    with context.using(site.database):
+        assert not User.select().exists()
+    profile.drop_table()
+
+
+def test_an_account_with_orders_cannot_be_closed(load):
+    program = load("orders")
+    site, orders, engine = (program[name] for name in ("application", "Order", "engine"))
+    ada = make_user(site)
+    headers, client = bearer(site, ada), TestApp(site)
+    with program["Session"](engine) as session:
+        session.add(orders(user_id=ada.id, item="tea"))
+        session.commit()
+    assert client.get("/", headers=headers).text == "orders: tea\n"
+    refused = client.post_json("/auth/close", {}, headers=headers, status=409)
+    assert refused.json["code"] == "in_use"
+    with program["Session"](engine) as session:
+        session.delete(session.get(orders, 1))
+        session.commit()
+    client.post_json("/auth/close", {}, headers=headers)
+    engine.dispose()

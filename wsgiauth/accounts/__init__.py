@@ -200,11 +200,16 @@ def update_user(
 def delete_user(user: User) -> None:
     """Delete `user` with all sessions and permissions.
 
+    Rows of the application that refer to the user are deleted, or refuse it, as their foreign keys
+    say.
+
     Raises:
         LastSuperuserError: `user` is the last active superuser.
+        InUseError: A foreign key of the application refuses it; nothing has changed.
         User.DoesNotExist: The user has been deleted.
     """
-    change_locked(user, user.delete_instance, is_removal=True)
+    if not user.delete_instance():
+        raise User.DoesNotExist
 
 
 def find_user(name: str) -> User | None:

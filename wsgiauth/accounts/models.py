@@ -15,6 +15,7 @@ from wsgiauth import events, storage
 from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import UserRights
 from wsgiauth.accounts.last_superuser import remove_locked
+from wsgiauth.accounts.references import refusing_referenced
 from wsgiauth.accounts.tables import ADDRESS, RESET, Session, UserObjects, end_secrets, revoke_keys
 from wsgiauth.storage import database
 from wsgiauth.storage.models import BcryptHashField, UTCDateTimeField, utc_now
@@ -186,8 +187,9 @@ class User(UserRights):
 
         Raises:
             LastSuperuserError: The user is the last active superuser.
+            InUseError: A foreign key of the application refuses it.
         """
-        with self._using_origin():
+        with self._using_origin(), refusing_referenced(self.username):
             return remove_locked(self, partial(self._delete, *args, **kwargs))
 
     def _delete(self, *args: Any, **kwargs: Any) -> int:

@@ -1,6 +1,7 @@
 """GET /auth/admin/users/{id}: one user. GET, POST …/{action}: asks, and changes the user."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from datetime import datetime
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
@@ -18,6 +19,7 @@ from wsgiauth.accounts.known_permissions import (
     offered_permissions,
 )
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.references import refusing_referenced
 from wsgiauth.accounts.user_orders import FoundUser
 from wsgiauth.admin import (
     EVENTS,
@@ -32,6 +34,7 @@ from wsgiauth.admin import (
 from wsgiauth.admin.actions import (
     ACCESS,
     DANGER,
+    DELETE,
     ONLY_KNOWN,
     PERMISSION,
     RIGHTS,
@@ -49,7 +52,7 @@ from wsgiauth.authentication.keys import ListedKey, list_keys
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
 from wsgiauth.events import trail
 from wsgiauth.events.trail import Filters
-from wsgiauth.exceptions import LastSuperuserError, NotFoundError, RequestError
+from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, RequestError
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
@@ -62,6 +65,10 @@ from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.templates import Content
 from wsgiauth.web.urls import ID
 
+_IN_USE = (
+    "Data of the application refers to this account. Delete that data first, or deactivate the"
+    " account."
+)
 LAST_SUPERUSER = "This is the last active superuser. Make another user a superuser first."
 
 _EVENTS = 10  # on the page of the user
@@ -208,18 +215,22 @@ class ChangeUser(ActionForm):
         action = require_action(submission.environ, ACTIONS)
         target = require_row(submission.environ, User)
         action.count(target, submission)
+        is_deletion = action.name == DELETE
         try:
-            return administer(
-                submission.member.user,
-                target,
-                action.right,
-                lambda user: action.change(user, submission),
-                is_removal=action.is_removal,
-            )
+            with refusing_referenced(target.username) if is_deletion else nullcontext():
+                return administer(
+                    submission.member.user,
+                    target,
+                    action.right,
+                    lambda user: action.change(user, submission),
+                    is_removal=action.is_removal,
+                )
         except User.DoesNotExist:
             raise NotFoundError from None
         except LastSuperuserError:
             raise RequestError(HTTPStatus.CONFLICT, "last_superuser", LAST_SUPERUSER) from None
+        except InUseError:
+            raise RequestError(HTTPStatus.CONFLICT, "in_use", _IN_USE) from None
 
     def list_query(self, environ: WSGIEnvironment) -> str:
         """Return the query of the list from which the page of the user was opened."""

@@ -19,6 +19,7 @@ from wsgiauth.cli.parser import USER, Parser
 from wsgiauth.events import actors
 from wsgiauth.exceptions import (
     ConfigurationError,
+    InUseError,
     LastSuperuserError,
     TooManyKeysError,
     ValidationError,
@@ -78,7 +79,7 @@ COMMANDS = {
     "check": ("check", "validate the settings as the server does, and report risks"),
     "serve": ("serve", "serve a WSGI application over HTTP, with waitress"),
 }
-_REFUSALS = (CommandError, LastSuperuserError, TooManyKeysError, ValidationError)
+_REFUSALS = (CommandError, InUseError, LastSuperuserError, TooManyKeysError, ValidationError)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

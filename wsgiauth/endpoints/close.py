@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from wsgiauth.accounts import delete_user
 from wsgiauth.accounts.models import User
-from wsgiauth.exceptions import LastSuperuserError, RequestError, UnauthenticatedError
+from wsgiauth.exceptions import InUseError, LastSuperuserError, RequestError, UnauthenticatedError
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import LEAVING, AccountLink
 from wsgiauth.web.pages import UrlBelow
@@ -37,6 +37,13 @@ class Close(MemberForm):
                 HTTPStatus.CONFLICT,
                 "last_superuser",
                 "You are the last active superuser. Make another user a superuser first.",
+            ) from None
+        except InUseError:
+            raise RequestError(
+                HTTPStatus.CONFLICT,
+                "in_use",
+                "Your account cannot be closed now, because data of this site belongs to it. Ask"
+                " the site's operator.",
             ) from None
         except User.DoesNotExist:
             raise UnauthenticatedError("invalid_token") from None

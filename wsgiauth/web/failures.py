@@ -43,6 +43,7 @@ HEADLINES = {
     "cross_origin": _REFUSED,
     "embedded": _REFUSED,
     "forbidden": "You do not have permission to open this page",
+    "in_use": "The account cannot be deleted",
     "inactive": "The account is inactive",
     "insufficient_scope": "An API key cannot be used here",
     "insufficient_user_authentication": "Confirm that it is you",
