@@ -64,11 +64,13 @@ TEST = [
 ]
 # Applications and extensions behind wsgiauth, which only `make check` needs.
 APPS: list[str] = [
+    "bepasty>=1.2.2",
     "Flask-Admin>=2",
     "Flask-DebugToolbar>=0.16",
     "Flask-SocketIO>=5.5",
     "Flask-WTF>=1.2",
     "pyramid_debugtoolbar>=4.10",
+    "sqlite-web>=0.8",
 ]
 BENCH = [  # what wsgiauth is timed beside, besides FORMER
     "djangorestframework>=3.16",

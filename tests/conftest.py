@@ -89,6 +89,7 @@ THOROUGH = {
     "test_packaging.py",
     "test_typing.py",
     # programs and commands of the pages
+    "docs/test_applications.py",
     "docs/test_clients.py",
     "docs/test_code_page.py",
     "docs/test_command_line_page.py",

@@ -1,0 +1,289 @@
+"""docs/applications.md: each application is served as the page says, used, and attacked."""
+
+import base64
+import http.client
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.conftest import require
+from tests.docs.accounts import ROUNDS
+from tests.docs.applications import (
+    APPLICATIONS,
+    TEXT,
+    Site,
+    bearer,
+    log_in,
+    prepare_folder,
+    serving_command,
+)
+from tests.support.sites import PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, running
+
+FORGED = {
+    "X-Remote-User": USERNAME,
+    "Remote-User": USERNAME,
+    "Remote_User": USERNAME,
+    "X-Forwarded-User": USERNAME,
+    "wsgiauth.user": USERNAME,
+    "wsgiauth-user": USERNAME,
+    "X-Original-URL": "/auth/login",
+    "X-Rewrite-URL": "/auth/login",
+    "X-HTTP-Method-Override": "OPTIONS",
+}
+
+
+def environ_of(folder):
+    return {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "HOME": str(folder),
+        "BCRYPT_ROUNDS": str(ROUNDS),
+        "SECRET_KEY": SECRET_KEY,
+    }
+
+
+@pytest.fixture(scope="module")
+def site_of(tmp_path_factory, empty_file, unmeasured):
+    """Return a function that serves an application, once for all tests."""
+    sites = {}
+    with ExitStack() as stack:
+
+        def serve(name):
+            if name not in sites:
+                application = APPLICATIONS[name]
+                require(*application.packages)
+                folder = tmp_path_factory.mktemp(name)
+                prepare_folder(application, folder, empty_file)
+                log = stack.enter_context((folder / "log").open("wb"))
+                server = running(
+                    serving_command(application),
+                    cwd=folder,
+                    env=environ_of(folder),
+                    stdout=log,
+                    stderr=log,
+                )
+                port = stack.enter_context(server)
+                sites[name] = Site(application, f"http://127.0.0.1:{port}", folder)
+            return sites[name]
+
+        yield serve
+
+
+@pytest.fixture(params=APPLICATIONS)
+def site(request, site_of):
+    """Return each application."""
+    return site_of(request.param)
+
+
+# All of them
+
+
+def test_a_browser_is_sent_to_the_login_page_and_back(site):
+    path, seen = site.application.path, site.application.seen
+    with site.browser() as browser:
+        page = log_in(browser, path)
+        assert (page.status_code, page.url.raw_path.decode()) == (200, path)
+        assert seen in page.text
+        browser.post("/auth/logout", headers=SAME_ORIGIN)
+        page = browser.get(path)
+        assert page.url.path == "/auth/login"
+        assert seen not in page.text
+
+
+def test_a_program_without_credentials_is_refused(site):
+    with site.program() as client:
+        for headers in ({}, FORGED, {"Authorization": "Basic QWRhOmE="}):
+            answer = client.get(site.application.path, headers=headers)
+            assert answer.status_code == 401
+            assert answer.headers["WWW-Authenticate"].startswith("Bearer ")
+
+
+def test_a_user_without_the_permission_is_refused(site):
+    with site.program("Grace") as client:
+        for headers in ({}, FORGED):
+            answer = client.get(site.application.path, headers=headers)
+            assert answer.status_code == 403
+            assert site.application.seen not in answer.text
+
+
+def test_a_revoked_session_is_refused_at_the_next_request(site):
+    with site.program(USERNAME) as client:
+        assert site.application.seen in client.get(site.application.path).text
+        client.post("/auth/logout").raise_for_status()
+        assert client.get(site.application.path).status_code == 401
+
+
+def test_a_key_has_its_own_permissions_alone_until_it_is_revoked(site):
+    key, key_id = site.new_key(*site.application.permissions)
+    weak, weak_id = site.new_key()
+    with site.program() as client:
+        path = site.application.path
+        assert site.application.seen in client.get(path, headers=bearer(key)).text
+        assert client.get(path, headers=bearer(weak)).status_code == 403
+        site.revoke(key_id)
+        site.revoke(weak_id)
+        assert client.get(path, headers=bearer(key)).status_code == 401
+
+
+def ask_raw(address, target):
+    """Send a target that clients would change; return the status and the body."""
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+    connection.putrequest("GET", target)
+    connection.endheaders()
+    answer = connection.getresponse()
+    body = answer.read().decode(errors="replace")
+    connection.close()
+    return answer.status, body
+
+
+def test_no_other_spelling_of_a_path_is_open(site):
+    path, seen = site.application.path, site.application.seen
+    first, rest = path[1], path[2:]
+    for target in (
+        f"/%{ord(first):x}{rest}",
+        f"/{path}",
+        f"/.{path}",
+        f"/auth/..{path}",
+        f"/auth/login/../..{path}",
+        f"/auth%2f..{path}",
+        f"/auth;{path}",
+        f"/books/..{path}",
+        f"/books/%2e%2e{path}",
+        f"/-/static/..%2f..{path}",
+        f"/static/..{path}",
+        f"{site.address}{path}",
+        f"{path}%20",
+        f"/%00{path}",
+    ):
+        status, body = ask_raw(site.address, target)
+        assert status in (400, 401, 404), target
+        assert seen not in body, target
+
+
+# sqlite-web
+
+
+@pytest.fixture
+def sqlite(site_of):
+    return site_of("sqlite")
+
+
+def run_sql(client, sql, **headers):
+    return client.post("/query/", data={"sql": sql}, headers=headers)
+
+
+def test_sqlite_web_runs_sql_on_its_file_alone(sqlite):
+    with sqlite.program(USERNAME) as client:
+        assert TEXT in run_sql(client, "SELECT title FROM book").text
+        for sql in ("ATTACH 'wsgiauth.db' AS a", "VACUUM INTO 'copy.db'"):
+            assert "too many attached databases" in run_sql(client, sql).text
+        assert client.get("/download/").status_code == 302
+    assert not (sqlite.folder / "copy.db").exists()
+
+
+def test_sqlite_web_accepts_no_session_of_its_own(sqlite):
+    from flask import Flask
+    from flask.sessions import SecureCookieSessionInterface
+
+    app = Flask(__name__)
+    app.secret_key = "sqlite-database-browser-0.1.0"
+    signer = SecureCookieSessionInterface().get_signing_serializer(app)
+    cookie = f"sqlite_web_session={signer.dumps({'authorized': True})}"
+    with sqlite.program() as client:
+        assert client.get("/", headers={"Cookie": cookie}).status_code == 401
+        assert client.post("/login/", data={"password": PASSWORD}).status_code == 401
+        assert client.get("/logout/").status_code == 401
+        assert client.get("/static/css/bootstrap.min.css").status_code == 401
+
+
+def test_forms_of_other_sites_run_no_sql(sqlite):
+    with sqlite.browser() as browser:
+        log_in(browser, "/")
+        browser.follow_redirects = False
+        sql = "DELETE FROM book"
+        for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}):
+            assert run_sql(browser, sql, **headers).status_code in (302, 401)
+        browser.get("/query/", params={"sql": sql})
+        assert TEXT in run_sql(browser, "SELECT title FROM book", **SAME_ORIGIN).text
+
+
+# bepasty
+
+
+@pytest.fixture
+def bepasty(site_of):
+    return site_of("bepasty")
+
+
+ITEMS = "/apis/rest/items"
+
+
+def upload(client, text, kind, **headers):
+    """Upload a paste as bepasty's own client does."""
+    data = text.encode()
+    return client.post(
+        ITEMS,
+        content=base64.b64encode(data),
+        headers={
+            "Content-Type": kind,
+            "Content-Filename": "paste",
+            "Content-Range": f"bytes 0-{len(data) - 1}/{len(data)}",
+            **headers,
+        },
+    )
+
+
+@pytest.fixture
+def paste(bepasty):
+    """Return the name of an SVG image with a script."""
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg"><script>{TEXT}</script></svg>'
+    with bepasty.program(USERNAME) as client:
+        return upload(client, svg, "image/svg+xml").headers["Content-Location"].rpartition("/")[2]
+
+
+def test_bepasty_asks_for_the_permissions_of_the_user(bepasty, paste):
+    readings = f"{ITEMS}/{paste}/download", f"/{paste}", f"/{paste}/+inline"
+    reader, reader_id = bepasty.new_key("pastes.read")
+    with bepasty.program() as client:
+        client.headers.update(bearer(reader))
+        assert [client.get(path).status_code for path in readings] == [200, 200, 200]
+        assert client.get("/+list").status_code == 403
+        assert upload(client, "x", "text/plain").status_code == 403
+        assert client.post(f"/{paste}/+delete").status_code == 403
+    with bepasty.program("Grace") as client:
+        assert [client.get(path).status_code for path in readings] == [403, 403, 403]
+        assert client.get("/").status_code == 200
+    bepasty.revoke(reader_id)
+
+
+def test_bepasty_accepts_no_password_of_its_own(bepasty, paste):
+    path = f"{ITEMS}/{paste}/download"
+    with bepasty.program("Grace") as client:
+        client.post("/+login", data={"token": ""})
+        assert client.get(path, params={"token": ""}).status_code == 403
+        assert upload(client, "x", "text/plain", Cookie="session=x").status_code == 403
+    with bepasty.program() as client:
+        assert client.get(path, params={"token": ""}).status_code == 401
+        assert client.get(path, auth=("", "")).status_code == 401
+        assert client.post("/+login", data={"token": ""}).status_code == 401
+
+
+def test_bepasty_runs_no_script_of_a_paste(bepasty, paste):
+    with bepasty.program(USERNAME) as client:
+        page = client.get(f"/{paste}/+inline")
+        assert (page.headers["Content-Type"], TEXT in page.text) == ("image/svg+xml", True)
+        assert page.headers["Content-Security-Policy"] == "sandbox"
+        attachment = client.get(f"/{paste}/+download").headers["Content-Disposition"]
+        assert attachment.startswith("attachment")
+
+
+def test_the_logout_button_of_bepasty_ends_the_session(bepasty):
+    with bepasty.browser() as browser:
+        assert 'value="Logout"' in log_in(browser, "/").text
+        browser.post("/+logout", headers={"Sec-Fetch-Site": "cross-site"})
+        assert browser.get("/auth/me").status_code == 200
+        assert browser.post("/+logout", headers=SAME_ORIGIN).url.path == "/auth/login"
+        assert browser.get("/auth/me", headers={"Accept": "application/json"}).status_code == 401
