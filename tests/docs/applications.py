@@ -25,6 +25,11 @@ def write_library(folder):
     _write_table(folder / "library.db", "book")
 
 
+def write_data(folder):
+    _write_table(folder / "books.db", "book")
+    _write_table(folder / "loans.db", "loan")
+
+
 def _write_table(path, table):
     database = sqlite3.connect(path)
     database.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, title TEXT)")
@@ -72,6 +77,13 @@ APPLICATIONS = {
         "/+list",
         write_nothing,
         "Upload [UTC]",
+    ),
+    "datasette": Application(
+        "Datasette",
+        ("datasette", "a2wsgi"),
+        ("loans.read",),
+        "/loans/loan.json?_shape=array",
+        write_data,
     ),
 }
 

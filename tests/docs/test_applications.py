@@ -287,3 +287,50 @@ def test_the_logout_button_of_bepasty_ends_the_session(bepasty):
         assert browser.get("/auth/me").status_code == 200
         assert browser.post("/+logout", headers=SAME_ORIGIN).url.path == "/auth/login"
         assert browser.get("/auth/me", headers={"Accept": "application/json"}).status_code == 401
+
+
+# Datasette
+
+
+@pytest.fixture
+def datasette(site_of):
+    return site_of("datasette")
+
+
+def test_datasette_shows_the_public_file_to_everyone(datasette):
+    with datasette.program() as client:
+        assert client.get("/books/book.json", params={"_shape": "array"}).json()[0]["title"] == TEXT
+        assert client.get("/-/static/app.css").status_code == 200
+        for path in ("/", "/books", "/books/book"):
+            page = client.get(path)
+            assert (page.status_code, "loan" in page.text) == (200, False)
+        for path in ("/books.db", "/loans.db", "/loans", "/-/databases.json", "/-/metadata", "/-/"):
+            assert client.get(path).status_code == 401
+        for sql in ("SELECT * FROM loans.loan", "ATTACH 'loans.db' AS loans"):
+            page = client.get("/books", params={"sql": sql})
+            assert (page.status_code, TEXT in page.text) == (400, False)
+
+
+def test_datasette_hides_the_other_file_from_users_without_the_permission(datasette):
+    with datasette.program("Grace") as client:
+        assert client.get("/-/actor.json").json()["actor"] == {
+            "id": 2,
+            "name": "Grace",
+            "granted": [],
+        }
+        assert "loan" not in client.get("/").text
+        for path in ("/loans", "/loans.json?sql=SELECT+1", "/loans/loan.csv?_stream=on"):
+            assert client.get(path).status_code == 403
+
+
+def test_no_cache_keeps_what_datasette_shows_a_user(datasette):
+    with datasette.program(USERNAME) as client:
+        for path in ("/loans", "/loans/loan.json", "/loans/loan.csv?_stream=on"):
+            page = client.get(path)
+            assert (page.status_code, "private" in page.headers["Cache-Control"]) == (200, True)
+
+
+def test_a_user_named_root_has_no_rights_in_datasette(datasette):
+    with datasette.program("root") as client:
+        for path in ("/-/permissions", "/_internal", "/loans"):
+            assert client.get(path).status_code == 403
