@@ -73,6 +73,8 @@ APPS: list[str] = [
     "Flask-WTF>=1.2",
     "pyramid_debugtoolbar>=4.10",
     "sqlite-web>=0.8",
+    "webdavclient3>=3.14.6",
+    "wsgidav>=4.4",
 ]
 BENCH = [  # what wsgiauth is timed beside, besides FORMER
     "djangorestframework>=3.16",

@@ -42,6 +42,10 @@ def write_nothing(folder):
     """Serve what users upload."""
 
 
+def write_file(folder):
+    (folder / "files/book.txt").write_text(TEXT)
+
+
 def _run(command, folder):
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder)}
     subprocess.run(command.split(), cwd=folder, env=environ, check=True, capture_output=True)
@@ -84,6 +88,9 @@ APPLICATIONS = {
         ("loans.read",),
         "/loans/loan.json?_shape=array",
         write_data,
+    ),
+    "webdav": Application(
+        "WsgiDAV", ("wsgidav",), ("files.read", "files.write"), "/book.txt", write_file
     ),
 }
 

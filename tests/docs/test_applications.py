@@ -3,6 +3,7 @@
 import base64
 import http.client
 import os
+import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -334,3 +335,64 @@ def test_a_user_named_root_has_no_rights_in_datasette(datasette):
     with datasette.program("root") as client:
         for path in ("/-/permissions", "/_internal", "/loans"):
             assert client.get(path).status_code == 403
+
+
+# WsgiDAV
+
+
+@pytest.fixture
+def webdav(site_of):
+    return site_of("webdav")
+
+
+def test_the_client_of_the_page_uploads_a_file_with_a_key(webdav):
+    require("webdav3")
+    key, _ = webdav.new_key("files.read", "files.write")
+    program = (webdav.folder / "put_file.py").read_text()
+    program = program.replace("http://127.0.0.1:8080", webdav.address)
+    (webdav.folder / "minutes.txt").write_text("Minutes of May")
+    command = [sys.executable, "-c", program]
+    environ = {**environ_of(webdav.folder), "KEY": key}
+    subprocess.run(command, cwd=webdav.folder, env=environ, check=True)
+    assert (webdav.folder / "files/minutes.txt").read_text() == "Minutes of May"
+
+
+WRITING = ("PUT", "DELETE", "MKCOL", "COPY", "MOVE", "LOCK", "PROPPATCH", "POST", "PATCH")
+
+
+def test_wsgidav_writes_only_with_the_permission(webdav):
+    key, _ = webdav.new_key("files.read")
+    headers = {"Destination": f"{webdav.address}/copy.txt", "Depth": "0"}
+    with webdav.program() as client:
+        for method in WRITING:
+            assert client.request(method, "/book.txt", headers=headers).status_code in (400, 401)
+        client.headers.update(bearer(key))
+        assert client.request("PROPFIND", "/").status_code == 207
+        for method in WRITING:
+            assert client.request(method, "/book.txt", headers=headers).status_code in (400, 403)
+    assert (webdav.folder / "files/book.txt").read_text() == TEXT
+    assert not (webdav.folder / "files/copy.txt").exists()
+
+
+def test_wsgidav_knows_the_user_by_remote_user_alone(webdav):
+    with webdav.program(USERNAME) as client:
+        listing = client.get("/", headers={**FORGED, "X-Remote-User": "Grace"})
+        assert (f'user: "{USERNAME}"' in listing.text, "Grace" in listing.text) == (True, False)
+
+
+def test_wsgidav_runs_no_script_of_a_file(webdav):
+    with webdav.program(USERNAME) as client:
+        assert client.put("/page.html", content=f"<script>{TEXT}</script>").status_code == 201
+        page = client.get("/page.html")
+        assert page.headers["Content-Type"].startswith("text/html")
+        assert page.headers["Content-Security-Policy"] == "sandbox allow-downloads"
+
+
+def test_nothing_outside_the_folder_of_wsgidav_is_served(webdav):
+    with webdav.program(USERNAME) as client:
+        token = client.headers["Authorization"]
+    for target in ("/../wsgiauth.db", "/%2e%2e/wsgiauth.db", "/..%2fwsgiauth.db", "//wsgiauth.db"):
+        connection = http.client.HTTPConnection(urlsplit(webdav.address).netloc, timeout=60)
+        connection.request("GET", target, headers={"Authorization": token})
+        assert connection.getresponse().status in (400, 404), target
+        connection.close()
