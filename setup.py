@@ -67,6 +67,7 @@ APPS: list[str] = [
     "a2wsgi>=1.10.10",
     "bepasty>=1.2.2",
     "datasette>=0.65,<1",
+    "dulwich>=1.2",
     "Flask-Admin>=2",
     "Flask-DebugToolbar>=0.16",
     "Flask-SocketIO>=5.5",

@@ -46,6 +46,15 @@ def write_file(folder):
     (folder / "files/book.txt").write_text(TEXT)
 
 
+def commit(folder):
+    for command in (
+        "git init --quiet work",
+        "git -C work -c user.name=Ada -c user.email=a@b.c commit --quiet --allow-empty -m First",
+        f"git -C work push --quiet ../repositories/library.git HEAD HEAD:refs/heads/{TEXT}",
+    ):
+        _run(command, folder)
+
+
 def _run(command, folder):
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder)}
     subprocess.run(command.split(), cwd=folder, env=environ, check=True, capture_output=True)
@@ -92,6 +101,13 @@ APPLICATIONS = {
     "webdav": Application(
         "WsgiDAV", ("wsgidav",), ("files.read", "files.write"), "/book.txt", write_file
     ),
+    "git": Application(
+        "Git",
+        ("dulwich",),
+        ("code.pull", "code.push"),
+        "/library.git/info/refs?service=git-upload-pack",
+        commit,
+    ),
 }
 
 
@@ -99,7 +115,7 @@ def prepare_folder(application, folder, empty_file):
     """Write the programs, what the application serves, and accounts: Ada has its permissions."""
     save_programs(PAGE, folder)
     for command, _ in shown(PAGE, application.title):
-        if command.startswith("mkdir "):
+        if command.startswith(("mkdir ", "git init ")):
             _run(command, folder)
     application.prepare(folder)
     shutil.copy(empty_file, folder / "wsgiauth.db")

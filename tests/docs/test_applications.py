@@ -9,12 +9,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
-from tests.conftest import require
+from tests.conftest import require, require_program
 from tests.docs.accounts import ROUNDS
 from tests.docs.applications import (
     APPLICATIONS,
+    PAGE,
     TEXT,
     Site,
     bearer,
@@ -22,7 +24,8 @@ from tests.docs.applications import (
     prepare_folder,
     serving_command,
 )
-from tests.support.sites import PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, running
+from tests.docs.pages import shown
+from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, running
 
 FORGED = {
     "X-Remote-User": USERNAME,
@@ -41,6 +44,7 @@ def environ_of(folder):
     return {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "HOME": str(folder),
+        "GIT_TERMINAL_PROMPT": "0",
         "BCRYPT_ROUNDS": str(ROUNDS),
         "SECRET_KEY": SECRET_KEY,
     }
@@ -56,6 +60,8 @@ def site_of(tmp_path_factory, empty_file, unmeasured):
             if name not in sites:
                 application = APPLICATIONS[name]
                 require(*application.packages)
+                if name == "git":
+                    require_program("git")
                 folder = tmp_path_factory.mktemp(name)
                 prepare_folder(application, folder, empty_file)
                 log = stack.enter_context((folder / "log").open("wb"))
@@ -396,3 +402,63 @@ def test_nothing_outside_the_folder_of_wsgidav_is_served(webdav):
         connection.request("GET", target, headers={"Authorization": token})
         assert connection.getresponse().status in (400, 404), target
         connection.close()
+
+
+# Git
+
+
+@pytest.fixture
+def git(site_of, tmp_path):
+    """Return the site, and a function that runs commands in a folder with a home of its own."""
+    site = site_of("git")
+    environ = {**environ_of(tmp_path), "DATABASE_URL": f"sqlite:///{site.folder}/wsgiauth.db"}
+    author = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": EMAIL}
+    environ |= author | {name.replace("AUTHOR", "COMMITTER"): author[name] for name in author}
+
+    def run(script):
+        script = script.replace("http://127.0.0.1:8080", site.address)
+        command = ["bash", "-euo", "pipefail", "-c", script]
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    return site, run
+
+
+CONFIGURE, CLONE = (each for each, _ in shown(PAGE, "Git")[-2:])
+MAKE = shown(PAGE, "Git")[-3][0]
+
+
+def test_git_clones_and_pushes_with_a_key_as_the_page_says(git):
+    site, run = git
+    status, output = run(f"{MAKE}\n{CONFIGURE}\n{CLONE}\necho $key > key")
+    assert status == 0, output
+    push = "git -C library commit -q --allow-empty -m More\ngit -C library push -q origin HEAD:more"
+    status, output = run(push)
+    assert status == 0, output
+    status, output = run("git ls-remote http://127.0.0.1:8080/library.git")
+    assert "refs/heads/more" in output
+    status, key_id = run("cut -d_ -f2 key")
+    site.revoke(key_id.strip())
+    status, output = run("git ls-remote http://127.0.0.1:8080/library.git")
+    assert (status != 0, "could not read Username" in output) == (True, True)
+
+
+def test_git_does_not_push_without_the_permission(git):
+    site, run = git
+    key, _ = site.new_key("code.pull")
+    status, output = run(f"key={key}\n{CONFIGURE}\n{CLONE}\ngit -C library push origin HEAD:stolen")
+    assert (status != 0, "403" in output) == (True, True)
+    kind = {"Content-Type": "application/x-git-receive-pack-request"}
+    for path in ("", "/", "//", "/x/..", "/x/git-upload-pack"):
+        answer = httpx.post(
+            f"{site.address}/library.git{path}/git-receive-pack",
+            content=b"0000",
+            headers=kind | bearer(key),
+        )
+        assert answer.status_code in (403, 404), path
+    assert "stolen" not in run("git ls-remote http://127.0.0.1:8080/library.git")[1]
+
+
+def test_git_without_a_key_sees_nothing(git):
+    status, output = git[1](CLONE)
+    assert (status != 0, "could not read Username" in output) == (True, True)
