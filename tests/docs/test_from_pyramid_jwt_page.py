@@ -1,0 +1,153 @@
+"""docs/from-pyramid-jwt.md: the programs before and after do the same, apart from its table."""
+
+import importlib
+import re
+import sqlite3
+import sys
+
+import pytest
+from webtest import TestApp
+
+from tests.conftest import require
+from tests.docs.pages import PAGES, code, section, shown
+from tests.support.sites import PASSWORD
+from wsgiauth import User, hash_password, storage
+
+PAGE = PAGES["docs/from-pyramid-jwt.md"]
+TITLE = {"title": "Emma"}
+pytestmark = [
+    pytest.mark.filterwarnings(each)
+    for each in (
+        "ignore:pkg_resources is deprecated:UserWarning",
+        "ignore:Deprecated call to `pkg_resources:DeprecationWarning",
+        # what pyramid_jwt uses
+        "ignore:Authentication and authorization policies have been deprecated:DeprecationWarning",
+        "ignore:datetime.datetime.utcnow:DeprecationWarning",
+    )
+]
+
+
+@pytest.fixture
+def users(folder):
+    """Return the old application's users: an editor and a reader."""
+    hashed = hash_password(PASSWORD, rounds=4)
+    database = sqlite3.connect(folder / "users.db")
+    database.execute(
+        "CREATE TABLE users (id INTEGER PRIMARY KEY, username, email, password_hash, roles)"
+    )
+    database.executemany(
+        "INSERT INTO users (username, email, password_hash, roles) VALUES (?, ?, ?, ?)",
+        [
+            ("ada", "ada@example.org", hashed, "editor"),
+            ("grace", "grace@example.org", hashed, ""),
+        ],
+    )
+    database.commit()
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def load(folder, environ, users, monkeypatch):
+    """Return a function that imports a program of the page."""
+    require("pyramid_jwt")
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    for name in ("SECRET_KEY", "BCRYPT_ROUNDS"):
+        monkeypatch.setenv(name, environ[name])
+    monkeypatch.setenv("TOKEN_SECRET", "a secret of the old application" * 3)
+    loaded = []
+
+    def load_program(name):
+        loaded.append(name)
+        return importlib.import_module(name)
+
+    yield load_program
+    for name in loaded:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def before(load):
+    """Return a client of the old program, with a function that logs in."""
+    module = load("before_pyramid_jwt")
+    client = TestApp(module.application)
+
+    def log_in(username, password=PASSWORD):
+        account = {"username": username, "password": password}
+        token = client.post_json("/login", account).json["token"]
+        return {"Authorization": f"JWT {token}"}
+
+    yield client, log_in
+    module.users.close()
+
+
+@pytest.fixture
+def after(run, load):
+    """Return a client of the new program with the imported users, and what logs in."""
+    commands = shown(PAGE, "The users")
+    output = run("\n".join(command for command, _ in commands))
+    assert output.splitlines()[-1] == commands[-1][1].strip()
+    site = load("after_pyramid_jwt").application
+    client = TestApp(site)
+
+    def log_in(username, password=PASSWORD):
+        account = {"username": username, "password": password}
+        token = client.post_json("/auth/login", account).json["access_token"]
+        return {"Authorization": f"Bearer {token}"}
+
+    yield client, log_in
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.parametrize("program", ["before", "after"])
+def test_both_programs_do_the_same(program, request):
+    client, log_in = request.getfixturevalue(program)
+    editor, reader = log_in("ada"), log_in("grace")
+    assert client.get("/books", headers=editor).json == {"books": ["Middlemarch"], "for": "1"}
+    assert client.get("/books", headers=reader).json["for"] == "2"
+    assert client.post_json("/books", TITLE, headers=editor).json == {"added": "Emma"}
+    client.post_json("/books", TITLE, headers=reader, status=403)
+    for headers in ({}, {"Authorization": editor["Authorization"] + "x"}):
+        client.get("/books", headers=headers, status=401)
+        client.post_json("/books", TITLE, headers=headers, status=401)
+
+
+def test_the_scheme_of_clients_changes(before, after):
+    (old, log_in_before), (new, log_in_after) = before, after
+    _, token = log_in_before("ada")["Authorization"].split()
+    old.get("/books", headers={"Authorization": f"Bearer {token}"}, status=401)
+    _, token = log_in_after("ada")["Authorization"].split()
+    refused = new.get("/books", headers={"Authorization": f"JWT {token}"}, status=401)
+    assert refused.json["code"] == "unauthenticated"
+
+
+def test_rights_and_sessions_end_at_once_only_after(before, after, users):
+    (old, log_in_before), (new, log_in_after) = before, after
+    headers = log_in_before("ada")
+    users.execute("UPDATE users SET roles = ''")
+    users.commit()
+    old.post_json("/books", TITLE, headers=headers, status=200)
+    headers = log_in_after("ada")
+    User.objects.get(username="ada").leave("editor")
+    new.post_json("/books", TITLE, headers=headers, status=403)
+    new.post("/auth/logout", headers=headers)
+    new.get("/books", headers=headers, status=401)
+
+
+def test_the_numbers_of_lines_are_those_of_the_programs():
+    for title in ("Before", "After"):
+        text = section(PAGE, title)
+        (program,) = code(text, "python")
+        lines = [line for line in program.splitlines() if line.strip() and line[0] != "#"]
+        assert int(re.search(r"has (\d+) lines of code", text)[1]) == len(lines)
+
+
+def test_the_marked_lines_are_those_that_differ():
+    before, after = (
+        code(section(PAGE, title), "python")[0].splitlines() for title in ("Before", "After")
+    )
+    new = [line for line in after[1:] if line not in before]
+    assert [line for line in after if line.endswith(("# new", "# changed"))] == [
+        line for line in new if not line.startswith("from pyramid.")
+    ]
