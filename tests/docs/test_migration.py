@@ -27,7 +27,6 @@ def test_every_program_of_the_migration_page_is_run():
     names = [program.partition("\n")[0] for program in code(MIGRATION, "python")]
     assert names == [
         "# importing.py",
-        "# from_flask_login.py",
         "# both_tokens.py",
         "# from_django.py",
         "# hand_over.py",
@@ -147,24 +146,6 @@ def again(output):
         line.replace("needs a new password", "already exists with another hash") for line in lines
     ]
     return "\n".join([*said, f"Created: 0; already existed: {created}.", ""])
-
-
-def test_users_of_flask_login_come_with_their_passwords(old, run, accounts):
-    require("flask_bcrypt", "sqlalchemy", "werkzeug")
-    old("flask_users.py")
-    (export, _), (command, output) = shown(MIGRATION, "From Flask-Login")
-    assert run(f"{export}\n{command}") == output
-    assert run(f"{export}\n{command}") == again(output)
-    assert (
-        accounts.get("/auth/me", headers=bearer(accounts, "ada", PASSWORDS["ada"])).json.items()
-        >= {"username": "ada", "created_at": "2020-02-29T12:30:00Z"}.items()
-    )
-    assert bearer(accounts, "barbara", PASSWORDS["barbara"]) is None
-    assert bearer(accounts, "grace", PASSWORDS["grace"]) is None  # who is not active
-    grace = User.objects.get(username="grace")
-    grace.is_active = True
-    grace.save()
-    assert bearer(accounts, "grace", PASSWORDS["grace"])
 
 
 def test_users_of_django_come_with_their_passwords_and_permissions(old, run, accounts):

@@ -1,0 +1,110 @@
+"""docs/from-flask-login.md: the app before and after, the import, and the bridge."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import require
+from tests.docs.accounts import bearer
+from tests.docs.old.passwords import PASSWORDS
+from tests.docs.pages import PAGES, code, count_lines, shown
+from tests.docs.test_migration import again
+from wsgiauth import User
+
+OLD = Path(__file__).parent / "old"
+PAGE = PAGES["docs/from-flask-login.md"]
+
+# What people see: an anonymous client, a wrong and a right password, after the logout.
+ASK_BEFORE = f"""
+from flask_login_before import app
+
+ada = {{"username": "ada", "password": {PASSWORDS["ada"]!r}}}
+client = app.test_client()
+print(client.get("/account").location)
+print("Wrong" in client.post("/login", data={{**ada, "password": "x"}}).text)
+print(client.post("/login", data=ada).location, client.get("/account").text)
+client.post("/logout")
+print(client.get("/account").status_code)
+"""
+ASK_AFTER = f"""
+from flask_login_after import app
+
+ada = {{"username": "ada", "password": {PASSWORDS["ada"]!r}, "next": "/account"}}
+browser = {{"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}}
+client = app.test_client()
+print(client.get("/account", headers=browser).location)
+print(client.post("/auth/login", data={{**ada, "password": "x"}}, headers=browser).status_code)
+print(client.post("/auth/login", data=ada, headers=browser).location, client.get("/account").text)
+client.post("/auth/logout", headers=browser)
+print(client.get("/account").status_code)
+"""
+ASK_THE_BRIDGE = """
+from flask_login_bridge import app
+from wsgiauth.testing import bearer
+
+client = app.test_client()
+headers = bearer(app.wsgi_app)
+print(client.get("/extension").status_code)
+print(client.get("/extension", headers={"Accept": "text/html"}).location)
+print(client.get("/extension", headers=headers).text)
+client.post("/auth/logout", headers=headers)
+print(client.get("/extension", headers=headers).status_code)
+"""
+
+
+def test_every_program_is_run():
+    assert [program.partition("\n")[0] for program in code(PAGE, "python")] == [
+        "# flask_login_before.py",
+        "# flask_login_after.py",
+        "# from_flask_login.py",
+        "# flask_login_bridge.py",
+    ]
+
+
+def test_the_lines_are_counted():
+    before, after, *_ = map(count_lines, code(PAGE, "python"))
+    assert re.search(r"(\d+) lines become (\d+):", PAGE).groups() == (str(before), str(after))
+
+
+@pytest.fixture
+def old(folder, run):
+    """Make the old app's database."""
+    require("flask_bcrypt", "flask_login", "sqlalchemy")
+    for name in ("flask_users.py", "passwords.py"):
+        shutil.copy(OLD / name, folder)
+    run("python flask_users.py")
+
+
+def test_users_come_with_their_passwords_and_the_app_works_as_before(old, run, accounts, folder):
+    (export, _), (command, output) = shown(PAGE, "Bring the users")
+    assert run(f"{export}\n{command}") == output
+    assert run(f"{export}\n{command}") == again(output)
+    assert (
+        accounts.get("/auth/me", headers=bearer(accounts, "ada", PASSWORDS["ada"])).json.items()
+        >= {"username": "ada", "created_at": "2020-02-29T12:30:00Z"}.items()
+    )
+    assert bearer(accounts, "barbara", PASSWORDS["barbara"]) is None
+    assert bearer(accounts, "grace", PASSWORDS["grace"]) is None  # who is not active
+    grace = User.objects.get(username="grace")
+    grace.is_active = True
+    grace.save()
+    assert bearer(accounts, "grace", PASSWORDS["grace"])
+    for name, script in {"ask_before": ASK_BEFORE, "ask_after": ASK_AFTER}.items():
+        (folder / f"{name}.py").write_text(script, encoding="utf-8")
+    before = run(f"{export}\npython ask_before.py")
+    assert before == "/login?next=%2Faccount\nTrue\n/account Hello, ada!\n302\n"
+    after = run(f"{export}\npython ask_after.py")
+    assert after == "/auth/login?next=%2Faccount\n401\n/account Hello, ada!\n401\n"
+
+
+def test_an_extension_that_asks_flask_login_gets_the_user(run, folder, accounts):
+    require("flask_login")
+    (folder / "ask.py").write_text(ASK_THE_BRIDGE, encoding="utf-8")
+    assert run("python ask.py").splitlines() == [
+        "401",
+        "/auth/login?next=%2Fextension",
+        "as an extension has it",
+        "401",
+    ]
