@@ -173,6 +173,7 @@ def test_every_new_token_has_the_claims(ask, client, ada):
     }
 
 
+@pytest.mark.promise(75)
 @pytest.mark.parametrize("ask", EVERYWHERE)
 def test_where_the_function_fails_no_session_begins_or_changes(ask, client, app, ada, caplog):
     before, error = [], LookupError("no tenant")
@@ -252,6 +253,7 @@ def test_the_failure_is_in_the_form_that_the_client_prefers(headers, words, clie
     assert "tenant 7" not in refused
 
 
+@pytest.mark.promise(75)
 @pytest.mark.parametrize("ask", [*EVERYWHERE, register])
 def test_the_function_is_in_no_transaction_and_sees_no_password(ask, app, client, ada):
     calls = []

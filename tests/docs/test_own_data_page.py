@@ -6,10 +6,11 @@ import pytest
 from webtest import TestApp
 
 from tests.docs.pages import PAGES, section
-from wsgiauth import User, storage
+from tests.support.sites import BROWSER
+from wsgiauth import Group, User, storage
 from wsgiauth.authentication.claims import MAX_DEPTH, RESERVED
 from wsgiauth.storage import context
-from wsgiauth.testing import bearer, make_user
+from wsgiauth.testing import bearer, logged_in, make_user
 
 PAGE = PAGES["docs/own-data.md"]
 
@@ -37,6 +38,29 @@ def test_the_table_names_every_reserved_claim_and_the_depth():
     (row,) = [line for line in text.splitlines() if "a reserved name" in line]
     assert {*row.split("`")[1::2]} - {"wsgiauth"} == RESERVED
     assert f"more than {MAX_DEPTH} objects" in text
+
+
+def test_a_declared_permission_is_offered_and_a_mistyped_one_questioned(load, run):
+    site = load("archive")["application"]
+    root = make_user(site, "root", is_staff=True, is_superuser=True)
+    ada, headers = make_user(site), bearer(site, root)
+    panel, browser = "/auth/admin", logged_in(site, root)
+    url = f"{panel}/users/{ada.id}"
+    with context.using(site.database):
+        group = Group.objects.create(name="editors")
+    for page in (url, f"{panel}/groups/{group.id}"):
+        browser.get(page, headers=BROWSER).mustcontain('value="archive.delete"')
+    client = TestApp(site)
+    assert client.get("/", headers=bearer(site, ada)).text == "You can read.\n"
+    sent = {"permission": "archive.delte", "only_known": True}
+    refused = client.post_json(f"{url}/grant", sent, headers=headers, status=422)
+    assert "Did you mean archive.delete?" in refused.text
+    sent = {"permission": "archive.delete", "only_known": True}
+    client.post_json(f"{url}/grant", sent, headers=headers)
+    assert client.get("/", headers=bearer(site, ada)).text == "You can delete.\n"
+    key = {"name": "cleaner", "permissions": ["archive.delete"]}
+    client.post_json("/auth/keys", key, headers=headers, status=201)
+    assert "archive.delete" in run("python -m wsgiauth permissions --app archive:application")
 
 
 @pytest.mark.every_database
