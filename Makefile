@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test check format bench weight flood guesses panel fuzz soak mail-soak pictures dist clean
+.PHONY: help install run test check format bench weight flood guesses panel fuzz soak mail-soak pictures docs dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -21,7 +21,11 @@ help: ## show this help
 	@touch $@
 
 .venv/check: .venv/dev
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,apps]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,apps,docs]'
+	@touch $@
+
+.venv/docs: .venv/dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
 	@touch $@
 
 .venv/bench: .venv/dev
@@ -90,6 +94,10 @@ fuzz: .venv/dev ## send malformed requests to the site for a minute (SECONDS=…
 
 pictures: .venv/dev ## take pictures of every page, and the README's, with Chromium
 	$(BIN)/python -m tests.docs.pictures
+
+docs: .venv/docs ## build the pages and the reference of the Python names into artefacts/docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs . artefacts/docs
+	@echo 'Open artefacts/docs/README.html. Links that were not followed: artefacts/docs/external-links.txt'
 
 dist: .venv/dev ## build the sdist and the wheel into dist/
 	$(BIN)/python -m build

@@ -77,6 +77,7 @@ APPS: list[str] = [
     "webdavclient3>=3.14.6",
     "wsgidav>=4.4",
 ]
+DOCS = ["furo>=2025.12", "myst-parser>=5", "Sphinx>=9"]
 BENCH = [  # what wsgiauth is timed beside, besides FORMER
     "djangorestframework>=3.16",
     "djangorestframework-simplejwt>=5.5",
@@ -153,6 +154,7 @@ setup(
         "testing": TESTING,
         "test": TEST,
         "apps": APPS,
+        "docs": DOCS,
         "bench": [*TEST, *BENCH],
         "dev": [
             *TEST,

@@ -106,6 +106,7 @@ THOROUGH = {
     "docs/test_migration.py",
     "docs/test_pyramid_page.py",
     "docs/test_readme.py",
+    "docs/test_reference.py",
     "docs/test_servers.py",
     "docs/test_testing_page.py",
     # processes that race or are killed

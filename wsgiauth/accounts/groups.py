@@ -48,6 +48,7 @@ class Group(RightsHolder):
     Attributes:
         name: Unique without regard to letter case or compatibility forms; shown as typed.
         name_key, origin: Internal, as those of `User`.
+        objects: Creates and finds groups: `create`, `find`, and the others of `User.objects`.
     """
 
     objects: ClassVar[GroupObjects]

@@ -52,6 +52,7 @@ class User(UserRights):
             once. Each session stores the stamp of its start, and is valid only while the two are
             equal. Only the database increments it; saving an object does not set it.
         origin: Internal: the database that the object was read from.
+        objects: Creates and finds users: `create`, `get`, `get_or_none`, `filter`, `all`, `count`.
     """
 
     objects: ClassVar[UserObjects]
@@ -123,7 +124,7 @@ class User(UserRights):
         are written. A name or a flag that is stored already is no change.
 
         Returns:
-            What Peewee does: something true if anything was written.
+            Something true if anything was written, as Peewee does.
 
         Raises:
             ValidationError: A name breaks a rule; `errors` also reports a taken name.

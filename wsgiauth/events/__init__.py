@@ -22,6 +22,8 @@ from wsgiauth.events import actors, models
 from wsgiauth.storage import context
 from wsgiauth.storage.models import utc_now, utc_text
 
+__all__ = ["Event"]
+
 logger: logging.Logger = logging.getLogger("wsgiauth")
 
 REFUSALS = ("login_failed", "second_factor_failed", "throttled", "refused", "mail_failed")
@@ -58,7 +60,7 @@ class Event(NamedTuple):
     """An event of an account.
 
     Attributes:
-        name: One of `LEVELS`.
+        name: One of those that docs/events.md lists.
         time: When it happened, in UTC.
         user_id: The account, or None if there is none or it is unknown.
         address: The client's address, from REMOTE_ADDR; None outside a request, and while a

@@ -42,7 +42,7 @@ class Settings(Declared):
 
     @classmethod
     def for_server(cls, mapping: Mapping[str, object]) -> Self:
-        """Create settings as `from_mapping` does, with a SECRET_KEY, which only servers need."""
+        """Create settings as `from_mapping` does, with a SECRET_KEY. Internal."""
         try:
             settings = cls.from_mapping(mapping)
         except ConfigurationError as error:
@@ -55,6 +55,8 @@ class Settings(Declared):
     def secret_keys(self) -> list[tuple[str, str]]:
         """Return pairs of setting name and key; all keys verify tokens, the first one signs them.
 
+        Internal.
+
         Raises:
             ConfigurationError: SECRET_KEY is not set.
         """
@@ -62,13 +64,13 @@ class Settings(Declared):
         return self._keys()
 
     def require_secret_key(self) -> str:
-        """Return SECRET_KEY, or raise ConfigurationError if it is not set."""
+        """Return SECRET_KEY, or raise ConfigurationError if it is not set. Internal."""
         if self.SECRET_KEY is None:
             raise _missing_secret_key()
         return self.SECRET_KEY
 
     def risks(self) -> list[str]:
-        """Return the security risks of these settings, as sentences for an operator."""
+        """Return the security risks of these settings, as sentences for an operator. Internal."""
         found = [
             (name, setting.risk(getattr(self, name)))
             for name, setting in declarations(self).items()

@@ -1,0 +1,192 @@
+"""Sphinx: the pages as one site, with a reference of the public Python names: `make docs`.
+
+The pages are written to be read on their own, so what only the site needs is added here. The README
+is its first page, and the list of the documentation there is its table of contents.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+import textwrap
+from importlib.util import find_spec
+from pathlib import Path
+from types import FunctionType
+
+import django
+from django.conf import settings
+from docutils import nodes
+from sphinx.domains.python import PyObject, PyXRefRole
+from sphinx.ext.napoleon import GoogleDocstring
+from sphinx.pycode import ModuleAnalyzer
+
+import wsgiauth.contrib
+from wsgiauth.version import __version__
+
+project = html_title = "wsgiauth"
+author = project_copyright = "The wsgiauth authors"
+release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = "README"
+include_patterns = ["*.md", "docs/*.md", "docs/*.rst"]
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header"]
+
+default_role = "code_or_name"
+autodoc_default_options = {
+    "members": True,
+    # Up to these classes, which are Python's or have nothing for applications.
+    "inherited-members": "BaseException, BoundModel, Declared, list, tuple",
+}
+autodoc_member_order = "bysource"
+napoleon_use_ivar = True
+python_maximum_signature_line_length = 88
+
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:.*", r"(collections\.abc|datetime|email|http|os|wsgiref|TestApp)\b.*"),
+    ("py:.*", r"(peewee|webob|django|flask|pyramid)\..*|(User|Group)\.DoesNotExist"),
+    ("py:.*", r"wsgiauth\.(.*\._\w+|accounts\..*Objects|authentication\.totp\.Totp)"),
+]
+
+html_theme = "furo"
+html_copy_source = False
+html_show_sphinx = False
+
+ROOT = Path(__file__).parents[1]
+CONTRIB = pkgutil.iter_modules(wsgiauth.contrib.__path__, "wsgiauth.contrib.")
+MODULES = [
+    "wsgiauth",
+    *("wsgiauth.exceptions", "wsgiauth.events", "wsgiauth.testing"),
+    *(each.name for each in CONTRIB),
+]
+
+
+# Django's models can be imported only in a project.
+APPS = ["django.contrib.contenttypes", "django.contrib.auth", "wsgiauth.contrib.django"]
+settings.configure(INSTALLED_APPS=[each for each in APPS if find_spec(each)])
+django.setup()
+
+
+def public_names(module):
+    """Return the public names of a module: those in `__all__`, or those that it defines."""
+    if hasattr(module, "__all__"):
+        return set(module.__all__)
+    return {
+        name
+        for name, found in vars(module).items()
+        if getattr(found, "__module__", None) == module.__name__ and not name.startswith("_")
+    }
+
+
+OBJECTS = {
+    f"{name}.{public}": getattr(module, public)
+    for name, module in zip(MODULES, map(importlib.import_module, MODULES), strict=True)
+    for public in public_names(module)
+}
+for full_name, found in OBJECTS.items():  # a module can import its names on their first use
+    module, _, name = full_name.rpartition(".")
+    setattr(sys.modules[module], name, found)
+
+# What is neither a class nor a function, such as a proxy, which cannot be asked outside a request.
+DATA = sorted(each for each in OBJECTS if not issubclass(type(OBJECTS[each]), type | FunctionType))
+
+
+def setup(app):
+    """Connect what is below."""
+    app.add_role("code_or_name", code_or_name)
+    app.connect("source-read", add_contents)
+    app.connect("autodoc-skip-member", skip_internal)
+    app.connect("autodoc-process-docstring", leave_out_internal, priority=400)  # before napoleon
+    app.connect("doctree-resolved", collect_external_links)
+    app.connect("build-finished", list_external_links)
+    (attributes,) = [each for each in PyObject.doc_field_types if each.name == "variable"]
+    attributes.label = "Attributes"
+
+
+def add_contents(app, name, source):
+    """Add the table of contents to the first page, and the public modules to the reference."""
+    folder = (ROOT / name).parent
+    if name == "README":
+        chapters = re.search(r"^## Documentation$(.*?)^## ", source[0], re.MULTILINE | re.DOTALL)[1]
+        for caption, text in re.findall(r"^\d+\. \*\*(.*?):?\*\*(.*)", chapters, re.MULTILINE):
+            source[0] += contents(caption, re.findall(r"\]\(((?!https?:).*?)\.md\)", text))
+        source[0] += contents("Look it up", ["docs/reference", "CHANGELOG", "CONTRIBUTING"])
+    elif name == "docs/reference":
+        for module in MODULES:
+            source[0] += f"\n{module}\n{'-' * len(module)}\n\n.. automodule:: {module}\n"
+            data = [name for name in DATA if name.rpartition(".")[0] == module]
+            if data:
+                left_out = ", ".join(name.rpartition(".")[2] for name in data)
+                source[0] += f"   :exclude-members: {left_out}\n"
+            source[0] += "".join(map(described, data))
+    else:  # a folder is no page
+        source[0] = re.sub(
+            r"\[([^]]*)\]\(([^)#:]+)\)",
+            lambda link: link[1] if (folder / link[2]).is_dir() else link[0],
+            source[0],
+        )
+
+
+def described(name):
+    """Return the description of an object that has a docstring only in the source."""
+    module, _, short = name.rpartition(".")
+    for each in sorted(each for each in sys.modules if each.startswith(module)):
+        docs = ModuleAnalyzer.for_module(each).find_attr_docs().get(("", short))
+        if docs:
+            body = "\n".join(GoogleDocstring(docs).lines())
+            return f"\n.. py:data:: {short}\n\n" + textwrap.indent(body, "   ") + "\n"
+    raise LookupError(f"{name} has no docstring")
+
+
+def contents(caption, pages):
+    """Return a part of the table of contents."""
+    return f"\n\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n"
+
+
+def code_or_name(role, source, text, line, inliner, options=None, content=()):
+    """Return code in single backticks, as a link if it begins with a public name."""
+    first, _, rest = text.removeprefix("events.").removesuffix("()").partition(".")
+    here = inliner.document.settings.env.ref_context.get("py:module")
+    targets = [f"{module}.{first}" for module in (here, *MODULES)]
+    target = next((each for each in targets if each in OBJECTS), None)
+    if target is None or not re.fullmatch(r"\w*", rest):
+        return [nodes.literal(source, text)], []
+    # Attributes are described with their class.
+    if rest and callable(getattr(OBJECTS[target], rest, None)):
+        target += f".{rest}"
+    return PyXRefRole()("py:obj", source, f"{text} <{target}>", line, inliner)
+
+
+def skip_internal(app, kind, name, member, skip, options):
+    """Leave out members of classes that are no interface of applications."""
+    is_field = type(member).__name__ == "_tuplegetter"  # which the class describes
+    is_internal = kind == "class" and "Internal" in (inspect.getdoc(member) or "")
+    return True if is_field or is_internal or name == "DoesNotExist" else None
+
+
+def leave_out_internal(app, kind, name, member, options, lines):
+    """Leave out attributes of classes that are no interface of applications."""
+    entry = re.compile(r"^ {4}[\w, ]+: .*(?:\n {8}.*)*\n?", re.MULTILINE)
+    text = entry.sub(lambda it: "" if "Internal" in it[0] else it[0], "\n".join(lines) + "\n")
+    lines[:] = text.splitlines()
+
+
+EXTERNAL = set()
+
+
+def collect_external_links(app, tree, name):
+    """Collect the links of a page that lead to other sites."""
+    EXTERNAL.update(
+        (node["refuri"], name)
+        for node in tree.findall(nodes.reference)
+        if re.match("https?:", node.get("refuri", ""))
+    )
+
+
+def list_external_links(app, error):
+    """List what a build without a network does not check."""
+    lines = [f"{url} in {name}\n" for url, name in sorted(EXTERNAL)]
+    (Path(app.outdir) / "external-links.txt").write_text("".join(lines), encoding="utf-8")
