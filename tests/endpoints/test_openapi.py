@@ -25,7 +25,7 @@ from tests.support.authenticators import Authenticator
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.mails import MAIL, Post
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
-from wsgiauth import AuthMiddleware, Settings, storage
+from wsgiauth import AuthMiddleware, Field, Settings, storage
 from wsgiauth.accounts import names, update_user, user_search
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import email_problem, username_problem
@@ -532,6 +532,68 @@ def test_the_fields_of_the_other_registration_are_described_with_their_types():
     )
 
 
+ASKED = (
+    Field("phone", "Phone number", required=True, max_length=9),
+    Field("note", "A <b>note</b>"),
+)
+
+
+@pytest.fixture
+def asking(make_service):
+    """Return a function that makes a client of a site with fields of its own."""
+
+    def make(**changes):
+        settings = make_service(**changes).site.settings
+        return TestApp(AuthMiddleware(echo, settings, send_mail=Post(), registration=ASKED))
+
+    return make
+
+
+def schema_of(document, path):
+    body = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+    return body["schema"]
+
+
+def test_the_fields_of_a_site_are_described(asking):
+    client = asking()
+    document = client.get("/auth/openapi.json").json
+    schemathesis.openapi.from_dict(document, config=CONFIG).validate()
+    for path in ("/register", "/verify"):
+        endpoint = ROUTES[path]
+        assert described_fields(document["paths"][path]["post"])["fields"] == {
+            *endpoint.strings(client.app.site)
+        }
+        described = {
+            each.name: schema_of(document, path)["properties"][each.name] for each in ASKED
+        }
+        assert [each["description"] for each in described.values()] == [
+            "Phone number",
+            ASKED[1].label,
+        ]
+        assert [each["maxLength"] for each in described.values()] == [9, 100]
+    named = document["components"]["schemas"]["FieldErrors"]["propertyNames"]["enum"]
+    assert {"phone", "note", "email"} <= {*named}
+    assert "phone" not in json.dumps(DOCUMENT)
+
+
+def test_the_description_of_a_field_is_that_of_what_is_accepted(asking):
+    client = asking()
+    schema = schema_of(client.get("/auth/openapi.json").json, "/register")
+    assert schema["required"] == ["username", "email", "password", "phone"]
+    for number, (value, status) in enumerate({"": 422, "1" * 9: 201, "1" * 10: 422}.items()):
+        body = {**BOB, "username": f"bob{number}", "email": f"{number}@example.org"}
+        client.post_json("/auth/register", {**body, "phone": value}, status=status)
+        phone = schema["properties"]["phone"]
+        assert (phone["minLength"] <= len(value) <= phone["maxLength"]) is (status == 201)
+
+
+def test_with_verification_the_link_alone_asks_for_the_fields(asking):
+    document = asking(VERIFICATION="on").get("/auth/openapi.json").json
+    assert "phone" not in schema_of(document, "/register")["properties"]
+    assert "phone" in schema_of(document, "/verify")["properties"]
+    assert schema_of(document, "/verify")["required"] == ["token"]  # which can be of an address
+
+
 KINDS = {
     "string": "fields",
     "integer": "numbers",
@@ -783,7 +845,7 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
         for method, operation in operations.items()
         for status, response in operation["responses"].items()
         for media_type in resolved(response).get("content", [None])
-        if status != "500"  # tests/test_claims.py draws these
+        if status != "500"  # test_claims.py and test_registration_fields.py draw these
     }
     assert given == described
 

@@ -5,13 +5,16 @@ answers of each URL, in both directions.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.registration import Field
 from wsgiauth.authentication.identity import SECURE_PREFIX
+from wsgiauth.forms import Form
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.site import Site
 from wsgiauth.version import __version__
@@ -28,7 +31,7 @@ _HEADERS = {
 
 
 class OpenApi(Endpoint):
-    """The document, without the URLs that the settings turn off.
+    """The document, without the URLs that the settings turn off, with the fields of the site.
 
     Args:
         endpoints: The other endpoints, by path.
@@ -47,14 +50,21 @@ class OpenApi(Endpoint):
             for path, endpoint in self._endpoints.items()
             if endpoint.is_offered(settings)
         }
-        return json_response(
-            {
-                **self.document,
-                "servers": [{"url": mount_url(environ)}],
-                "paths": offered,
-                "components": {**components, "securitySchemes": schemes},
-            }
-        )
+        document = {
+            **self.document,
+            "servers": [{"url": mount_url(environ)}],
+            "paths": offered,
+            "components": {**components, "securitySchemes": schemes},
+        }
+        if site.registration.fields:
+            document = deepcopy(document)
+            for path in offered:
+                endpoint = self._endpoints[path].variant(settings)
+                if isinstance(endpoint, Form) and endpoint.strings(site) != endpoint.fields:
+                    _add_fields(document["paths"][path]["post"], site.registration.fields)
+            names = document["components"]["schemas"]["FieldErrors"]["propertyNames"]
+            names["enum"] = sorted({*names["enum"], *site.registration.names})
+        return json_response(document)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -88,6 +98,22 @@ class OpenApi(Endpoint):
                 if "$ref" not in response:
                     response["headers"] = {**_HEADERS, **response.get("headers", {})}
         return made, variants
+
+
+def _add_fields(operation: dict[str, Any], fields: Iterable[Field]) -> None:
+    """Add the fields of the application to the description of a request."""
+    content = operation["requestBody"]["content"]["application/json"]
+    schema = content["schema"]
+    always_asks = "password" in schema["required"]  # not only for some links
+    for each in fields:
+        is_required = always_asks and each.required
+        described: dict[str, Any] = {"type": "string", "description": each.label}
+        described |= {"maxLength": each.max_length}
+        described |= {"minLength": 1} if is_required else {"default": ""}
+        schema["properties"][each.name] = described
+        if is_required:
+            schema["required"].append(each.name)
+            content.pop("example", None)  # which lacks it
 
 
 def _named(schemes: Mapping[str, dict[str, str]], cookie_name: str) -> dict[str, dict[str, str]]:
