@@ -6,8 +6,9 @@ import pytest
 from webtest import TestApp
 
 from tests.docs.pages import PAGES, section
-from tests.support.sites import BROWSER
-from wsgiauth import Group, User, storage
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
+from wsgiauth import Field, Group, User, storage
+from wsgiauth.accounts.registration import MAX_CHARACTERS, MAX_FIELDS
 from wsgiauth.authentication.claims import MAX_DEPTH, RESERVED
 from wsgiauth.storage import context
 from wsgiauth.testing import bearer, logged_in, make_user
@@ -94,3 +95,33 @@ def test_an_account_with_orders_cannot_be_closed(load):
         session.commit()
     client.post_json("/auth/close", {}, headers=headers)
     engine.dispose()
+
+
+@pytest.mark.every_database
+def test_a_new_member_is_asked_for_a_phone_number(load, database_url, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    program = load("members")
+    client, member = TestApp(program["application"]), program["Member"]
+    phone = {"phone": "+49 30 1234567", "organisation": "Riverside Library"}
+    ada = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
+    refused = client.post_json("/auth/register", ada, status=422).json["errors"]
+    assert refused == {"phone": ["This field is required."]}
+    page = client.post("/auth/register", ada | {"phone": "030"}, headers=SAME_ORIGIN, status=422)
+    assert "Begin with + and the code of the country" in page.html.find(id="phone-error").text
+    client.post("/auth/register", ada | phone, headers=SAME_ORIGIN, status=303)
+    assert client.get("/").text == "phone: +49 30 1234567\n"
+    assert member.get().organisation == "Riverside Library"
+    bob = {"username": "Bob", "email": "bob@example.org", "password": PASSWORD}
+    taken = client.post_json("/auth/register", bob | phone, status=422).json["errors"]
+    assert taken == {"phone": ["Another member has this number."]}
+    with context.using(program["application"].database):
+        (user,) = User.select()
+        assert user.has_permission("library.borrow")
+        program["create_member"](make_user(program["application"], "bob"), {**phone, "phone": "+1"})
+    member.drop_table()
+
+
+def test_the_limits_of_fields_are_those_of_the_code():
+    text = section(PAGE, "Fields of registration")
+    assert f"{MAX_FIELDS} fields, of {MAX_CHARACTERS} characters together" in text
+    assert f"in characters, {Field('x', 'X').max_length} by default" in text
