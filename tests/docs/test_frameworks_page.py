@@ -1,4 +1,26 @@
-"""docs/frameworks.md: PasteDeploy; the tests of its recipes are in tests/frameworks."""
+"""docs/frameworks.md: its list of what the tests run, and PasteDeploy.
+
+The tests of its programs are in tests/frameworks.
+"""
+
+import re
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT, section
+from tests.frameworks.test_servers import SERVERS, WITH_FRAMEWORKS
+
+ROWS = dict(
+    re.findall(
+        r"^\| (\w[\w ]*) \| (.*?) \|$",
+        section(PAGES["docs/frameworks.md"], "Versions and servers"),
+        re.MULTILINE,
+    )[1:]
+)
+NEEDED = dict(
+    re.findall(r'^    "(\w+)(?:\[\w+\])?([<>=\d.,]+)",$', (ROOT / "setup.py").read_text(), re.M)
+)
+TESTS = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
 
 ASK_THE_SITE = """
 from paste_site import application
@@ -13,3 +35,19 @@ def test_the_ini_file_serves_a_guarded_application(run, folder):
     (folder / "ask.py").write_text(ASK_THE_SITE, encoding="utf-8")
     run("python ask.py")
     assert (folder / "site.db").exists()
+
+
+def test_any_callable_runs_under_the_servers_of_the_list():
+    assert ROWS["any callable"] == f"| {'; '.join(SERVERS)}"
+
+
+@pytest.mark.parametrize(
+    "framework", ["Flask", "Django", "Pyramid", "Bottle", "Falcon", "CherryPy"]
+)
+def test_a_framework_runs_with_the_versions_and_servers_of_the_list(framework):
+    (package,) = (each for each in NEEDED if each.lower() == framework.lower())
+    *_, limit = NEEDED[package].partition("<")
+    newest = f"the newest before {limit}" if limit else "the newest"
+    others = re.findall(rf'"{framework}==([\d.]+)\.\*"', TESTS, re.IGNORECASE)
+    versions = [*sorted(set(others), key=lambda version: [*map(int, version.split("."))]), newest]
+    assert ROWS[framework] == f"{'; '.join(versions)} | {'; '.join(WITH_FRAMEWORKS)}"

@@ -12,22 +12,30 @@ import pytest
 from tests.conftest import require
 from tests.docs.pages import PAGES
 from tests.frameworks.clients import PATIENCE, Client, cookie, settings_of
-from tests.frameworks.conftest import SOURCES
+from tests.frameworks.conftest import PACKAGES, SOURCES
 from tests.support.sites import BROWSER, SAME_ORIGIN, SECRET_KEY, USERNAME, running
 from wsgiauth import Settings
 from wsgiauth.authentication.tokens import Tokens
 
-# The plain recipe, and which process answers.
+# The plain recipe or, by a header, that of a framework; and which process answers.
 SERVED = """
 import os
-from plain_site import application as site
+from importlib import import_module
+
+FRAMEWORKS = {frameworks}
+modules = {{name: import_module(f"{{name}}_site") for name in ["plain", *FRAMEWORKS]}}
+sites = {{name: getattr(each, "application", None) or each.app for name, each in modules.items()}}
+if "django" in sites:
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
 
 
 def application(environ, start_response):
     def start(status, headers, exc_info=None):
         return start_response(status, [*headers, ("X-Process", str(os.getpid()))])
 
-    return site(environ, start)
+    return sites[environ.get("HTTP_X_FRAMEWORK", "plain")](environ, start)
 """
 SERVERS = {
     "waitress": "waitress --threads=4 --listen=127.0.0.1:8080",
@@ -40,6 +48,7 @@ SERVERS = {
     ),
     "cheroot": "cheroot --bind=127.0.0.1:8080",
 }
+WITH_FRAMEWORKS = ("waitress", "gunicorn with threads", "cheroot")
 CONFIGURATION = re.search(
     r"first line of `gunicorn.conf.py`: `(.*?)`", PAGES["docs/deployment.md"]
 )[1]
@@ -50,7 +59,11 @@ def served(name, folder, *, configuration=CONFIGURATION):
     """Run a server of `SERVERS` in a folder; yields a client of it."""
     command = SERVERS[name]
     require(command.partition(" ")[0], *(["gevent"] if "gevent" in name else []))
-    for module, code in {"plain_site": SOURCES["plain"], "served": SERVED}.items():
+    frameworks = PACKAGES if name in WITH_FRAMEWORKS else []
+    require(*frameworks)
+    programs = {f"{each}_site": SOURCES[each] for each in ("plain", *frameworks)}
+    programs["served"] = SERVED.format(frameworks=frameworks)
+    for module, code in programs.items():
         (folder / f"{module}.py").write_text(code, encoding="utf-8")
     if "gevent" in command:
         require("gevent")
@@ -102,6 +115,21 @@ def test_a_program_without_a_login_is_challenged(client):
     answer = client.ask("GET", "/members/news")
     assert (answer.status, answer.json["code"]) == (401, "unauthenticated")
     assert answer.headers["WWW-Authenticate"] == 'Bearer realm="wsgiauth"'
+
+
+@pytest.mark.parametrize("client", WITH_FRAMEWORKS, indirect=True)
+@pytest.mark.parametrize("framework", PACKAGES)
+def test_the_site_of_each_framework_is_served(client, framework):
+    chosen = {"X-Framework": framework}
+    assert client.ask("GET", "/", headers=chosen).json == {"user": None}
+    refused = client.ask("GET", "/members/news", headers=chosen)
+    assert (refused.status, refused.json["code"]) == (401, "unauthenticated")
+    bearer = {**client.bearer(), **chosen}
+    for path in ("/", "/account"):
+        assert client.ask("GET", path, headers=bearer).json == {"user": USERNAME}
+    assert client.ask("GET", "/members/news", headers=bearer).json == {"news": "for members"}
+    assert client.ask("POST", "/auth/logout", headers=bearer).status == 200
+    assert client.ask("GET", "/", headers=bearer).json == {"user": None}
 
 
 @pytest.mark.parametrize("client", ["gunicorn that forks"], indirect=True)
