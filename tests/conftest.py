@@ -99,6 +99,7 @@ THOROUGH = {
     "docs/test_flask_page.py",
     "docs/test_from_pyramid_jwt_page.py",
     "docs/test_from_flask_login_page.py",
+    "docs/test_from_flask_security_page.py",
     "docs/test_guards_page.py",
     "docs/test_guide.py",
     "docs/test_logins_page.py",

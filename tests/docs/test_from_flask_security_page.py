@@ -1,0 +1,110 @@
+"""docs/from-flask-security.md: the app before and after, hashes, the import, and carrying over."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import require
+from tests.docs.accounts import bearer
+from tests.docs.old.passwords import PASSWORDS
+from tests.docs.pages import PAGES, code, count_lines, shown
+from wsgiauth import Group, User
+
+OLD = Path(__file__).parent / "old"
+PAGE = PAGES["docs/from-flask-security.md"]
+
+LOG_IN_BEFORE = f"""
+import re
+from flask_security_before import app, db, security
+
+client = app.test_client()
+form = client.get("/login?next=/account").text
+token = re.search('name="csrf_token".*?value="(.*?)"', form)[1]
+ada = {{"email": "ada@example.org", "password": {PASSWORDS["ada"]!r}, "csrf_token": token}}
+"""
+ASK_BEFORE = f"""{LOG_IN_BEFORE}
+print(client.get("/account", headers={{"Accept": "text/html"}}).location)
+print(client.post("/login?next=/account", data=ada).location)
+print(client.get("/account").text, client.get("/drafts").text)
+client.post("/logout")
+print(client.get("/account").status_code)
+"""
+ASK_AFTER = f"""
+from flask_security_after import app
+
+browser = {{"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}}
+ada = {{"username": "ada@example.org", "password": {PASSWORDS["ada"]!r}, "next": "/account"}}
+client = app.test_client()
+print(client.get("/account", headers=browser).location)
+print(client.post("/auth/login", data=ada, headers=browser).location)
+print(client.get("/account").text, client.get("/drafts").text)
+client.post("/auth/logout", headers=browser)
+print(client.get("/account").status_code)
+"""
+# The site before, with the form of the page.
+CARRY = (
+    LOG_IN_BEFORE.replace(
+        "client =",
+        """
+from flask_security_carrying import CarryingLoginForm
+security.forms["login_form"].cls = CarryingLoginForm
+client =""",
+        1,
+    )
+    + """
+client.post("/login", data={**ada, "password": "wrong"})
+client.post("/login", data=ada)
+"""
+)
+
+
+def test_every_program_is_run():
+    assert [program.partition("\n")[0] for program in code(PAGE, "python")] == [
+        "# flask_security_before.py",
+        "# flask_security_after.py",
+        "# from_flask_security.py",
+        "# flask_security_carrying.py",
+    ]
+
+
+def test_the_lines_are_counted():
+    before, after, *_ = map(count_lines, code(PAGE, "python"))
+    assert re.search(r"(\d+) lines become (\d+):", PAGE).groups() == (str(before), str(after))
+
+
+@pytest.fixture
+def export(folder):
+    """Return the commands that set the environment, with the old database in the folder."""
+    require("flask_security", "flask_sqlalchemy", "argon2")
+    for name in ("flask_security_users.py", "passwords.py"):
+        shutil.copy(OLD / name, folder)
+    (command, _), *_ = shown(PAGE, "Bring the users")
+    command = command.replace("/srv/site", str(folder))
+    return f"{command}\nexport SECURITY_PASSWORD_SALT=146585145368132386173505678016728509634"
+
+
+def test_users_come_and_bring_their_passwords(export, run, accounts, folder):
+    hashes = run(f"{export}\npython flask_security_users.py")
+    assert hashes == "$argon2id$ False\n$2b$ False\n$2b$ True\nFalse\n"
+    _, (command, output) = shown(PAGE, "Bring the users")
+    assert run(f"{export}\n{command}") == output
+    assert "Created: 0; already existed: 2." in run(f"{export}\n{command}")
+    ada, grace = (User.objects.get(username=name) for name in ("ada", "grace"))
+    assert (ada.email_verified_at.year, grace.email_verified_at) == (2020, None)
+    assert (ada.is_active, grace.is_active) == (True, False)
+    assert ada.has_permission("reports.publish")
+    assert [group.name for group in Group.objects.all()] == ["editors"]
+    assert bearer(accounts, "ada", PASSWORDS["ada"]) is None
+
+    scripts = {"ask_before": ASK_BEFORE, "carry": CARRY, "ask_after": ASK_AFTER}
+    for name, script in scripts.items():
+        (folder / f"{name}.py").write_text(script, encoding="utf-8")
+    seen = "Hello, ada@example.org! Drafts\n"
+    before = run(f"{export}\npython ask_before.py")
+    assert before == f"/login?next=/account\n/account\n{seen}302\n"
+    run(f"{export}\npython carry.py")
+    assert bearer(accounts, "ada", "wrong") is None
+    after = run(f"{export}\npython ask_after.py")
+    assert after == f"/auth/login?next=%2Faccount\n/account\n{seen}401\n"
