@@ -5,9 +5,12 @@ Requests below the mount go to the inner app. All others are identified and go t
 
 import logging
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from types import MethodType
+from typing import Self
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import peewee
@@ -140,7 +143,14 @@ class AuthMiddleware:
     ) -> None:
         check_arguments(app, mount, challenge, send_mail, claims)
         declared = checked_permissions(permissions)
-        self._app = _restricted(app, f"{mount}/login", challenge, public, require)
+        self._restrict = partial(
+            _restricted,
+            login_url=f"{mount}/login",
+            challenge=challenge,
+            public=public,
+            require=require,
+        )
+        self._app = self._restrict(app)
         inner = unwrapped(app)
         if isinstance(inner, AuthMiddleware) and inner.site.pages.mount == mount:
             raise nested_error(mount)
@@ -197,6 +207,15 @@ class AuthMiddleware:
         if user is not None:  # a bound method is faster to call than a partial
             start_response = MethodType(start_private, start_response)
         return self._app(environ, start_response)
+
+    def around(self, app: WSGIApplication) -> Self:
+        """Return the same middleware, of the same accounts, around another application. Internal.
+
+        The test client of Django's adapter uses it, to get responses that are objects of Django.
+        """
+        other = copy(self)
+        other._app = self._restrict(app)
+        return other
 
     def invite(
         self,

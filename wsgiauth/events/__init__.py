@@ -98,6 +98,13 @@ def subscribe(database: peewee.Database, subscribers: Iterable[Subscriber]) -> N
     _subscribers[database] = tuple(subscribers)
 
 
+def subscribe_once(database: peewee.Database, subscriber: Subscriber) -> None:
+    """Call `subscriber`, too, for every event of the accounts in `database`."""
+    current = _subscribers.get(database, ())
+    if subscriber not in current:
+        _subscribers[database] = (*current, subscriber)
+
+
 def record(database: peewee.Database, recorders: Iterable[Recorder]) -> None:
     """Call `recorders` in the transaction of each change of the accounts in `database`.
 
