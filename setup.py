@@ -16,6 +16,7 @@ FRAMEWORKS = [
     "bottle>=0.13",
     "CherryPy>=18.10",
     "Django>=5.1,<6",
+    "djangorestframework>=3.16",
     "falcon>=4",
     "Flask[async]>=3",
     "pyramid>=2",
@@ -82,7 +83,6 @@ APPS: list[str] = [
 ]
 DOCS = ["furo>=2025.12", "myst-parser>=5", "Sphinx>=9"]
 BENCH = [  # what wsgiauth is timed beside, besides FORMER
-    "djangorestframework>=3.16",
     "djangorestframework-simplejwt>=5.5",
 ]
 

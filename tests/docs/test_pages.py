@@ -19,6 +19,7 @@ OTHERS = {
     "JWT_SECRET_KEY",
     "LOGIN_URL",
     "REMEMBER_COOKIE_DURATION",
+    "SESSION_COOKIE_AGE",
     "SESSION_ENGINE",
 }
 FAMILIES = {each.name.partition("_")[0] for each in fields(Settings)} - {"TEMPLATES"}

@@ -1,0 +1,145 @@
+"""Views of a Django site, for all tests of the adapter."""
+
+from django.contrib import admin
+from django.contrib.auth import authenticate, get_user_model, login, logout
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.mixins import (
+    LoginRequiredMixin,
+    PermissionRequiredMixin,
+    UserPassesTestMixin,
+)
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LogoutView
+from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
+from django.middleware.csrf import get_token
+from django.template import engines
+from django.urls import include, path
+from django.views import View
+
+OTHER_BACKEND = "django.contrib.auth.backends.ModelBackend"
+TEMPLATE = (
+    "{{ user.username }}{% if perms.blog.add_post %} add_post{% endif %}"
+    "{% if perms.blog %} blog{% endif %}{% if perms.shop %} shop{% endif %}"
+)
+
+
+def who(request):
+    user = request.user
+    if not user.is_authenticated:
+        return JsonResponse({"user": None})
+    return JsonResponse(
+        {
+            "user": user.username,
+            "email": user.email,
+            "row": user.pk,
+            "rights": [user.is_active, user.is_staff, user.is_superuser],
+        }
+    )
+
+
+async def who_later(request):
+    user = await request.auser()
+    return JsonResponse({"user": user.username or None})
+
+
+def form(request):
+    return HttpResponse(get_token(request))
+
+
+def note(request):
+    """Store a word in Django's session, and answer with all of its words."""
+    words = request.session.get("words", [])
+    if "word" in request.GET:
+        request.session["words"] = words = [*words, request.GET["word"]]
+    return JsonResponse({"words": words})
+
+
+def page(request):
+    return HttpResponse(engines["django"].from_string(TEMPLATE).render({}, request))
+
+
+def stream(request):
+    return StreamingHttpResponse(iter(lambda: request.user.username.encode(), b""))
+
+
+def twice(request):
+    return StreamingHttpResponse(request.user.username for _ in range(2))
+
+
+def save(request):
+    request.user.first_name = request.GET["name"]
+    request.user.save()
+    request.user.refresh_from_db()
+    return who(request)
+
+
+def sign_on(request):
+    """Log in a row of Django's, as a backend for single sign-on does."""
+    row, _ = User.objects.get_or_create(username=request.GET["name"])
+    login(request, row, backend=OTHER_BACKEND)
+    return JsonResponse({"user": request.user.username})
+
+
+def leave_and_return(request):
+    row = get_user_model().objects.get(pk=request.user.pk)
+    logout(request)
+    login(request, row, backend=OTHER_BACKEND)
+    return JsonResponse({"user": request.user.username})
+
+
+def with_password(request):
+    return JsonResponse({"user": str(authenticate(request, **request.GET.dict()))})
+
+
+class Members(LoginRequiredMixin, View):
+    def get(self, request):
+        return who(request)
+
+
+class Writers(PermissionRequiredMixin, View):
+    permission_required = ("blog.add_post",)
+
+    def get(self, request):
+        return who(request)
+
+
+class Staff(UserPassesTestMixin, View):
+    def test_func(self):
+        return self.request.user.is_staff
+
+    def get(self, request):
+        return who(request)
+
+
+urlpatterns = [
+    path("who", who),
+    path("who-later", who_later),
+    path("form", form),
+    path("note", note),
+    path("page", page),
+    path("twice", twice),
+    path("stream", stream),
+    path("save", save),
+    path("sign-on", sign_on),
+    path("leave-and-return", leave_and_return),
+    path("with-password", with_password),
+    path("member", login_required(who)),
+    path("writer", permission_required("blog.add_post", raise_exception=True)(who)),
+    path("class", Members.as_view()),
+    path("writers", Writers.as_view(raise_exception=True)),
+    path("staff", Staff.as_view(raise_exception=True)),
+    path("refused", lambda request: HttpResponse(status=401)),
+    path("logout", LogoutView.as_view(next_page="/who")),
+    path("accounts/", include("django.contrib.auth.urls")),
+    path("admin/", admin.site.urls),
+]
+
+
+class Generous(ModelBackend):
+    """Another backend, which Django's permissions are asked of."""
+
+
+def function(get_response):
+    """Middleware that is no class."""
+    return get_response

@@ -1,0 +1,74 @@
+"""Rows for requests with an API key, which gives no right beyond its own."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from django.db.models import Model
+
+_LIMIT = "_wsgiauth_permissions"  # in the `__dict__` of a row, so that copies have it, too
+_FLAGS = ("is_staff", "is_superuser")
+
+
+def limit_row(row: Model, permissions: frozenset[str]) -> None:
+    """Limit an object, not the stored row, to some permissions; it loses its flags."""
+    vars(row)[_LIMIT] = permissions
+    # What Django's ModelBackend caches: with it, a row has none of Django's own permissions.
+    for name in ("_perm_cache", "_user_perm_cache", "_group_perm_cache"):
+        vars(row)[name] = set(permissions)
+    row.__class__ = _limited(row.__class__)
+
+
+def limit_of(row: object) -> frozenset[str] | None:
+    """Return the permissions that a row is limited to; None if it is not."""
+    limit: frozenset[str] | None = vars(row).get(_LIMIT)
+    return limit
+
+
+class _LimitedRow:
+    """What limited rows have before their model: flags that are off, whatever is stored.
+
+    The stored flags stay in the `__dict__` of the row, so that `save` writes them unchanged and
+    `refresh_from_db` has no effect on what is read.
+    """
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        self._as_stored("save", *args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> Any:
+        return self._as_stored("delete", *args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, super().__reduce__()
+
+    def _as_stored(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Call a method while the row is one of its model, as signals expect."""
+        limited = type(self)
+        self.__class__ = limited.__mro__[2]
+        try:
+            return getattr(self, method)(*args, **kwargs)
+        finally:
+            self.__class__ = limited
+
+
+@cache
+def _limited(model: Any) -> Any:
+    # Without ModelBase.__new__, which would register another model.
+    flags = {name: property(lambda row: False, _setter(name)) for name in _FLAGS}
+    names = {"__module__": model.__module__, "__qualname__": model.__qualname__}
+    return type.__new__(type(model), model.__name__, (_LimitedRow, model), names | flags)
+
+
+def _setter(name: str) -> Callable[[Any, object], None]:
+    def store(row: Any, value: object) -> None:
+        vars(row)[name] = value
+
+    return store
+
+
+def _restore(unpickle: Callable[..., Any], arguments: Any, state: dict[str, Any]) -> Any:
+    """Return a copied or unpickled row, which is limited as the original was."""
+    row = unpickle(*arguments)
+    row.__setstate__(state)
+    row.__class__ = _limited(row.__class__)
+    return row

@@ -1,0 +1,1 @@
+"""What the adapter adds to `manage.py`."""

@@ -1,0 +1,101 @@
+"""The middleware that makes `request.user` the row of the user whom `AuthMiddleware` identified."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.views import LoginView, PasswordChangeView, PasswordResetView
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import HttpResponseRedirect
+from django.urls import reverse
+from django.utils.cache import patch_cache_control
+
+from wsgiauth.contrib.django.logins import finish
+from wsgiauth.contrib.django.order import order_errors
+from wsgiauth.contrib.django.rows import follow_changes, row_of
+from wsgiauth.contrib.django.sessions import close_session, open_session
+from wsgiauth.contrib.django.site import MISSING, page_url
+from wsgiauth.web.urls import with_next
+
+ASYNCHRONOUS = (
+    "wsgiauth is WSGI middleware and cannot identify the users of an asynchronous Django: serve"
+    " the application of wsgi.py by a WSGI server, not that of asgi.py."
+)
+
+# Pages of Django with which wsgiauth's passwords do not work, and those that replace them.
+_PAGES = ((LoginView, "login"), (PasswordChangeView, "password"), (PasswordResetView, "forgot"))
+_ADMIN_PAGES = {"login": "login", "password_change": "password"}
+
+
+class WSGIAuthMiddleware:
+    """Sets `request.user`, after Django's AuthenticationMiddleware.
+
+    `request.user` is a row of Django's user model, or AnonymousUser. The row is made on the first
+    request of a user, and has the names and flags that the user has now. It costs one SELECT, and
+    one of the session if the client has one.
+
+    The login pages of Django and of its admin redirect to that of wsgiauth, as do the pages to
+    change and to reset a password.
+
+    Raises:
+        ImproperlyConfigured: The middleware is in the wrong place; raised when the server starts.
+            No `AuthMiddleware` is around Django, or Django is asynchronous; raised on a request.
+    """
+
+    sync_capable = True
+    async_capable = False
+
+    def __init__(self, get_response: Callable[[Any], Any]) -> None:
+        for error in order_errors(WSGIAuthMiddleware):
+            raise ImproperlyConfigured(error.msg)
+        self.get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        """Answer one request."""
+        if "wsgiauth.site" not in request.META:
+            is_wsgi = isinstance(request, WSGIRequest)
+            raise ImproperlyConfigured(MISSING if is_wsgi else ASYNCHRONOUS)
+        follow_changes()
+        account = request.META["wsgiauth.user"]
+        row = None if account is None else row_of(account)
+        open_session(request, None if row is None else account.id)
+        _set_user(request, AnonymousUser() if row is None else row)
+        response = self.get_response(request)
+        headers = finish(request)
+        for name, value in headers:
+            if name != "Cache-Control":
+                response[name] = value
+        if headers:
+            patch_cache_control(response, no_store=True)
+        close_session(request)
+        return response
+
+    def process_view(self, request: Any, view: Any, args: object, kwargs: object) -> Any:
+        """Redirect from the pages of Django that those of wsgiauth replace."""
+        match = request.resolver_match
+        if match.app_name == "admin":
+            page = _ADMIN_PAGES.get(match.url_name)
+        else:
+            view_class = getattr(view, "view_class", object)
+            page = next((name for each, name in _PAGES if issubclass(view_class, each)), None)
+        if page is None:
+            return None
+        if page != "login":
+            return HttpResponseRedirect(page_url(page))
+        destination = request.GET.get("next", "")
+        if match.app_name == "admin":
+            if getattr(request.user, "is_staff", False):
+                return None  # Django redirects to the admin
+            if request.user.is_authenticated:
+                raise PermissionDenied("Only members of the staff can use the admin.")
+            destination = destination or reverse("admin:index", current_app=match.namespace)
+        return HttpResponseRedirect(with_next(page_url(page), destination))
+
+
+def _set_user(request: Any, user: Any) -> None:
+    async def auser() -> Any:
+        return request.user
+
+    request.user = user
+    request.auser = auser

@@ -1,0 +1,176 @@
+"""Django's rows of users: found by the user's number, made on first use, and kept up to date."""
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db import IntegrityError, close_old_connections, connections, router, transaction
+from django.db.models import Model, UniqueConstraint
+
+from wsgiauth import events, storage
+from wsgiauth.accounts.models import User
+from wsgiauth.contrib.django.limited import limit_row
+from wsgiauth.contrib.django.models import Account
+from wsgiauth.events import Event
+
+_FLAGS = ("is_active", "is_staff", "is_superuser")
+_CHANGES = ("names_changed", "rights_changed", "user_deleted")
+
+
+def row_of(account: User) -> Any | None:
+    """Return Django's row of a user, made or updated.
+
+    A row is found by the user's number alone, never by a name. If a row of another user has the
+    name, because names have changed hands, that row gets a placeholder until its user returns.
+
+    If an API key identified the user, the row that is returned has only permissions of the key.
+
+    Returns:
+        None if Django has deactivated the row, or if a row of Django's own has the name.
+    """
+    try:
+        row = _updated(account)
+    except IntegrityError:  # another request has made the row, or taken the name, meanwhile
+        row = _updated(account)
+    if row is not None and account.is_limited:
+        limit_row(row, account.permissions)
+    return row
+
+
+def connect(row: Model, account: User) -> None:
+    """Make a row of Django's user model that of a user, who has none yet.
+
+    Raises:
+        django.db.IntegrityError: The user has another row, or the row is another user's.
+    """
+    Account.objects.using(_database()).create(number=account.id, user=row)
+
+
+def number_of(row: Any) -> int | None:
+    """Return the number of the user to whom a row belongs; None if it is Django's own."""
+    numbers = Account.objects.using(_database()).filter(user=row.pk)
+    number: int | None = numbers.values_list("number", flat=True).first()
+    return number
+
+
+def sync(number: int) -> None:
+    """Bring the row of a user up to date, if there is one.
+
+    The row of a user who is inactive or deleted becomes inactive and loses its flags.
+    """
+    link = Account.objects.using(_database()).select_related("user").filter(number=number).first()
+    if link is None:
+        return
+    account = User.objects.get_or_none(id=number)
+    if account is not None and account.is_active:
+        row_of(account)
+        return
+    with transaction.atomic(using=_database()):
+        _write(link.user, dict.fromkeys(_fields(_FLAGS), False))
+        link.is_active = False
+        link.save()
+
+
+def follow_changes() -> None:
+    """Keep the rows of the current site up to date when this process changes an account."""
+    events.subscribe_once(storage.current(), _follow)
+
+
+def _follow(event: Event) -> None:
+    if event.name not in _CHANGES or event.user_id is None:
+        return
+    if not connections[_database()].in_atomic_block:
+        close_old_connections()  # outside requests of Django, nothing else does
+    sync(event.user_id)
+
+
+def _updated(account: User) -> Any | None:
+    links = Account.objects.using(_database()).select_related("user")
+    link = links.filter(number=account.id).first()
+    row = None if link is None else link.user
+    if link is not None and link.is_active and not getattr(row, "is_active", True):
+        return None
+    values = _values(account)
+    if row is not None and not _differences(row, values):
+        return row
+    moved = _in_the_way(_names(account), row)
+    if moved is None:
+        return None
+    # It only writes: SQLite refuses a transaction that has read what another one has changed since.
+    with transaction.atomic(using=_database()):
+        for other, names in moved:
+            _write(other, names)
+        if link is None:
+            row = get_user_model()(**values)
+            row.set_unusable_password()
+            row.save(using=_database())
+            connect(row, account)
+        else:
+            _write(row, values)
+            Account.objects.using(_database()).filter(number=account.id).update(is_active=True)
+    return row
+
+
+def _values(account: User) -> dict[str, Any]:
+    """Return what a row should have; without flags of which an API key says nothing."""
+    names = ("is_active",) if account.is_limited else _FLAGS
+    return _names(account) | {name: getattr(account, name) for name in _fields(names)}
+
+
+def _names(account: User) -> dict[str, str]:
+    model = get_user_model()
+    email = model.get_email_field_name()
+    named = {"username": account.username, model.USERNAME_FIELD: account.username}
+    named[email] = account.email
+    return {name: named[name] for name in _fields(named)}
+
+
+def _fields(names: Any) -> list[str]:
+    """Return those of some names that are columns of the user model."""
+    columns = {each.name for each in get_user_model()._meta.concrete_fields}
+    return [name for name in names if name in columns]
+
+
+def _differences(row: Any, values: dict[str, Any]) -> list[str]:
+    return [name for name, value in values.items() if getattr(row, name) != value]
+
+
+def _write(row: Any, values: dict[str, Any]) -> None:
+    changed = _differences(row, values)
+    for name in changed:
+        setattr(row, name, values[name])
+    row.save(using=_database(), update_fields=changed)
+
+
+def _in_the_way(names: dict[str, str], row: Any | None) -> list[tuple[Any, dict[str, str]]] | None:
+    """Return the rows of other users that have one of the names, each with a placeholder for it.
+
+    Returns:
+        None if a row of Django's own has one.
+    """
+    model = get_user_model()
+    moved = []
+    for name, value in names.items():
+        if not _is_unique(model, name):
+            continue
+        # The names of wsgiauth are unique without regard to letter case.
+        others = model._base_manager.using(_database()).filter(**{f"{name}__iexact": value})
+        for other in others.exclude(pk=row and row.pk):
+            number = number_of(other)
+            if number is None:
+                return None
+            is_email = name == model.get_email_field_name()
+            moved.append(
+                (other, {name: f"{number}@wsgiauth.invalid" if is_email else f"@{number}"})
+            )
+    return moved
+
+
+def _is_unique(model: Any, name: str) -> bool:
+    constraints = (isinstance(each, UniqueConstraint) for each in model._meta.constraints)
+    return model._meta.get_field(name).unique or any(constraints)
+
+
+def _database() -> str:
+    """Return the name of the database that is written to, since a replica can lag behind."""
+    name: str = router.db_for_write(get_user_model())
+    return name
