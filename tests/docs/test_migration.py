@@ -2,7 +2,6 @@
 
 import importlib.util
 import re
-import shutil
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -16,7 +15,7 @@ from tests.docs.accounts import ROUNDS, bearer, settings_of
 from tests.docs.old.passwords import PASSWORDS
 from tests.docs.pages import PAGES, code, shown
 from tests.support.sites import PASSWORD, SECRET_KEY
-from wsgiauth import AuthMiddleware, Group, User, hash_password, storage
+from wsgiauth import AuthMiddleware, User, hash_password, storage
 from wsgiauth.storage.models import utc_now
 
 OLD = Path(__file__).parent / "old"
@@ -28,8 +27,6 @@ def test_every_program_of_the_migration_page_is_run():
     assert names == [
         "# importing.py",
         "# both_tokens.py",
-        "# from_django.py",
-        "# hand_over.py",
         "# carrying_over.py",
     ]
 
@@ -124,55 +121,6 @@ def test_what_is_no_bcrypt_logs_nobody_in(hashed, import_accounts, accounts, cap
     import_accounts([account("ada") | {"hashed_password": hashed}])
     assert capsys.readouterr().out.startswith("'ada' needs a new password.\n")
     assert bearer(accounts, "ada", PASSWORDS["ada"]) is None
-
-
-@pytest.fixture
-def old(folder, run):
-    """Return a function that makes the old application's database."""
-    for path in OLD.glob("*.py"):
-        shutil.copy(path, folder)
-
-    def make(program):
-        run(f"DJANGO_SETTINGS_MODULE=old_settings python {program}")
-
-    return make
-
-
-def again(output):
-    """Return what the second run of an import prints, after the first has printed `output`."""
-    *lines, last = output.splitlines()
-    created = re.fullmatch(r"Created: (\d+); already existed: 0\.", last)[1]
-    said = [
-        line.replace("needs a new password", "already exists with another hash") for line in lines
-    ]
-    return "\n".join([*said, f"Created: 0; already existed: {created}.", ""])
-
-
-def test_users_of_django_come_with_their_passwords_and_permissions(old, run, accounts):
-    require("django")
-    old("django_users.py")
-    (export, _), (command, output), (hand_over, handed) = shown(MIGRATION, "From Django's users")
-    assert run(f"{export}\n{command}") == output
-    assert run(f"{export}\n{hand_over}") == handed
-    profiles = {
-        name: accounts.get("/auth/me", headers=bearer(accounts, name, PASSWORDS[name])).json
-        for name in ("ada", "grace")
-    }
-    assert profiles["ada"]["is_staff"]
-    assert profiles["ada"]["is_superuser"]
-    assert profiles["ada"]["created_at"] == "2020-02-29T12:30:00Z"
-    assert profiles["grace"]["permissions"] == [
-        "auth.add_user",
-        "auth.view_group",
-        "auth.view_user",
-    ]
-    dorothy = User.objects.get(username="dorothy")
-    assert not dorothy.is_active
-    assert dorothy.permissions == {"auth.add_user", "auth.view_group"}
-    (editors,) = Group.objects.all()
-    assert editors.permissions == {"auth.add_user", "auth.view_group"}
-    assert [user.username for user in editors.members] == ["grace", "dorothy"]
-    assert bearer(accounts, "barbara", PASSWORDS["barbara"]) is None
 
 
 def test_old_tokens_and_new_ones_are_taken_side_by_side(

@@ -1,0 +1,116 @@
+"""docs/from-django-auth.md: the program before and after, the import, and the rows."""
+
+import difflib
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import require
+from tests.docs.accounts import bearer
+from tests.docs.old.passwords import PASSWORDS
+from tests.docs.pages import PAGES, code, shown
+from wsgiauth import Group, User
+
+PAGE = PAGES["docs/from-django-auth.md"]
+OLD = Path(__file__).parent / "old"
+BEFORE, AFTER, IMPORT = code(PAGE, "python")
+
+# Logs in as a person does, and says what the two views answer.
+VISIT = """
+import sys
+
+import {site}_site
+from django.core.management import call_command
+from webtest import TestApp
+
+call_command("migrate", verbosity=0)
+{make}
+client = TestApp({site}_site.application)
+for path in ("/account", "/hire"):
+    print(client.get(path, status="*").status_int, end=" ")
+page = client.get("/account", headers={{"Accept": "text/html"}}).maybe_follow()
+page.form["username"], page.form["password"] = "ada", "four unrelated words"
+page = page.form.submit(headers={{"Sec-Fetch-Site": "same-origin"}}).maybe_follow()
+print(page.text, client.get("/hire", status="*").status_int, end=" ")
+if "csrftoken" not in client.cookies:  # no page with a form has set it
+    client.set_cookie("csrftoken", "x" * 32)
+token = client.cookies["csrftoken"].strip('"')
+client.post("/logout", headers={{"X-CSRFToken": token}}, status=302)
+print(client.get("/account").status_int)
+"""
+MAKE = {
+    "before": """
+from django.contrib.auth.models import Permission, User
+
+ada = User.objects.create_user("ada", "ada@example.org", "four unrelated words")
+ada.user_permissions.add(Permission.objects.get(codename="add_user"))
+""",
+    "after": """
+from wsgiauth.testing import make_user
+
+make_user(
+    after_site.application, "ada", password="four unrelated words", permissions=["auth.add_user"]
+)
+""",
+}
+# The form of Django's LoginView is the site's own: the page leaves it out.
+LOGIN_FORM = """<form method="post">{% csrf_token %}{{ form }}</form>"""
+ENGINE = "django.template.backends.django.DjangoTemplates"
+WITH_FORM = f"    USE_TZ=True,\n    TEMPLATES=[{{'BACKEND': {ENGINE!r}, 'DIRS': ['.']}}],"
+
+
+def test_the_page_counts_the_lines_that_change():
+    before, after = (program.splitlines()[1:] for program in (BEFORE, AFTER))
+    changes = [line for line in difflib.ndiff(before, after) if line[2:].strip()]
+    removed, added = (sum(line[0] == sign for line in changes) for sign in "-+")
+    assert re.search(r"with (\d+) lines removed and (\d+) added", PAGE).groups() == (
+        str(removed),
+        str(added),
+    )
+    ours = [line for line in AFTER.splitlines()[1:] if re.search("wsgiauth|AuthMiddleware", line)]
+    assert 0 < len(ours) <= 10
+
+
+@pytest.mark.parametrize("site", ["before", "after"])
+def test_both_programs_do_the_same(site, run, folder):
+    require("django")
+    (folder / "registration").mkdir()
+    (folder / "registration/login.html").write_text(LOGIN_FORM, encoding="utf-8")
+    program = folder / f"{site}_site.py"
+    text = program.read_text(encoding="utf-8").replace("    USE_TZ=True,", WITH_FORM)
+    program.write_text(text, encoding="utf-8")
+    (folder / "visit.py").write_text(VISIT.format(site=site, make=MAKE[site]), encoding="utf-8")
+    assert run("DATABASE_URL=sqlite:///accounts.db python visit.py") == "302 403 ada 200 302\n"
+
+
+def test_users_come_with_their_passwords_permissions_and_rows(folder, run, accounts):
+    require("django")
+    for path in OLD.glob("*.py"):
+        shutil.copy(path, folder)
+    run("DJANGO_SETTINGS_MODULE=old_settings python django_users.py")
+    (export, _), (command, output) = shown(PAGE, "Import the users")
+    (migrate, _), (connect, connected) = shown(PAGE, "Connect the rows")
+    assert run(f"{export}\n{command}") == output
+    site = f"{export}\nexport DJANGO_SETTINGS_MODULE=new_settings"
+    assert run(f"{site}\n{migrate} --run-syncdb\n{connect}") == connected
+    profiles = {
+        name: accounts.get("/auth/me", headers=bearer(accounts, name, PASSWORDS[name])).json
+        for name in ("ada", "grace")
+    }
+    assert profiles["ada"]["is_staff"]
+    assert profiles["ada"]["is_superuser"]
+    assert profiles["ada"]["created_at"] == "2020-02-29T12:30:00Z"
+    assert profiles["grace"]["permissions"] == [
+        "auth.add_user",
+        "auth.view_group",
+        "auth.view_user",
+    ]
+    dorothy = User.objects.get(username="dorothy")
+    assert not dorothy.is_active
+    assert dorothy.permissions == {"auth.add_user", "auth.view_group"}
+    (editors,) = Group.objects.all()
+    assert editors.permissions == {"auth.add_user", "auth.view_group"}
+    assert [user.username for user in editors.members] == ["grace", "dorothy"]
+    assert bearer(accounts, "barbara", PASSWORDS["barbara"]) is None
