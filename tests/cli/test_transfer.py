@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import peewee
 import pytest
 
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import User, hash_password, storage, verify_password
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Permission
@@ -341,3 +341,156 @@ def test_a_pipe_is_utf_8_in_every_locale(database, settings, tmp_path):
 
     run_process("import", "-", stdin="username,email\r\nZoë,zoe@example.org\r\n".encode())
     assert "Zoë".encode() in run_process("export").stdout
+
+
+# With an application
+
+MEMBERS = """
+import peewee
+from functools import partial
+from wsgiauth import AuthMiddleware, Field
+from wsgiauth.exceptions import ValidationError
+
+calls = []
+
+def check_phone(value):
+    if value == "broken":
+        raise LookupError("no such country")
+    return None if value.startswith("+") else "Begin with +."
+
+def on_registered(user, values):
+    calls.append((user.username, values))
+    Member.create(user_id=user.id, phone=values["phone"])
+    user.grant("library.borrow")
+    if values["note"] == "refuse":
+        raise ValidationError({"note": ["Not this one."]})
+    if values["note"] == "fail":
+        raise LookupError("no such shelf")
+
+FIELDS = [Field("phone", "Phone", required=True, check=check_phone), Field("note", "Note")]
+application = AuthMiddleware(print, registration=FIELDS, on_registered=on_registered)
+wrapped = partial(application)
+
+class Flask:
+    wsgi_app = application
+
+flask = Flask()
+
+class Member(peewee.Model):
+    user_id = peewee.BigIntegerField(primary_key=True)
+    phone = peewee.CharField(max_length=40)
+
+    class Meta:
+        database = application.database
+        table_name = "member_of_a_test"
+
+with application.database.connection_context():
+    application.database.drop_tables([Member])
+    application.database.create_tables([Member])
+"""
+
+
+@pytest.fixture
+def members(run, tmp_path, monkeypatch):
+    """Return a function that imports with an application, and the module of that."""
+    (tmp_path / "members.py").write_text(MEMBERS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.delitem(sys.modules, "members", raising=False)
+
+    def import_members(*rows, columns="username,email,phone,note", app="application", options=()):
+        argv = ("import", "-", "--app", f"members:{app}", *options)
+        return run(*argv, stdin=lines(*rows, columns=columns))
+
+    yield import_members, lambda: sys.modules["members"]
+    module = sys.modules.pop("members", None)
+    if module is not None:
+        module.Member.drop_table()
+        storage.discard_connection(module.application.database)
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("app", ["application", "wrapped", "flask"])
+def test_an_application_gets_the_further_columns_of_each_user(members, app):
+    import_members, module = members
+    rows = ("ada,a@example.org, +1 ,", "eve,e@example.org,+2,'+x")
+    done = import_members(*rows, app=app)
+    assert done == (0, "Created 2 users; 0 existed already.\n", "")
+    first, second = {"phone": "+1", "note": ""}, {"phone": "+2", "note": "+x"}
+    assert module().calls == [("ada", first), ("eve", second)]
+    ada, _ = User.select().order_by(User.id)
+    assert ada.permissions == {"library.borrow"}
+    assert module().Member.select().count() == 2
+    trail = [(each.name, each.actor) for each in RecordedEvent.select() if each.user_id == ada.id]
+    assert trail == [("registration", "command line"), ("rights_changed", "code")]
+    again = import_members(*rows, app=app)
+    assert again == (0, "Created 0 users; 2 existed already.\n", "")
+    assert len(module().calls) == 2
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(75)
+def test_a_row_that_the_application_refuses_is_named_and_leaves_nothing(members, caplog):
+    import_members, module = members
+    rows = (
+        "ada,a@example.org,030,",
+        "bob,b@example.org,,",
+        "cyd,c@example.org,broken,",
+        "dan,d@example.org,+1,refuse",
+        "eve,e@example.org,+1,fail",
+        "fay,f@example.org,+1,",
+        "fay,other@example.org,+1,",
+    )
+    status, output, errors = import_members(*rows)
+    assert (status, output) == (1, "Created 1 user; 0 existed already.\n")
+    assert errors.splitlines() == [
+        "line 2: phone: Begin with +.",
+        "line 3: phone: This field is required.",
+        "line 4: the check of the field phone failed: LookupError: no such country",
+        "line 5: note: Not this one.",
+        "line 6: on_registered failed: LookupError: no such shelf",
+        "line 8: This username is taken.",
+        "wsgiauth: 6 lines refused",
+    ]
+    assert [each.username for each in User.select()] == ["fay"]
+    assert module().Member.select().count() == 1
+    assert {each.user_id for each in RecordedEvent.select()} == {User.get().id}
+    failures = [each.getMessage() for each in caplog.records if each.exc_info]
+    assert failures == ["the check of the field phone failed", "on_registered failed"]
+
+
+def test_a_dry_run_checks_the_values_and_passes_none_on(members):
+    import_members, module = members
+    done = import_members("ada,a@x,+1,", "eve,e@x,1,", options=["--dry-run"])
+    assert done[:2] == (1, "Would create 1 user; 0 existed already.\n")
+    assert "line 3: phone: Begin with +." in done[2]
+    assert (module().calls, User.select().count()) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "app", "options", "status", "reason"),
+    [
+        ("username,email", "application", [], 1, "there is no column phone"),
+        ("username,email,phone,age", "application", [], 1, "unknown column 'age'"),
+        ("username,email,phone", "Member", [], 1, "members:Member is not an AuthMiddleware"),
+        ("username,email,phone", "application", ["--database", "sqlite:///x.db"], 2, "--app"),
+    ],
+)
+def test_a_file_that_does_not_fit_the_application_is_refused(
+    members, columns, app, options, status, reason, capsys
+):
+    import_members, _ = members
+    if status == 2:
+        with pytest.raises(SystemExit, match="2"):
+            import_members(columns=columns, app=app, options=options)
+        assert reason in capsys.readouterr().err
+    else:
+        done = import_members(columns=columns, app=app, options=options)
+        assert done[0] == status
+        assert reason in done[2]
+
+
+def test_without_the_application_its_columns_are_unknown(run):
+    done = run("import", "-", stdin=lines("ada,a@x,+1", columns="username,email,phone"))
+    assert done[0] == 1
+    assert "unknown column 'phone'" in done[2]

@@ -148,6 +148,11 @@ class Answers:
         self.are_telling: bool = are_telling
         self._on_registered: OnRegistered | None = on_registered
 
+    @property
+    def are_passed_on(self) -> bool:
+        """Whether there is a function for them."""
+        return self._on_registered is not None
+
     def pass_on(self, user: User) -> None:
         """Call `on_registered`, in the transaction that creates `user`.
 

@@ -1,7 +1,8 @@
 r"""Import and export many accounts, as rows of strings with the same columns.
 
-An import inserts a batch in one transaction. To import the same rows again changes nothing, so an
-import that was interrupted is simply repeated.
+An import inserts a batch in one transaction; for an `on_registered` of the application, each row
+has its own. To import the same rows again changes nothing, so an import that was interrupted is
+simply repeated.
 
 Cells of CSV files contain no formulas of spreadsheets, and printable characters only. Names can
 begin with `=`, and rows of older versions or of other writers can contain any character.
@@ -23,8 +24,9 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.listing import user_pages
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import random_hash
+from wsgiauth.accounts.registration import NOTHING, Answers, Registration
 from wsgiauth.accounts.tables import Permission
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.exceptions import ApplicationError, ValidationError
 from wsgiauth.settings.kinds import parse_bool
 from wsgiauth.storage import database
 from wsgiauth.storage.models import BCRYPT_HASH, utc_now, utc_text
@@ -52,6 +54,7 @@ class ImportedRow(NamedTuple):
     line: int  # of its file
     values: dict[str, Any]  # by the column of the user
     permissions: list[str]
+    answers: Answers = NOTHING
 
     @property
     def keys(self) -> tuple[str, str]:
@@ -67,17 +70,22 @@ class ImportedBatch(NamedTuple):
     refused: dict[int, str]  # what is wrong with the other rows, by line
 
 
-def parse_row(line: int, fields: Mapping[str, str], *, rounds: int) -> ImportedRow:
+def parse_row(
+    line: int, fields: Mapping[str, str], *, rounds: int, registration: Registration
+) -> ImportedRow:
     """Return the row that `fields` describe.
 
     Args:
         line: Of its file.
         fields: Some of `COLUMNS`, as `write_cell` writes them; empty for the default. Without a
-            `hashed_password`, no password fits until the user chooses one by a link.
+            `hashed_password`, no password fits until the user chooses one by a link. Also those of
+            the application.
         rounds: The cost of a hash that is made up, and of the hashes of the site's own users.
+        registration: What the application asks for.
 
     Raises:
         ValidationError: A field breaks a rule.
+        ApplicationError: A `check` of the application failed.
     """
     given = {name: read_cell(value.strip()) for name, value in fields.items()}
     values: dict[str, Any] = {name: given.get(name, "") for name in REQUIRED}
@@ -90,12 +98,14 @@ def parse_row(line: int, fields: Mapping[str, str], *, rounds: int) -> ImportedR
     hashed_password = values.get("hashed_password")
     if hashed_password and int(hashed_password[4:6]) > max(MAX_COST, rounds):
         errors["hashed_password"] = [f"hashed_password has a cost above {max(MAX_COST, rounds)}."]
+    answers = registration.read(given)
+    errors |= _named(answers.errors)
     if errors:
         raise ValidationError(errors)
     permissions = values.pop("permissions")
     values["hashed_password"] = hashed_password or random_hash(rounds)
     values |= {f"{name}_key": names.key(values[name]) for name in REQUIRED}
-    return ImportedRow(line, values, permissions)
+    return ImportedRow(line, values, permissions, answers)
 
 
 def import_rows(rows: Sequence[ImportedRow], *, planned: dict[str, int] | None) -> ImportedBatch:
@@ -108,6 +118,23 @@ def import_rows(rows: Sequence[ImportedRow], *, planned: dict[str, int] | None) 
     """
     if planned is not None:
         return _sort(rows, planned)[1]
+    if any(row.answers.are_passed_on for row in rows):
+        created, existing, refused = zip(*map(_import_alone, rows), strict=True)
+        return ImportedBatch(sum(created), sum(existing), dict(ChainMap(*refused)))
+    return _import_retried(rows)
+
+
+def _import_alone(row: ImportedRow) -> ImportedBatch:
+    """Create the user of a row, unless the application refuses or fails."""
+    try:
+        return _import_retried([row])
+    except ValidationError as error:
+        return ImportedBatch(0, 0, {row.line: str(ValidationError(_named(error.errors)))})
+    except ApplicationError as error:
+        return ImportedBatch(0, 0, {row.line: str(error)})
+
+
+def _import_retried(rows: Sequence[ImportedRow]) -> ImportedBatch:
     for _ in range(_ATTEMPTS - 1):
         with suppress(peewee.IntegrityError):  # one of the names was registered in between
             return _import(rows)
@@ -208,6 +235,13 @@ def _insert(rows: Sequence[ImportedRow]) -> None:
         rights += [f"granted {name}" for name in row.permissions]
         for right in rights:
             events.emit("rights_changed", user_id=user_id, reason=right)
+        if row.answers.are_passed_on:
+            row.answers.pass_on(User.get_by_id(user_id))
+
+
+def _named(errors: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return messages that name their fields, for a report that shows nothing else."""
+    return {name: [f"{name}: {each}" for each in found] for name, found in errors.items()}
 
 
 def _escape(character: str) -> str:

@@ -134,7 +134,7 @@ def _parser(typed: Sequence[str]) -> argparse.ArgumentParser:
         prog="wsgiauth",
         description="Manage the users of an application that uses wsgiauth.",
         epilog="Settings come from the process environment, as for the server. Only `check`,"
-        f" `serve` and `permissions --app` need SECRET_KEY. A USER is {USER}; if it begins with -,"
+        f" `serve` and `--app` need SECRET_KEY. A USER is {USER}; if it begins with -,"
         " put -- before it, as in `wsgiauth sessions -- -ada@example.org`. Exit status: 0 success,"
         " 1 refused, 2 wrong usage, 130 interrupted.",
     )

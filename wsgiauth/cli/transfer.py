@@ -2,11 +2,12 @@
 
 import csv
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import NamedTuple, TextIO
 
+from wsgiauth.accounts.registration import Field, Registration
 from wsgiauth.accounts.transfer import (
     BATCH,
     COLUMNS,
@@ -16,10 +17,19 @@ from wsgiauth.accounts.transfer import (
     import_rows,
     parse_row,
 )
-from wsgiauth.cli.command import Arguments, CommandError, open_database
+from wsgiauth.arguments import unwrapped
+from wsgiauth.cli.command import (
+    Arguments,
+    CommandError,
+    UsageError,
+    import_application,
+    open_database,
+)
 from wsgiauth.cli.output import counted, print_csv, print_error, print_line, with_encoding
 from wsgiauth.cli.parser import Parser
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.exceptions import ApplicationError, ValidationError
+from wsgiauth.settings import Settings
+from wsgiauth.storage import context
 
 # Decoders read ahead, so their errors do not name the line: see `_utf_8_lines`.
 _ERRORS = "surrogateescape"
@@ -46,6 +56,13 @@ def add_commands(parser: Parser) -> None:
         f" {', '.join(COLUMNS[len(REQUIRED) :])}; - reads standard input",
     )
     added.add_argument(
+        "--app",
+        metavar="MODULE:NAME",
+        help="the AuthMiddleware of the application, such as wsgi:application: import into its"
+        " database, with the fields of its registration as further columns, and call its"
+        " on_registered",
+    )
+    added.add_argument(
         "--dry-run", action="store_true", help="report what would happen, and change nothing"
     )
     added = parser.command("export", export_users)
@@ -56,7 +73,7 @@ def add_commands(parser: Parser) -> None:
 
 def import_users(arguments: Arguments) -> None:
     """Create the users of a CSV file, and print a line for each refusal."""
-    settings = open_database(arguments, may_create=True)
+    settings, registration = _site(arguments)
     planned: dict[str, int] | None = {} if arguments.dry_run else None
     verb = "Would create" if arguments.dry_run else "Created"
     created = existing = refused = 0
@@ -64,10 +81,12 @@ def import_users(arguments: Arguments) -> None:
     with _opened(arguments.file) as file:
         records = _records(file)
         _, headings = next(records, (0, []))
-        columns = _columns(headings)
+        columns = _columns(headings, registration.fields)
         stopped = ""
         try:
-            for batch in _batches(_rows(records, columns, rounds=settings.BCRYPT_ROUNDS)):
+            rounds = settings.BCRYPT_ROUNDS
+            parsed = _rows(records, columns, rounds=rounds, registration=registration)
+            for batch in _batches(parsed):
                 valid = [each for each in batch if isinstance(each, ImportedRow)]
                 wrong = dict(each for each in batch if isinstance(each, _Refusal))
                 done = import_rows(valid, planned=planned)
@@ -91,6 +110,23 @@ def export_users(arguments: Arguments) -> None:
     """Print every user as a line of CSV."""
     open_database(arguments)
     print_csv(chain([COLUMNS], exported_rows(with_hashes=arguments.with_hashes)))
+
+
+def _site(arguments: Arguments) -> tuple[Settings, Registration]:
+    """Return the settings, and what the application asks for; open the database."""
+    if arguments.app is None:
+        return open_database(arguments, may_create=True), Registration()
+    if arguments.database is not None:
+        raise UsageError("--app imports into the database of the application, not --database")
+    from wsgiauth.middleware import AuthMiddleware  # which the application imports anyway
+
+    found = unwrapped(import_application(arguments.app))
+    found = getattr(found, "wsgi_app", found)  # of Flask
+    if not isinstance(found, AuthMiddleware):
+        raise CommandError(f"{arguments.app} is not an AuthMiddleware; name the one of your site")
+    # Not another connection: on SQLite, `on_registered` would wait for the transaction of its row.
+    context.use(found.database)
+    return found.site.settings, found.site.registration
 
 
 @contextmanager
@@ -125,13 +161,16 @@ def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
     yield batch
 
 
-def _rows(records: Iterable[_Record], columns: list[str], *, rounds: int) -> Iterator[_Row]:
+def _rows(
+    records: Iterable[_Record], columns: list[str], *, rounds: int, registration: Registration
+) -> Iterator[_Row]:
     """Yield each record that is not empty as a row, or as what is wrong with it."""
     for line, cells in records:
         if len(cells) == len(columns):
+            fields = dict(zip(columns, cells, strict=True))
             try:
-                yield parse_row(line, dict(zip(columns, cells, strict=True)), rounds=rounds)
-            except ValidationError as error:
+                yield parse_row(line, fields, rounds=rounds, registration=registration)
+            except (ValidationError, ApplicationError) as error:
                 yield _Refusal(line, str(error))
         elif cells:
             yield _Refusal(line, f"{counted(len(cells), 'value')} for {len(columns)} columns.")
@@ -159,14 +198,16 @@ def _utf_8_lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
-def _columns(headings: list[str]) -> list[str]:
+def _columns(headings: list[str], fields: Sequence[Field]) -> list[str]:
     columns = [heading.strip().lower() for heading in headings]
-    unknown = [name for name in columns if name not in COLUMNS]
-    missing = [name for name in REQUIRED if name not in columns]
+    known = (*COLUMNS, *(each.name for each in fields))
+    required = (*REQUIRED, *(each.name for each in fields if each.required))
+    unknown = [name for name in columns if name not in known]
+    missing = [name for name in required if name not in columns]
     if missing or unknown or len({*columns}) < len(columns):
         wrong = f"there is no column {missing[0]}" if missing else "a column is there twice"
         wrong = f"there is an unknown column {unknown[0]!r}" if unknown else wrong
-        raise CommandError(f"{wrong}; the first line must name some of {', '.join(COLUMNS)}")
+        raise CommandError(f"{wrong}; the first line must name some of {', '.join(known)}")
     return columns
 
 
