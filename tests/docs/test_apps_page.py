@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from subprocess import DEVNULL
@@ -11,18 +12,25 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.conftest import skip_or_fail
+from tests.conftest import require, skip_or_fail
 from tests.docs.pages import PAGES, code, commands, programs, section
 from tests.support.browser import Visitor, start_browser
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.sites import PASSWORD, SECRET_KEY, USERNAME, Stage, running, serving
 from wsgiauth import Session, storage
-from wsgiauth.testing import make_user
+from wsgiauth.testing import api_key, make_user
 
 PAGE = PAGES["docs/apps.md"]
 PROGRAMS = [name for name, _ in programs(PAGE)]
 OTHER_ORIGIN = commands(code(section(PAGE, "A single-page app of another origin"), "console")[0])
+TOOL = commands(code(section(PAGE, "A command-line tool"), "console")[0])
 HOUR = 3600
+PROCESSES = 3
+FIVE_REQUESTS = """
+    const [done] = arguments, {send} = await import("./account.js");
+    const answers = await Promise.all([1, 2, 3, 4, 5].map(() => send("GET", "/notes")));
+    done(answers.map(({status}) => status));
+"""
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +119,9 @@ def test_every_program_is_run():
         "notes_site.py",
         "cors.py",
         "cors_site.py",
+        "mobile_app.py",
+        "use_mobile_app.py",
+        "notes_tool.py",
         "app.js",
         "cookie.js",
         "tokens.js",
@@ -206,6 +217,7 @@ def test_an_app_of_the_same_origin_uses_the_cookie(site, browser, visitor, addre
     served = site("notes_site")
     app = Notes(browser, address)
     app.open("/")
+    app.run("sessionStorage.clear()")  # of htmx, in another test
     app.log_in("wrong")
     app.wait_for_message("The username and password do not match an active account.")
     app.type("password", PASSWORD)
@@ -222,7 +234,7 @@ def test_an_app_of_the_same_origin_uses_the_cookie(site, browser, visitor, addre
     app.log_in()
     app.wait_for_notes("<b>Buy milk")
     app.log_out()
-    assert Session.select().count() == 0
+    assert browser.get_cookies() == []
     app.open("/")
     factor = add_app(served.accounts, served.ada)
     app.log_in()
@@ -271,6 +283,7 @@ def test_an_app_of_another_origin_uses_tokens(site, browser, visitor, address, o
     served = site("cors_site")
     app = Notes(browser, other_origin)
     app.open("/")
+    app.run("sessionStorage.clear()")  # of htmx, in another test
     app.log_in("wrong")
     app.wait_for_message("The username and password do not match an active account.")
     app.type("password", PASSWORD)
@@ -282,17 +295,13 @@ def test_an_app_of_another_origin_uses_tokens(site, browser, visitor, address, o
     assert app.browser.get_cookies() == []
 
     served.clock.passed += 2 * HOUR  # longer than an access token lasts
-    app.type("text", "Buy milk")
-    app.run(
-        "for (let sent = 0; sent < 5; sent += 1) document.getElementById('new').requestSubmit()"
-    )
-    app.wait_for_notes(*["Buy milk"] * 6)
+    assert browser.execute_async_script(FIVE_REQUESTS) == [200] * 5
     assert served.asked.count("POST /auth/refresh") == 1
 
     revoke_all()
     app.add("Buy bread")
     app.log_in()
-    app.wait_for_notes(*["Buy milk"] * 6)
+    app.wait_for_notes("Buy milk")
     served.clock.passed += 2 * HOUR
     app.log_out()
     assert Session.select().count() == 0
@@ -307,3 +316,103 @@ def test_a_third_origin_can_read_nothing(site, browser, visitor, address, other_
     for path in ("/auth/me", "/auth/login", "/notes"):
         assert app.fetch(address + path) == "TypeError"
         assert app.fetch(address + path, headers={"Authorization": "Bearer x"}) == "TypeError"
+
+
+# The mobile app and the tool
+
+
+@pytest.mark.usefixtures("unmeasured")
+def test_the_mobile_app_is_used(site, run):
+    require("httpx")
+    site("notes_site")
+    assert run("python use_mobile_app.py") == "['Buy milk']\n{}\n"
+    assert Session.select().count() == 0
+
+
+@pytest.fixture
+def mobile(site, address):
+    """Return the mobile app of a person who has an account, and the site."""
+    require("httpx")
+    served = site("notes_site")
+    program = import_module("mobile_app")
+    account = program.Account(address, {})
+    yield SimpleNamespace(
+        account=account, LoginNeededError=program.LoginNeededError, **vars(served)
+    )
+    account.http.close()
+
+
+def test_the_mobile_app_registers_and_says_what_is_wrong(mobile):
+    errors = mobile.account.register(USERNAME, "lin@example.org", "short")
+    assert sorted(errors) == ["password", "username"]
+    assert mobile.account.register("lin", "lin@example.org", PASSWORD) == {}
+    mobile.account.log_in("lin", PASSWORD)
+    assert mobile.account.request("GET", "/auth/me").json()["username"] == "lin"
+
+
+def test_the_mobile_app_asks_for_the_login_only_if_it_must(mobile):
+    account = mobile.account
+    with pytest.raises(mobile.LoginNeededError, match="unauthenticated"):
+        account.request("GET", "/notes")
+    with pytest.raises(mobile.LoginNeededError, match="invalid_credentials"):
+        account.log_in(USERNAME, "wrong")
+    account.log_in(USERNAME, PASSWORD)
+    mobile.clock.passed += 2 * HOUR
+    with ThreadPoolExecutor(PROCESSES) as threads:
+        answers = list(threads.map(lambda _: account.request("GET", "/notes"), range(PROCESSES)))
+    assert [each.json() for each in answers] == [[]] * PROCESSES
+    assert mobile.asked.count("POST /auth/refresh") == 1
+    revoke_all()
+    with pytest.raises(mobile.LoginNeededError, match="invalid_grant"):
+        account.request("GET", "/notes")
+    account.log_in(USERNAME, PASSWORD)
+    revoke_all()
+    account.log_out()
+    assert (account.keystore, account.access_token) == ({}, None)
+
+
+def test_the_mobile_app_sends_a_code(mobile):
+    factor = add_app(mobile.accounts, mobile.ada)
+    with pytest.raises(mobile.LoginNeededError, match="second_factor_required"):
+        mobile.account.log_in(USERNAME, PASSWORD)
+    mobile.account.log_in(USERNAME, PASSWORD, factor.code())
+    assert mobile.account.request("GET", "/notes").json() == []
+
+
+@pytest.mark.usefixtures("unmeasured")
+def test_the_tool_is_used_and_its_processes_refresh_once(folder, site, run):
+    require("httpx")
+    served = site("notes_site")
+    (log_in, _), *middle, (log_out, _) = TOOL
+    run(f"{log_in} <<< '{PASSWORD}'")
+    for command, shown in middle:
+        assert run(command) == shown
+    tokens = folder / ".config/notes/tokens.json"
+    assert tokens.stat().st_mode & 0o777 == 0o600
+    assert tokens.parent.stat().st_mode & 0o777 == 0o700
+
+    served.clock.passed += 2 * HOUR
+    for_each = f"for each in $(seq {PROCESSES}); do python notes_tool.py list > $each.txt & done"
+    assert run(f"{for_each}; wait; cat ?.txt") == "Buy milk\n" * PROCESSES
+    assert served.asked.count("POST /auth/refresh") == 1
+    assert tokens.stat().st_mode & 0o777 == 0o600
+    served.clock.passed += 2 * HOUR
+    run(log_out)
+    assert (Session.select().count(), tokens.exists()) == (0, False)
+
+
+@pytest.mark.usefixtures("unmeasured")
+def test_the_tool_says_how_to_log_in_and_takes_a_key(folder, site, run, address):
+    require("httpx")
+    served = site("notes_site")
+    ask = "python notes_tool.py list 2>&1 || true"
+    assert run(ask) == "You are not logged in. Run: notes_tool.py login USERNAME\n"
+    refused = run("python notes_tool.py login ada <<< wrong 2>&1 || true")
+    assert refused == "The username and password do not match an active account.\n"
+    factor = add_app(served.accounts, served.ada)
+    run(f"printf '{PASSWORD}\\n{factor.code()}\\n' | python notes_tool.py login ada")
+    revoke_all()
+    assert run(ask) == "Your session has ended. Run: notes_tool.py login USERNAME\n"
+    key = api_key(served.accounts, served.ada)["Authorization"].removeprefix("Bearer ")
+    assert run(f"NOTES_KEY={key} python notes_tool.py list") == "\n"
+    assert run(f"export NOTES_KEY={key}x; {ask}") == "The API key is not valid.\n"
