@@ -79,6 +79,8 @@ THOROUGH = {
     "frameworks/test_transfers.py",
     "contrib/test_flask.py",
     "contrib/test_flask_extensions.py",
+    "contrib/test_flask_servers.py",
+    "contrib/test_flask_versions.py",
     "storage/test_faults.py",
     "storage/test_pooler.py",
     "test_framing.py",

@@ -51,14 +51,14 @@ def load(tmp_path, monkeypatch):
     return load_program
 
 
-def test_hello_world_is_served_by_flasks_own_command(administrator, serve):
+def test_hello_world_is_served_by_flasks_own_command(ada, serve):
     *_, (command, _) = commands(code(PAGE, "console")[0])
     with serve(command.replace("8080", "$1")) as port:
         site = f"http://127.0.0.1:{port}"
         status, page = ask(site, BROWSER)
         assert (status, "Log in" in page) == (200, True)
         assert ask(site)[0] == 401
-        assert ask(site, token_of(site)) == (200, '{"hello":"ada"}\n')
+        assert ask(site, token_of(site)) == (200, '{"hello":"Ada"}\n')
 
 
 def test_the_guards_of_the_page_guard(load):

@@ -4,8 +4,6 @@ import re
 import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import require
 from tests.docs.accounts import bearer
 from tests.docs.old.passwords import PASSWORDS
@@ -68,17 +66,15 @@ def test_the_lines_are_counted():
     assert re.search(r"(\d+) lines become (\d+):", PAGE).groups() == (str(before), str(after))
 
 
-@pytest.fixture
-def old(folder, run):
-    """Make the old app's database."""
+def test_users_come_with_their_passwords_and_the_app_works_as_before(run, accounts, folder):
     require("flask_bcrypt", "flask_login", "sqlalchemy")
     for name in ("flask_users.py", "passwords.py"):
         shutil.copy(OLD / name, folder)
-    run("python flask_users.py")
-
-
-def test_users_come_with_their_passwords_and_the_app_works_as_before(old, run, accounts, folder):
+    for name, script in {"ask_before": ASK_BEFORE, "ask_after": ASK_AFTER}.items():
+        (folder / f"{name}.py").write_text(script, encoding="utf-8")
     (export, _), (command, output) = shown(PAGE, "Bring the users")
+    before = run(f"{export}\npython -c 'import flask_users, ask_before'")
+    assert before == "/login?next=%2Faccount\nTrue\n/account Hello, ada!\n302\n"
     assert run(f"{export}\n{command}") == output
     assert run(f"{export}\n{command}") == again(output)
     assert (
@@ -91,10 +87,6 @@ def test_users_come_with_their_passwords_and_the_app_works_as_before(old, run, a
     grace.is_active = True
     grace.save()
     assert bearer(accounts, "grace", PASSWORDS["grace"])
-    for name, script in {"ask_before": ASK_BEFORE, "ask_after": ASK_AFTER}.items():
-        (folder / f"{name}.py").write_text(script, encoding="utf-8")
-    before = run(f"{export}\npython ask_before.py")
-    assert before == "/login?next=%2Faccount\nTrue\n/account Hello, ada!\n302\n"
     after = run(f"{export}\npython ask_after.py")
     assert after == "/auth/login?next=%2Faccount\n401\n/account Hello, ada!\n401\n"
 
