@@ -105,6 +105,7 @@ THOROUGH = {
     "docs/test_from_flask_security_page.py",
     "docs/test_guards_page.py",
     "docs/test_from_django_auth_page.py",
+    "docs/test_own_data_page.py",
     "docs/test_guide.py",
     "docs/test_logins_page.py",
     "docs/test_mail_page.py",

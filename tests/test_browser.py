@@ -135,6 +135,23 @@ def test_the_page_asked_for_survives_a_wrong_password(visitor, ada):
     assert visitor.path == "/members"
 
 
+def test_the_browser_keeps_the_longest_cookie_with_claims(
+    visitor, stage, site, sample, settings, ada
+):
+    def claims_of(user):
+        return {"a": "x" * length}
+
+    length, most = 2000, 4096 - len("__Host-wsgiauth=")
+    stage.app = AuthMiddleware(sample, settings, claims=claims_of)
+    tokens = stage.app.site.tokens
+    token = tokens.issue(ada.id, "x" * 22, int(tokens.now()), tokens.claims_for(ada))
+    length += (most - len(token)) * 3 // 4  # Base64 makes four characters of three bytes
+    visitor.open("/members")
+    visitor.submit(USERNAME, PASSWORD)
+    assert visitor.heading == "Members"
+    assert most - 2 <= len(visitor.browser.get_cookie("wsgiauth")["value"]) <= most
+
+
 def test_a_wrong_password_is_told_beside_the_form(visitor, ada):
     visitor.log_in(password="wrong")
     message = visitor.find("main [role=alert]")

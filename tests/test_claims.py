@@ -268,6 +268,22 @@ def test_the_function_is_in_no_transaction_and_sees_no_password(ask, app, client
     assert {*calls} == {(False, False, False)}
 
 
+@pytest.mark.parametrize("ask", [log_a_program_in, confirm, change_the_password, register])
+def test_the_function_has_no_slot_for_hashing(ask, app, ada):
+    def log_another_in(user):
+        if user.username != "grace":
+            sent = LOGIN | {"username": "grace"}
+            nested.append(client.post_json("/auth/login", sent, status="*").status_int)
+        return {}
+
+    nested = []
+    settings = make_settings(HASHING_THREADS=1)
+    client = TestApp(AuthMiddleware(app, settings, claims=log_another_in))
+    users = [make_user(client.app, name, password=PASSWORD) for name in ("ada", "grace")]
+    ask(client, *([] if ask is register else users[:1]), lambda: None)
+    assert {*nested} == {200}
+
+
 # What a request gets
 
 
