@@ -48,6 +48,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(collections\.abc|datetime|email|http|os|wsgiref|TestApp)\b.*"),
     ("py:.*", r"(peewee|webob|django|flask|pyramid)\..*|(User|Group)\.DoesNotExist"),
+    ("py:exc", "ImproperlyConfigured|PermissionDenied"),  # Django's
     ("py:.*", r"wsgiauth\.(.*\._\w+|accounts\..*Objects|authentication\.totp\.Totp)"),
 ]
 

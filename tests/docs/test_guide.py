@@ -87,7 +87,12 @@ def register_grace(reader):
     grace = Browser(reader)
     page = grace.open("/auth/register")
     grace.send(page, username="grace", email="grace@example.org", password=PASSWORD)
-    assert grace.open("/post").status_int == 403
+    page = grace.open("/post")
+    assert page.status_int == 403
+    assert page.html.h1.text in section(GUIDE, STEPS[3])
+    printed = reader.server.stdout.readline()
+    assert "event=refused" in printed
+    assert 'reason="lacks notices.post"' in printed
     reader.grace = grace
 
 
@@ -140,7 +145,8 @@ def send_emails(reader):
 
 
 def set_up_an_app(reader, compute_code):
-    ada = Browser(reader)
+    ada = reader.ada
+    assert "Hello, stranger!" in ada.open("/")
     page = ada.log_in("/auth/login", "ada")
     assert page.request.path == "/auth/totp"
     page = ada.send(page, name="Phone")
@@ -148,7 +154,7 @@ def set_up_an_app(reader, compute_code):
     code = reader.type(compute_code.replace("THE KEY", key)).strip()
     page = ada.send(page, code=code)
     assert page.request.path == "/auth/recovery-codes"
-    reader.ada = ada
+    assert "Create recovery codes" in page
 
 
 def demand_a_second_factor(reader):
