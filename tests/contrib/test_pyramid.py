@@ -174,6 +174,8 @@ def make_config():
         config.add_route(name, "/" if name == "home" else f"/{name}")
         if view:
             config.add_view(view, route_name=name, permission=permission, renderer="json")
+    config.add_route("cached", "/cached")
+    config.add_view(home, route_name="cached", fresh=True, http_cache=3600, renderer="json")
     for permission in ("view", "edit", "comment"):
         config.add_view(home, name=permission, permission=permission, renderer="json", context=Node)
     config.set_default_permission(Authenticated)
@@ -224,6 +226,7 @@ def test_the_identity_is_the_user(site, client, user, credentials):
     assert client.get("/").json["user"] is None
 
 
+@pytest.mark.promise(62)
 def test_the_session_of_a_browser_is_the_users(site, user):
     browser = logged_in(site, user)
     assert browser.get("/account").json["user"] == user.username
@@ -242,6 +245,7 @@ def test_a_rename_is_seen_in_the_next_request_and_the_number_stays(site, client,
     assert client.get("/", headers=bearer(site, heir)).json["id"] != before["id"]
 
 
+@pytest.mark.promise(62)
 @pytest.mark.parametrize("end", [delete_user, lambda user: update_user(user, is_active=False)])
 def test_a_deleted_or_inactive_user_is_anonymous_in_the_next_request(site, client, user, end):
     headers, browser = bearer(site, user), logged_in(site, user)
@@ -352,6 +356,31 @@ def test_fresh_and_second_factor_are_options_of_a_view(site, client, user):
     client.post("/desk", headers=bearer(site, user, second_factor=True), status=200)
 
 
+def test_a_cache_never_keeps_the_answer_for_those_who_are_refused(site, client, user):
+    headers = bearer(site, user)
+    assert "max-age=3600" in client.get("/cached", headers=headers).headers["Cache-Control"]
+    for refused in (bearer(site, user, confirmed_minutes_ago=60), {}):
+        answer = client.get("/cached", headers=refused, status=401)
+        assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_a_pooled_connection_is_free_while_a_view_runs(tmp_path):
+    config = make_config()
+    config.add_route("pooled", "/pooled")
+    config.add_view(
+        lambda request: {"is_free": storage.current().is_closed()},
+        route_name="pooled",
+        permission="reports.publish",
+        renderer="json",
+    )
+    settings = make_settings(DATABASE_URL=f"sqlite+pool:///{tmp_path}/accounts.db")
+    site = AuthMiddleware(config.make_wsgi_app(), settings)
+    with context.using(site.database):
+        headers = bearer(site, make_user(site, permissions=["reports.publish"]))
+        assert TestApp(site).get("/pooled", headers=headers).json == {"is_free": True}
+    storage.discard_connection(site.database)
+
+
 def test_the_permissions_of_views_are_known_to_the_staff_panel(site):
     assert {"reports.publish", "desk.read", "desk.sign"} <= known_permissions.asked_for()
     config = Configurator(default_permission="site.enter")
@@ -440,6 +469,7 @@ def people(site):
     }
 
 
+@pytest.mark.promise(62)
 @pytest.mark.parametrize(("acl", "permission"), ADMITTED)
 def test_the_acl_decides_first_and_then_the_permissions_of_the_user(
     client, people, acl, permission
@@ -449,6 +479,7 @@ def test_the_acl_decides_first_and_then_the_permissions_of_the_user(
     assert admitted == list(ADMITTED[acl, permission])
 
 
+@pytest.mark.promise(62)
 def test_an_acl_names_users_by_their_numbers(site, client, user):
     key = api_key(site, user)
     for entry, by_session, by_key in [(Allow, True, False), (Deny, False, False)]:
@@ -538,6 +569,7 @@ def test_an_inactive_user_is_not_remembered(site, user):
 # Pyramid's own
 
 
+@pytest.mark.promise(63)
 def test_the_sessions_of_pyramid_are_beside_those_of_wsgiauth(site, client, user):
     assert client.get("/visits").json["visits"] == 1
     form = {"name": user.username, "password": PASSWORD}
@@ -547,6 +579,7 @@ def test_the_sessions_of_pyramid_are_beside_those_of_wsgiauth(site, client, user
     assert client.get("/visits").json["visits"] == 3
 
 
+@pytest.mark.promise(63)
 def test_the_csrf_tokens_of_pyramid_are_still_required(user):
     config = make_config()
     config.set_default_csrf_options(require_csrf=True)

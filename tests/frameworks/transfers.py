@@ -99,9 +99,10 @@ def pyramid(source):
 
     def upload(request):
         data = uploaded(request)
-        return Response(receipt(request.environ["wsgiauth.user"], data))
+        return Response(receipt(request.identity, data))
 
     config = Configurator()
+    config.include("wsgiauth.contrib.pyramid")
     for view in (stream, upload):
         config.add_route(view.__name__, f"/{view.__name__}")
         config.add_view(view, route_name=view.__name__)
