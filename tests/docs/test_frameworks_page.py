@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from tests.contrib import test_flask_servers
 from tests.docs.pages import PAGES, ROOT, section
 from tests.frameworks.test_servers import SERVERS, WITH_FRAMEWORKS
 
@@ -48,6 +49,8 @@ def test_a_framework_runs_with_the_versions_and_servers_of_the_list(framework):
     (package,) = (each for each in NEEDED if each.lower() == framework.lower())
     *_, limit = NEEDED[package].partition("<")
     newest = f"the newest before {limit}" if limit else "the newest"
-    others = re.findall(rf'"{framework}==([\d.]+)\.\*"', TESTS, re.IGNORECASE)
+    others = re.findall(rf'"{framework}(?:\[\w+\])?==([\d.]+)\.\*"', TESTS, re.IGNORECASE)
     versions = [*sorted(set(others), key=lambda version: [*map(int, version.split("."))]), newest]
-    assert ROWS[framework] == f"{'; '.join(versions)} | {'; '.join(WITH_FRAMEWORKS)}"
+    further = test_flask_servers.SERVERS if framework == "Flask" else ()
+    servers = [each for each in SERVERS if each in {*WITH_FRAMEWORKS, *further}]
+    assert ROWS[framework] == f"{'; '.join(versions)} | {'; '.join(servers)}"
