@@ -16,7 +16,6 @@ FRAMEWORKS = [
     "bottle>=0.13",
     "CherryPy>=18.10",
     "Django>=5.1,<6",
-    "djangorestframework>=3.16",
     "falcon>=4",
     "Flask[async]>=3",
     "pyramid>=2",
@@ -68,6 +67,8 @@ APPS: list[str] = [
     "a2wsgi>=1.10.10",
     "bepasty>=1.2.2",
     "datasette>=0.65,<1",
+    "django-debug-toolbar>=5",
+    "djangorestframework>=3.16",
     "dulwich>=1.2",
     "Flask-Admin>=2",
     "Flask-DebugToolbar>=0.16",
@@ -80,9 +81,11 @@ APPS: list[str] = [
     "sqlite-web>=0.8",
     "webdavclient3>=3.14.6",
     "wsgidav>=4.4",
+    "wagtail>=7",
 ]
 DOCS = ["furo>=2025.12", "myst-parser>=5", "Sphinx>=9"]
 BENCH = [  # what wsgiauth is timed beside, besides FORMER
+    "djangorestframework>=3.16",
     "djangorestframework-simplejwt>=5.5",
 ]
 

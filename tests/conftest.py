@@ -69,6 +69,7 @@ THOROUGH = {
     # other servers than waitress, for the site or in front of it; frameworks
     "contrib/test_pyramid.py",
     "contrib/django",
+    "contrib/test_django_versions.py",
     "frameworks/test_framework_views.py",
     "frameworks/test_logout.py",
     "frameworks/test_nginx.py",

@@ -38,22 +38,24 @@ def each_of(names):
     ]
 
 
+_imported = {}  # also by the tests of the adapter for Django, which have this fixture as their own
+
+
 @pytest.fixture(scope="session")
 def recipe(tmp_path_factory, empty_file):
     """Return a function that imports a recipe; once, since Django can be set up only once."""
     folder = tmp_path_factory.mktemp("recipes")
-    imported = {}
 
     def import_recipe(name):
         if name in PACKAGES:
             require(name)
-        if name not in imported:
-            imported[name] = _import(name, folder, empty_file)
-        return imported[name]
+        if name not in _imported:
+            _imported[name] = _import(name, folder, empty_file)
+        return _imported[name]
 
     yield import_recipe
-    for module in imported.values():
-        storage.discard_connection(module.database)
+    while _imported:
+        storage.discard_connection(_imported.popitem()[1].database)
 
 
 def _import(name, folder, empty_file):

@@ -11,8 +11,8 @@ run-time packages of wsgiauth, pytest and WebTest. It is made once, on first use
 wait. wsgiauth and `tests` are imported from the checkout. Without a network or a suitable Python,
 the test is skipped, or fails in CI.
 
-Coverage is not measured in these processes: what they test must also be tested with the version
-that is installed.
+Coverage is measured in these processes only with `sys.executable`, the Python of the tests: what
+the others test must also be tested with the version that is installed.
 """
 
 import fcntl
@@ -30,6 +30,7 @@ from tests.conftest import skip_or_fail
 ROOT = Path(__file__).parents[2]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wsgiauth"
 PATIENCE = 300  # seconds, for what is installed or run
+ENVIRON = ("PATH", "COVERAGE_PROCESS_CONFIG")
 NEWER = ("3.12", "3.13", "3.14")  # which can stand in for each other
 
 
@@ -66,7 +67,7 @@ def run(python, *arguments, cwd=ROOT, **environ):
         [python, *map(str, arguments)],
         cwd=cwd,
         env={
-            "PATH": os.environ["PATH"],
+            **{name: os.environ[name] for name in ENVIRON if name in os.environ},
             "PYTHONPATH": os.pathsep.join([str(cwd), str(ROOT)]),
             "PYTHONUNBUFFERED": "1",
             **environ,

@@ -28,7 +28,7 @@ TEMPLATES = {
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def site(recipe):
     """Return the program of docs/frameworks.md, with the admin and the views of `views`."""
     require("django")

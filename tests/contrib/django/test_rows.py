@@ -5,7 +5,6 @@ import threading
 import pytest
 
 from tests.contrib.django.conftest import change
-from tests.support.sites import PASSWORD
 from wsgiauth import User
 
 
@@ -130,7 +129,7 @@ def test_a_row_that_django_has_deleted_is_made_anew(browser, make, rows):
 @pytest.mark.parametrize("spell", [str, str.upper])
 def test_a_row_of_djangos_own_is_never_taken_over(browser, make, rows, site, spell):
     user = make("george")
-    row = rows.objects.create_user(spell(user.username), user.email, PASSWORD)
+    row = rows.objects.create_user(spell(user.username), user.email)
     client = browser(user)
     assert client.get("/who").json == {"user": None}
     client.get("/member", status=302)

@@ -1,0 +1,1 @@
+"""An app with a user model of its own."""
