@@ -49,6 +49,7 @@ def connect_by_polling(client, headers):
     client.post(f"{POLLING}&sid={opened['sid']}", data="40", headers=headers)
 
 
+@pytest.mark.promise(62)
 def test_events_of_sockets_have_no_user(app, sockets):
     sockets, notes = sockets
     WSGIAuth(app)
@@ -93,6 +94,7 @@ def test_the_debug_toolbar_works(app):
     assert app.test_client().get("/", headers=BROWSER).location == "/auth/login?next=%2F"
 
 
+@pytest.mark.promise(63)
 def test_flask_wtf_still_asks_for_its_token(app):
     require("flask_wtf")
     from flask_wtf.csrf import CSRFProtect

@@ -53,6 +53,7 @@ def users_of(server, *requests):
     return users
 
 
+@pytest.mark.promise(62)
 def test_after_a_logout_nobody_is_logged_in(server):
     bearer = server.bearer()
     assert users_of(server, bearer, {}, bearer) == [USERNAME, None, USERNAME]
@@ -60,6 +61,7 @@ def test_after_a_logout_nobody_is_logged_in(server):
     assert users_of(server, bearer, {}) == [None, None]
 
 
+@pytest.mark.promise(62)
 def test_concurrent_requests_have_their_own_users(server):
     bearer = server.bearer()
     requests = [bearer, {}] * 5
