@@ -486,6 +486,17 @@ def test_a_function_can_have_a_guarded_route_and_another(app, client):
     assert client.get("/members/news").status_code == 401
 
 
+def test_another_app_can_have_the_guarded_route(app, client):
+    def news():
+        return "news"
+
+    members = make_app()
+    members.get("/news")(login_required(news))
+    app.get("/news")(news)
+    assert client.get("/news").text == "news"
+    assert members.test_client().get("/news").status_code == 401
+
+
 # Blueprints
 
 

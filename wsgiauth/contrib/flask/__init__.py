@@ -18,6 +18,7 @@ from wsgiauth.contrib.flask.guards import (
     login_required,
     permission_required,
     refuse_unguarded,
+    watch_routes,
 )
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.middleware import AuthMiddleware
@@ -86,6 +87,7 @@ class WSGIAuth:
         has_gate = any(self._arguments.get(name) is not None for name in ("public", "require"))
         app.__dict__["request_context"] = _checking(app, app.request_context, has_gate=has_gate)
         app.context_processor(_template_values)
+        watch_routes(app)
 
 
 def _checking(

@@ -144,9 +144,13 @@ def guard_blueprint(
     functions.insert(0, functions.pop())
 
 
+def watch_routes(app: Flask) -> None:
+    """Let `refuse_unguarded` find the guards of this app, too."""
+    _apps.add(app)
+
+
 def refuse_unguarded(app: Flask) -> None:
     """Raise ConfigurationError if a guard was put around a view after its route was made."""
-    _apps.add(app)
     views = [view for each in _apps for view in each.view_functions.values()]
     in_place = {guard for view in views for guard in getattr(view, _GUARDS, ())}
     for endpoint, view in app.view_functions.items():
