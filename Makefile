@@ -96,7 +96,7 @@ pictures: .venv/dev ## take pictures of every page, and the README's, with Chrom
 	$(BIN)/python -m tests.docs.pictures
 
 docs: .venv/docs ## build the pages and the reference of the Python names into artefacts/docs
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs . artefacts/docs
+	$(BIN)/python -W ignore:pkg_resources -m sphinx --quiet --fail-on-warning --keep-going -c docs . artefacts/docs
 	@echo 'Open artefacts/docs/README.html. Links that were not followed: artefacts/docs/external-links.txt'
 
 dist: .venv/dev ## build the sdist and the wheel into dist/
