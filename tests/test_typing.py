@@ -19,13 +19,13 @@ pytestmark = pytest.mark.usefixtures("unmeasured")
 ROOT = Path(__file__).parent.parent
 
 PROGRAM = """
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from webob import Request
 from webob.dec import wsgify
 
-from wsgiauth import AuthMiddleware, Group, Session, Settings, User
+from wsgiauth import AuthMiddleware, Field, Group, Session, Settings, User
 from wsgiauth import authenticate, change_password, current_user, delete_user, end_sessions
 from wsgiauth import log_in, log_out, login_required, permission_required, update_user
 from wsgiauth.events import Event
@@ -77,7 +77,16 @@ def leave(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes
 def note(event: Event) -> None:
     print(event.name, event.user_id, event.reason)
 
+def phone_problem(value: str) -> str | None:
+    return None if value.startswith("+") else "Begin with +."
+
+def welcome(user: User, values: Mapping[str, str]) -> None:
+    print(user.username, values["phone"])
+
+FIELDS = [Field("phone", "Phone", required=True, autocomplete="tel", check=phone_problem)]
+
 application: WSGIApplication = AuthMiddleware(bare)
+AuthMiddleware(bare, registration=FIELDS, on_registered=welcome)
 AuthMiddleware(page, {"SECRET_KEY": "x"}, on_event=note)
 AuthMiddleware(Views().read, on_event=[note, print])
 settings = Settings(SECRET_KEY="x", SECRET_KEY_FALLBACKS=("y", "z"), REGISTRATION=False)
@@ -171,6 +180,11 @@ AuthMiddleware(bare, require=5)
 AuthMiddleware(bare, on_event=5)
 AuthMiddleware(bare, on_event=[5])
 AuthMiddleware(bare, on_event=bare)
+AuthMiddleware(bare, registration=FIELDS[0])
+AuthMiddleware(bare, on_registered=phone_problem)
+Field("phone")
+Field("phone", "Phone", True)
+Field("phone", "Phone", check=welcome)
 login_required(5)
 login_required("/auth/login")
 login_required(redirect_url=5)
