@@ -170,7 +170,7 @@ def test_the_message_of_a_check_is_the_error():
 
 
 @pytest.mark.promise(75)
-def test_markup_becomes_plain_text():
+def test_markup_becomes_plain_text(database):
     promised = Markup("<b>no</b>")
     field = Field("phone", promised, check=lambda _: promised)
     (message,) = Registration([field]).read({"phone": "1"}).errors["phone"]
@@ -179,7 +179,7 @@ def test_markup_becomes_plain_text():
     def refuse_all(_user, _values):
         raise ValidationError({"phone": [promised], "note": promised})
 
-    with pytest.raises(ValidationError) as refused:
+    with pytest.raises(ValidationError) as refused, database.atomic():
         Registration([], refuse_all).read({}).pass_on(User())
     messages = [*refused.value.errors["phone"], *refused.value.errors["note"]]
     assert [(type(each), each) for each in messages] == [(str, "<b>no</b>")] * 2
@@ -196,11 +196,11 @@ def test_a_check_that_returns_no_message_has_failed(answer, caplog):
     assert record.exc_info[1] is failed.value.__cause__
 
 
-def test_a_refusal_of_a_taken_value_stays_one():
+def test_a_refusal_of_a_taken_value_stays_one(database):
     def refuse_taken(_user, _values):
         raise TakenError({"phone": ["This number is taken."]})
 
-    with pytest.raises(TakenError, match="number is taken"):
+    with pytest.raises(TakenError, match="number is taken"), database.atomic():
         Registration([], refuse_taken).read({}).pass_on(User())
 
 

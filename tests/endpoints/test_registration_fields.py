@@ -3,6 +3,7 @@
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 import peewee
@@ -352,6 +353,48 @@ def test_an_exception_of_the_function_undoes_all(client, hook, events, profiles,
     assert OneTimeSecret.select().count() == 1
     hook.action = None
     client.post_json("/auth/verify", sent, status=201)
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(75)
+def test_an_error_that_the_function_hides_does_not_hide_what_it_undid(
+    client, hook, events, profiles, make_link
+):
+    def hide(_user, values):
+        with suppress(peewee.IntegrityError):  # PostgreSQL then makes a rollback of the commit
+            profiles.create(user_id=-1, phone=values["phone"])
+
+    profiles.create(user_id=-1, phone="1")
+    token, hook.action = make_link(), hide
+    events.clear()
+    bob = {"username": "Bob", "email": "bob@example.org", "password": PASSWORD}
+    for path, fields in (("/auth/register", bob), ("/auth/verify", {**ADA, "token": token})):
+        before = User.objects.count()
+        created = client.post_json(path, fields | PHONE, status="*").status_int == 201
+        assert created == (User.objects.count() == before + 1)
+    reported = [each for each in events if each.name == "registration"]
+    assert len(reported) == User.objects.count()
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(75)
+def test_a_function_that_rolls_back_is_an_error_of_the_application(client, site, hook, events):
+    def roll_back_itself(_user, _values):
+        with site.database.transaction() as transaction:
+            transaction.rollback()
+
+    for hook.action in (roll_back_itself, lambda user, values: site.database.rollback()):
+        failed = client.post_json("/auth/register", ADA | PHONE, status=500).json
+        assert failed["code"] == "application_error"
+        assert nothing_is_left()
+        assert events == []
+
+
+@pytest.mark.every_database
+def test_a_function_that_commits_is_an_error_of_the_application(client, site, hook):
+    hook.action = lambda user, values: site.database.commit()
+    failed = client.post_json("/auth/register", ADA | PHONE, status=500).json
+    assert failed["code"] == "application_error"
 
 
 def test_a_browser_gets_a_page_with_500(client, hook):

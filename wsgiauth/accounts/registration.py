@@ -13,6 +13,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.events.application import application_code
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
+from wsgiauth.storage import database
 
 Check = Callable[[str], str | None]
 OnRegistered = Callable[[User, Mapping[str, str]], object]
@@ -158,12 +159,18 @@ class Answers:
 
         Raises:
             ValidationError: It refused a value.
-            ApplicationError: It failed.
+            ApplicationError: It failed, or ended the transaction.
         """
         if self._on_registered is None:
             return
         try:
-            with application_code("on_registered", passes=(ValidationError,)):
+            # The inner `atomic` is a savepoint. It fails if the transaction is no longer the same:
+            # the function has ended it, as any CREATE TABLE does on MariaDB, or has hidden an error
+            # after which PostgreSQL makes a rollback of each commit.
+            with (
+                application_code("on_registered", passes=(ValidationError,)),
+                database.atomic(),
+            ):
                 self._on_registered(user, dict(self.values))
         except ValidationError as refusal:
             kind = TakenError if isinstance(refusal, TakenError) else ValidationError
