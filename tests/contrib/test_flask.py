@@ -327,6 +327,22 @@ def test_a_guarded_view_is_for_users(view, client, headers):
     assert client.get("/account", headers=headers).json == {"user": "ada"}
 
 
+def test_a_class_has_the_guards_of_all_its_bases(app, client, ada, headers):
+    @permission_required("reports.publish")
+    class Publishing(MethodView):
+        def put(self):
+            return "published"
+
+    class Both(Guarded, Publishing):
+        """Its first base is for users alone."""
+
+    app.add_url_rule("/both", view_func=Both.as_view("both"))
+    assert client.put("/both", headers=headers).status_code == 403
+    ada.grant("reports.publish")
+    assert client.put("/both", headers=headers).text == "published"
+    assert client.put("/both").status_code == 401
+
+
 def test_a_browser_is_sent_to_log_in_and_back(view, app, ada):
     client = app.test_client()
     refused = client.get("/account?tab=2", headers=BROWSER)

@@ -210,11 +210,14 @@ def _guarded(view: Callable[..., Any], guard: Guard) -> Callable[..., Any]:
 
 def _guard_class(view_class: type[View], guard: Guard) -> None:
     """Put a guard around all views made of a class; subclasses inherit it."""
-    as_view = cast(Any, view_class.as_view).__func__
+    own = cast(Any, vars(view_class).get("as_view"))
 
-    @functools.wraps(as_view)
+    @functools.wraps(cast(Any, view_class.as_view).__func__)
     def guarded_as_view(cls: type[View], *args: Any, **kwargs: Any) -> Callable[..., Any]:
-        return _guarded(as_view(cls, *args, **kwargs), guard)
+        # Found anew, because the guard of another base can be next in a subclass of both.
+        inherited = cast(Any, super(view_class, cls)).as_view
+        make = inherited if own is None else own.__get__(None, cls)
+        return _guarded(make(*args, **kwargs), guard)
 
     setattr(view_class, "as_view", classmethod(guarded_as_view))  # noqa: B010 - to mypy a method
 
