@@ -26,6 +26,7 @@ def test_every_program_is_run():
         "wsgi.py",
         "urls.py",
         "signed_on.py",
+        "fines.py",
         "test_shelf.py",
     ]
 
@@ -53,9 +54,11 @@ def test_the_site_of_the_page_is_made_and_served(run, serve):
 
 SIGN_ON = """
 import urls
+from django.contrib.auth import get_user_model
 from django.http import HttpResponse
 from django.test import TestCase
 from django.urls import path
+from fines import Fines, lend_all
 from signed_on import sign_on
 
 from wsgiauth.contrib.django.testing import Client
@@ -66,7 +69,11 @@ def enter(request):
     return HttpResponse("welcome")
 
 
-urls.urlpatterns.append(path("enter", enter))
+urls.urlpatterns += [
+    path("enter", enter),
+    path("lend-all", lend_all),
+    path("fines", Fines.as_view()),
+]
 
 
 class SignOnTests(TestCase):
@@ -75,6 +82,13 @@ class SignOnTests(TestCase):
     def test_a_person_who_signs_on_is_logged_in(self):
         self.client.get("/enter")
         self.assertContains(self.client.get("/shelf"), "The books of mary")
+
+    def test_the_sensitive_views_are_guarded(self):
+        for path in ("/lend-all", "/fines"):
+            self.assertEqual(self.client.get(path).status_code, 401)
+        self.client.force_login(get_user_model().objects.create_user("barbara"))
+        self.assertEqual(self.client.get("/lend-all").status_code, 403)
+        self.assertIn("acr_values", self.client.get("/fines")["WWW-Authenticate"])
 """
 
 
@@ -86,5 +100,5 @@ def test_the_tests_of_the_page_and_those_of_signing_on_pass(run, folder):
     (block,) = code(section(PAGE, "Tests"), "console")
     ((command, _),) = commands(block)
     printed = run(f"export DJANGO_SETTINGS_MODULE=settings\n{command} 2>&1")
-    assert "Ran 4 tests" in printed
+    assert "Ran 5 tests" in printed
     assert "OK" in printed

@@ -15,7 +15,10 @@ from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.middleware.csrf import get_token
 from django.template import engines
 from django.urls import include, path
+from django.utils.decorators import method_decorator
 from django.views import View
+
+from wsgiauth.contrib import django as wsgiauth_django
 
 OTHER_BACKEND = "django.contrib.auth.backends.ModelBackend"
 TEMPLATE = (
@@ -112,7 +115,18 @@ class Staff(UserPassesTestMixin, View):
         return who(request)
 
 
+@method_decorator(wsgiauth_django.login_required(fresh=True), name="dispatch")
+class Recent(View):
+    def get(self, request):
+        return who(request)
+
+
 urlpatterns = [
+    path("guarded", wsgiauth_django.login_required(who)),
+    path("guarded-later", wsgiauth_django.login_required(who_later)),
+    path("guarded-writer", wsgiauth_django.permission_required("blog.add_post")(who)),
+    path("recent", Recent.as_view()),
+    path("proven", wsgiauth_django.login_required(second_factor=True)(who)),
     path("who", who),
     path("who-later", who_later),
     path("form", form),

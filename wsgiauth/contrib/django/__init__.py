@@ -11,15 +11,25 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from wsgiauth.contrib.django.backends import WSGIAuthBackend
+    from wsgiauth.contrib.django.decorators import login_required, permission_required
     from wsgiauth.contrib.django.middleware import WSGIAuthMiddleware
     from wsgiauth.contrib.django.rows import connect, row_of
 
-__all__ = ["WSGIAuthBackend", "WSGIAuthMiddleware", "connect", "row_of"]
+__all__ = [
+    "WSGIAuthBackend",
+    "WSGIAuthMiddleware",
+    "connect",
+    "login_required",
+    "permission_required",
+    "row_of",
+]
 
 _MODULES = {
     "WSGIAuthBackend": "backends",
     "WSGIAuthMiddleware": "middleware",
     "connect": "rows",
+    "login_required": "decorators",
+    "permission_required": "decorators",
     "row_of": "rows",
 }
 
