@@ -32,7 +32,6 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
 include_patterns = ["*.md", "docs/*.md", "docs/*.rst"]
 myst_heading_anchors = 4
-suppress_warnings = ["myst.header"]
 
 default_role = "code_or_name"
 autodoc_default_options = {

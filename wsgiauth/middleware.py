@@ -83,10 +83,7 @@ class AuthMiddleware:
 
     With `public` or `require`, anonymous clients get the refusals of `login_required` with the
     login page as `redirect_url`; with `require`, also those of `permission_required`. Requests that
-    wsgiauth answers need no login. An entry of `public` that ends in `/` covers everything below
-    it, except "/", which is the home page alone; any other entry is one path. Entries are decoded
-    paths, compared with the bytes of PATH_INFO, below this middleware's SCRIPT_NAME. Below a
-    prefix, a path is public only in normal form; see `gate`.
+    wsgiauth answers need no login.
 
     Args:
         app: The application to wrap.
@@ -95,15 +92,15 @@ class AuthMiddleware:
         challenge: Whether to replace a 401 of `app` by the challenge or, for a browser, by a
             redirect to the login page; with "anonymous", also a 403 to an anonymous client. See
             `challenges.ChallengingApp`.
-        public: The paths of `app` that need no login, while all others do. None leaves that to
-            `app`.
+        public: The paths of `app` that need no login, while all others do: decoded, without the
+            SCRIPT_NAME of this middleware. One that ends in `/` covers everything below it, except
+            "/", the home page. None leaves that to `app`.
         require: The permission, `<app>.<action>`, that all paths of `app` need but the public ones.
         permissions: Those that `app` asks for by `User.has_permission`, so that the staff panel,
             its invitations and `permissions --app` list them, like those that guards ask for.
         claims: Called with the `User` each time that an access token is issued, outside wsgiauth's
             transactions; returns further claims for the token, JSON by name, which
-            `wsgiauth.claims` returns. If it raises, no session begins or changes. See
-            docs/own-data.md.
+            `wsgiauth.claims` returns. If it raises, no session begins or changes.
         on_event: Called with each `events.Event` of this site's accounts, in the thread in which
             it happens. An exception in it is logged and has no other effect. It should be fast,
             because a login waits for it.
@@ -117,7 +114,6 @@ class AuthMiddleware:
     Attributes:
         site: The objects that the settings make; see `site.Site`. Internal.
         database: The account database, a Peewee `Database`.
-        scope: What every request does with the database. Internal.
 
     Raises:
         ConfigurationError: A setting is missing or wrong, or the database cannot be used; the
