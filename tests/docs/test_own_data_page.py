@@ -1,13 +1,14 @@
 """docs/own-data.md: its programs do what it says."""
 
 import runpy
+from datetime import UTC, datetime
 
 import pytest
 from webtest import TestApp
 
 from tests.docs.pages import PAGES, section
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
-from wsgiauth import Field, Group, User, storage
+from wsgiauth import Field, Group, User, storage, update_user
 from wsgiauth.accounts.registration import MAX_CHARACTERS, MAX_FIELDS
 from wsgiauth.authentication.claims import MAX_DEPTH, RESERVED
 from wsgiauth.storage import context
@@ -26,10 +27,13 @@ def load(folder, environ, monkeypatch):
     storage.discard_connection(storage.current())
 
 
-def test_a_tenant_is_in_the_token(load):
+def test_the_tenant_of_a_verified_address_is_in_the_token(load):
     site = load("tenants")["application"]
     with context.using(site.database):
-        headers = bearer(site, make_user(site, groups=["editors"]))
+        ada = make_user(site, groups=["editors"], email="ada@Example.org")
+        assert TestApp(site).get("/", headers=bearer(site, ada)).text == "tenant: None\n"
+        update_user(ada, email_verified_at=datetime.now(UTC))
+        headers = bearer(site, ada)
     assert TestApp(site).get("/", headers=headers).text == "tenant: 7\n"
     assert TestApp(site).get("/").text == "tenant: none\n"
 

@@ -49,10 +49,26 @@ def test_the_applications_logout_ends_the_login(own_login):
 
 def test_who_joins_there_is_logged_in(own_login):
     account = {"username": "Grace", "email": "grace@example.org", "password": PASSWORD}
-    joined = own_login.post("/join", account, headers=SAME_ORIGIN, status=303)
+    headers = {**SAME_ORIGIN, "Origin": "http://localhost"}
+    joined = own_login.post("/join", account, headers=headers, status=303)
     assert joined.follow().json == {"user": "Grace"}
     refused = own_login.post("/join", account, headers=SAME_ORIGIN, status=409)
     assert refused.json.keys() == {"username", "email"}
+
+
+@pytest.mark.promise(17)
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:81"])
+def test_a_form_of_another_site_logs_nobody_in(origin, own_login):
+    account = {"username": "Eve", "email": "eve@example.org", "password": PASSWORD}
+    own_login.post("/join", account, headers={**BROWSER, "Origin": origin}, status=403)
+    assert "wsgiauth" not in own_login.cookies
+
+
+@pytest.mark.promise(18)
+def test_a_path_in_front_of_the_application_writes_no_other_header(settings):
+    visitor = Visitor(AuthMiddleware(with_logout(who), settings))
+    sent = visitor.get("/logout", extra_environ={"SCRIPT_NAME": "/a\r\nb/\xe9"}, status=307)
+    assert sent.headers["Location"] == "/a%0D%0Ab/%E9/auth/logout"
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
