@@ -39,6 +39,13 @@ def test_another_login_of_djangos_starts_a_session(visitor, browser, make):
     assert visitor.cookies["wsgiauth"] == token
 
 
+def test_a_view_that_fails_logs_nobody_in(visitor, browser, make):
+    user = make()
+    browser(user).get("/who")
+    visitor.get(f"/sign-on-and-fail?name={user.username}", status=500)
+    assert visitor.get("/who").json == {"user": None}
+
+
 def test_it_replaces_the_user_and_their_data(browser, make):
     ada, mary = make(), make()
     browser(mary).get("/who")

@@ -13,6 +13,7 @@ def api(site):
     require("rest_framework")
     from types import ModuleType
 
+    from django.contrib.auth import logout
     from django.core.wsgi import get_wsgi_application
     from django.test import override_settings
     from django.urls import path
@@ -34,6 +35,11 @@ def api(site):
 
         post = get
 
+    class Leave(Who):
+        def post(self, request):
+            logout(request)
+            return Response({})
+
     class Groups(Who):
         permission_classes = (DjangoModelPermissions,)
 
@@ -46,6 +52,7 @@ def api(site):
     paths.urlpatterns = [
         path("form", form),
         path("api/who", Who.as_view()),
+        path("api/leave", Leave.as_view()),
         path("api/groups", Groups.as_view()),
     ]
     with override_settings(ROOT_URLCONF=paths):
@@ -81,3 +88,10 @@ def test_permissions_of_models_are_those_of_wsgiauth(api, make, bearer, key):
     api().post("/api/groups", headers=key(user, "auth.add_group"), status=200)
     for headers in (bearer(make()), key(user)):
         api().post("/api/groups", headers=headers, status=403)
+
+
+@pytest.mark.promise(62)
+def test_a_logout_in_a_view_of_the_api_ends_the_session(api, make, bearer):
+    headers = bearer(make())
+    api().post("/api/leave", headers=headers)
+    api().get("/api/who", headers=headers, status=401)

@@ -95,7 +95,15 @@ def test_an_expired_session_is_no_session(browser, make):
 
 def test_responses_that_use_no_session_do_not_vary_by_it(visitor):
     words(visitor, "a")
-    assert "Vary" not in visitor.get("/who").headers
+    assert "Vary" not in visitor.get("/time").headers
+
+
+@pytest.mark.promise(63)
+def test_error_reports_cannot_have_the_login_cookie(browser, make):
+    client = browser(make())
+    client.set_cookie("theme", "dark")
+    assert client.get("/cookies").json == {"theme": "dark"}
+    assert client.get("/who").json["user"]
 
 
 def test_a_streamed_response_has_the_user(browser, make):

@@ -1,5 +1,7 @@
 """Views of a Django site, for all tests of the adapter."""
 
+from time import perf_counter
+
 from django.contrib import admin
 from django.contrib.auth import authenticate, get_user_model, login, logout
 from django.contrib.auth.backends import ModelBackend
@@ -15,6 +17,7 @@ from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.middleware.csrf import get_token
 from django.template import engines
 from django.urls import include, path
+from django.utils.cache import patch_cache_control
 from django.utils.decorators import method_decorator
 from django.views import View
 
@@ -29,16 +32,18 @@ TEMPLATE = (
 
 def who(request):
     user = request.user
-    if not user.is_authenticated:
-        return JsonResponse({"user": None})
-    return JsonResponse(
-        {
+    seen = {"user": None}
+    if user.is_authenticated:
+        seen = {
             "user": user.username,
             "email": user.email,
             "row": user.pk,
             "rights": [user.is_active, user.is_staff, user.is_superuser],
         }
-    )
+    response = JsonResponse(seen)
+    if "max-age" in request.GET:
+        patch_cache_control(response, max_age=int(request.GET["max-age"]))
+    return response
 
 
 async def who_later(request):
@@ -82,6 +87,11 @@ def sign_on(request):
     row, _ = User.objects.get_or_create(username=request.GET["name"])
     login(request, row, backend=OTHER_BACKEND)
     return JsonResponse({"user": request.user.username})
+
+
+def sign_on_and_fail(request):
+    sign_on(request)
+    raise RuntimeError
 
 
 def leave_and_return(request):
@@ -136,6 +146,9 @@ urlpatterns = [
     path("stream", stream),
     path("save", save),
     path("sign-on", sign_on),
+    path("sign-on-and-fail", sign_on_and_fail),
+    path("time", lambda request: HttpResponse(perf_counter())),
+    path("cookies", lambda request: JsonResponse(request.COOKIES)),
     path("leave-and-return", leave_and_return),
     path("with-password", with_password),
     path("member", login_required(who)),

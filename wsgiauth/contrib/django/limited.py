@@ -21,7 +21,7 @@ def limit_row(row: Model, permissions: frozenset[str]) -> None:
 
 def limit_of(row: object) -> frozenset[str] | None:
     """Return the permissions that a row is limited to; None if it is not."""
-    limit: frozenset[str] | None = vars(row).get(_LIMIT)
+    limit: frozenset[str] | None = getattr(row, _LIMIT, None)  # `request.user` is a lazy object
     return limit
 
 

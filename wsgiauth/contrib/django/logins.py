@@ -4,6 +4,7 @@ Both take effect after the view, in `WSGIAuthMiddleware`: in a transaction of Dj
 ATOMIC_REQUESTS, with one SQLite file for both, wsgiauth could not write.
 """
 
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
@@ -15,7 +16,9 @@ from wsgiauth.contrib.django.rows import number_of
 from wsgiauth.contrib.django.sessions import drop_data_of_others
 from wsgiauth.web.responses import Header
 
-_NEXT = "_wsgiauth_next_user"  # of a request: the user whose session is to start; None ends one
+# In the environ, which all request objects of a request share, also that of Django REST framework:
+# the user whose session is to start; None ends one.
+_NEXT = "wsgiauth.django.next_user"
 
 
 def start_login(sender: object, request: Any, user: Any, **_: object) -> None:
@@ -28,7 +31,7 @@ def start_login(sender: object, request: Any, user: Any, **_: object) -> None:
     if not _is_ours(request):
         return
     try:
-        setattr(request, _NEXT, _account_of(request, user))
+        request.META[_NEXT] = _account_of(request, user)
     except (ValueError, PermissionDenied):
         request.session.flush()
         request.user = AnonymousUser()
@@ -38,18 +41,22 @@ def start_login(sender: object, request: Any, user: Any, **_: object) -> None:
 def start_logout(sender: object, request: Any, **_: object) -> None:
     """Note that Django has logged the user out: by LogoutView, the admin or Wagtail."""
     if _is_ours(request):
-        setattr(request, _NEXT, None)
+        request.META[_NEXT] = None
 
 
-def finish(request: Any) -> list[Header]:
-    """Start or end the session of wsgiauth, and return the headers for the response."""
-    try:
-        account: User | None = vars(request).pop(_NEXT)
-    except KeyError:
-        return []
+def finish(request: Any, response: Any) -> list[Header]:
+    """Start or end the session of wsgiauth, and return the headers for the response.
+
+    A view that fails logs nobody in, as without wsgiauth, where its session is not saved.
+    """
     environ = request.META
+    if _NEXT not in environ:
+        return []
+    account: User | None = environ.pop(_NEXT)
     if account is None:
         return logins.log_out(environ)
+    if response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
+        return []
     caller = environ["wsgiauth.user"]
     if caller is not None and caller.id == account.id:
         return []

@@ -9,7 +9,8 @@ from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpResponseRedirect
 from django.urls import reverse
-from django.utils.cache import patch_cache_control
+from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.utils.functional import SimpleLazyObject
 
 from wsgiauth.contrib.django.logins import finish
 from wsgiauth.contrib.django.order import order_errors
@@ -26,6 +27,8 @@ ASYNCHRONOUS = (
 # Pages of Django with which wsgiauth's passwords do not work, and those that replace them.
 _PAGES = ((LoginView, "login"), (PasswordChangeView, "password"), (PasswordResetView, "forgot"))
 _ADMIN_PAGES = {"login": "login", "password_change": "password"}
+
+_USED = "wsgiauth.django.used"  # in the environ, if a view has read `request.user`
 
 
 class WSGIAuthMiddleware:
@@ -60,14 +63,14 @@ class WSGIAuthMiddleware:
         account = request.META["wsgiauth.user"]
         row = None if account is None else row_of(account)
         open_session(request, None if row is None else account.id)
+        _hide_login_cookie(request)
         _set_user(request, AnonymousUser() if row is None else row)
         response = self.get_response(request)
-        headers = finish(request)
+        headers = finish(request, response)
         for name, value in headers:
             if name != "Cache-Control":
                 response[name] = value
-        if headers:
-            patch_cache_control(response, no_store=True)
+        _keep_out_of_caches(request, response, has_login=bool(headers))
         close_session(request)
         return response
 
@@ -93,9 +96,29 @@ class WSGIAuthMiddleware:
         return HttpResponseRedirect(with_next(page_url(page), destination))
 
 
+def _hide_login_cookie(request: Any) -> None:
+    # Django's error reports and debug page show all cookies but that of its own session.
+    environ = request.META
+    request.COOKIES.pop(environ["wsgiauth.site"].identifier.cookie_name(environ), None)
+
+
 def _set_user(request: Any, user: Any) -> None:
+    def use() -> Any:
+        request.META[_USED] = True
+        return user
+
     async def auser() -> Any:
         return request.user
 
-    request.user = user
+    request.user = SimpleLazyObject(use)
     request.auser = auser
+
+
+def _keep_out_of_caches(request: Any, response: Any, *, has_login: bool) -> None:
+    """Keep a user's pages out of Django's own caches, which `AuthMiddleware` is around."""
+    if _USED in request.META:
+        patch_vary_headers(response, ("Authorization", "Cookie"))
+    if has_login:
+        patch_cache_control(response, no_store=True, private=True)  # Django 4.2 knows only the last
+    elif request.META["wsgiauth.user"] is not None and "Cache-Control" not in response:
+        patch_cache_control(response, private=True)
