@@ -41,6 +41,16 @@ def nested(depth):
     return value
 
 
+@pytest.mark.promise(75)
+def test_what_another_thread_changes_meanwhile_changes_no_token():
+    shared = {"teams": ["editors"]}
+    tokens = Tokens(make_settings(), claims=lambda user: shared)
+    claims = tokens.claims_for(User(id=7))
+    shared["teams"].append(object())
+    token = tokens.issue(7, "x" * 22, int(time.time()), claims)
+    assert tokens.all_claims(token)["teams"] == ["editors"]
+
+
 @pytest.mark.parametrize(
     ("returned", "expected"),
     [

@@ -3,6 +3,7 @@
 wsgiauth carries and returns them, and decides nothing by them.
 """
 
+import json
 import logging
 import math
 from collections.abc import Callable, Mapping
@@ -43,6 +44,8 @@ def application_claims(function: ClaimsFunction, user: User) -> dict[str, object
             if isinstance(returned, Mapping):
                 claims = dict(returned)
                 problem = _problem(claims)
+                if problem is None:  # a copy, because others can change what the function returned
+                    claims = json.loads(json.dumps(claims))
             else:
                 problem = f"it returned {type(returned).__name__}, which is no mapping"
     except Exception as error:
