@@ -217,6 +217,24 @@ def test_another_site_cannot_use_the_cookie_to_change_anything(client, token, he
 
 
 @pytest.mark.promise(17)
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"Origin": "http://localhost:80"}, USERNAME),
+        ({"Sec_Fetch_Site": "same-origin"}, USERNAME),
+        ({}, USERNAME),
+        ({"Origin": "http://localhost:81"}, None),
+        ({"Origin": "null"}, None),
+        ({"Sec_Fetch_Site": "same-site"}, None),
+    ],
+    ids=["this site", "marked as this site", "a program", "a neighbour", "no site", "marked"],
+)
+def test_a_page_of_another_site_opens_no_websocket_as_the_user(client, token, headers, expected):
+    headers = {**headers, "Upgrade": "websocket", "Cookie": f"wsgiauth={token}"}
+    assert caller(client, **headers) == (expected, None)
+
+
+@pytest.mark.promise(17)
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
 def test_a_link_from_another_site_brings_the_cookie_along(site, token, method):
     seen = []

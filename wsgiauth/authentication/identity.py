@@ -84,8 +84,9 @@ class Identifier:
         Where the site demands a second factor, a session without one is anonymous.
 
         A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. The
-        cookie is ignored if another site sent the request with an unsafe method. Tokens in the
-        query string or in forms are ignored. An API key is accepted as a bearer token alone.
+        cookie is ignored if another site sent the request with an unsafe method, or to open a
+        WebSocket. Tokens in the query string or in forms are ignored. An API key is accepted as a
+        bearer token alone.
         """
         return Identity(*self.find_caller(environ))
 
@@ -165,7 +166,9 @@ class Identifier:
 
     def _own_cookie(self, environ: WSGIEnvironment, header: str, suffix: str = "") -> str | None:
         value = cookie_value(header, self.cookie_name(environ) + suffix)
-        if value is None or environ["REQUEST_METHOD"] in SAFE_METHODS:
+        # A WebSocket begins with GET, and browsers let pages of any site open one.
+        is_safe = environ["REQUEST_METHOD"] in SAFE_METHODS and "HTTP_UPGRADE" not in environ
+        if value is None or is_safe:
             return value
         return value if is_same_origin(environ, self._trusted_origins) else None
 
