@@ -103,5 +103,5 @@ def nested_error(mount: str) -> ConfigurationError:
     return ConfigurationError(
         f"An AuthMiddleware is inside another one with the same mount, {mount}: the outer one"
         " answers all requests below it, so no user can log in to the inner one. Remove one of"
-        " them, or give them different mounts."
+        " them, or give them different mounts. WSGIAuth of Flask adds one, too."
     )

@@ -14,12 +14,14 @@ from typing import Any
 _RECIPE = "the guard of its section in docs/frameworks.md"
 # What to use instead, by the framework's package.
 _INSTEAD = {
-    "bottle": f"for Bottle, {_RECIPE}",
-    "cherrypy": f"for CherryPy, {_RECIPE}",
-    "django": "for Django, django.contrib.auth.decorators.{guard} with wsgiauth.contrib.django",
-    "falcon": f"for Falcon, {_RECIPE}",
-    "flask": "for Flask, wsgiauth.contrib.flask.{guard}",
-    "pyramid": "for Pyramid, permission= of the view with wsgiauth.contrib.pyramid",
+    "bottle": f"with Bottle, use {_RECIPE}",
+    "cherrypy": f"with CherryPy, use {_RECIPE}",
+    "django": (
+        "with Django, use django.contrib.auth.decorators.{guard} or wsgiauth.contrib.django.{guard}"
+    ),
+    "falcon": f"with Falcon, use {_RECIPE}",
+    "flask": "with Flask, use wsgiauth.contrib.flask.{guard}",
+    "pyramid": "with Pyramid, use permission= of the view and wsgiauth.contrib.pyramid",
 }
 _REQUESTS = ("request", "req")
 # How the name of `start_response` can begin, even if the environ is called `request`.
@@ -39,9 +41,10 @@ def refuse_framework_view(app: Callable[..., Any], guard: str) -> None:
     if function is None or _has_shape(function, has_telling_names=function is app):
         return
     instead = [_INSTEAD[name] for name in _frameworks_of(app, function) or _INSTEAD]
+    advice = "; ".join(instead).format(guard=guard)
     raise TypeError(
         f"{guard} guards WSGI callables, which take environ and start_response;"
-        f" {app!r} does not. Use {'; '.join(instead).format(guard=guard)}."
+        f" {app!r} does not. {advice[0].upper()}{advice[1:]}."
     )
 
 

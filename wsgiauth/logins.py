@@ -248,7 +248,7 @@ def _site_of(environ: WSGIEnvironment, function: str) -> Site:
     site: Site | None = environ.get("wsgiauth.site")
     if site is None:
         raise MiddlewareMissingError(
-            f"{function} was called, but no AuthMiddleware is around the application:"
+            f"There is no AuthMiddleware around the application, and {function} needs it:"
             " wrap the whole application, as in `application = AuthMiddleware(app)`."
         )
     return site

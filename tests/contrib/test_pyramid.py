@@ -259,7 +259,9 @@ def test_a_deleted_or_inactive_user_is_anonymous_in_the_next_request(site, clien
 def test_without_the_middleware_a_request_says_what_is_missing():
     client = TestApp(make_config().make_wsgi_app())
     for path in ("/", "/account"):
-        with pytest.raises(MiddlewareMissingError, match="no AuthMiddleware is around"):
+        with pytest.raises(
+            MiddlewareMissingError, match="no AuthMiddleware around the application"
+        ):
             client.get(path)
 
 

@@ -113,6 +113,12 @@ def a_site_with_accounts(reader):
     assert "Change your password" in ada.open("/auth/account")
     assert ada.open("/post").status_int == 404
     reader.ada = ada
+    serve = "python -m wsgiauth serve wsgi:application --listen localhost"
+    assert "| `port 8080 is in use` |" in section(GUIDE, STEPS[0])
+    in_use = reader.type(f"{serve}:{reader.port} 2>&1 || true")
+    assert f"port {reader.port} is in use" in in_use
+    assert "| `SECRET_KEY must be set` |" in section(GUIDE, STEPS[0])
+    assert "SECRET_KEY must be set" in reader.type(f"{serve}:0 2>&1 || true")
 
 
 def guard_a_view(reader):

@@ -178,7 +178,7 @@ ACTIONS = pytest.mark.parametrize(
     ],
 )
 def test_anything_but_the_middleware_is_refused_with_what_to_pass(site, action, wrong):
-    with pytest.raises(TypeError, match=r"must be the AuthMiddleware itself.* app\.wsgi_app\."):
+    with pytest.raises(TypeError, match=r"must be the AuthMiddleware itself.* app\.extensions"):
         action(wrong(site))
 
 

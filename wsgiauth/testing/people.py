@@ -79,7 +79,7 @@ def require_middleware(application: object) -> AuthMiddleware:
     """Return `application`, or raise a TypeError that says what to pass."""
     if not isinstance(application, AuthMiddleware):
         raise TypeError(
-            "application must be the AuthMiddleware itself, not what it wraps or what wraps it; in"
-            f" Flask, use app.wsgi_app. This is {application!r}."
+            "application must be the AuthMiddleware itself, not what it wraps or what wraps it, and"
+            f' not {application!r}. With Flask, use app.extensions["wsgiauth"].'
         )
     return application

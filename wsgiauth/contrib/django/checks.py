@@ -22,7 +22,8 @@ def _check_backend() -> list[checks.CheckMessage]:
     return [
         checks.Error(
             f"The first of AUTHENTICATION_BACKENDS must be {BACKEND}.",
-            hint="Otherwise, another backend could give an API key more than its permissions.",
+            hint=f'Write AUTHENTICATION_BACKENDS = ["{BACKEND}"]. A backend before it could give'
+            " an API key more than its permissions.",
             id="wsgiauth.E002",
         )
     ]
