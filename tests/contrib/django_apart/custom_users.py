@@ -3,6 +3,7 @@
 Run by `tests/contrib/test_django_versions.py`.
 """
 
+import unicodedata
 from tempfile import TemporaryDirectory
 from types import ModuleType
 
@@ -52,6 +53,21 @@ settings.configure(
     TEMPLATES=[{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}],
 )
 django.setup()
+
+from django.db.backends.signals import connection_created
+
+
+def letters(name):
+    return "".join(filter(str.isascii, unicodedata.normalize("NFD", name)))
+
+
+@connection_created.connect
+def collate(connection, **_):
+    """Add a collation to SQLite for which é and e are equal, as for MariaDB's usual one."""
+    connection.connection.create_collation(
+        "letters", lambda a, b: (letters(a) > letters(b)) - (letters(a) < letters(b))
+    )
+
 
 from debug_toolbar.toolbar import debug_toolbar_urls
 from django.contrib.auth import get_user_model, login, logout
@@ -155,6 +171,18 @@ def test_an_address_that_changes_hands_moves_no_row(application):
     assert Person.objects.get(email=seen).pk == rows[mallory]
     assert Person.objects.get(pk=rows[emmy]).email == f"{emmy.id}@wsgiauth.invalid"
     assert logged_in(application, emmy).get("/who").json["user"][0] == "new@example.org"
+
+
+def test_an_address_with_other_accents_takes_no_name_away(application):
+    jose, other = (
+        make_user(application, name, email=email)
+        for name, email in (("jose", "jose@example.org"), ("joseph", "josé@example.org"))
+    )
+    for _ in range(2):
+        assert logged_in(application, jose).get("/who").json["user"][0] == jose.email
+        placeholder = f"{other.id}@wsgiauth.invalid"
+        assert logged_in(application, other).get("/who").json["user"][0] == placeholder
+    assert row_of(jose).pk != row_of(other).pk
 
 
 def test_a_row_of_djangos_own_is_connected_by_its_address(application):

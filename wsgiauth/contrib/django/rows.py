@@ -8,6 +8,7 @@ from django.db.models import Model, UniqueConstraint
 
 from wsgiauth import events, storage
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import key
 from wsgiauth.contrib.django.limited import limit_row
 from wsgiauth.contrib.django.models import Account
 from wsgiauth.events import Event
@@ -92,7 +93,7 @@ def _updated(account: User) -> Any | None:
     values = _values(account)
     if row is not None and not _differences(row, values):
         return row
-    moved = _in_the_way(_names(account), row)
+    moved = _in_the_way(values, row, account.id)
     if moved is None:
         return None
     # It only writes: SQLite refuses a transaction that has read what another one has changed since.
@@ -141,28 +142,38 @@ def _write(row: Any, values: dict[str, Any]) -> None:
     row.save(using=_database(), update_fields=changed)
 
 
-def _in_the_way(names: dict[str, str], row: Any | None) -> list[tuple[Any, dict[str, str]]] | None:
-    """Return the rows of other users that have one of the names, each with a placeholder for it.
+def _in_the_way(
+    values: dict[str, Any], row: Any | None, number: int
+) -> list[tuple[Any, dict[str, str]]] | None:
+    """Return the rows of other users that have a user's name, each with a placeholder for it.
+
+    A name that only the collation of the database makes equal to another one, such as "café"
+    and "cafe", moves no row: in `values`, the user gets the placeholder.
 
     Returns:
-        None if a row of Django's own has one.
+        None if a row of Django's own has the name.
     """
-    model = get_user_model()
     moved = []
-    for name, value in names.items():
-        if not _is_unique(model, name):
+    for name, value in values.items():
+        if name in _FLAGS or not _is_unique(get_user_model(), name):
             continue
+        others = get_user_model()._base_manager.using(_database()).exclude(pk=row and row.pk)
         # The names of wsgiauth are unique without regard to letter case.
-        others = model._base_manager.using(_database()).filter(**{f"{name}__iexact": value})
-        for other in others.exclude(pk=row and row.pk):
-            number = number_of(other)
-            if number is None:
+        alike = others.filter(**{f"{name}__iexact": value})
+        same = [other for other in alike if key(getattr(other, name)) == key(value)]
+        for other in same:
+            owner = number_of(other)
+            if owner is None:
                 return None
-            is_email = name == model.get_email_field_name()
-            moved.append(
-                (other, {name: f"{number}@wsgiauth.invalid" if is_email else f"@{number}"})
-            )
+            moved.append((other, {name: _placeholder(name, owner)}))
+        if others.exclude(pk__in=[other.pk for other in same]).filter(**{name: value}).exists():
+            values[name] = _placeholder(name, number)
     return moved
+
+
+def _placeholder(name: str, number: int) -> str:
+    is_email = name == get_user_model().get_email_field_name()
+    return f"{number}@wsgiauth.invalid" if is_email else f"@{number}"
 
 
 def _is_unique(model: Any, name: str) -> bool:

@@ -7,7 +7,7 @@ from django.db.models.functions import Lower
 
 
 class Person(AbstractBaseUser, PermissionsMixin):
-    email = models.EmailField(unique=True)
+    email = models.EmailField(unique=True, db_collation="letters")
     nickname = models.CharField(max_length=20, default="-")
     is_admin = models.BooleanField(default=False)
 
