@@ -478,6 +478,20 @@ def test_guesses_of_what_a_check_knows_are_counted(make_site):
     client.post_json("/auth/register", {"phone": "3"}, status=429)
 
 
+@pytest.mark.parametrize("path", ["/auth/register", "/auth/verify"])
+def test_guesses_at_which_a_check_fails_are_counted(path, settings, make_link):
+    codes = {"1234": None}
+    asked = [Field("code", "Code", check=codes.__getitem__)]
+    settings = with_mail(settings, REGISTRATIONS_PER_ADDRESS=3)
+    site = AuthMiddleware(echo, settings, send_mail=Post(), registration=asked)
+    client, sent = TestApp(site), {**ADA, "token": make_link()}
+    for number in range(3):
+        client.post_json(path, {**sent, "code": str(number)}, status=500)
+    client.post_json(path, {**sent, "code": "3"}, status=429)
+    client.post_json(path, {**sent, "code": "1234"}, status=429)
+    storage.discard_connection(site.database)
+
+
 def test_guesses_with_a_link_are_counted(make_site, make_link):
     client = TestApp(make_site(REGISTRATIONS_PER_ADDRESS=3))
     sent = {"token": make_link(), "password": PASSWORD}

@@ -7,7 +7,7 @@ from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import Refusal, Submission, email_accepted
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.forms.handover import GuestForm, account_created, start_first_session
-from wsgiauth.forms.registration import NewAccountPage, sent_values
+from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
 from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -53,7 +53,7 @@ class Register(GuestForm):
         account = NewAccount(
             *(submission.fields[name] for name in self.fields),
             settings=site.settings,
-            answers=site.registration.read(submission.fields),
+            answers=read_answers(submission, attempt),
         )
         if account.errors:
             if account.is_telling:

@@ -28,7 +28,7 @@ from wsgiauth.forms import FormPage, Refusal, Submission, see_other
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import account_created, start_first_session
 from wsgiauth.forms.links import TOKEN, LinkForm
-from wsgiauth.forms.registration import NewAccountPage, sent_values
+from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
@@ -102,14 +102,14 @@ class InvitationLink(LinkPurpose):
 
 def _create(submission: Submission, secret: OneTimeSecret) -> User:
     site, invitation = submission.site, read_invitation(secret)
+    attempt = site.throttle.registration(submission.networks)
     account = NewAccount(
         submission.fields["username"] or invitation.username,
         invitation.email,
         submission.fields["password"],
         settings=site.settings,
-        answers=site.registration.read(submission.fields),
+        answers=read_answers(submission, attempt),
     )
-    attempt = site.throttle.registration(submission.networks)
     try:
         if account.errors:
             names_user = submission.fields["username"] and "username" not in account.errors

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
-from wsgiauth.accounts.registration import Field
+from wsgiauth.accounts.registration import Answers, Field
+from wsgiauth.exceptions import ApplicationError
 from wsgiauth.forms import FormPage, Submission
+from wsgiauth.throttling.attempts import Attempt
 
 
 class NewAccountPage(FormPage):
@@ -18,6 +20,20 @@ class NewAccountPage(FormPage):
         inputs = super().inputs
         last = {name: inputs.pop(name) for name in ("password",) if name in inputs}
         return {**inputs, **self.values, **last}
+
+
+def read_answers(submission: Submission, attempt: Attempt) -> Answers:
+    """Return the answers in the fields of the application.
+
+    Raises:
+        ApplicationError: A `check` failed. The attempt is counted, because a client can learn from
+            that, too.
+    """
+    try:
+        return submission.site.registration.read(submission.fields)
+    except ApplicationError:
+        attempt.begin()
+        raise
 
 
 def sent_values(submission: Submission) -> dict[str, str]:
