@@ -39,6 +39,20 @@ def test_another_login_of_djangos_starts_a_session(visitor, browser, make):
     assert visitor.cookies["wsgiauth"] == token
 
 
+@pytest.mark.promise(62)
+def test_it_keeps_the_data_of_before_the_login_for_its_user_alone(visitor, browser, make):
+    user = make()
+    browser(user).get("/who")
+    visitor.get("/note?word=basket")
+    visitor.get(f"/sign-on?name={user.username}")
+    assert visitor.get("/note").json == {"words": ["basket"]}
+    session = visitor.cookies["sessionid"]
+    visitor.reset()
+    visitor.set_cookie("sessionid", session)
+    assert visitor.get("/who").json == {"user": None}
+    assert visitor.get("/note").json == {"words": []}
+
+
 def test_a_view_that_fails_logs_nobody_in(visitor, browser, make):
     user = make()
     browser(user).get("/who")

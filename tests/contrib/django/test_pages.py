@@ -12,6 +12,7 @@ PAGES = [
     ("/accounts/login/?next=/note", "/auth/login?next=%2Fnote"),
     ("/accounts/password_change/", "/auth/password"),
     ("/accounts/password_reset/", "/auth/forgot"),
+    ("/accounts/reset/MQ/set-password/", "/auth/forgot"),
     ("/admin/login/", "/auth/login?next=%2Fadmin%2F"),
     ("/admin/login/?next=/admin/auth/", "/auth/login?next=%2Fadmin%2Fauth%2F"),
     ("/admin/password_change/", "/auth/password"),

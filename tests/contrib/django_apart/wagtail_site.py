@@ -101,13 +101,14 @@ paths = sys.modules["paths"] = ModuleType("paths")
 def application():
     from wagtail import urls
     from wagtail.admin import urls as admin_urls
-    from wagtail.models import Locale, Page
+    from wagtail.models import Locale, Page, Site
 
     paths.urlpatterns = [path("cms/", include(admin_urls)), path("", include(urls))]
     paths.application = AuthMiddleware(get_wsgi_application(), make_settings())
     call_command("migrate", run_syncdb=True, verbosity=0)
     Locale.objects.create(language_code="en")
-    Page.add_root(title="Root", slug="root")
+    home = Page.add_root(title="Root", slug="root").add_child(title="Home", slug="home")
+    Site.objects.create(hostname="localhost", root_page=home, is_default_site=True)
     yield paths.application
     FOLDER.cleanup()
 
@@ -130,3 +131,21 @@ def test_the_admin_is_for_those_with_the_permission(application):
     client.get("/cms/", headers=BROWSER, status=302)
     editor = make_user(application, "editor", permissions=["wagtailadmin.access_admin"])
     assert "editor" in logged_in(application, editor).get("/cms/", headers=BROWSER, status=200)
+
+
+def test_a_page_is_served_to_everybody(application):
+    user = make_user(application, "reader")
+    for client in (TestApp(application), logged_in(application, user)):
+        assert "Home" in client.get("/", headers=BROWSER, status=200)
+
+
+def test_a_private_page_asks_for_a_login(application):
+    from wagtail.models import Page, PageViewRestriction
+
+    home = Page.objects.get(slug="home")
+    page = home.add_child(title="Members", slug="members")
+    PageViewRestriction.objects.create(page=page, restriction_type=PageViewRestriction.LOGIN)
+    sent = TestApp(application).get("/members/", headers=BROWSER, status=302)
+    assert sent.follow(status=302).location == "/auth/login?next=%2Fmembers%2F"
+    user = make_user(application, "member")
+    assert "Members" in logged_in(application, user).get("/members/", headers=BROWSER, status=200)

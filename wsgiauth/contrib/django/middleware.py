@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.contrib.auth import views
 from django.contrib.auth.models import AnonymousUser
-from django.contrib.auth.views import LoginView, PasswordChangeView, PasswordResetView
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpResponseRedirect
@@ -25,7 +25,12 @@ ASYNCHRONOUS = (
 )
 
 # Pages of Django with which wsgiauth's passwords do not work, and those that replace them.
-_PAGES = ((LoginView, "login"), (PasswordChangeView, "password"), (PasswordResetView, "forgot"))
+_PAGES = (
+    (views.LoginView, "login"),
+    (views.PasswordChangeView, "password"),
+    (views.PasswordResetView, "forgot"),
+    (views.PasswordResetConfirmView, "forgot"),
+)
 _ADMIN_PAGES = {"login": "login", "password_change": "password"}
 
 _USED = "wsgiauth.django.used"  # in the environ, if a view has read `request.user`

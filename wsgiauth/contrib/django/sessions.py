@@ -22,6 +22,8 @@ def open_session(request: Any, number: int | None) -> None:
         return
     session = request.session
     was_accessed = session.accessed
+    if SESSION_KEY in session:  # of a login of Django's
+        session.setdefault(_OWNER, _UNKNOWN)
     drop_data_of_others(session, number)
     if number is not None and _OWNER not in session and list(session.keys()):
         session.cycle_key()
@@ -39,6 +41,5 @@ def close_session(request: Any) -> None:
 
 def drop_data_of_others(session: Any, number: int | None) -> None:
     """Empty a session that belongs to another user than this one."""
-    owner = session.get(_OWNER, _UNKNOWN if SESSION_KEY in session else None)
-    if owner not in (None, number):
+    if session.get(_OWNER) not in (None, number):
         session.flush()
