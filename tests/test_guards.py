@@ -268,6 +268,29 @@ def test_what_inherits_from_a_guarded_class_is_guarded(client, stage):
     client.get("/", status=401)
 
 
+def test_a_class_has_the_guards_of_all_its_bases(client, stage, ada, bearer):
+    class Base:
+        def __call__(self, environ, start_response):
+            return echo(environ, start_response)
+
+    @login_required
+    class ForUsers(Base):
+        pass
+
+    @permission_required("reports.publish")
+    class ForPublishers(Base):
+        pass
+
+    class ForBoth(ForUsers, ForPublishers):
+        pass
+
+    stage.view = ForBoth()
+    client.get("/", headers=bearer(ada), status=403)
+    client.get("/", status=401)
+    ada.grant("reports.publish")
+    client.get("/", headers=bearer(ada), status=200)
+
+
 def test_a_guarded_method_knows_its_instance(client, stage, ada, bearer):
     class Views:
         def __init__(self, text):

@@ -235,11 +235,27 @@ def _decorator(guard: Guard) -> Callable[[_App], _App]:
         check = functools.partial(guard.refusal, view=app)
         if isinstance(app, type) and any("__call__" in vars(each) for each in app.__mro__):
             # The instances are the WSGI callables, so the guard goes around `__call__`.
-            setattr(app, "__call__", _Guarded(app.__call__, check))  # noqa: B010 - to mypy a method
+            setattr(app, "__call__", _Guarded(_call_of(app, app.__call__), check))  # noqa: B010 - to mypy a method
             return app
         return cast("_App", _Guarded(app, check))
 
     return decorate
+
+
+def _call_of(view_class: type, call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the `__call__` of a class; if it is inherited, one that finds it anew.
+
+    In a subclass of several guarded classes, the guard of another one can be next.
+    """
+    if "__call__" in vars(view_class):
+        return call
+
+    @functools.wraps(call, updated=())
+    def inherited(self: object, *arguments: Any) -> Iterable[bytes]:
+        app_iter: Iterable[bytes] = cast(Any, super(view_class, self)).__call__(*arguments)
+        return app_iter
+
+    return inherited
 
 
 def _refusal_by_database(guard: Guard, user: User, environ: WSGIEnvironment) -> Response | None:
