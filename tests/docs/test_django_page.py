@@ -39,10 +39,11 @@ def test_the_site_has_at_most_ten_lines_of_ours():
 
 def test_the_site_of_the_page_is_made_and_served(run, serve):
     (block,) = code(section(PAGE, "Set-up"), "console")
-    export, *others, (command, _) = commands(block)
-    printed = run("\n".join([export[0], *(each for each, _ in others)]))
-    assert printed.startswith(others[0][1])
-    with serve(command.replace("8080", "$1"), export[0]) as port:
+    *exports, check, migrate, create, (command, _) = commands(block)
+    export = "\n".join(each for each, _ in exports)
+    printed = run("\n".join([export, check[0], migrate[0], create[0]]))
+    assert printed.startswith(check[1])
+    with serve(command.replace("8080", "$1"), export) as port:
         site = f"http://127.0.0.1:{port}"
         status, page = ask(f"{site}/shelf", BROWSER)
         assert (status, "Log in" in page) == (200, True)
@@ -50,6 +51,32 @@ def test_the_site_of_the_page_is_made_and_served(run, serve):
         assert ask(f"{site}/shelf", headers) == (200, "The books of ada")
         assert ask(f"{site}/lend", headers) == (200, "Lent")
         assert "Site administration" in ask(f"{site}/admin/", {**headers, **BROWSER})[1]
+
+
+OURS = "wsgiauth.contrib.django"
+STARTED = f"""
+django-admin startproject mysite .
+cd mysite
+sed -i "s/^from pathlib/import os\\n&/" settings.py
+sed -i "s/^SECRET_KEY = .*/SECRET_KEY = os.environ['SECRET_KEY']/" settings.py
+sed -i "s/^INSTALLED_APPS = \\[/&'{OURS}',/" settings.py
+sed -i "s/^.*AuthenticationMiddleware',/& '{OURS}.WSGIAuthMiddleware',/" settings.py
+echo 'AUTHENTICATION_BACKENDS = ["{OURS}.WSGIAuthBackend"]' >> settings.py
+sed -i "s/get_wsgi_application()/AuthMiddleware(&)/" wsgi.py
+sed -i "1i from wsgiauth import AuthMiddleware" wsgi.py
+echo 'from webtest import TestApp' >> wsgi.py
+echo 'print(TestApp(application).get("/admin/login/").location)' >> wsgi.py
+cd ..
+python -Wignore manage.py check
+python -Wignore -m mysite.wsgi
+"""
+
+
+def test_a_project_of_startproject_needs_no_more_than_the_page_says(run):
+    assert '`SECRET_KEY = os.environ["SECRET_KEY"]`, with `import os` above' in PAGE
+    checked, page = run(STARTED).splitlines()
+    assert checked == "System check identified no issues (0 silenced)."
+    assert "/auth/login" in page
 
 
 SIGN_ON = """

@@ -7,7 +7,7 @@ import pytest
 from webtest import TestApp
 
 from tests.docs.accounts import ask
-from tests.docs.pages import PAGES, shown
+from tests.docs.pages import PAGES, code, commands, shown
 from tests.support.sites import BROWSER
 from wsgiauth import storage
 from wsgiauth.testing import api_key, bearer, logged_in, make_user
@@ -56,6 +56,12 @@ def test_the_program_has_the_guards_of_the_page(pages):
         client.post("/pages/handbook", headers=headers, status=status)
     assert client.get("/account", headers=ada).json == {"user": "ada", "id": str(first.id)}
     assert logged_in(pages, first).get("/account", headers=BROWSER).json["user"] == "ada"
+
+
+def test_the_command_of_the_page_serves_the_program(serve, administrator):
+    *_, (command, _) = commands(code(PAGE, "console")[0])
+    with serve(command) as port:
+        assert ask(f"http://127.0.0.1:{port}/account")[0] == 401
 
 
 def test_the_ini_file_serves_the_program(serve, administrator):
