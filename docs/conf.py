@@ -37,7 +37,10 @@ default_role = "code_or_name"
 autodoc_default_options = {
     "members": True,
     # Up to these classes, which are Python's or have nothing for applications.
-    "inherited-members": "BaseException, BoundModel, Declared, list, tuple",
+    "inherited-members": (
+        "BaseException, BoundModel, Declared, Client, ClientMixin, RequestFactory,"
+        " SessionAuthentication, list, tuple"
+    ),
 }
 autodoc_member_order = "bysource"
 napoleon_use_ivar = True
@@ -61,6 +64,7 @@ MODULES = [
     "wsgiauth",
     *("wsgiauth.exceptions", "wsgiauth.events", "wsgiauth.testing"),
     *(each.name for each in CONTRIB),
+    *("wsgiauth.contrib.django.testing", "wsgiauth.contrib.django.rest"),
 ]
 
 

@@ -12,10 +12,16 @@ from tests.docs.pages import PAGES, ROOT
 
 LIST_PUBLIC_NAMES = """
 import importlib, pkgutil
+import django
+from django.conf import settings
 from wsgiauth import contrib
 
 names = ["wsgiauth", "wsgiauth.events", "wsgiauth.exceptions", "wsgiauth.testing"]
 names += [each.name for each in pkgutil.iter_modules(contrib.__path__, "wsgiauth.contrib.")]
+names += [f"wsgiauth.contrib.django.{each}" for each in ("testing", "rest")]
+apps = ["django.contrib.contenttypes", "django.contrib.auth", "wsgiauth.contrib.django"]
+settings.configure(INSTALLED_APPS=apps)
+django.setup()
 for module in map(importlib.import_module, names):
     at_home = [name for name, it in vars(module).items() if not name.startswith("_")
                and getattr(it, "__module__", None) == module.__name__]
@@ -28,7 +34,7 @@ MEMBERS = {"method", "classmethod", "staticmethod", "property", "attribute"}
 @pytest.fixture(scope="module")
 def built(tmp_path_factory, unmeasured):
     """Return the folder of the site, built as `make docs` does."""
-    require("sphinx", "myst_parser", "furo")
+    require("sphinx", "myst_parser", "furo", "rest_framework")
     folder = tmp_path_factory.mktemp("docs") / "site"
     rule = (ROOT / "Makefile").read_text("utf-8").partition("\ndocs:")[2]
     _, *arguments = re.search(r"-m sphinx (.*)", rule)[0].split()
