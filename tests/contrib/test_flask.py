@@ -549,6 +549,17 @@ def test_everything_in_a_guarded_blueprint_is_guarded(path, members, client, ada
     assert members == ["before"]
 
 
+@pytest.mark.promise(21)
+def test_no_shared_cache_keeps_the_files_of_a_guarded_blueprint(app, members, client, ada, headers):
+    ada.grant("site.enter")
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 60
+    with client.get("/members/static/__init__.py", headers=headers) as answer:
+        said = set(answer.headers["Cache-Control"].split(", "))
+    assert said == {"private", "max-age=60"}
+    news = client.get("/members/news", headers=headers)
+    assert news.headers["Cache-Control"] == "private"
+
+
 def test_errors_of_a_guarded_blueprint_are_its_own(members, client, ada, headers):
     ada.grant("site.enter")
     assert client.get("/members/broken", headers=headers).status_code == 418

@@ -118,6 +118,9 @@ def guard_blueprint(
 ) -> None:
     """Restrict everything in a blueprint, also its static files and nested blueprints.
 
+    No shared cache keeps its responses: `public` in their Cache-Control, which Flask sets for
+    static files if SEND_FILE_MAX_AGE_DEFAULT is set, becomes `private`.
+
     Call it before the blueprint is registered. The guard comes before all functions that the
     blueprint has for `before_request` by then. A path that no route of the blueprint matches is not
     of the blueprint, and stays a 404.
@@ -142,6 +145,7 @@ def guard_blueprint(
     blueprint.before_request(lambda: _refusal(guard, blueprint))
     functions = blueprint.before_request_funcs[None]
     functions.insert(0, functions.pop())
+    blueprint.after_request(_without_public)
 
 
 def watch_routes(app: Flask) -> None:
@@ -220,6 +224,13 @@ def _guard_class(view_class: type[View], guard: Guard) -> None:
         return _guarded(make(*args, **kwargs), guard)
 
     setattr(view_class, "as_view", classmethod(guarded_as_view))  # noqa: B010 - to mypy a method
+
+
+def _without_public(response: Response) -> Response:
+    if response.cache_control.public:
+        response.cache_control.public = False
+        response.cache_control.private = True
+    return response
 
 
 def _refusal(guard: Guard, view: object) -> Response | None:
