@@ -616,7 +616,7 @@ def test_what_is_no_app_of_flask_is_refused(no_app):
 
 
 def test_accounts_twice_are_refused(app):
-    with pytest.raises(ConfigurationError, match="inside another one"):
+    with pytest.raises(ConfigurationError, match="WSGIAuth of Flask adds one, too"):
         WSGIAuth(app)
 
 

@@ -46,7 +46,13 @@ def test_middleware_in_the_wrong_place_is_named_and_does_not_start(site, middlew
 
 @pytest.mark.parametrize("backends", [[], [DJANGOS], [DJANGOS, BACKEND]])
 def test_a_backend_that_is_missing_or_not_the_first_is_named(site, backends):
-    assert ids(AUTHENTICATION_BACKENDS=backends) == {"wsgiauth.E002"}
+    from django.core.checks import run_checks
+    from django.test import override_settings
+
+    with override_settings(AUTHENTICATION_BACKENDS=backends):
+        (found,) = [each for each in run_checks() if each.id.startswith("wsgiauth.")]
+    assert found.id == "wsgiauth.E002"
+    assert f'Write AUTHENTICATION_BACKENDS = ["{BACKEND}"]' in found.hint
 
 
 def test_a_missing_wsgi_application_is_named(site):
