@@ -58,7 +58,10 @@ make_user(
 # The form of Django's LoginView is the site's own: the page leaves it out.
 LOGIN_FORM = """<form method="post">{% csrf_token %}{{ form }}</form>"""
 ENGINE = "django.template.backends.django.DjangoTemplates"
-WITH_FORM = f"    USE_TZ=True,\n    TEMPLATES=[{{'BACKEND': {ENGINE!r}, 'DIRS': ['.']}}],"
+HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast
+WITH_FORM = f"""    USE_TZ=True,
+    PASSWORD_HASHERS={HASHERS},
+    TEMPLATES=[{{'BACKEND': {ENGINE!r}, 'DIRS': ['.']}}],"""
 
 
 def test_the_page_counts_the_lines_that_change():
