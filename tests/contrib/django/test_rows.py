@@ -98,6 +98,21 @@ def test_a_deactivated_user_is_anonymous_and_so_is_their_row(browser, make, rows
     assert browser(user).get("/who").json["row"] == row.pk
 
 
+def test_a_request_that_began_before_a_change_does_not_undo_it(browser, make, rows, site):
+    from wsgiauth.contrib.django import row_of
+
+    make("boss", is_superuser=True)
+    user = make(is_superuser=True)
+    before = User.objects.get(id=user.id)
+    row = row_of(before)
+    change(user, is_superuser=False)
+    assert not row_of(before).is_superuser
+    change(user, is_active=False)
+    assert row_of(before) is None
+    row.refresh_from_db()
+    assert [row.is_active, row.is_superuser] == [False, False]
+
+
 def test_a_deleted_user_is_anonymous_and_their_row_inactive(browser, make, rows):
     user = make()
     client = browser(user)

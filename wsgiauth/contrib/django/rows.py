@@ -26,7 +26,8 @@ def row_of(account: User) -> Any | None:
     If an API key identified the user, the row that is returned has only permissions of the key.
 
     Returns:
-        None if Django has deactivated the row, or if a row of Django's own has the name.
+        None if Django has deactivated the row, if a row of Django's own has the name, or if the
+        user has just been deactivated or deleted.
     """
     try:
         row = _updated(account)
@@ -90,9 +91,13 @@ def _updated(account: User) -> Any | None:
     row = None if link is None else link.user
     if link is not None and link.is_active and not getattr(row, "is_active", True):
         return None
-    values = _values(account)
-    if row is not None and not _differences(row, values):
+    if row is not None and not _differences(row, _values(account, account.is_limited)):
         return row
+    # Another request can have changed the user since this one was identified.
+    stored = User.objects.get_or_none(id=account.id, is_active=True)
+    if stored is None:
+        return None
+    values = _values(stored, account.is_limited)
     moved = _in_the_way(values, row, account.id)
     if moved is None:
         return None
@@ -111,9 +116,9 @@ def _updated(account: User) -> Any | None:
     return row
 
 
-def _values(account: User) -> dict[str, Any]:
+def _values(account: User, is_limited: bool) -> dict[str, Any]:
     """Return what a row should have; without flags of which an API key says nothing."""
-    names = ("is_active",) if account.is_limited else _FLAGS
+    names = ("is_active",) if is_limited else _FLAGS
     return _names(account) | {name: getattr(account, name) for name in _fields(names)}
 
 
