@@ -142,11 +142,12 @@ def test_a_row_that_django_has_deleted_is_made_anew(browser, make, rows):
 
 
 @pytest.mark.parametrize("spell", [str, str.upper])
-def test_a_row_of_djangos_own_is_never_taken_over(browser, make, rows, site, spell):
+def test_a_row_of_djangos_own_is_never_taken_over(browser, make, rows, site, caplog, spell):
     user = make("george")
     row = rows.objects.create_user(spell(user.username), user.email)
     client = browser(user)
     assert client.get("/who").json == {"user": None}
+    assert f"User {user.id} is anonymous to Django" in caplog.text
     client.get("/member", status=302)
     from wsgiauth.contrib.django import connect
 

@@ -1,5 +1,6 @@
 """Django's rows of users: found by the user's number, made on first use, and kept up to date."""
 
+import logging
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -12,6 +13,8 @@ from wsgiauth.accounts.names import key
 from wsgiauth.contrib.django.limited import limit_row
 from wsgiauth.contrib.django.models import Account
 from wsgiauth.events import Event
+
+logger = logging.getLogger("wsgiauth")
 
 _FLAGS = ("is_active", "is_staff", "is_superuser")
 _CHANGES = ("names_changed", "rights_changed", "user_deleted")
@@ -100,6 +103,11 @@ def _updated(account: User) -> Any | None:
     values = _values(stored, account.is_limited)
     moved = _in_the_way(values, row, account.id)
     if moved is None:
+        logger.warning(
+            "User %d is anonymous to Django, because a row of Django's own has the same name or"
+            " email address: rename or connect that row, see docs/from-django-auth.md.",
+            account.id,
+        )
         return None
     # It only writes: SQLite refuses a transaction that has read what another one has changed since.
     with transaction.atomic(using=_database()):
