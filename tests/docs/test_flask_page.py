@@ -9,7 +9,7 @@ from tests.conftest import require
 from tests.docs.accounts import ask, token_of
 from tests.docs.pages import PAGES, code, commands
 from tests.support.sites import BROWSER
-from wsgiauth.testing import bearer, logged_in, make_settings, make_user
+from wsgiauth.testing import api_key, bearer, logged_in, make_settings, make_user
 
 PAGE = PAGES["docs/flask.md"]
 PROGRAMS = {
@@ -108,10 +108,12 @@ def test_a_socket_needs_a_ticket_of_the_guarded_view(load):
     ada = make_user(middleware)
     client = program.app.test_client()
     assert client.post("/ticket").status_code == 401
+    assert client.post("/ticket", headers=api_key(middleware, ada)).status_code == 403
     ticket = client.post("/ticket", headers=bearer(middleware, ada)).json
     socket = program.socketio.test_client(program.app, auth=ticket)
     socket.emit("whoami")
     assert socket.get_received()[0]["args"] == [ada.id]
-    for auth in (None, {}, {"ticket": "7"}, {"ticket": f"{ticket['ticket']}x"}):
+    forged = ({}, {"ticket": "7"}, {"ticket": f"{ticket['ticket']}x"}, {"ticket": 7}, "7", [7])
+    for auth in (None, *forged):
         refused = SocketIOTestClient(program.app, program.socketio, auth=auth)
         assert not refused.is_connected()
