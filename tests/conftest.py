@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sys
 from collections import Counter
 from functools import partial
 from importlib.util import find_spec
@@ -419,6 +420,15 @@ def unmeasured():
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
         yield
+
+
+@pytest.fixture
+def uncounted():
+    """Measure no coverage in this process: it takes most of the time of generated requests."""
+    measuring = sys.gettrace()
+    sys.settrace(None)
+    yield
+    sys.settrace(measuring)
 
 
 @pytest.fixture(scope="session")

@@ -774,6 +774,7 @@ def test_it_names_the_cookie_as_it_is_configured(make_service):
 
 # To make the cases takes long: the test does it, and not the collection, as `CONTRACT.parametrize`
 # would in each worker.
+@pytest.mark.usefixtures("uncounted")
 @pytest.mark.parametrize("label", LABELS)
 def test_whatever_is_sent_is_answered_as_described(label, service, login_of_ada):
     @hypothesis_settings(
