@@ -29,18 +29,32 @@ def folder(tmp_path, empty_file):
     return tmp_path
 
 
+@pytest.fixture(scope="session")
+def no_drivers(tmp_path_factory):
+    """Return a folder that hides a database driver: to import it is a third of a short program."""
+    folder = tmp_path_factory.mktemp("no_drivers")
+    (folder / "psycopg.py").write_text("raise ImportError\n", encoding="utf-8")
+    return folder
+
+
 @pytest.fixture
-def environ(folder):
-    """Return the environment of a reader who has followed the pages so far."""
+def environ(folder, no_drivers):
+    """Return the environment of a reader who has followed the pages so far, without PostgreSQL."""
     return {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "HOME": str(folder),
-        "PYTHONPATH": str(folder),
+        "PYTHONPATH": f"{folder}:{no_drivers}",
         "PYTHONUNBUFFERED": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # importing those of our tests takes most of a run
         "BCRYPT_ROUNDS": str(ROUNDS),
         "SECRET_KEY": SECRET_KEY,
     }
+
+
+@pytest.fixture
+def postgresql_driver(folder, environ):
+    """Let the reader have installed what PostgreSQL needs."""
+    environ["PYTHONPATH"] = str(folder)
 
 
 @pytest.fixture

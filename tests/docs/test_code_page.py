@@ -31,20 +31,20 @@ def test_the_functions_are_the_public_ones():
     assert listed == public | {"login_required", "permission_required"}
 
 
-def test_users_are_made_in_code(run, administrator):
+def test_users_are_made_in_code(run, ada):
     run("python people.py")  # beside the administrator made before
 
 
-def test_an_operators_script_keeps_the_last_superuser(run, administrator):
+def test_an_operators_script_keeps_the_last_superuser(run, ada):
     printed = run("python upkeep.py")
-    assert printed == "ada is the last active superuser: make another user a superuser first\n"
+    assert printed == "Ada is the last active superuser: make another user a superuser first\n"
 
 
-def test_a_login_of_ones_own_works(run, administrator, folder):
+def test_a_login_of_ones_own_works(run, ada, folder):
     (folder / "ask.py").write_text(SIGN_IN, encoding="utf-8")
-    assert run("python ask.py") == "Hello, stranger!\nWelcome!\nHello, ada!\n429\n"
+    assert run("python ask.py") == "Hello, stranger!\nWelcome!\nHello, Ada!\n429\n"
 
 
-def test_groups_are_made_in_code(run, administrator):
+def test_groups_are_made_in_code(run, ada):
     run("python people.py")
     run("python editors.py")

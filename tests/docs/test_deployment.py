@@ -47,6 +47,7 @@ def test_the_check_that_fails_on_warnings_fails_on_one(run):
         run(command)  # BCRYPT_ROUNDS is 4
 
 
+@pytest.mark.usefixtures("postgresql_driver")
 def test_a_server_is_made_ready(run, environ):
     server = SERVERS["postgresql"]
     name = f"{NAME}_docs"

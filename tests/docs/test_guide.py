@@ -20,12 +20,13 @@ NEW_PASSWORD = "abstraction is a barrier"
 
 
 @pytest.fixture
-def reader(tmp_path, environ):
+def reader(tmp_path, environ, no_drivers):
     """Return a reader who has installed wsgiauth, in the folder of the guide."""
     folder = tmp_path / "board"
     (folder / ".venv/bin").mkdir(parents=True)
     (folder / ".venv/bin/activate").touch()  # the tests' own environment is active
-    del environ["SECRET_KEY"], environ["PYTHONPATH"]
+    del environ["SECRET_KEY"]
+    environ["PYTHONPATH"] = str(no_drivers)
     environ["BCRYPT_ROUNDS"] = "10"  # lower ones make the server print a warning
     reader = Reader(folder, environ, free_port())
     reader.mails = set()  # that have been read

@@ -176,7 +176,7 @@ def test_uwsgi_without_nginx(loading, serve_uwsgi, folder, ada):
 
 
 @pytest.fixture
-def postgresql(server_urls):
+def postgresql(server_urls, postgresql_driver):
     """Return the URL of a database on PostgreSQL with the README's user."""
     url = server_urls("postgresql")
     database = storage.open_database(url)

@@ -43,7 +43,8 @@ def python_with(*requirements, minimum="3.11"):
         requirements: As for pip. List all that your test imports but wsgiauth does not need.
         minimum: The oldest Python that they support. Without one, the test is skipped.
     """
-    base = sys.executable if _version(sys.executable) >= _numbers(minimum) else _find(minimum)
+    same = str(Path(sys.executable).resolve())  # in all virtual environments, which share it
+    base = same if sys.version_info[:2] >= _numbers(minimum) else _find(minimum)
     own = [each for each in requires("wsgi-accounts") if "extra ==" not in each]
     wanted = sorted({*requirements, *own, "pytest>=8", "webtest>=3.0.4"})
     digest = hashlib.sha256("\n".join([base, *wanted]).encode()).hexdigest()[:8]
