@@ -31,6 +31,7 @@ release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
 include_patterns = ["*.md", "docs/*.md", "docs/*.rst"]
+exclude_patterns = [".*", "artefacts", "build", "tests", "wsgiauth"]  # large folders, not to search
 myst_heading_anchors = 4
 
 default_role = "code_or_name"
