@@ -9,6 +9,7 @@ import peewee
 import pytest
 
 from tests.conftest import HASH, insert_users
+from wsgiauth import storage
 from wsgiauth.accounts import user_criteria, user_orders, user_search
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
@@ -95,6 +96,13 @@ def criteria_of(name):
     if "group_id" in fields:
         fields["group_id"] = Group.objects.find("editors").id
     return Criteria(**fields)
+
+
+def names_of_filters(sort):
+    """Return the names of all filters; on a server, a third, which is another for the next sort."""
+    if isinstance(storage.current(), peewee.SqliteDatabase):
+        return list(FILTERS)
+    return list(FILTERS)[["", *SORTS].index(sort) % 3 :: 3]
 
 
 def make(username, email):
@@ -246,8 +254,8 @@ def test_users_whom_one_page_can_examine_come_in_any_order(small, rows, is_sorte
 
 @pytest.mark.parametrize("sort", SORTS)
 def test_users_come_in_the_order_that_was_asked_for(small, sort):
-    for name, (_, matches) in FILTERS.items():
-        criteria = criteria_of(name)
+    for name in names_of_filters(sort):
+        criteria, matches = criteria_of(name), FILTERS[name][1]
         if sort in find_users(criteria, sort).sorts:
             expected = [user for user in User.select() if matches(user)]
             expected.sort(key=SORT_KEYS[sort.strip("-")], reverse=sort.startswith("-"))
@@ -258,7 +266,7 @@ def test_users_come_in_the_order_that_was_asked_for(small, sort):
 
 @pytest.mark.parametrize("sort", ["", *SORTS])
 def test_the_pages_before_have_each_user_too(small, sort):
-    for name in FILTERS:
+    for name in names_of_filters(sort):
         criteria = criteria_of(name)
         page = find_users(criteria, sort, before=f"{find_users(criteria, sort).sort}:")
         found = page.users
@@ -270,16 +278,17 @@ def test_the_pages_before_have_each_user_too(small, sort):
 
 @pytest.mark.parametrize("sort", ["", *SORTS])
 def test_each_page_leads_to_the_users_before_and_after_it(small, sort):
-    for name in FILTERS:
+    for name in names_of_filters(sort):
         criteria = criteria_of(name)
-        everyone = listed(criteria, sort)
-        for page in pages(criteria, sort)[1:]:
+        first, *others = pages(criteria, sort)
+        everyone = [user for page in (first, *others) for user in page.users]
+        for page in others:
             back = find_users(criteria, sort, before=page.before)
             at = everyone.index(page.users[0]) if page.users else len(everyone)
             if back.before:
                 assert back.users == everyone[at - len(back.users) : at], name
             else:
-                assert back == find_users(criteria, sort), name
+                assert back == first, name
             if back.before and back.after:
                 again = find_users(criteria, sort, after=back.after)
                 assert again.users == everyone[at : at + len(again.users)], name
