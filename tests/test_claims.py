@@ -359,7 +359,7 @@ def test_what_the_function_does_to_accounts_is_done_by_code(site, app, client, a
 
 
 def test_without_the_middleware_it_is_an_error():
-    with pytest.raises(MiddlewareMissingError, match="claims was called"):
+    with pytest.raises(MiddlewareMissingError, match="claims needs it"):
         claims({})
 
 
