@@ -311,6 +311,6 @@ def test_a_user_of_another_application_is_refused(post, ada):
 )
 def test_without_the_middleware_an_error_says_so(function):
     with pytest.raises(
-        MiddlewareMissingError, match=r"^(log_in|log_out|authenticate|current_user) was"
+        MiddlewareMissingError, match=r"and (log_in|log_out|authenticate|current_user) needs it"
     ):
         function({"REQUEST_METHOD": "POST"})

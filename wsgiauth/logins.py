@@ -29,6 +29,8 @@ from wsgiauth.site import Site
 from wsgiauth.throttling.attempts import PasswordAttempt
 from wsgiauth.web.responses import Header
 
+FOLLOW = "wsgiauth.follow"  # in the environ; see `_change_caller`
+
 _METHODS = re.compile(rf"(?=.{{1,{METHODS_MAX_LENGTH}}}$)[a-z0-9]+( [a-z0-9]+)*")
 
 # The key of `environ` with what `log_in` issued in this request, whose headers have the old token.
@@ -150,10 +152,10 @@ def log_in(
         return None
     _end_session(environ, site)
     if factors.meets_demand(user, methods, site.settings):
-        set_caller(environ, user, issued.session_id, auth_type=COOKIE)
+        _change_caller(environ, user, issued.session_id, auth_type=COOKIE)
         environ[_ISSUED] = issued
     else:
-        set_caller(environ, error=INSUFFICIENT_AUTHENTICATION)
+        _change_caller(environ, error=INSUFFICIENT_AUTHENTICATION)
     return [login_cookie(environ, site, issued), _NO_STORE]
 
 
@@ -175,7 +177,7 @@ def log_out(environ: WSGIEnvironment) -> list[Header]:
     if environ["wsgiauth.user"] is None and environ["wsgiauth.error"] is None:
         return []
     _end_session(environ, site)
-    set_caller(environ)
+    _change_caller(environ)
     return [site.identifier.expired_cookie(environ), _NO_STORE]
 
 
@@ -252,6 +254,13 @@ def _site_of(environ: WSGIEnvironment, function: str) -> Site:
             " wrap the whole application, as in `application = AuthMiddleware(app)`."
         )
     return site
+
+
+def _change_caller(environ: WSGIEnvironment, *caller: Any, **further: Any) -> None:
+    """Call `set_caller`, and the function of an adapter that keeps the user in another place."""
+    set_caller(environ, *caller, **further)
+    if FOLLOW in environ:
+        environ[FOLLOW]()
 
 
 def _end_session(environ: WSGIEnvironment, site: Site) -> None:

@@ -113,3 +113,10 @@ def test_an_api_key_starts_no_session(visitor, browser, make, key):
 
 def test_the_backend_accepts_no_password(visitor):
     assert visitor.get("/with-password?username=ada&password=x").json == {"user": "None"}
+
+
+@pytest.mark.promise(62)
+def test_request_user_follows_the_functions_of_wsgiauth(browser, make):
+    user, other = make(), make("grace")
+    seen = browser(user).get(f"/leave-by-wsgiauth?name={other.username}").json["seen"]
+    assert seen == [user.username, "", other.username]

@@ -21,6 +21,7 @@ from django.utils.cache import patch_cache_control
 from django.utils.decorators import method_decorator
 from django.views import View
 
+from wsgiauth import find_user, log_in, log_out
 from wsgiauth.contrib import django as wsgiauth_django
 
 OTHER_BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -101,6 +102,15 @@ def leave_and_return(request):
     return JsonResponse({"user": request.user.username})
 
 
+def leave_by_wsgiauth(request):
+    """Log the user out, and the one of the query in, by functions of wsgiauth."""
+    seen = [request.user.username]
+    log_out(request.META)
+    seen.append(request.user.username)
+    log_in(request.META, find_user(request.GET["name"]))
+    return JsonResponse({"seen": [*seen, request.user.username]})
+
+
 def with_password(request):
     return JsonResponse({"user": str(authenticate(request, **request.GET.dict()))})
 
@@ -150,6 +160,7 @@ urlpatterns = [
     path("time", lambda request: HttpResponse(perf_counter())),
     path("cookies", lambda request: JsonResponse(request.COOKIES)),
     path("leave-and-return", leave_and_return),
+    path("leave-by-wsgiauth", leave_by_wsgiauth),
     path("with-password", with_password),
     path("member", login_required(who)),
     path("writer", permission_required("blog.add_post", raise_exception=True)(who)),

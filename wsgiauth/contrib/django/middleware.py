@@ -1,6 +1,7 @@
 """The middleware that makes `request.user` the row of the user whom `AuthMiddleware` identified."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib.auth import views
@@ -12,11 +13,13 @@ from django.urls import reverse
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
+from wsgiauth.accounts.models import User
 from wsgiauth.contrib.django.logins import finish
 from wsgiauth.contrib.django.order import order_errors
 from wsgiauth.contrib.django.rows import follow_changes, row_of
 from wsgiauth.contrib.django.sessions import close_session, open_session
 from wsgiauth.contrib.django.site import MISSING, page_url
+from wsgiauth.logins import FOLLOW
 from wsgiauth.web.urls import with_next
 
 ASYNCHRONOUS = (
@@ -65,12 +68,12 @@ class WSGIAuthMiddleware:
             is_wsgi = isinstance(request, WSGIRequest)
             raise ImproperlyConfigured(MISSING if is_wsgi else ASYNCHRONOUS)
         follow_changes()
-        account = request.META["wsgiauth.user"]
-        row = None if account is None else row_of(account)
-        open_session(request, None if row is None else account.id)
+        account = _read_user(request)
+        open_session(request, None if account is None else account.id)
         _hide_login_cookie(request)
-        _set_user(request, AnonymousUser() if row is None else row)
+        request.META[FOLLOW] = partial(_read_user, request)
         response = self.get_response(request)
+        del request.META[FOLLOW]
         headers = finish(request, response)
         for name, value in headers:
             if name != "Cache-Control":
@@ -99,6 +102,14 @@ class WSGIAuthMiddleware:
                 raise PermissionDenied("Only members of the staff can use the admin.")
             destination = destination or reverse("admin:index", current_app=match.namespace)
         return HttpResponseRedirect(with_next(page_url(page), destination))
+
+
+def _read_user(request: Any) -> User | None:
+    """Set `request.user` to the row of the caller, and return the caller; None without a row."""
+    account: User | None = request.META["wsgiauth.user"]
+    row = None if account is None else row_of(account)
+    _set_user(request, AnonymousUser() if row is None else row)
+    return None if row is None else account
 
 
 def _hide_login_cookie(request: Any) -> None:
