@@ -20,9 +20,10 @@ help: ## show this help
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-.venv/check: .venv/dev
+.venv/check: setup.py
+	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,apps,docs]'
-	@touch $@
+	@touch $@ .venv/dev
 
 .venv/docs: .venv/dev
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'

@@ -324,6 +324,12 @@ def test_after_log_out_there_are_none(site, app, ada):
     assert logged_in(site, ada).post("/", headers=SAME_ORIGIN).json == {}
 
 
+@pytest.mark.parametrize("cookies", ["", "wsgiauth=x"], ids=["removed", "replaced"])
+def test_where_the_application_has_changed_the_cookie_there_are_none(site, app, ada, cookies):
+    app.view = lambda environ: environ.update(HTTP_COOKIE=cookies) or []
+    assert logged_in(site, ada).post("/", headers=SAME_ORIGIN).json == {}
+
+
 def test_log_in_raises_what_the_function_did_and_changes_nothing(site, app, ada):
     def view(environ):
         app.claims_of = {}.pop
