@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import sys
-import threading
 from collections import Counter
 from functools import partial
 from importlib.util import find_spec
@@ -122,21 +121,6 @@ THOROUGH = {
     "test_concurrency.py",
     "test_leftovers.py",
 }
-# Files whose coverage is that of others, and folders of which not even MariaDB's is.
-UNMEASURED = {
-    Path(__file__).parent / name
-    for name in (
-        "docs/test_applications.py",
-        "docs/test_apps_page.py",
-        "mail/test_journey.py",
-        "test_accessibility.py",
-        "test_browser.py",
-        "test_browser_panel.py",
-        "test_browser_passkeys.py",
-        "test_hostile.py",
-    )
-}
-STATEMENTS = {Path(__file__).parent / name for name in ("accounts", "storage", "throttling")}
 THOROUGH_PATHS = {Path(__file__).parent / name for name in THOROUGH}
 THOROUGH_FIXTURES = {"chromium", "in_processes", "server_urls"}
 LEFT_OUT = (
@@ -185,23 +169,6 @@ def pytest_collection_modifyitems(config, items):
         left_out = [item for item in items if THOROUGH_FIXTURES & set(item.fixturenames)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """Measure no coverage, which doubles the time, of what others measure: see `UNMEASURED`."""
-    parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    is_on_mariadb = parameters.get("database_url") == "mariadb"
-    if item.path not in UNMEASURED and not (is_on_mariadb and item.path.parent not in STATEMENTS):
-        return (yield)
-    tracing = sys.gettrace(), threading.gettrace()
-    sys.settrace(None)
-    threading.settrace(None)
-    try:
-        return (yield)
-    finally:
-        sys.settrace(tracing[0])
-        threading.settrace(tracing[1])
 
 
 def pytest_generate_tests(metafunc):
