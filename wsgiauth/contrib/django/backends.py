@@ -16,8 +16,8 @@ class WSGIAuthBackend(BaseBackend):
     """Answers `has_perm`, `has_perms`, `has_module_perms` and `perms` in templates.
 
     Each check is one SELECT or, for the row of another user than the caller, three. There are no
-    permissions for single objects. The backend logs nobody in: `authenticate` and `get_user`
-    return None, so a session of Django's identifies nobody.
+    permissions for single objects. The backend performs no login: `authenticate` and
+    `get_user` return None, so a session of Django's identifies no user.
     """
 
     def get_user_permissions(self, user_obj: Any, obj: object = None) -> set[str]:

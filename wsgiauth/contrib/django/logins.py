@@ -47,7 +47,7 @@ def start_logout(sender: object, request: Any, **_: object) -> None:
 def finish(request: Any, response: Any) -> list[Header]:
     """Start or end the session of wsgiauth, and return the headers for the response.
 
-    A view that fails logs nobody in, as without wsgiauth, where its session is not saved.
+    A view that fails starts no session, as without wsgiauth, where its session is not saved.
     """
     environ = request.META
     if _NEXT not in environ:

@@ -1,4 +1,4 @@
-"""The middleware that makes `request.user` the row of the user whom `AuthMiddleware` identified."""
+"""The middleware that sets `request.user`: the row of the user that `AuthMiddleware` identified."""
 
 from collections.abc import Callable
 from functools import partial

@@ -51,7 +51,7 @@ def connect(row: Model, account: User) -> None:
 
 
 def number_of(row: Any) -> int | None:
-    """Return the number of the user to whom a row belongs; None if it is Django's own."""
+    """Return the number of a row's user; None if the row is Django's own."""
     numbers = Account.objects.using(_database()).filter(user=row.pk)
     number: int | None = numbers.values_list("number", flat=True).first()
     return number

@@ -1,6 +1,6 @@
 """The data in Django's sessions belong to one user, and the next one does not see them.
 
-Django's session identifies nobody here. It has the number of its user, and ends if another user,
+Django's session identifies no user here. It has the number of its user, and ends if another user,
 or an anonymous client, sends it.
 """
 
@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 
 _OWNER = "_wsgiauth_user"
-_UNKNOWN = 0  # a user whom Django alone knows: no user has this number
+_UNKNOWN = 0  # a user of Django alone: no user has this number
 
 
 def open_session(request: Any, number: int | None) -> None:
