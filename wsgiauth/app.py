@@ -141,7 +141,8 @@ class AuthApp:
             with actors.acting(actors.OWNER):
                 response = self._respond_to_present(environ)
         except UnauthenticatedError as error:
-            response = ask_to_log_in(environ, f"{self._site.pages.mount}/login", error.error)
+            login_url = f"{self._site.pages.mount}/login"
+            response = ask_to_log_in(environ, login_url, error.error, accepts_keys=False)
         except SecondFactorMissingError as error:
             response = step_up(environ, self._site, error)
         except InsufficientAuthenticationError as error:

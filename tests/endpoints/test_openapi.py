@@ -764,6 +764,7 @@ def test_it_names_the_cookie_as_it_is_configured(make_service):
     assert names == {
         "bearer": None,
         "key": None,
+        "basic": None,
         "cookie": "shop",
         "secureCookie": "__Host-shop",
     }

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import keys, pending, sessions
+from wsgiauth.authentication import basic, keys, pending, sessions
 from wsgiauth.authentication.factors import demands_second_factor, meets_demand
 from wsgiauth.authentication.keys import PREFIX
 from wsgiauth.authentication.tokens import Tokens
@@ -75,6 +75,7 @@ class Identifier:
         self._secure_name = SECURE_PREFIX + settings.COOKIE_NAME
         self._always_secure = settings.COOKIE_SECURE == "on"
         self._trusted_origins = settings.TRUSTED_ORIGINS
+        self._accepts_basic = settings.BASIC_AUTH == "keys"
         self._settings = settings
         self._demands_factor = demands_second_factor(settings)
 
@@ -86,7 +87,8 @@ class Identifier:
         A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. The
         cookie is ignored if another site sent the request with an unsafe method, or to open a
         WebSocket. Tokens in the query string or in forms are ignored. An API key is accepted as a
-        bearer token alone.
+        bearer token, and with BASIC_AUTH as the password of Basic (RFC 7617), which browsers send
+        by themselves, too: it takes precedence over the cookie, and is ignored as the cookie is.
         """
         return Identity(*self.find_caller(environ))
 
@@ -95,6 +97,10 @@ class Identifier:
         authorization = environ.get("HTTP_AUTHORIZATION")
         token = None if authorization is None else bearer_token(authorization)
         if token is None:
+            if authorization is not None and self._accepts_basic:
+                presented = basic.read(authorization)
+                if presented is not None:
+                    return self._find_basic(environ, presented)
             cookie = environ.get("HTTP_COOKIE")
             token = self._own_cookie(environ, cookie) if cookie is not None else None
             if token is None:
@@ -123,11 +129,12 @@ class Identifier:
         return user, session_id, None, None, None
 
     def _find_key(self, token: str) -> _Caller:
-        found = keys.find(token, int(self._tokens.now()))
-        if found is None:
-            return _REJECTED
-        user, key_id = found
-        return user, None, None, key_id, None
+        return _caller_by_key(keys.find(token, int(self._tokens.now())))
+
+    def _find_basic(self, environ: WSGIEnvironment, presented: basic.Credentials) -> _Caller:
+        if not self._admits_ambient(environ):
+            return ANONYMOUS
+        return _caller_by_key(basic.find(presented, int(self._tokens.now())))
 
     def login_cookie(
         self, environ: WSGIEnvironment, token: str, max_age: int | None
@@ -166,11 +173,13 @@ class Identifier:
 
     def _own_cookie(self, environ: WSGIEnvironment, header: str, suffix: str = "") -> str | None:
         value = cookie_value(header, self.cookie_name(environ) + suffix)
+        return value if value is None or self._admits_ambient(environ) else None
+
+    def _admits_ambient(self, environ: WSGIEnvironment) -> bool:
+        """Return whether credentials count that browsers send by themselves."""
         # A WebSocket begins with GET, and browsers let pages of any site open one.
         is_safe = environ["REQUEST_METHOD"] in SAFE_METHODS and "HTTP_UPGRADE" not in environ
-        if value is None or is_safe:
-            return value
-        return value if is_same_origin(environ, self._trusted_origins) else None
+        return is_safe or is_same_origin(environ, self._trusted_origins)
 
     def _set_cookie(
         self, environ: WSGIEnvironment, value: str, max_age: int | None, suffix: str = ""
@@ -218,6 +227,13 @@ def set_caller(
         del environ["REMOTE_USER"]
     if "AUTH_TYPE" in environ:
         del environ["AUTH_TYPE"]
+
+
+def _caller_by_key(found: tuple[User, str] | None) -> _Caller:
+    if found is None:
+        return _REJECTED
+    user, key_id = found
+    return user, None, None, key_id, None
 
 
 def _auth_type(environ: WSGIEnvironment) -> str:

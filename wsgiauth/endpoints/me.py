@@ -7,8 +7,8 @@ from wsgiauth.accounts.listing import profile
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing
-from wsgiauth.web.failures import failure, second_factor_failure
-from wsgiauth.web.responses import Response, challenge, json_response
+from wsgiauth.web.failures import challenges, failure, second_factor_failure
+from wsgiauth.web.responses import Response, json_response
 
 
 class Me(Endpoint):
@@ -26,6 +26,6 @@ class Me(Endpoint):
                 HTTPStatus.UNAUTHORIZED,
                 identity.error or "unauthenticated",
                 "Log in to see your profile.",
-                headers=(challenge(identity.error),),
+                headers=challenges(environ, identity.error),
             )
         return json_response(profile(identity.user))

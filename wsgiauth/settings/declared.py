@@ -16,6 +16,7 @@ from wsgiauth.settings.kinds import (
     key,
     limit,
     parse_auto_or_on,
+    parse_off_or_word,
     path,
     string,
     switch,
@@ -186,6 +187,12 @@ class Declared:
         expected="a list of origins as browsers write them, such as https://app.example.org",
         is_valid=checks.is_origin,
         risk=checks.forgeable_origins,
+    )
+    BASIC_AUTH: str = choice(
+        ("off", "keys"),
+        "whether Basic authentication accepts a username or email address with an API key as the"
+        " password",
+        parse=parse_off_or_word,
     )
     SITE_NAME: str | None = string(
         None, "the name of the site, in the title and above the heading of every page"

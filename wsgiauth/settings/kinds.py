@@ -182,6 +182,13 @@ def parse_auto_or_on(value: object) -> object:
     return value.strip().lower() if isinstance(value, str) else value
 
 
+def parse_off_or_word(value: object) -> object:
+    """Return `off` for what means it, strings in lower case, and other values unchanged."""
+    if parse_bool(value) is False:
+        return "off"
+    return value.strip().lower() if isinstance(value, str) else value
+
+
 def _declare(
     default: _Value,
     meaning: str,

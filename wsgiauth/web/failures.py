@@ -22,7 +22,14 @@ from wsgiauth.exceptions import (
 from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
 from wsgiauth.web.pages import PLAIN, Around, ErrorPage, Pages
 from wsgiauth.web.request import prefers_html
-from wsgiauth.web.responses import Header, Response, challenge, problem, redirect
+from wsgiauth.web.responses import (
+    BASIC_CHALLENGE,
+    Header,
+    Response,
+    challenge,
+    problem,
+    redirect,
+)
 from wsgiauth.web.urls import path_asked_for, root_url, safe_next, with_next
 
 SWITCH = "switch"  # in the query of the login page: the form, even for a user who is logged in
@@ -123,8 +130,27 @@ def failure(
     return renderer.render(environ, page, status=status, headers=headers)
 
 
+def challenges(environ: WSGIEnvironment, error: str | None) -> tuple[Header, ...]:
+    """Return the challenges to a client whose credentials, also API keys, are missing or rejected.
+
+    With BASIC_AUTH, the first is for Basic (RFC 7617), because some programs read only that one. A
+    request with Sec-Fetch-Mode gets none for Basic: the browser would show its own dialog.
+
+    Args:
+        error: `invalid_token` if a token or a key was presented and rejected.
+    """
+    accepts_basic = environ["wsgiauth.site"].settings.BASIC_AUTH == "keys"
+    is_browser = "HTTP_SEC_FETCH_MODE" in environ
+    basic = (BASIC_CHALLENGE,) if accepts_basic and not is_browser else ()
+    return (*basic, challenge(error))
+
+
 def ask_to_log_in(
-    environ: WSGIEnvironment, login_url: str | None, error: str | None = None
+    environ: WSGIEnvironment,
+    login_url: str | None,
+    error: str | None = None,
+    *,
+    accepts_keys: bool = True,
 ) -> Response:
     """Return the answer to an anonymous client: the login page, or the challenge.
 
@@ -134,16 +160,18 @@ def ask_to_log_in(
     Args:
         login_url: The path of the login page; None answers with the challenge.
         error: `invalid_token` if a token was presented and rejected.
+        accepts_keys: Whether an API key would do.
     """
     location = _login_location(environ, login_url) if login_url and _is_browser(environ) else ""
     if location and not _is_htmx(environ):
         return redirect(HTTPStatus.FOUND, location)
+    asked = challenges(environ, error) if accepts_keys else (challenge(error),)
     return failure(
         environ,
         HTTPStatus.UNAUTHORIZED,
         error or "unauthenticated",
         "Log in to open this page.",
-        headers=(challenge(error), *_hx_redirect(location)),
+        headers=(*asked, *_hx_redirect(location)),
     )
 
 

@@ -13,6 +13,9 @@ REALM = "wsgiauth"
 
 Header = tuple[str, str]
 
+# RFC 7617 section 2.1: clients that know the charset encode names as UTF-8.
+BASIC_CHALLENGE: Header = ("WWW-Authenticate", f'Basic realm="{REALM}", charset="UTF-8"')
+
 _COMMON_HEADERS: tuple[Header, ...] = (
     ("Cache-Control", "no-store"),
     ("X-Content-Type-Options", "nosniff"),

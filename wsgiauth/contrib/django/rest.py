@@ -5,14 +5,15 @@ from typing import Any
 from rest_framework.authentication import SessionAuthentication
 
 from wsgiauth.authentication.identity import COOKIE
-from wsgiauth.web.responses import challenge
+from wsgiauth.web.failures import challenges
 
 
 class WSGIAuthentication(SessionAuthentication):
     """Takes the user from `request.user` of Django, whatever identified them.
 
     With the cookie, unsafe requests need Django's CSRF token, as with SessionAuthentication. With a
-    bearer token or an API key, which no browser sends by itself, they do not.
+    bearer token or an API key they do not: wsgiauth ignores a key that a browser sends by itself
+    from a page of another site.
     """
 
     def enforce_csrf(self, request: Any) -> None:
@@ -21,5 +22,5 @@ class WSGIAuthentication(SessionAuthentication):
             super().enforce_csrf(request)
 
     def authenticate_header(self, request: Any) -> str:
-        """Return the challenge, so that anonymous clients get 401 instead of 403 (RFC 6750)."""
-        return challenge(None)[1]
+        """Return the challenges, so that anonymous clients get 401 instead of 403 (RFC 6750)."""
+        return ", ".join(value for _, value in challenges(request.META, None))

@@ -1,0 +1,52 @@
+"""Basic authentication (RFC 7617), for programs that know nothing else: a name, and an API key.
+
+On the way of a request, `identity` calls this module if BASIC_AUTH is `keys`. Passwords are never
+accepted: a program would send one with each request, which would cost a bcrypt hash and leave out
+the second factor.
+"""
+
+from base64 import b64decode
+from typing import NamedTuple
+
+from wsgiauth.accounts import names
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import keys
+
+_MAX_LENGTH = 2048  # characters of the header; the longest name and a key need half of them
+
+
+class Credentials(NamedTuple):
+    """A user-id and a password; both are empty if the header is malformed."""
+
+    name: str = ""
+    password: str = ""
+
+
+def read(authorization: str) -> Credentials | None:
+    """Return what an Authorization header presents, or None if its scheme is not Basic.
+
+    The scheme is matched in any letter case; the rest must be UTF-8, as the challenge says.
+    """
+    scheme, _, encoded = authorization.replace("\t", " ").strip(" ").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    if len(encoded) > _MAX_LENGTH:
+        return Credentials()
+    try:
+        name, _, password = b64decode(encoded.strip(" "), validate=True).decode().partition(":")
+    except ValueError:  # not ASCII, not base64 or not UTF-8
+        return Credentials()
+    return Credentials(name, password)
+
+
+def find(presented: Credentials, now: int) -> tuple[User, str] | None:
+    """Return what `keys.find` does, if the key belongs to the user with this name; else None.
+
+    Costs one SELECT, or none if the password has not the form of a key.
+    """
+    found = keys.find(presented.password, now)
+    if found is None:
+        return None
+    user, _ = found
+    own_names = {names.key(user.username), names.key(user.email)}
+    return found if names.key(presented.name) in own_names else None
