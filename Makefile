@@ -15,23 +15,17 @@ help: ## show this help
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[passkeys,totp]'
 	@touch $@
 
-.venv/dev: setup.py
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@
+.venv/dev: EXTRAS := dev
+.venv/check: EXTRAS := dev,apps,docs
+.venv/docs: EXTRAS := dev,docs
+.venv/bench: EXTRAS := dev,bench
 
-.venv/check: setup.py
+# uv takes a third of the time that pip takes.
+.venv/dev .venv/check .venv/docs .venv/bench: setup.py
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,apps,docs]'
+	$(BIN)/pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[$(EXTRAS)]'
 	@touch $@ .venv/dev
-
-.venv/docs: .venv/dev
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
-	@touch $@
-
-.venv/bench: .venv/dev
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
-	@touch $@
 
 install: .venv/dev ## create .venv with everything that development needs
 
