@@ -5,25 +5,13 @@ On the way of a request, they stand between `middleware`, which identifies the u
 
 import functools
 from collections.abc import Callable, Iterable
-from http import HTTPStatus
-from typing import Any, NamedTuple, Self, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth import events, storage
-from wsgiauth.accounts import known_permissions
-from wsgiauth.accounts.models import User
+from wsgiauth.access import Guard
 from wsgiauth.accounts.names import check_permission
-from wsgiauth.authentication.freshness import methods_of
-from wsgiauth.authentication.methods import has_second_factor
-from wsgiauth.exceptions import MiddlewareMissingError
 from wsgiauth.framework_views import refuse_framework_view
-from wsgiauth.site import Site
-from wsgiauth.step_up import ask_to_identify, second_factor_missing, step_up
-from wsgiauth.storage.connections import DATABASE_ERRORS
-from wsgiauth.storage.failures import unavailable
-from wsgiauth.web.failures import ask_to_confirm, failure, refuse_key
 from wsgiauth.web.responses import Response
-from wsgiauth.web.urls import safe_next
 
 _App = TypeVar("_App", bound=Callable[..., Any])
 _Check = Callable[[WSGIEnvironment], Response | None]
@@ -110,88 +98,6 @@ def permission_required(
     return _decorator(guard)
 
 
-class Guard(NamedTuple):
-    """What a guard asks for; see `login_required` and `permission_required`.
-
-    The guards of `contrib` for the views of frameworks use it, too.
-
-    Attributes:
-        to_login_page: Whether a browser is redirected to the login page of the site, wherever
-            that is mounted, instead of to `redirect_url`.
-    """
-
-    permission: str | None = None
-    redirect_url: str | None = None
-    fresh: bool = False
-    second_factor: bool = False
-    to_login_page: bool = False
-
-    @classmethod
-    def checked(
-        cls,
-        permission: str | None = None,
-        redirect_url: str | None = None,
-        fresh: bool = False,
-        second_factor: bool = False,
-        *,
-        to_login_page: bool = False,
-    ) -> Self:
-        """Return a guard of valid arguments, whose permission the staff panel lists.
-
-        Raises:
-            ValueError: `permission` or `redirect_url` is malformed.
-        """
-        # Checked like a `next`, so that a mistake here cannot redirect to another site.
-        if redirect_url is not None and not (
-            isinstance(redirect_url, str) and redirect_url and safe_next(redirect_url, "")
-        ):
-            raise ValueError(
-                f'redirect_url must be a path such as "/auth/login", not {redirect_url!r}'
-            )
-        if permission is not None:
-            known_permissions.register(check_permission(permission))
-        return cls(permission, redirect_url, fresh, second_factor, to_login_page)
-
-    def refusal(self, environ: WSGIEnvironment, view: object) -> Response | None:
-        """Return the response that refuses a request of `view`, or None if it is allowed.
-
-        Raises:
-            MiddlewareMissingError: There is no `AuthMiddleware` around the application.
-        """
-        try:
-            user = environ["wsgiauth.user"]
-        except KeyError:
-            raise MiddlewareMissingError(
-                f"{view!r} has a guard, but no AuthMiddleware is around it:"
-                " wrap the whole application, as in `application = AuthMiddleware(app)`."
-            ) from None
-        if user is None:
-            site: Site = environ["wsgiauth.site"]
-            login_page = f"{site.pages.mount}/login" if self.to_login_page else self.redirect_url
-            return ask_to_identify(environ, login_page)
-        if self.permission is None and not self.fresh and not self.second_factor:
-            return None
-        try:
-            return _refusal_by_database(self, user, environ)
-        except DATABASE_ERRORS as error:
-            return unavailable(environ, error)
-        finally:
-            storage.release_connection(storage.current())
-
-
-def refuse_permission(environ: WSGIEnvironment, user: User, permission: str) -> Response:
-    """Report that the user of a request lacks a permission, and return the 403."""
-    events.emit("refused", user_id=user.id, reason=f"lacks {permission}")
-    if environ["wsgiauth.key"] is not None:
-        return refuse_key(environ, "The API key does not have the permission that this needs.")
-    return failure(
-        environ,
-        HTTPStatus.FORBIDDEN,
-        "forbidden",
-        "Your account does not have the permission that this page requires.",
-    )
-
-
 class _Guarded:
     """A WSGI callable with a check before it; all other attributes are those of the callable."""
 
@@ -256,16 +162,3 @@ def _call_of(view_class: type, call: Callable[..., Any]) -> Callable[..., Any]:
         return app_iter
 
     return inherited
-
-
-def _refusal_by_database(guard: Guard, user: User, environ: WSGIEnvironment) -> Response | None:
-    if guard.permission is not None and not user.has_permission(guard.permission):
-        return refuse_permission(environ, user, guard.permission)
-    site: Site = environ["wsgiauth.site"]
-    session_id = environ["wsgiauth.session"]
-    if guard.second_factor and not (session_id and has_second_factor(methods_of(session_id))):
-        return step_up(environ, site, second_factor_missing(user, site))
-    if guard.fresh and not site.freshness.is_fresh(session_id):
-        confirm_url = f"{site.pages.mount}/confirm"
-        return ask_to_confirm(environ, confirm_url, site.freshness.max_age)
-    return None

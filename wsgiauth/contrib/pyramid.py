@@ -18,13 +18,13 @@ from pyramid.response import Response as PyramidResponse
 from pyramid.security import Allowed, Denied, PermitsResult
 
 from wsgiauth import storage
+from wsgiauth.access import Guard, refuse_permission
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import is_permission
 from wsgiauth.accounts.tables import Membership
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.guards import Guard, refuse_permission
 from wsgiauth.logins import current_user, log_in, log_out
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import unavailable

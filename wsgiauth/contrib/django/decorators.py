@@ -9,8 +9,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from webob import Request
 
+from wsgiauth.access import Guard
 from wsgiauth.accounts.names import check_permission
-from wsgiauth.guards import Guard
 
 _View = TypeVar("_View", bound=Callable[..., Any])
 

@@ -12,10 +12,10 @@ from flask import Blueprint, Flask, Response, abort, current_app, has_request_co
 from flask.views import View
 from werkzeug.local import LocalProxy
 
+from wsgiauth.access import Guard
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import check_permission
 from wsgiauth.exceptions import ConfigurationError, MiddlewareMissingError
-from wsgiauth.guards import Guard
 
 _View = TypeVar("_View", bound=Callable[..., Any])
 
