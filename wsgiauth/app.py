@@ -19,6 +19,7 @@ from wsgiauth.admin.trail import Events
 from wsgiauth.admin.user import ChangeUser, ShowUser
 from wsgiauth.admin.users import Users, UsersCsv
 from wsgiauth.endpoints.account import Account
+from wsgiauth.endpoints.check import Check
 from wsgiauth.endpoints.close import Close
 from wsgiauth.endpoints.confirm import Confirm
 from wsgiauth.endpoints.email import Email
@@ -69,6 +70,7 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/logout": Logout(),
     "/refresh": Refresh(),
     "/me": Me(),
+    "/check": Check(),
     "/password": Password(),
     "/email": Email(),
     "/username": Username(),
@@ -104,6 +106,8 @@ ROUTES: Mapping[str, Endpoint] = MappingProxyType(
     {**_DESCRIBED, "/openapi.json": OpenApi(_DESCRIBED)}
 )
 
+_ANY = "*"  # as a method: every one
+
 _HIDDEN = {path for path, endpoint in ROUTES.items() if endpoint.hides_address}
 
 
@@ -121,7 +125,7 @@ class AuthApp:
             known_permissions.register(MANAGE_USERS)
         self._router = Router(
             {
-                path: _with_head(endpoint.variant(site.settings).handlers)
+                path: _routed(endpoint.variant(site.settings))
                 for path, endpoint in ROUTES.items()
                 if endpoint.is_offered(site.settings)
             }
@@ -212,7 +216,7 @@ class AuthApp:
         if found is None:
             raise NotFoundError
         handlers, arguments = found
-        handler = handlers.get(environ["REQUEST_METHOD"])
+        handler = handlers.get(environ["REQUEST_METHOD"]) or handlers.get(_ANY)
         if handler is None:
             allowed = ", ".join(handlers)
             raise RequestError(
@@ -224,6 +228,9 @@ class AuthApp:
         return handler({**environ, ROUTING_ARGS: ((), arguments)}, self._site)
 
 
-def _with_head(handlers: dict[str, Handler]) -> dict[str, Handler]:
-    """Let HEAD do what GET does; `Response` leaves out the body."""
+def _routed(endpoint: Endpoint) -> dict[str, Handler]:
+    """Return the handlers by method. HEAD does what GET does; `Response` leaves out the body."""
+    handlers = endpoint.handlers
+    if endpoint.answers_any_method:
+        return {_ANY: handlers["GET"]}
     return {"HEAD": handlers["GET"], **handlers} if "GET" in handlers else handlers

@@ -158,6 +158,7 @@ BOB = {"username": "Bob", "email": "bob@example.org", "password": PASSWORD}
 JSON = {"Content-Type": "application/json"}
 CROSS_SITE = {"Sec-Fetch-Site": "cross-site"}
 GARBAGE = {"Authorization": "Bearer x"}
+FORWARDED = {"X-Forwarded-Method": "GET", "X-Forwarded-Uri": "/"}
 KEY = {"name": "export", "permissions": ["a.read"]}
 NEW = {"current_password": PASSWORD, "new_password": "another unrelated phrase"}
 
@@ -202,6 +203,9 @@ REQUESTS = [
     ("POST", "/logout", {}),
     ("POST", "/logout", CROSS_SITE),
     ("GET", "/me", {}),
+    ("GET", "/check", FORWARDED),
+    ("GET", "/check", FORWARDED | GARBAGE),
+    ("GET", "/check", {}, None, {"QUERY_STRING": "permissions=a.read"}),
     ("GET", "/account", {}),
     ("GET", "/account", {"Authorization": "Bearer x"}),
     ("GET", "/sessions", {}),
@@ -234,6 +238,8 @@ REQUESTS = [
 ]
 REQUESTS_OF_A_USER = [  # each of the last two ends the login that sends it
     ("GET", "/me", {}),
+    ("GET", "/check", FORWARDED),
+    ("GET", "/check", FORWARDED, None, {"QUERY_STRING": "permission=a.write"}),
     ("GET", "/account", {}),
     ("GET", "/sessions", {}),
     ("POST", "/sessions", JSON, json.dumps({"end": "others"})),
@@ -284,6 +290,7 @@ REQUESTS_OF_A_STALE_BROWSER += [
 ]
 REQUESTS_WITHOUT_A_DATABASE = [  # by somebody who had logged in before it went away
     ("GET", "/me", {}),
+    ("GET", "/check", FORWARDED),
     ("GET", "/login", {}),
     ("GET", "/register", {}),
     ("GET", "/logout", {}),
@@ -346,6 +353,7 @@ def make_service(database_url, unsent):
             "MAILS_PER_ADDRESS": "0",
             "FACTOR_KEY": FACTOR_KEY,
             "PASSKEYS": "on",
+            "FORWARD_AUTH": "on",
             **MAIL,
         }
         settings = Settings.from_mapping(defaults | changes)
@@ -905,7 +913,7 @@ def answers(contract, method, path, headers, body=None, environ=None, cookies=No
                 excluded_checks=[not_a_server_error],  # 503 is described, too
             )
         )
-        media_type = answer.headers["content-type"][0].partition(";")[0]
+        media_type = answer.headers.get("content-type", [""])[0].partition(";")[0]
         yield method, path, str(answer.status_code), media_type if answer.content else None
 
 

@@ -227,6 +227,14 @@ class UserRights(RightsHolder):
         events.emit("rights_changed", user_id=self.id, reason=f"{change} {what}")
 
 
+def group_names(user: UserRights) -> list[str]:
+    """Return the names of the groups of a user, sorted; none if an API key identified the user."""
+    if user.is_limited:
+        return []
+    with user._using_origin():
+        return [name for (name,) in _GROUPS_OF_USER.fetchall(user.id)]
+
+
 def limit(user: UserRights, permissions: frozenset[str]) -> None:
     """Limit an object, not the stored user, to some permissions; it loses its flags."""
     values = vars(user)["__data__"]  # not the attributes, which `save` would write
@@ -255,6 +263,12 @@ Group.objects = GroupObjects(Group)
 
 _PERMISSIONS_OF_GROUP = Statement(
     lambda: GroupPermission.select(GroupPermission.name).where(GroupPermission.group == 0)
+)
+
+_GROUPS_OF_USER = Statement(
+    lambda: (Group.select(Group.name).join(Membership).where(Membership.user == 0)).order_by(
+        Group.name_key
+    )
 )
 
 

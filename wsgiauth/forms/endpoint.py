@@ -63,6 +63,7 @@ class Endpoint:
     account_link: ClassVar[AccountLink | None] = None
     is_for_staff: ClassVar[bool] = False  # for all others, the URL does not exist
     needs_factor: ClassVar[bool] = False  # only users with a second factor see the link
+    answers_any_method: ClassVar[bool] = False  # as it does GET
     step: ClassVar[str] = ""  # what a user does there, if the title of the link does not say it
     back: ClassVar[BackLink] = BackLink("account", "Back to your account")
 

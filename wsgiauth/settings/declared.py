@@ -213,6 +213,9 @@ class Declared:
         expected="a folder that exists",
         problem=checks.folder_problem,
     )
+    FORWARD_AUTH: bool = switch(
+        False, "whether /auth/check tells a proxy who sent a request, and whether they are admitted"
+    )
     ADMIN_PANEL: bool = switch(True, "whether staff administer accounts at /auth/admin")
 
     def __post_init__(self) -> None:

@@ -38,12 +38,14 @@ class Response:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Send the response (PEP 3333)."""
-        length = () if self.app_iter else (("Content-Length", str(len(self.body))),)
+        content: tuple[Header, ...] = ()
+        if self.status is not HTTPStatus.NO_CONTENT:
+            length = () if self.app_iter else (("Content-Length", str(len(self.body))),)
+            content = (("Content-Type", self.content_type), *length)
         start_response(
             f"{self.status.value} {self.status.phrase}",
             [
-                ("Content-Type", self.content_type),
-                *length,
+                *content,
                 *_COMMON_HEADERS,
                 ("Referrer-Policy", self.referrer),
                 ("Content-Security-Policy", self.policy),

@@ -21,6 +21,8 @@ _ENCODED_CONTROL = re.compile(r"%(?:[01][0-9a-f]|7f|5c)", re.IGNORECASE)
 ID = "id"  # a name in patterns for the number of a row
 ROUTING_ARGS = "wsgiorg.routing_args"  # https://wsgi.readthedocs.io/en/latest/specifications/
 
+ASKED_FOR = "wsgiauth.asked_for"  # in environ: the path and query that a proxy asks about
+
 _NUMBER = "[1-9][0-9]{0,17}"  # every such number fits into 64 bits
 _WORD = "[a-z][a-z-]{0,63}"
 
@@ -75,7 +77,13 @@ def mount_url(environ: WSGIEnvironment) -> str:
 
 
 def path_asked_for(environ: WSGIEnvironment) -> str:
-    """Return the percent-encoded path and query of this request, for use as a `next`."""
+    """Return the percent-encoded path and query of this request, for use as a `next`.
+
+    Where `endpoints.check` decides about another request, it is the path of that.
+    """
+    if ASKED_FOR in environ:
+        asked_for: str = environ[ASKED_FOR]
+        return asked_for
     path = _encoded_path(environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""))
     query = environ.get("QUERY_STRING", "")
     return f"{path}?{query}" if query else path

@@ -1,0 +1,133 @@
+"""/auth/check: for a proxy, whether the sender of another request is admitted, and who it is.
+
+nginx (`auth_request`), Caddy (`forward_auth`) and Traefik (`forwardAuth`) send the headers of each
+request here before they pass it to a service that is not WSGI. The decision is that of the guards.
+
+What is trusted: X-Forwarded-Method and X-Forwarded-Uri, which the proxy sets. Without the proxy, a
+program that sets them learns only what it may do itself, and pages of other sites cannot set them.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from http import HTTPStatus
+from urllib.parse import parse_qsl, quote
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.access import Guard
+from wsgiauth.accounts.groups import group_names
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import is_permission
+from wsgiauth.authentication.identity import set_caller
+from wsgiauth.exceptions import RequestError
+from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.failures import failure
+from wsgiauth.web.request import JSON, MAX_QUERY, MAX_QUERY_FIELDS
+from wsgiauth.web.responses import Header, Response
+from wsgiauth.web.urls import ASKED_FOR
+
+# What nginx reads by default, 4 KiB of headers, then has room for the others.
+MAX_GROUPS = 2048  # characters of Remote-Groups
+
+# Printable ASCII, without what separates or encodes.
+_PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in ",%")
+
+# Of a request that opens a WebSocket. Proxies remove Upgrade, which belongs to one connection.
+_WEBSOCKET = ("HTTP_UPGRADE", "HTTP_SEC_WEBSOCKET_KEY", "HTTP_SEC_WEBSOCKET_VERSION")
+
+
+class Check(Endpoint):
+    """Decides about the request that the X-Forwarded headers describe.
+
+    The query says what it needs: `permission`, which can be repeated, `fresh` and `second_factor`.
+    """
+
+    answers_any_method = True
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether FORWARD_AUTH is on."""
+        return settings.FORWARD_AUTH
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer 204 with the user, or with the refusal of a guard."""
+        guards = _guards(environ.get("QUERY_STRING", ""), "HTTP_X_FORWARDED_URI" in environ)
+        original = _original(environ)
+        user, session_id, error, key_id, _ = site.identifier.find_caller(original)
+        set_caller(original, user, session_id, error, key_id)
+        for guard in guards:
+            refusal = guard.refusal(original, self)
+            if refusal is not None:
+                return refusal
+        assert user is not None  # noqa: S101 - each guard refuses an anonymous client
+        groups = ",".join(map(_encoded, group_names(user)))
+        if len(groups) > MAX_GROUPS:  # a service could refuse by a group that it does not see
+            detail = "Your account is in too many groups for this page."
+            return failure(original, HTTPStatus.FORBIDDEN, "forbidden", detail)
+        return Response(HTTPStatus.NO_CONTENT, headers=(*_names(user), ("Remote-Groups", groups)))
+
+
+def _original(environ: WSGIEnvironment) -> WSGIEnvironment:
+    """Return the environ of the request that the proxy asks about.
+
+    Its method is empty, and so is not a safe one, if the proxy does not name it. Without
+    X-Forwarded-Uri, it accepts no page and no redirect.
+    """
+    original = {**environ, "REQUEST_METHOD": environ.get("HTTP_X_FORWARDED_METHOD", "")}
+    if any(name in environ for name in _WEBSOCKET) or (
+        environ.get("HTTP_SEC_FETCH_MODE") == "websocket"
+    ):
+        original["HTTP_UPGRADE"] = "websocket"
+    if "HTTP_X_FORWARDED_URI" in environ:
+        original[ASKED_FOR] = environ["HTTP_X_FORWARDED_URI"]
+    else:
+        original["HTTP_ACCEPT"] = JSON
+        original.pop("HTTP_HX_REQUEST", None)
+    return original
+
+
+@lru_cache(maxsize=256)  # an operator writes a few of them; a stranger can write any number
+def _guards(query: str, leads_to_login: bool) -> tuple[Guard, ...]:
+    """Return the guards that a query asks for: one for each permission, and the last for the rest.
+
+    Raises:
+        RequestError: 400; the proxy must not admit what it asked for wrongly.
+    """
+    try:
+        if len(query) > MAX_QUERY:
+            raise ValueError
+        pairs = parse_qsl(
+            query, keep_blank_values=True, errors="strict", max_num_fields=MAX_QUERY_FIELDS
+        )
+    except ValueError:
+        message = f"The query is not readable, or has more than {MAX_QUERY_FIELDS} fields."
+        raise _malformed(message) from None
+    fields = [field for field, _ in pairs]
+    permissions = [value for field, value in pairs if field == "permission"]
+    if not {"permission", "fresh", "second_factor"}.issuperset(fields):
+        raise _malformed("The query can only have permission, fresh and second_factor.")
+    if not all(map(is_permission, permissions)):
+        raise _malformed("A permission has the form <app>.<action>.")
+    rest = Guard(
+        fresh="fresh" in fields,
+        second_factor="second_factor" in fields,
+        to_login_page=leads_to_login,
+    )
+    return *(Guard(each, to_login_page=leads_to_login) for each in permissions), rest
+
+
+def _names(user: User) -> Iterable[Header]:
+    return (
+        ("Remote-User", _encoded(user.username)),
+        ("Remote-Id", str(user.id)),
+        ("Remote-Email", _encoded(user.email)),
+    )
+
+
+def _encoded(text: str) -> str:
+    """Return a string as a header has it; `urllib.parse.unquote` returns the string."""
+    return quote(text, safe=_PLAIN)
+
+
+def _malformed(detail: str) -> RequestError:
+    return RequestError(HTTPStatus.BAD_REQUEST, "malformed", detail)
