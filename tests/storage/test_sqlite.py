@@ -64,6 +64,11 @@ def test_a_row_that_is_not_there_is_none(database):
     assert database.fetchone(NAME, ("zzz",)) is None
 
 
+def test_an_error_of_a_quick_select_is_one_of_peewee(database):
+    with pytest.raises(peewee.OperationalError, match="no such table: missing"):
+        database.fetchall("SELECT * FROM missing", ())
+
+
 @pytest.mark.promise(28)
 def test_a_file_that_is_replaced_is_noticed_within_a_second(database, file, clock):
     assert name_in(database) == "first"

@@ -162,9 +162,10 @@ class Statement:
 
     def fetchall(self, *parameters: object) -> list[tuple[Any, ...]]:
         """Execute and return every row."""
-        opened = current()
+        opened: Any = current_request()[0] or current()
         sql = self._sql.get(type(opened)) or self._build_sql(opened)
-        return list(opened.execute_sql(sql, parameters).fetchall())
+        rows: list[tuple[Any, ...]] = opened.fetchall(sql, parameters)
+        return rows
 
     def _build_sql(self, opened: peewee.Database) -> str:
         sql: str

@@ -89,6 +89,10 @@ class AccountDatabase(peewee.Database):
         For the SELECT of every request.
         """
 
+    def fetchall(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
+        """Return the rows of a SELECT."""
+        return list(self.execute_sql(sql, parameters).fetchall())  # type: ignore[no-untyped-call]
+
     @abstractmethod
     def without_waiting(self) -> AbstractContextManager[None]:
         """Leave a `with` block that contains one change, rather than wait for a lock.

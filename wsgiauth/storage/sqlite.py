@@ -85,7 +85,7 @@ class FileConnection(Connection):
 
     inode: tuple[int, int]  # the device and inode of the open file
     checked_at: float  # when the file at the path was last known to be this one (`monotonic`)
-    reader: sqlite3.Cursor  # for the SELECT of every request, which saves making a new one
+    reader: sqlite3.Cursor  # for SELECTs of requests, which saves making a new one
 
 
 class SQLite(AccountDatabase, peewee.SqliteDatabase):
@@ -125,7 +125,12 @@ class File(SQLite):
         return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
 
     def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
-        """Return the first row of a SELECT, or None, without Peewee's overhead.
+        """Return the first row of a SELECT, or None, without Peewee's overhead."""
+        rows = self.fetchall(sql, parameters)
+        return rows[0] if rows else None
+
+    def fetchall(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
+        """Return the rows of a SELECT, without Peewee's overhead.
 
         A replaced file is noticed within `CHECK_INTERVAL`.
         """
@@ -135,8 +140,12 @@ class File(SQLite):
         if monotonic() - connection.checked_at > CHECK_INTERVAL:
             self._reconnect_if_replaced()
             connection = self._quick_connection()
-        rows = connection.reader.execute(sql, parameters).fetchall()
-        return rows[0] if rows else None
+        try:
+            rows: list[Any] = connection.reader.execute(sql, parameters).fetchall()
+        except sqlite3.Error:
+            with peewee.__exception_wrapper__:  # type: ignore[attr-defined]
+                raise
+        return rows
 
     def rollback(self) -> None:
         """Roll back, unless SQLite already has, as on a full disk."""
