@@ -86,6 +86,19 @@ TOO_LARGE = (413, "too_large")
         pytest.param("text/html, application/json", False, id="both alike"),
         pytest.param("text/html;q=0.8, application/json", False, id="JSON before HTML"),
         pytest.param("text/html;q=0.5, */*", False, id="anything before HTML"),
+        pytest.param(
+            "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.1,"
+            " text/html; q=0.01",
+            False,
+            id="pip",
+        ),
+        pytest.param('text/html;q=0.5, application/ld+json;profile="a"', False, id="JSON-LD"),
+        pytest.param("application/ld+json;q=0.9, text/html", True, id="HTML before JSON-LD"),
+        pytest.param(
+            "application/xml,application/xhtml+xml,text/html;q=0.9,image/png,*/*;q=0.5",
+            True,
+            id="old browser",
+        ),
         pytest.param("text/html;q=0", False, id="no HTML"),
         pytest.param("application/xhtml+xml", False, id="XHTML"),
         pytest.param("text/html;q=", False, id="malformed"),

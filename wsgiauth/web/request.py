@@ -200,12 +200,18 @@ def query_form(
 
 
 def _qualities(environ: WSGIEnvironment, *, named: str) -> tuple[float, float]:
-    """Return the quality values of HTML and JSON in `Accept`; zeros if it lacks `named`."""
+    """Return the quality values of HTML and JSON in `Accept`; zeros if it lacks `named`.
+
+    Types such as `application/vnd.pypi.simple.v1+json` (RFC 6839 section 3.1) count as JSON. pip
+    asks for that one, and ranks HTML lower; browsers ask for no such type.
+    """
     header: str = environ.get("HTTP_ACCEPT", "").lower()
     if named not in header or len(header) > MAX_ACCEPT:
         return 0, 0
-    quality = dict(create_accept_header(header).acceptable_offers([JSON, "text/html"]))
-    return quality.get("text/html", 0), quality.get(JSON, 0)
+    accept = create_accept_header(header)
+    quality = dict(accept.acceptable_offers([JSON, "text/html"]))
+    others = [q for name, q, *_ in accept.parsed or () if name.partition(";")[0].endswith("+json")]
+    return quality.get("text/html", 0), max([quality.get(JSON, 0), *others])
 
 
 def _read_query(environ: WSGIEnvironment, most: int = MAX_QUERY_FIELDS) -> list[tuple[str, str]]:
