@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, TypeVar
 
 from wsgiauth.exceptions import ConfigurationError
@@ -70,6 +71,17 @@ def declarations(settings: "DataclassInstance | type[DataclassInstance]") -> dic
 def wrong_setting(name: str, expected: str) -> ConfigurationError:
     """Return the error for an invalid setting. `expected` must not contain a secret."""
     return ConfigurationError(f"{name} must be {expected}.")
+
+
+def missing_package(name: str, expected: str, package: str, extra: str) -> ConfigurationError:
+    """Return the error for a setting that needs a package, which an extra of wsgiauth installs."""
+    is_checkout = (Path(__file__).parents[2] / "setup.py").exists()
+    distribution = "." if is_checkout else "wsgi-accounts"
+    return wrong_setting(
+        name,
+        f"{expected}, because the package {package} is not installed:"
+        f" `pip install '{distribution}[{extra}]'` installs it",
+    )
 
 
 def whole_number(
@@ -150,7 +162,7 @@ def words(
 
 
 def path(
-    meaning: str, *, expected: str, problem: Callable[[str], str | None]
+    meaning: str, *, expected: str, problem: Callable[[str], str | None] = _nothing
 ) -> str | os.PathLike[str] | None:
     """Declare the path of a file or folder, which can be unset."""
     return _declare(

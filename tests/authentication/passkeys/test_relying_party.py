@@ -24,10 +24,11 @@ from tests.support.authenticators import (
 from tests.support.sites import echo
 from wsgiauth import AuthMiddleware, change_password, storage
 from wsgiauth.accounts import find_user
-from wsgiauth.authentication.passkeys import MOST_PASSKEYS, Passkey, relying_party
+from wsgiauth.authentication.passkeys import MOST_PASSKEYS, Passkey
 from wsgiauth.authentication.passkeys.challenges import CONFIRM, LIFETIME, LOG_IN, SECOND_STEP
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, UnauthenticatedError, ValidationError
+from wsgiauth.settings import kinds
 
 NOW = 2_000_000_000
 
@@ -441,8 +442,7 @@ def test_a_missing_package_is_said_in_one_sentence(
 ):
     for each in files:
         (tmp_path / each).touch()
-    module = tmp_path / "wsgiauth/authentication/passkeys/relying_party.py"
-    monkeypatch.setattr(relying_party, "__file__", str(module))
+    monkeypatch.setattr(kinds, "__file__", str(tmp_path / "wsgiauth/settings/kinds.py"))
     name = "wsgiauth.authentication.passkeys.webauthn"
     monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "fido2", None)

@@ -5,7 +5,6 @@ first, then one SELECT, then the signature.
 """
 
 import secrets
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -15,9 +14,9 @@ from wsgiauth.authentication.methods import HARDWARE_KEY, USER_VERIFIED
 from wsgiauth.authentication.passkeys import Passkey, challenges, messages
 from wsgiauth.authentication.passkeys.challenges import REGISTER, Challenge, Challenges, Purpose
 from wsgiauth.authentication.passkeys.messages import Answer
-from wsgiauth.exceptions import ConfigurationError, ValidationError
+from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings import Settings
-from wsgiauth.settings.kinds import wrong_setting
+from wsgiauth.settings.kinds import missing_package
 from wsgiauth.storage import database
 
 HANDLE_LENGTH = 32  # bytes
@@ -49,7 +48,7 @@ class RelyingParty:
         try:
             from wsgiauth.authentication.passkeys.webauthn import Ceremonies
         except ImportError:
-            raise _without_library() from None
+            raise missing_package("PASSKEYS", "off", "fido2", "passkeys") from None
         parts = urlsplit(settings.PUBLIC_URL or "")
         self.host: str = parts.hostname or ""  # for which authenticators make keys
         self._origin = f"{parts.scheme}://{parts.netloc}"
@@ -153,13 +152,3 @@ class RelyingParty:
         if user is None:
             return handle == passkey.user_handle
         return passkey.user_id == user.id and handle in (None, passkey.user_handle)
-
-
-def _without_library() -> ConfigurationError:
-    is_checkout = (Path(__file__).parents[3] / "setup.py").exists()
-    distribution = "." if is_checkout else "wsgi-accounts"
-    return wrong_setting(
-        "PASSKEYS",
-        "off, because the package fido2 is not installed:"
-        f" `pip install '{distribution}[passkeys]'` installs it",
-    )
