@@ -12,6 +12,7 @@ VERSION = re.search(
 
 FACTORS = {"totp": ["segno>=1.6"], "passkeys": ["fido2>=2"]}  # QR codes; Web Authentication
 DRIVERS = {"postgres": ["psycopg[binary]>=3.2.11"], "mysql": ["PyMySQL>=1.1.1"]}
+SERVICES = {"services": ["pyjwt[crypto]"]}  # asymmetric signatures; the version is that below
 FRAMEWORKS = [
     "bottle>=0.13",
     "CherryPy>=18.10",
@@ -57,6 +58,7 @@ TEST = [
     *DRIVERS["mysql"],
     *FACTORS["totp"],
     *FACTORS["passkeys"],
+    *SERVICES["services"],
     *FRAMEWORKS,
     *SERVERS,
     *CLIENTS,
@@ -157,6 +159,7 @@ setup(
     extras_require={
         **DRIVERS,
         **FACTORS,
+        **SERVICES,
         "testing": TESTING,
         "test": TEST,
         "apps": APPS,

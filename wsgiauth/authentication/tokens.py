@@ -1,4 +1,4 @@
-"""Access tokens: JWTs that name a session. The only module that imports `jwt`.
+"""Access tokens: JWTs that name a session.
 
 A valid token is not enough: `sessions` checks in the database that its session still exists.
 """

@@ -1,0 +1,103 @@
+"""The private keys of SERVICE_KEYS, which are read once: the use of `cryptography` by PyJWT.
+
+Only imported on a site with service tokens: see `services`.
+"""
+
+import hashlib
+import json
+from base64 import urlsafe_b64encode
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
+
+from wsgiauth.authentication.services.key_files import read_files, refused
+
+# NIST SP 800-131A: not below 2,048 bits. A longer key than 4,096 makes tokens slow and too long.
+RSA_BITS = range(2048, 4097)
+
+_EXPECTED = "is neither a P-256, an Ed25519 nor an RSA key of 2048 to 4096 bits"
+
+
+class SigningKey:
+    """A private key, with what is published of it; its `repr` has neither.
+
+    Attributes:
+        algorithm: The one that it is used with (RFC 7518, RFC 8037), and no other.
+        key_id: Its thumbprint (RFC 7638).
+        jwk: The public key (RFC 7517).
+    """
+
+    def __init__(self, key: Any) -> None:
+        """Take a key of `cryptography`; a ValueError says what is wrong with it."""
+        self._algorithm: Any
+        if isinstance(key, EllipticCurvePrivateKey) and isinstance(key.curve, SECP256R1):
+            self.algorithm, self._algorithm = "ES256", ECAlgorithm(ECAlgorithm.SHA256)
+        elif isinstance(key, Ed25519PrivateKey):
+            self.algorithm, self._algorithm = "EdDSA", OKPAlgorithm()
+        elif isinstance(key, RSAPrivateKey) and key.key_size in RSA_BITS:
+            self.algorithm, self._algorithm = "RS256", RSAAlgorithm(RSAAlgorithm.SHA256)
+        else:
+            raise ValueError(_EXPECTED)
+        self._private, self._public = key, key.public_key()
+        described = self._algorithm.to_jwk(self._public, as_dict=True)
+        # The members that make the key, in the order of RFC 7638 section 3.2.
+        members = {name: described[name] for name in sorted(described) if name != "key_ops"}
+        canonical = json.dumps(members, separators=(",", ":")).encode()
+        thumbprint = hashlib.sha256(canonical).digest()
+        self.key_id = urlsafe_b64encode(thumbprint).rstrip(b"=").decode()
+        self.jwk: dict[str, str] = {
+            **members,
+            "use": "sig",
+            "alg": self.algorithm,
+            "kid": self.key_id,
+        }
+
+    def sign(self, signed: bytes) -> bytes:
+        """Return the signature."""
+        signature: bytes = self._algorithm.sign(signed, self._private)
+        return signature
+
+    def verify(self, signed: bytes, signature: bytes) -> bool:
+        """Return whether this key has made a signature."""
+        return bool(self._algorithm.verify(signed, self._public, signature))
+
+
+def load_keys(path: Path) -> list[SigningKey]:
+    """Return the keys in a file, or in the files of a folder in alphabetical order.
+
+    Raises:
+        ConfigurationError: One of them cannot be used; the message names the file.
+    """
+    keys: dict[str, SigningKey] = {}
+    files: dict[str, Path] = {}
+    for file, contents in read_files(path):
+        try:
+            key = SigningKey(_private_key(contents))
+        except ValueError as error:
+            raise refused(file, str(error)) from None
+        if key.key_id in keys:
+            raise refused(file, f"has the same key as {files[key.key_id].name!r}")
+        keys[key.key_id], files[key.key_id] = key, file
+    return list(keys.values())
+
+
+def _private_key(contents: bytes) -> Any:
+    """Return the key in a PEM file; a ValueError says what is wrong, without its cause."""
+    if b" PRIVATE KEY-----" not in contents:
+        problem = "is a public key" if b"PUBLIC KEY-----" in contents else "is a certificate"
+        has_either = b"PUBLIC KEY-----" in contents or b"CERTIFICATE-----" in contents
+        raise ValueError(f"{problem}, not a private key" if has_either else "has no private key")
+    if contents.count(b"PRIVATE KEY-----") > 2:  # the ends of one
+        raise ValueError("has more than one private key")
+    if b"ENCRYPTED" in contents:
+        raise ValueError("is encrypted, and wsgiauth asks for no password")
+    try:
+        return load_pem_private_key(contents, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise ValueError(_EXPECTED) from None
