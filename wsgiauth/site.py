@@ -9,6 +9,7 @@ from wsgiauth.authentication.freshness import Freshness
 from wsgiauth.authentication.identity import Identifier
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.refresh import RefreshTokens
+from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
@@ -38,6 +39,7 @@ class Site:
     outbox: Outbox | None  # None without MAIL_URL
     relying_party: RelyingParty | None  # None without PASSKEYS
     registration: Registration
+    services: ServiceTokens | None  # None without SERVICE_KEYS
 
     @classmethod
     def from_settings(
@@ -52,7 +54,8 @@ class Site:
 
         Raises:
             ConfigurationError: SECRET_KEY is missing or invalid, or the layout of the pages is;
-                or the package for PASSKEYS is missing.
+                or a key in SERVICE_KEYS; or the package for one of them, or for PASSKEYS, is
+                missing.
         """
         tokens = Tokens(settings, claims=claims)
         return cls(
@@ -76,4 +79,5 @@ class Site:
             make_outbox(settings, send_mail),
             RelyingParty(settings) if settings.PASSKEYS else None,
             registration or Registration(),
+            ServiceTokens(settings, tokens.now) if settings.SERVICE_KEYS else None,
         )

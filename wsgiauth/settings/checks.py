@@ -18,6 +18,9 @@ _DEFAULT_PORT = r"http:.*:80|https:.*:443"
 _FORGEABLE = r"http://(?!((.+\.)?localhost|127(\.[0-9]+){3}|\[::1\])(:[0-9]+)?$)"
 # RFC 6265 section 4.1.1: a token. Browsers give these prefixes a special meaning.
 _COOKIE_NAME = r"(?!__(?i:host|secure|http)-)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}"
+# A name, or an absolute URL without a query and a fragment (RFC 8707 section 2).
+_AUDIENCE = r"[A-Za-z0-9][A-Za-z0-9._-]*|[a-z][a-z0-9+.-]*:[A-Za-z0-9._~:/%@!$&'()*+,;=\[\]-]+"
+_MAX_AUDIENCE = 200  # characters
 # OWASP Password Storage Cheat Sheet: a bcrypt work factor of at least 10.
 _MINIMUM_SAFE_ROUNDS = 10
 
@@ -45,6 +48,11 @@ def is_forgeable(origin: str) -> bool:
 def is_page_source(source: str) -> bool:
     """Return whether a page's Content-Security-Policy can safely name this origin."""
     return is_origin(source) and not is_forgeable(source) and "[" not in source  # no IPv6 address
+
+
+def is_audience(audience: str) -> bool:
+    """Return whether `audience` can name another service in its tokens."""
+    return len(audience) <= _MAX_AUDIENCE and re.fullmatch(_AUDIENCE, audience) is not None
 
 
 def has_host_name(url: str) -> bool:

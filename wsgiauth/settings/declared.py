@@ -216,6 +216,19 @@ class Declared:
     FORWARD_AUTH: bool = switch(
         False, "whether /auth/check tells a proxy who sent a request, and whether they are admitted"
     )
+    SERVICE_KEYS: str | os.PathLike[str] | None = path(
+        "the private keys that sign tokens for other services; without it, there are none",
+        expected="a file or folder of private keys in PEM form",
+    )
+    SERVICES: tuple[str, ...] = words(
+        "the services for which tokens are issued",
+        expected="a list of names or URLs such as reports or https://api.example.org",
+        is_valid=checks.is_audience,
+        separator=" ",
+    )
+    SERVICE_TOKEN_MINUTES: int = whole_number(
+        5, 1, 60, "how long a token for another service lasts, in minutes"
+    )
     ADMIN_PANEL: bool = switch(True, "whether staff administer accounts at /auth/admin")
 
     def __post_init__(self) -> None:
@@ -246,6 +259,11 @@ class Declared:
         elif self.PASSKEYS and not checks.has_host_name(self.PUBLIC_URL or ""):
             expected = "a URL with a name such as localhost, not with an IP address"
             yield "PUBLIC_URL", f"{expected}, because PASSKEYS is on"
+        if self.SERVICE_KEYS is not None and self.PUBLIC_URL is None:
+            yield "PUBLIC_URL", "set, because SERVICE_KEYS is"
+        for name, other in (("SERVICES", "SERVICE_KEYS"), ("SERVICE_KEYS", "SERVICES")):
+            if getattr(self, other) and not getattr(self, name):
+                yield name, f"set, because {other} is"
         if self.SECOND_FACTOR != "offered" and not (self.FACTOR_KEY or self.PASSKEYS):
             expected = f"set, because SECOND_FACTOR is {self.SECOND_FACTOR}"
             yield "FACTOR_KEY", f"{expected}; `python -m wsgiauth secret` prints one"

@@ -1,1 +1,141 @@
-"""Tokens for other services, which verify them by the public keys of this site."""
+"""Tokens for other services, which verify them by the public keys of this site.
+
+A service token (RFC 9068) is for one service, and no request to wsgiauth is identified by it. Its
+service learns of a revocation only if it asks, so the token lives for a few minutes.
+"""
+
+import json
+import re
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from wsgiauth.settings import Settings
+from wsgiauth.settings.kinds import missing_package
+
+TYPE = "at+jwt"  # RFC 9068 section 2.1
+CLIENT_ID = "wsgiauth"
+MAX_LENGTH = 4096  # characters of a token
+# With it, and the longest of RSA's signatures, a token stays below MAX_LENGTH.
+MAX_SCOPE = 1500  # characters
+
+_TOKEN = re.compile(r"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)")
+
+
+class Proof(NamedTuple):
+    """When and how the user of a session last proved who they are."""
+
+    authenticated_at: int  # in seconds since the epoch
+    methods: str  # see `methods`
+
+
+class ServiceTokens:
+    """Issues and verifies service tokens, and publishes the keys.
+
+    Args:
+        clock: Returns the time in seconds since the epoch.
+
+    Raises:
+        ConfigurationError: SERVICE_KEYS has no usable key, or the package cryptography is missing.
+
+    Attributes:
+        lifetime: Of a token, in seconds.
+        audiences: The services.
+        key_set: The public keys (RFC 7517 section 5).
+    """
+
+    def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
+        try:
+            from wsgiauth.authentication.services.signing import load_keys
+        except ImportError:
+            raise missing_package("SERVICE_KEYS", "unset", "cryptography", "services") from None
+        self.lifetime: int = settings.SERVICE_TOKEN_MINUTES * 60
+        self.audiences = frozenset(settings.SERVICES)
+        self._issuer = settings.PUBLIC_URL
+        self._now = clock
+        keys = load_keys(Path(settings.SERVICE_KEYS or ""))
+        self._signing_key = keys[-1]
+        self.key_set: Mapping[str, object] = {"keys": [key.jwk for key in keys]}
+        # By the header that a token of the key has. A header that we do not write is never read:
+        # it can choose neither another algorithm nor another key (RFC 8725 sections 3.1 and 3.10).
+        self._keys = {_header(key.algorithm, key.key_id): key for key in keys}
+        self._header = list(self._keys)[-1]
+
+    def issue(
+        self,
+        user_id: int,
+        audience: str,
+        *,
+        scope: Sequence[str],
+        origin: str,
+        proof: Proof | None,
+    ) -> str:
+        """Return a token for one service (RFC 9068 section 2.2).
+
+        Args:
+            audience: One of `audiences`.
+            scope: Permissions that the user has now.
+            origin: The handle of the session, or the id of the API key.
+            proof: That of the session; None for an API key.
+        """
+        now = int(self._now())
+        payload: dict[str, object] = {
+            "iss": self._issuer,
+            "sub": str(user_id),
+            "aud": audience,
+            "exp": now + self.lifetime,
+            "iat": now,
+            "jti": secrets.token_urlsafe(16),
+            "client_id": CLIENT_ID,
+            "scope": " ".join(scope),
+            "sid": origin,
+        }
+        if proof is not None:
+            payload |= {"auth_time": proof.authenticated_at, "amr": proof.methods.split()}
+        signed = f"{self._header}.{_encoded(_json(payload))}"
+        return f"{signed}.{_encoded(self._signing_key.sign(signed.encode()))}"
+
+    def verify(self, token: str, now: float) -> dict[str, Any] | None:
+        """Return the claims of a token that one of the keys has signed, or None.
+
+        They are those of `issue`. The token is for one of `audiences` and has not expired; `sid`
+        says what it was made with, which can have ended since.
+        """
+        match = _TOKEN.fullmatch(token) if len(token) <= MAX_LENGTH else None
+        key = None if match is None else self._keys.get(match[2])
+        if match is None or key is None:
+            return None
+        try:
+            if not key.verify(match[1].encode(), _decoded(match[4])):
+                return None
+            claims: dict[str, Any] = json.loads(_decoded(match[3]))
+        except (ValueError, RecursionError):  # not base64 or, by another program, not JSON
+            return None
+        return claims if self._is_ours(claims) and now < claims["exp"] else None
+
+    def _is_ours(self, claims: Any) -> bool:
+        """Return whether `issue` has made the claims; another program can have the same keys."""
+        return (
+            isinstance(claims, dict)
+            and claims.get("iss") == self._issuer
+            and claims.get("client_id") == CLIENT_ID
+            and claims.get("aud") in self.audiences
+        )
+
+
+def _header(algorithm: str, key_id: str) -> str:
+    return _encoded(_json({"typ": TYPE, "alg": algorithm, "kid": key_id}))
+
+
+def _json(document: Mapping[str, object]) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def _encoded(part: bytes) -> str:
+    return urlsafe_b64encode(part).rstrip(b"=").decode()
+
+
+def _decoded(segment: str) -> bytes:
+    return urlsafe_b64decode(segment + "==")  # padding that is not needed is ignored

@@ -1,0 +1,167 @@
+"""Service tokens: what is in them, and which are verified."""
+
+import sys
+
+import jwt
+import pytest
+
+from tests.support.service_keys import (
+    ISSUER,
+    MAPS,
+    REPORTS,
+    new_key,
+    pem_of,
+    with_services,
+    write_key,
+)
+from wsgiauth import AuthMiddleware
+from wsgiauth.accounts.names import PERMISSION_MAX_LENGTH
+from wsgiauth.authentication.services import MAX_LENGTH, MAX_SCOPE, Proof, ServiceTokens
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.settings import Settings
+
+NOW = 1_800_000_000
+SIGNATURE_2048, SIGNATURE_4096 = 342, 683  # characters
+PROOF = Proof(NOW - 60, "pwd otp")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with the keys of a site."""
+    folder = tmp_path / "keys"
+    folder.mkdir()
+    write_key(folder / "2026.pem")
+    return folder
+
+
+@pytest.fixture
+def services(settings, folder):
+    return ServiceTokens(with_services(settings, folder), lambda: NOW)
+
+
+def issue(services, audience=REPORTS, scope=("reports.read",), proof=PROOF):
+    return services.issue(7, audience, scope=scope, origin="0123456789abcdef", proof=proof)
+
+
+def test_a_token_has_the_claims_of_the_standard(services):
+    token = issue(services, MAPS, ["maps.read", "maps.draw"])
+    claims = jwt.decode(token, options={"verify_signature": False})
+    assert len(claims.pop("jti")) == 22
+    assert claims == {
+        "iss": ISSUER,
+        "sub": "7",
+        "aud": MAPS,
+        "exp": NOW + 300,
+        "iat": NOW,
+        "client_id": "wsgiauth",
+        "scope": "maps.read maps.draw",
+        "sid": "0123456789abcdef",
+        "auth_time": NOW - 60,
+        "amr": ["pwd", "otp"],
+    }
+    header = jwt.get_unverified_header(token)
+    (published,) = services.key_set["keys"]
+    assert header == {"typ": "at+jwt", "alg": "ES256", "kid": published["kid"]}
+
+
+def test_a_token_of_an_api_key_has_no_proof(services):
+    claims = jwt.decode(issue(services, proof=None), options={"verify_signature": False})
+    assert {"auth_time", "amr"}.isdisjoint(claims)
+
+
+@pytest.mark.promise(64)
+def test_each_token_has_another_id(services):
+    assert issue(services) != issue(services)
+
+
+@pytest.mark.parametrize("algorithm", ["ES256", "EdDSA", "RS256"])
+def test_the_last_name_signs_and_all_keys_verify(settings, folder, algorithm):
+    old = ServiceTokens(with_services(settings, folder), lambda: NOW)
+    write_key(folder / "2027.pem", pem_of(new_key(algorithm)))
+    new = ServiceTokens(with_services(settings, folder), lambda: NOW)
+    assert jwt.get_unverified_header(issue(new))["alg"] == algorithm
+    assert len(new.key_set["keys"]) == 2
+    assert new.verify(issue(old), NOW)["sub"] == new.verify(issue(new), NOW)["sub"] == "7"
+    assert old.verify(issue(new), NOW) is None
+
+
+def test_a_token_is_valid_until_it_expires(services):
+    token = issue(services)
+    assert services.verify(token, NOW + 299)["exp"] == NOW + 300
+    assert services.verify(token, NOW + 300) is None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"PUBLIC_URL": "https://other.example.org"}, id="of another issuer"),
+        pytest.param({"SERVICES": (MAPS,)}, id="for a service that was removed"),
+    ],
+)
+def test_a_token_of_other_settings_is_not_verified(settings, folder, services, changed):
+    other = ServiceTokens(with_services(settings, folder, **changed), lambda: NOW)
+    assert other.verify(issue(services), NOW) is None
+
+
+@pytest.mark.parametrize(
+    "payload", [b"[]", b"{}", b"no JSON", b"\xff", b"[" * 2000, b'{"iss": "https://example.org"}']
+)
+def test_what_another_program_signs_with_the_key_is_not_verified(folder, services, payload):
+    (published,) = services.key_set["keys"]
+    headers = {"typ": "at+jwt", "alg": "ES256", "kid": published["kid"]}
+    pem = (folder / "2026.pem").read_text()
+    token = jwt.api_jws.encode(payload, pem, "ES256", headers=headers, sort_headers=False)
+    assert services.verify(token, NOW) is None
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda token: f"{token[:-4]}AAAA", id="another signature"),
+        pytest.param(lambda token: token.rpartition(".")[0] + ".A", id="a short signature"),
+        pytest.param(lambda token: token.rpartition(".")[0], id="no signature"),
+        pytest.param(lambda token: f"{token}=", id="padded"),
+        pytest.param(lambda token: f"{token}\n", id="with a line feed"),
+        pytest.param(lambda token: token + "A" * MAX_LENGTH, id="too long"),
+        pytest.param(lambda token: "", id="empty"),
+    ],
+)
+def test_a_spoilt_token_is_not_verified(services, spoil):
+    assert services.verify(spoil(issue(services)), NOW) is None
+
+
+def test_the_longest_token_is_shorter_than_the_limit(settings, folder):
+    write_key(folder / "2027.pem", pem_of(new_key("RS256")))
+    audience = "https://" + "a" * 192
+    url = "https://" + "a" * 200 + ".example.org"
+    made = with_services(settings, folder, SERVICES=(audience,), PUBLIC_URL=url)
+    scope = ["a" * PERMISSION_MAX_LENGTH] * (MAX_SCOPE // PERMISSION_MAX_LENGTH)
+    services = ServiceTokens(made, lambda: NOW)
+    token = issue(services, audience, scope, Proof(NOW, "pwd " * 8))
+    longest = len(token) - SIGNATURE_2048 + SIGNATURE_4096
+    assert MAX_LENGTH - 500 < longest <= MAX_LENGTH
+
+
+def test_a_missing_package_is_a_sentence_at_start(settings, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wsgiauth.authentication.services.signing", None)
+    with pytest.raises(ConfigurationError) as caught:
+        AuthMiddleware(lambda *_: [], with_services(settings, folder))
+    assert str(caught.value) == (
+        "SERVICE_KEYS must be unset, because the package cryptography is not installed:"
+        " `pip install '.[services]'` installs it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "missing", "other"),
+    [
+        ({"SERVICE_KEYS": "k", "SERVICES": ("a",)}, "PUBLIC_URL", "SERVICE_KEYS"),
+        ({"SERVICE_KEYS": "k", "PUBLIC_URL": ISSUER}, "SERVICES", "SERVICE_KEYS"),
+        ({"SERVICES": ("a",)}, "SERVICE_KEYS", "SERVICES"),
+    ],
+    ids=["without PUBLIC_URL", "without SERVICES", "without SERVICE_KEYS"],
+)
+def test_settings_without_another_that_they_need_are_refused(given, missing, other):
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(**given)
+    assert str(caught.value) == f"{missing} must be set, because {other} is."
