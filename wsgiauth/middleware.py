@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from http import HTTPStatus
 from types import MethodType
 from typing import Self
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -48,22 +47,18 @@ from wsgiauth.storage.databases import file_risks
 from wsgiauth.storage.failures import unavailable
 from wsgiauth.storage.request_scope import RequestScope
 from wsgiauth.web.caching import start_private
-from wsgiauth.web.responses import redirect
-from wsgiauth.web.urls import root_url
+from wsgiauth.well_known import well_known_urls
 
 logger = logging.getLogger("wsgiauth")
-
-# W3C, "A Well-Known URL for Changing Passwords": where password managers look.
-CHANGE_PASSWORD = "/.well-known/change-password"  # noqa: S105 - a path
 
 
 class AuthMiddleware:
     """Adds accounts to any WSGI application.
 
     wsgiauth answers requests below `mount`. It also answers GET and HEAD of
-    /.well-known/change-password, with a redirect to the page to change the password; `app` is not
-    called, even if it has that path. All other requests reach `app` with these keys in `environ`,
-    which replace any that are already there:
+    /.well-known/change-password and, with SERVICE_KEYS, /.well-known/oauth-authorization-server;
+    `app` is not called, even if it has that path. All other requests reach `app` with these keys in
+    `environ`, which replace any that are already there:
 
     - `wsgiauth.user`: the `User` who sent the request, or None.
     - `wsgiauth.session`: the id of their session, or None.
@@ -157,6 +152,7 @@ class AuthMiddleware:
         asked = Registration(registration, on_registered)
         self.site: Site = Site.from_settings(settings, mount, send_mail, claims, asked)
         self._mount = mount
+        self._well_known = well_known_urls(self.site)
         # Loaded by the first middleware: a script and most commands need no pages.
         from wsgiauth.app import AuthApp
 
@@ -189,9 +185,8 @@ class AuthMiddleware:
         path = environ.get("PATH_INFO", "")
         if path.startswith(self._mount) and path[len(self._mount) :][:1] in ("", "/"):
             return self._auth_app(self._below_mount(environ), start_response)
-        if path == CHANGE_PASSWORD and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
-            url = f"{root_url(environ)}{self._mount}/password"
-            return redirect(HTTPStatus.FOUND, url)(environ, start_response)
+        if path in self._well_known and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
+            return self._well_known[path](environ)(environ, start_response)
         if "HTTP_AUTHORIZATION" not in environ and "HTTP_COOKIE" not in environ:
             set_caller(environ)
             return self._app(environ, start_response)

@@ -16,10 +16,9 @@ Header = tuple[str, str]
 # RFC 7617 section 2.1: clients that know the charset encode names as UTF-8.
 BASIC_CHALLENGE: Header = ("WWW-Authenticate", f'Basic realm="{REALM}", charset="UTF-8"')
 
-_COMMON_HEADERS: tuple[Header, ...] = (
-    ("Cache-Control", "no-store"),
-    ("X-Content-Type-Options", "nosniff"),
-)
+PUBLIC_FOR_AN_HOUR = "public, max-age=3600"  # Cache-Control
+
+_COMMON_HEADERS: tuple[Header, ...] = (("X-Content-Type-Options", "nosniff"),)
 # OWASP ASVS 5.0, 3.4.3 and 3.4.6: a browser that shows JSON or a redirect loads and frames nothing.
 _STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
@@ -35,6 +34,7 @@ class Response:
     policy: str = _STRICT_POLICY  # Content-Security-Policy
     referrer: str = "same-origin"  # Referrer-Policy
     app_iter: Iterable[bytes] | None = None  # a body that is made while it is sent
+    cache: str = "no-store"  # Cache-Control
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Send the response (PEP 3333)."""
@@ -46,6 +46,7 @@ class Response:
             f"{self.status.value} {self.status.phrase}",
             [
                 *content,
+                ("Cache-Control", self.cache),
                 *_COMMON_HEADERS,
                 ("Referrer-Policy", self.referrer),
                 ("Content-Security-Policy", self.policy),
@@ -62,9 +63,10 @@ def json_response(
     *,
     status: HTTPStatus = HTTPStatus.OK,
     headers: tuple[Header, ...] = (),
+    cache: str = "no-store",
 ) -> Response:
     """Return `document` as JSON (RFC 8259)."""
-    return Response(status, _encoded(document), "application/json", headers)
+    return Response(status, _encoded(document), "application/json", headers, cache=cache)
 
 
 def problem(
