@@ -24,6 +24,7 @@ from wsgiauth.endpoints.close import Close
 from wsgiauth.endpoints.confirm import Confirm
 from wsgiauth.endpoints.email import Email
 from wsgiauth.endpoints.forgot import Forgot
+from wsgiauth.endpoints.jwks import KeySet
 from wsgiauth.endpoints.keys import Keys
 from wsgiauth.endpoints.login import LogIn
 from wsgiauth.endpoints.logout import Logout
@@ -37,6 +38,7 @@ from wsgiauth.endpoints.register import Register
 from wsgiauth.endpoints.reset import Reset
 from wsgiauth.endpoints.second import SecondStep
 from wsgiauth.endpoints.sessions import Sessions
+from wsgiauth.endpoints.token import Token
 from wsgiauth.endpoints.totp import AuthenticatorApps
 from wsgiauth.endpoints.username import Username
 from wsgiauth.endpoints.verify import Verify
@@ -71,6 +73,8 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/refresh": Refresh(),
     "/me": Me(),
     "/check": Check(),
+    "/token": Token(),
+    "/jwks.json": KeySet(),
     "/password": Password(),
     "/email": Email(),
     "/username": Username(),
@@ -146,7 +150,9 @@ class AuthApp:
                 response = self._respond_to_present(environ)
         except UnauthenticatedError as error:
             login_url = f"{self._site.pages.mount}/login"
-            response = ask_to_log_in(environ, login_url, error.error, accepts_keys=False)
+            response = ask_to_log_in(
+                environ, login_url, error.error, accepts_keys=error.accepts_keys
+            )
         except SecondFactorMissingError as error:
             response = step_up(environ, self._site, error)
         except InsufficientAuthenticationError as error:

@@ -158,13 +158,15 @@ class UnauthenticatedError(RequestError):
 
     Attributes:
         error: `invalid_token` (RFC 6750 section 3.1) if a token was presented and rejected.
+        accepts_keys: Whether an API key would do.
     """
 
-    def __init__(self, error: str | None) -> None:
+    def __init__(self, error: str | None, *, accepts_keys: bool = False) -> None:
         super().__init__(
             HTTPStatus.UNAUTHORIZED, error or "unauthenticated", "Log in to open this page."
         )
         self.error = error
+        self.accepts_keys = accepts_keys
 
 
 class InsufficientAuthenticationError(RequestError):

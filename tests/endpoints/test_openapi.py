@@ -24,6 +24,7 @@ from tests.endpoints.panel_requests import PANEL_WITHOUT_A_DATABASE, panel_reque
 from tests.support.authenticators import Authenticator
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.mails import MAIL, Post
+from tests.support.service_keys import REPORTS, write_key
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Field, Settings, storage
 from wsgiauth.accounts import names, update_user, user_search
@@ -42,6 +43,8 @@ from wsgiauth.authentication.invitations import Invitation
 from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MAX_PERMISSIONS
 from wsgiauth.authentication.passkeys import NAME_MAX_LENGTH, Passkey
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.authentication.services import MAX_LENGTH, MAX_SCOPE
+from wsgiauth.authentication.services.key_files import MAX_FILES
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.endpoints.register import VerifiedRegister
 from wsgiauth.forms import Form
@@ -104,6 +107,7 @@ CONFIG = schemathesis.Config.from_dict(
                     ("POST /email", [202, 302, 401, 422]),
                     ("POST /username", [200, 302, 401, 409, 422]),
                     ("POST /close", [200, 302, 401]),
+                    ("POST /token", [200, 302, 400, 401]),
                     ("POST /keys", [200, 201, 302, 303, 401, 404, 409, 422]),
                 )
             ),
@@ -170,6 +174,7 @@ REQUESTS = [
             "/register",
             "/login",
             "/refresh",
+            "/token",
             "/sessions",
             "/keys",
             "/password",
@@ -206,6 +211,8 @@ REQUESTS = [
     ("GET", "/check", FORWARDED),
     ("GET", "/check", FORWARDED | GARBAGE),
     ("GET", "/check", {}, None, {"QUERY_STRING": "permissions=a.read"}),
+    ("GET", "/jwks.json", {}),
+    ("POST", "/token", JSON | GARBAGE, json.dumps({"audience": REPORTS})),
     ("GET", "/account", {}),
     ("GET", "/account", {"Authorization": "Bearer x"}),
     ("GET", "/sessions", {}),
@@ -240,6 +247,9 @@ REQUESTS_OF_A_USER = [  # each of the last two ends the login that sends it
     ("GET", "/me", {}),
     ("GET", "/check", FORWARDED),
     ("GET", "/check", FORWARDED, None, {"QUERY_STRING": "permission=a.write"}),
+    ("POST", "/token", JSON, json.dumps({"audience": REPORTS, "scope": "a.read"})),
+    ("POST", "/token", JSON, json.dumps({"audience": REPORTS, "scope": "read"})),
+    ("POST", "/token", JSON, "{}"),
     ("GET", "/account", {}),
     ("GET", "/sessions", {}),
     ("POST", "/sessions", JSON, json.dumps({"end": "others"})),
@@ -291,6 +301,7 @@ REQUESTS_OF_A_STALE_BROWSER += [
 REQUESTS_WITHOUT_A_DATABASE = [  # by somebody who had logged in before it went away
     ("GET", "/me", {}),
     ("GET", "/check", FORWARDED),
+    ("POST", "/token", JSON, json.dumps({"audience": REPORTS})),
     ("GET", "/login", {}),
     ("GET", "/register", {}),
     ("GET", "/logout", {}),
@@ -338,8 +349,10 @@ THROTTLE = {
 
 
 @pytest.fixture
-def make_service(database_url, unsent):
+def make_service(database_url, unsent, tmp_path):
     """Return a function that makes a site, without a throttle unless the test asks for one."""
+
+    keys = write_key(tmp_path / "key")
 
     def make(mount="/auth", **changes):
         defaults = {
@@ -354,6 +367,8 @@ def make_service(database_url, unsent):
             "FACTOR_KEY": FACTOR_KEY,
             "PASSKEYS": "on",
             "FORWARD_AUTH": "on",
+            "SERVICE_KEYS": str(keys),
+            "SERVICES": REPORTS,
             **MAIL,
         }
         settings = Settings.from_mapping(defaults | changes)
@@ -648,6 +663,9 @@ LIMITS = [
     ("/admin/groups name maxLength", names.GROUP_MAX_LENGTH),
     ("/admin/users/several users maxItems", several.MOST),
     ("Outcomes results maxItems", several.MOST),
+    ("/token scope maxLength", MAX_SCOPE),
+    ("ServiceToken access_token maxLength", MAX_LENGTH),
+    ("KeySet keys maxItems", MAX_FILES),
     ("Keys keys maxItems", MAX_KEYS),
     ("Account keys maxItems", MAX_KEYS),
     ("Logins sessions maxItems", LISTED),

@@ -7,6 +7,7 @@ requests cost what they cost without.
 
 import secrets
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import peewee
 
@@ -19,6 +20,14 @@ from wsgiauth.authentication.methods import PASSWORD, has_second_factor
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
+
+
+class Proof(NamedTuple):
+    """When and how the user of a session last proved who they are."""
+
+    authenticated_at: int  # in seconds since the epoch
+    methods: str  # see `methods`
+
 
 _PROOF = Statement(
     lambda: Session.select(Session.authenticated_at, Session.methods, Session.user).where(
@@ -52,10 +61,16 @@ class Freshness:
         )
 
 
+def proof_of(session_id: str) -> Proof | None:
+    """Return the last proof of a session, or None if it has ended."""
+    row = _PROOF.fetchone(session_id)
+    return None if row is None else Proof(*row[:2])
+
+
 def methods_of(session_id: str) -> str:
     """Return by what the user of a session last proved who they are; empty if it has ended."""
-    row = _PROOF.fetchone(session_id)
-    return "" if row is None else str(row[1])
+    proof = proof_of(session_id)
+    return "" if proof is None else proof.methods
 
 
 def confirm(

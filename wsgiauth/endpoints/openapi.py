@@ -21,7 +21,7 @@ from wsgiauth.version import __version__
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
-_FILES = ("common", "accounts", "sessions", "administration")
+_FILES = ("common", "accounts", "sessions", "services", "administration")
 # In every answer; written here once instead of in each description of one.
 _HEADERS = {
     "Cache-Control": {"$ref": "#/components/headers/CacheControl"},

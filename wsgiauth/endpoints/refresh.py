@@ -5,10 +5,10 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.refresh import refresh
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.forms.endpoint import Endpoint, read_json_alone
 from wsgiauth.forms.handover import token_document
 from wsgiauth.site import Site
-from wsgiauth.web.request import JSON, content_type, read_json, text_field
+from wsgiauth.web.request import text_field
 from wsgiauth.web.responses import Response, challenge, json_response
 
 
@@ -17,13 +17,8 @@ class Refresh(Endpoint):
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the new pair, or 401."""
-        if content_type(environ) != JSON:
-            raise RequestError(
-                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-                "unsupported_media_type",
-                f"The Content-Type must be {JSON}.",
-            )
-        named = site.refresh_tokens.verify(text_field(read_json(environ), "refresh_token"))
+        fields = read_json_alone(environ)
+        named = site.refresh_tokens.verify(text_field(fields, "refresh_token"))
         issued = None if named is None else refresh(*named, site.tokens)
         if issued is None:
             raise RequestError(

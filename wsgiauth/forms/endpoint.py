@@ -21,6 +21,7 @@ from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.cross_origin import is_same_origin
 from wsgiauth.web.pages import Around
+from wsgiauth.web.request import JSON, content_type, read_json
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
 
@@ -94,6 +95,29 @@ class Endpoint:
         return {name.upper(): getattr(self, name) for name in names if hasattr(self, name)}
 
 
+class Caller(NamedTuple):
+    """Who sent a request: a user, by a session or by an API key."""
+
+    user: User
+    session_id: str | None  # None with an API key
+    key_id: str  # empty with a session
+
+
+def require_caller(environ: WSGIEnvironment, site: Site) -> Caller:
+    """Return who sent a request; other than by `require_login`, also by an API key.
+
+    Raises:
+        UnauthenticatedError: The client is anonymous.
+        SecondFactorMissingError: The session lacks the second factor that the site demands.
+    """
+    identity = site.identifier.identify(environ)
+    if identity.incomplete is not None:
+        raise second_factor_missing(identity.incomplete.user, site)
+    if identity.user is None:
+        raise UnauthenticatedError(identity.error, accepts_keys=True)
+    return Caller(identity.user, identity.session_id, identity.key_id or "")
+
+
 def require_login(
     environ: WSGIEnvironment, site: Site, *, admits_incomplete: bool = False
 ) -> UserSession:
@@ -143,6 +167,17 @@ def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:
         "cross_origin",
         "This request came from another site, so nothing was done.",
     )
+
+
+def read_json_alone(environ: WSGIEnvironment) -> dict[str, object]:
+    """Return the JSON object in the body, and refuse a form."""
+    if content_type(environ) != JSON:
+        raise RequestError(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            f"The Content-Type must be {JSON}.",
+        )
+    return read_json(environ)
 
 
 def require_part(part: _Part | None) -> _Part:

@@ -58,6 +58,8 @@ HEADLINES = {
     "invalid_code": "The code is wrong",
     "invalid_grant": "You are not logged in",
     "invalid_passkey": "The passkey was not accepted",
+    "invalid_scope": "The request for a token was refused",
+    "invalid_target": "The request for a token was refused",
     "invalid_token": "You are not logged in",
     "last_superuser": "This account cannot be closed",
     "length_required": _UNREADABLE,

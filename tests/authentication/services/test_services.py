@@ -16,7 +16,8 @@ from tests.support.service_keys import (
 )
 from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.names import PERMISSION_MAX_LENGTH
-from wsgiauth.authentication.services import MAX_LENGTH, MAX_SCOPE, Proof, ServiceTokens
+from wsgiauth.authentication.freshness import Proof
+from wsgiauth.authentication.services import MAX_LENGTH, MAX_SCOPE, ServiceTokens
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
 

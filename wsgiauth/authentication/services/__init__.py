@@ -10,8 +10,9 @@ import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from wsgiauth.authentication.freshness import Proof
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import missing_package
 
@@ -22,13 +23,6 @@ MAX_LENGTH = 4096  # characters of a token
 MAX_SCOPE = 1500  # characters
 
 _TOKEN = re.compile(r"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)")
-
-
-class Proof(NamedTuple):
-    """When and how the user of a session last proved who they are."""
-
-    authenticated_at: int  # in seconds since the epoch
-    methods: str  # see `methods`
 
 
 class ServiceTokens:

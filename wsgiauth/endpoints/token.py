@@ -1,0 +1,64 @@
+"""POST /auth/token: a token for another service, which verifies it without asking us."""
+
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.names import is_permission
+from wsgiauth.authentication.freshness import proof_of
+from wsgiauth.authentication.services import MAX_SCOPE
+from wsgiauth.authentication.session_list import handle_of
+from wsgiauth.exceptions import RequestError, UnauthenticatedError
+from wsgiauth.forms.endpoint import Endpoint, read_json_alone, require_caller, require_part
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.request import text_field
+from wsgiauth.web.responses import Response, json_response
+
+
+class Token(Endpoint):
+    """Issues service tokens to sessions and API keys; nothing is stored of them.
+
+    The body is JSON, which no page of another site can send without permission.
+    """
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there are keys to sign with."""
+        return settings.SERVICE_KEYS is not None
+
+    def post(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the token, or 400 if there is no such service or no such scope."""
+        services = require_part(site.services)
+        fields = read_json_alone(environ)
+        audience, asked = text_field(fields, "audience"), text_field(fields, "scope")
+        caller = require_caller(environ, site)
+        if audience not in services.audiences:
+            raise _refused("invalid_target", "This site issues no tokens for this service.")
+        permissions = list(dict.fromkeys(asked.split(" "))) if asked else []
+        if len(asked) > MAX_SCOPE or not all(map(is_permission, permissions)):
+            limit = f"at most {MAX_SCOPE} characters"
+            detail = f"The scope must be permissions, <app>.<action>, between spaces: {limit}."
+            raise _refused("invalid_scope", detail)
+        user = caller.user
+        if permissions and not user.is_superuser:
+            granted = user.permissions
+            permissions = [each for each in permissions if each in granted]
+        if caller.session_id is None:
+            origin, proof = caller.key_id, None
+        else:
+            origin, proof = handle_of(caller.session_id), proof_of(caller.session_id)
+            if proof is None:  # it ended meanwhile
+                raise UnauthenticatedError("invalid_token", accepts_keys=True)
+        token = services.issue(user.id, audience, scope=permissions, origin=origin, proof=proof)
+        return json_response(
+            {
+                "access_token": token,
+                "token_type": "bearer",
+                "expires_in": services.lifetime,
+                "scope": " ".join(permissions),
+            }
+        )
+
+
+def _refused(code: str, detail: str) -> RequestError:
+    """Return the refusal of a request, with the code of RFC 8707 or of RFC 6749."""
+    return RequestError(HTTPStatus.BAD_REQUEST, code, detail)
