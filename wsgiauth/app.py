@@ -18,12 +18,14 @@ from wsgiauth.admin.several import ChangeSeveral
 from wsgiauth.admin.trail import Events
 from wsgiauth.admin.user import ChangeUser, ShowUser
 from wsgiauth.admin.users import Users, UsersCsv
+from wsgiauth.authentication.introspection import INTROSPECT
 from wsgiauth.endpoints.account import Account
 from wsgiauth.endpoints.check import Check
 from wsgiauth.endpoints.close import Close
 from wsgiauth.endpoints.confirm import Confirm
 from wsgiauth.endpoints.email import Email
 from wsgiauth.endpoints.forgot import Forgot
+from wsgiauth.endpoints.introspect import Introspect
 from wsgiauth.endpoints.jwks import KeySet
 from wsgiauth.endpoints.keys import Keys
 from wsgiauth.endpoints.login import LogIn
@@ -75,6 +77,7 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/check": Check(),
     "/token": Token(),
     "/jwks.json": KeySet(),
+    "/introspect": Introspect(),
     "/password": Password(),
     "/email": Email(),
     "/username": Username(),
@@ -127,6 +130,8 @@ class AuthApp:
         self._map = SiteMap(ROUTES)
         if site.settings.ADMIN_PANEL:
             known_permissions.register(MANAGE_USERS)
+        if site.introspector is not None:
+            known_permissions.register(INTROSPECT)
         self._router = Router(
             {
                 path: _routed(endpoint.variant(site.settings))

@@ -7,6 +7,7 @@ from wsgiauth.accounts.registration import Registration
 from wsgiauth.authentication.claims import ClaimsFunction
 from wsgiauth.authentication.freshness import Freshness
 from wsgiauth.authentication.identity import Identifier
+from wsgiauth.authentication.introspection import Introspector
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.services import ServiceTokens
@@ -40,6 +41,7 @@ class Site:
     relying_party: RelyingParty | None  # None without PASSKEYS
     registration: Registration
     services: ServiceTokens | None  # None without SERVICE_KEYS
+    introspector: Introspector | None  # likewise
 
     @classmethod
     def from_settings(
@@ -58,6 +60,7 @@ class Site:
                 missing.
         """
         tokens = Tokens(settings, claims=claims)
+        services = ServiceTokens(settings, tokens.now) if settings.SERVICE_KEYS else None
         return cls(
             settings,
             tokens,
@@ -79,5 +82,6 @@ class Site:
             make_outbox(settings, send_mail),
             RelyingParty(settings) if settings.PASSKEYS else None,
             registration or Registration(),
-            ServiceTokens(settings, tokens.now) if settings.SERVICE_KEYS else None,
+            services,
+            Introspector(settings, tokens, services) if services else None,
         )

@@ -175,6 +175,7 @@ REQUESTS = [
             "/login",
             "/refresh",
             "/token",
+            "/introspect",
             "/sessions",
             "/keys",
             "/password",
@@ -213,6 +214,7 @@ REQUESTS = [
     ("GET", "/check", {}, None, {"QUERY_STRING": "permissions=a.read"}),
     ("GET", "/jwks.json", {}),
     ("POST", "/token", JSON | GARBAGE, json.dumps({"audience": REPORTS})),
+    ("POST", "/introspect", JSON | GARBAGE, "{}"),
     ("GET", "/account", {}),
     ("GET", "/account", {"Authorization": "Bearer x"}),
     ("GET", "/sessions", {}),
@@ -302,6 +304,7 @@ REQUESTS_WITHOUT_A_DATABASE = [  # by somebody who had logged in before it went 
     ("GET", "/me", {}),
     ("GET", "/check", FORWARDED),
     ("POST", "/token", JSON, json.dumps({"audience": REPORTS})),
+    ("POST", "/introspect", JSON, json.dumps({"token": "x"})),
     ("GET", "/login", {}),
     ("GET", "/register", {}),
     ("GET", "/logout", {}),
@@ -507,6 +510,19 @@ def requests_of_keys(site):
             if "403" in operation["responses"] and operation["security"] == LOGGED_IN:
                 concrete = path.replace("{id}", "1").replace("{action}", "grant")
                 yield method.upper(), concrete, JSON | key, "{}" if method == "post" else None
+
+
+def questions(site):
+    """Yield questions about tokens, by keys of which the first lacks the permission."""
+    owner = make_user(site, "asker", permissions=["wsgiauth.introspect"])
+    token = bearer(site, owner)["Authorization"].removeprefix("Bearer ")
+    keys = [api_key(site, owner, permissions) for permissions in ([], ["wsgiauth.introspect"])]
+    for headers in (*keys, bearer(site, owner)):
+        for body in ({"token": token}, {"token": "x"}, {}):
+            yield "POST", "/introspect", JSON | headers, json.dumps(body)
+    yield "POST", "/introspect", JSON | keys[1], "{}", {"CONTENT_LENGTH": ""}
+    yield "POST", "/introspect", JSON | keys[1], " " * (16 * 1024 + 1)
+    yield "POST", "/introspect", {"Content-Type": "text/plain"} | keys[1], ""
 
 
 def verifications(site):
@@ -852,7 +868,8 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
         served = contract_of(where)
         requests = invitations(where, domain)
         given |= {each for request in requests for each in answers(served, *request)}
-    given |= {each for request in requests_of_keys(service) for each in answers(contract, *request)}
+    for requests in (requests_of_keys, questions):
+        given |= {each for request in requests(service) for each in answers(contract, *request)}
     given |= {each for request in second_steps(service) for each in answers(contract, *request)}
     requests = passkeys_of_grace(service)
     given |= {each for request in requests for each in answers(contract, *request)}

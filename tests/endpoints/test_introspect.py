@@ -1,0 +1,245 @@
+"""POST /auth/introspect: who can ask, how, and that all who cannot know get the same answer."""
+
+import time
+from base64 import b64encode
+from dataclasses import replace
+
+import jwt
+import pytest
+from webtest import TestApp
+
+from tests.support.factors import FACTOR_KEY
+from tests.support.service_keys import REPORTS, new_key, with_services, write_key
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts import known_permissions
+from wsgiauth.authentication import keys, sessions
+from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.testing import (
+    add_authenticator,
+    api_key,
+    bearer,
+    logged_in,
+    make_user,
+    recovery_codes,
+)
+
+pytestmark = pytest.mark.promise(66)
+
+URL = "/auth/introspect"
+INTROSPECT = "wsgiauth.introspect"
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def settings(settings, tmp_path):
+    return with_services(
+        settings, write_key(tmp_path / "key.pem"), BASIC_AUTH="keys", FACTOR_KEY=FACTOR_KEY
+    )
+
+
+@pytest.fixture
+def service(site, grace):
+    """Return the credentials of another service."""
+    grace.grant(INTROSPECT)
+    return api_key(site, grace, [INTROSPECT])
+
+
+@pytest.fixture
+def token(site, ada):
+    """Return an access token."""
+    return bearer(site, ada)["Authorization"].removeprefix("Bearer ")
+
+
+# What can be sent
+
+
+@pytest.mark.parametrize(
+    "send",
+    [
+        pytest.param(TestApp.post, id="form"),
+        pytest.param(TestApp.post_json, id="JSON"),
+    ],
+)
+@pytest.mark.parametrize(
+    "further",
+    [
+        pytest.param({}, id="token alone"),
+        pytest.param({"token_type_hint": "refresh_token"}, id="hint"),
+        pytest.param({"unknown": "field"}, id="unknown field"),
+    ],
+)
+def test_a_token_is_described(client, service, token, send, further):
+    answer = send(client, URL, {"token": token, **further}, headers=service)
+    assert (answer.json["active"], answer.json["username"]) == (True, USERNAME)
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "status"),
+    [
+        pytest.param("application/x-www-form-urlencoded", "", 400, id="no token"),
+        pytest.param("application/x-www-form-urlencoded", "token=a&token=b", 400, id="two tokens"),
+        pytest.param("application/json", '{"token": ["a"]}', 400, id="no string"),
+        pytest.param("application/json", '{"token": ""}', 400, id="empty string"),
+        pytest.param("application/json", " " * (16 * 1024 + 1), 413, id="too long"),
+        pytest.param("text/plain", "token=a", 415, id="another type"),
+    ],
+)
+def test_another_body_is_refused(client, service, content_type, body, status):
+    headers = {**service, "Content-Type": content_type}
+    client.post(URL, body, headers=headers, status=status)
+
+
+# Who can ask
+
+
+def test_basic_is_accepted_where_the_site_has_it(client, service, token):
+    key = service["Authorization"].removeprefix("Bearer ")
+    basic = b64encode(f"Grace:{key}".encode()).decode()
+    answer = client.post(URL, {"token": token}, headers={"Authorization": f"Basic {basic}"})
+    assert answer.json["active"]
+
+
+@pytest.mark.parametrize("headers", [{}, BROWSER], ids=["program", "browser"])
+def test_an_anonymous_client_gets_the_challenges(client, token, headers):
+    answer = client.post(URL, {"token": token}, headers=headers, status=401)
+    assert answer.headers.getall("WWW-Authenticate") == [
+        'Basic realm="wsgiauth", charset="UTF-8"',
+        'Bearer realm="wsgiauth"',
+    ]
+
+
+def test_a_key_without_the_permission_is_refused(client, site, ada, token):
+    ada.grant(INTROSPECT)
+    answer = client.post(URL, {"token": token}, headers=api_key(site, ada), status=403)
+    assert answer.json["code"] == "insufficient_scope"
+
+
+def test_a_key_whose_owner_lost_the_permission_is_refused(client, service, grace, token):
+    grace.revoke(INTROSPECT)
+    client.post(URL, {"token": token}, headers=service, status=403)
+
+
+def test_a_session_is_refused_even_with_the_permission(client, site, grace, service, token):
+    answer = client.post(URL, {"token": token}, headers=bearer(site, grace), status=403)
+    assert answer.json["code"] == "forbidden"
+
+
+def test_a_page_of_the_site_cannot_ask_by_the_cookie(site, grace, service, token):
+    browser = logged_in(site, grace)
+    browser.post(URL, {"token": token}, headers={**SAME_ORIGIN, "Accept": "*/*"}, status=403)
+
+
+@pytest.mark.parametrize("headers", [{"Authorization": "Bearer x"}, {}], ids=["rejected", "none"])
+def test_who_cannot_ask_does_not_learn_whether_the_body_is_right(client, headers):
+    client.post(URL, "x", headers={**headers, "Content-Type": "text/plain"}, status=401)
+
+
+@pytest.fixture
+def other_site(settings):
+    """Return a function that returns a site with other settings."""
+    made = []
+
+    def make(**changes):
+        made.append(AuthMiddleware(echo, replace(settings, **changes)))
+        return made[-1]
+
+    yield make
+    for each in made:
+        storage.discard_connection(each.database)
+
+
+def test_a_session_without_the_demanded_second_factor_is_refused_as_others_are(other_site):
+    site = other_site(SECOND_FACTOR="all")
+    headers = bearer(site, make_user(site), second_factor=False)
+    answer = TestApp(site).post(URL, {"token": "x"}, headers=headers, status=403)
+    assert answer.json["code"] == "forbidden"
+
+
+def test_without_service_keys_there_is_no_such_url(other_site):
+    TestApp(other_site(SERVICE_KEYS=None, SERVICES=())).post(URL, {"token": "x"}, status=404)
+
+
+def test_the_permission_is_listed(site):
+    assert INTROSPECT in known_permissions.asked_for()
+
+
+# What is not active
+
+
+def revoked(site, user):
+    token = bearer(site, user)["Authorization"].removeprefix("Bearer ")
+    sessions.revoke_all(user)
+    return token
+
+
+def refresh_token(site, user):
+    body = {"username": USERNAME, "password": PASSWORD, "refresh": True}
+    return TestApp(site).post_json("/auth/login", body).json["refresh_token"]
+
+
+def id_token(site, user):
+    """Return an ID token of another issuer, signed by a key of its own."""
+    claims = {"iss": "https://id.example", "sub": str(user.id), "aud": "reports", "exp": 2**33}
+    return jwt.encode(claims, new_key(), "ES256")
+
+
+def link_of_a_mail(site, user):
+    return make_reset_link(user, site.site.settings, mount="/auth", now=time.time())
+
+
+def recovery_code(site, user):
+    add_authenticator(site, user)
+    return recovery_codes(site, user)[0]
+
+
+def basic(site, user):
+    return b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
+
+
+def key_in_basic(site, user):
+    key = api_key(site, user)["Authorization"].removeprefix("Bearer ")
+    return b64encode(f"{USERNAME}:{key}".encode()).decode()
+
+
+def with_its_scheme(site, user):
+    return bearer(site, user)["Authorization"]
+
+
+NOT_ACTIVE = [
+    revoked,
+    refresh_token,
+    id_token,
+    link_of_a_mail,
+    recovery_code,
+    basic,
+    key_in_basic,
+    with_its_scheme,
+]
+
+
+@pytest.mark.parametrize("make", NOT_ACTIVE)
+def test_what_is_not_active_gets_the_answer_of_garbage(client, site, service, ada, make):
+    sent = make(site, ada)
+    answers = [client.post(URL, {"token": each}, headers=service) for each in (sent, "garbage")]
+    assert [each.body for each in answers] == [b'{"active":false}'] * 2
+    assert answers[0].headerlist == answers[1].headerlist
+
+
+def active_access_token(site, user):
+    return bearer(site, user)["Authorization"].removeprefix("Bearer ")
+
+
+def active_key(site, user):
+    return api_key(site, user)["Authorization"].removeprefix("Bearer ")
+
+
+def active_service_token(site, user):
+    key_id = keys.id_of(active_key(site, user))
+    return site.site.services.issue(user.id, REPORTS, scope=(), origin=key_id, proof=None)
+
+
+@pytest.mark.parametrize("make", [active_access_token, active_key, active_service_token])
+def test_these_three_are_active(client, site, service, ada, make):
+    assert client.post(URL, {"token": make(site, ada)}, headers=service).json["active"]

@@ -1,0 +1,55 @@
+"""POST /auth/introspect: whether a token is active, for a service that was sent it (RFC 7662)."""
+
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth import events
+from wsgiauth.authentication.introspection import INTROSPECT
+from wsgiauth.exceptions import RequestError
+from wsgiauth.forms.endpoint import Endpoint, require_part
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.failures import challenges, failure, refuse_key
+from wsgiauth.web.request import JSON, content_type, read_form, read_json, text_field
+from wsgiauth.web.responses import Response, json_response
+
+_INACTIVE = {"active": False}  # RFC 7662 section 2.2: nothing else, whatever the reason
+
+
+class Introspect(Endpoint):
+    """Answers services alone, by their API key. No cookie is enough, so no page can ask."""
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site has tokens for services."""
+        return settings.SERVICE_KEYS is not None
+
+    def post(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer 200 with what the token is now, or refuse the caller."""
+        refusal = _refusal(environ, site)
+        if refusal is not None:
+            return refusal
+        read = read_json if content_type(environ) == JSON else read_form
+        token = text_field(read(environ), "token")
+        if not token:
+            raise RequestError(HTTPStatus.BAD_REQUEST, "malformed", "Send a token.")
+        return json_response(require_part(site.introspector).describe(token) or _INACTIVE)
+
+
+def _refusal(environ: WSGIEnvironment, site: Site) -> Response | None:
+    """Return the response to a caller who is not allowed to ask, or None."""
+    caller = site.identifier.identify(environ)
+    if caller.any_session is not None:
+        detail = f"Only an API key with the permission {INTROSPECT} can be used here."
+        return failure(environ, HTTPStatus.FORBIDDEN, "forbidden", detail)
+    if caller.user is None:
+        return failure(
+            environ,
+            HTTPStatus.UNAUTHORIZED,
+            caller.error or "unauthenticated",
+            f"Send an API key with the permission {INTROSPECT}.",
+            headers=challenges(environ, caller.error),
+        )
+    if not caller.user.has_permission(INTROSPECT):
+        events.emit("refused", user_id=caller.user.id, reason=f"lacks {INTROSPECT}")
+        return refuse_key(environ, f"The API key does not have the permission {INTROSPECT}.")
+    return None
