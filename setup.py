@@ -50,6 +50,7 @@ TEST = [
     "coverage>=7.10",
     "PasteDeploy>=3.1",
     "pyotp>=2.9",
+    "joserfc>=1.8",  # verifies and forges tokens of services
     "openapi-python-client>=0.29",
     "openapi-spec-validator>=0.9",
     "schemathesis==4.32.5",  # a test uses a function of it that is not public
