@@ -2,30 +2,27 @@
 
 import base64
 import http.client
-import os
 import subprocess
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from tests.conftest import require, require_program
-from tests.docs.accounts import ROUNDS
 from tests.docs.applications import (
     APPLICATIONS,
     PAGE,
     TEXT,
-    Site,
+    Terminal,
     bearer,
+    environ_of,
     log_in,
-    prepare_folder,
-    serving_command,
+    served,
 )
 from tests.docs.pages import shown
-from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, running
+from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 
 FORGED = {
     "X-Remote-User": USERNAME,
@@ -40,16 +37,6 @@ FORGED = {
 }
 
 
-def environ_of(folder):
-    return {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "HOME": str(folder),
-        "GIT_TERMINAL_PROMPT": "0",
-        "BCRYPT_ROUNDS": str(ROUNDS),
-        "SECRET_KEY": SECRET_KEY,
-    }
-
-
 @pytest.fixture(scope="module")
 def site_of(tmp_path_factory, empty_file, unmeasured):
     """Return a function that serves an application, once for all tests."""
@@ -58,22 +45,11 @@ def site_of(tmp_path_factory, empty_file, unmeasured):
 
         def serve(name):
             if name not in sites:
-                application = APPLICATIONS[name]
-                require(*application.packages)
                 if name == "git":
                     require_program("git")
                 folder = tmp_path_factory.mktemp(name)
-                prepare_folder(application, folder, empty_file)
-                log = stack.enter_context((folder / "log").open("wb"))
-                server = running(
-                    serving_command(application),
-                    cwd=folder,
-                    env=environ_of(folder),
-                    stdout=log,
-                    stderr=log,
-                )
-                port = stack.enter_context(server)
-                sites[name] = Site(application, f"http://127.0.0.1:{port}", folder)
+                site = served(APPLICATIONS[name], folder, empty_file)
+                sites[name] = stack.enter_context(site)
             return sites[name]
 
         yield serve
@@ -105,7 +81,8 @@ def test_a_program_without_credentials_is_refused(site):
         for headers in ({}, FORGED, {"Authorization": "Basic QWRhOmE="}):
             answer = client.get(site.application.path, headers=headers)
             assert answer.status_code == 401
-            assert answer.headers["WWW-Authenticate"].startswith("Bearer ")
+            scheme = "Basic" if site.application.accepts_basic else "Bearer"
+            assert answer.headers["WWW-Authenticate"].startswith(f"{scheme} ")
 
 
 def test_a_user_without_the_permission_is_refused(site):
@@ -204,6 +181,14 @@ def test_sqlite_web_accepts_no_session_of_its_own(sqlite):
         assert client.post("/login/", data={"password": PASSWORD}).status_code == 401
         assert client.get("/logout/").status_code == 401
         assert client.get("/static/css/bootstrap.min.css").status_code == 401
+
+
+def test_a_key_is_no_password_unless_basic_is_on(sqlite):
+    key, key_id = sqlite.new_key("library.browse")
+    with sqlite.program() as client:
+        assert client.get("/", headers=bearer(key)).status_code == 200
+        assert client.get("/", auth=(USERNAME, key)).status_code == 401
+    sqlite.revoke(key_id)
 
 
 def test_forms_of_other_sites_run_no_sql(sqlite):
@@ -409,56 +394,55 @@ def test_nothing_outside_the_folder_of_wsgidav_is_served(webdav):
 
 @pytest.fixture
 def git(site_of, tmp_path):
-    """Return the site, and a function that runs commands in a folder with a home of its own."""
-    site = site_of("git")
-    environ = {**environ_of(tmp_path), "DATABASE_URL": f"sqlite:///{site.folder}/wsgiauth.db"}
-    author = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": EMAIL}
-    environ |= author | {name.replace("AUTHOR", "COMMITTER"): author[name] for name in author}
-
-    def run(script):
-        script = script.replace("http://127.0.0.1:8080", site.address)
-        command = ["bash", "-euo", "pipefail", "-c", script]
-        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
-        return done.returncode, done.stdout + done.stderr
-
-    return site, run
+    """Return a terminal in which git knows its user."""
+    author = f"[user]\nname = Ada\nemail = {EMAIL}\n"
+    (tmp_path / ".gitconfig").write_text(author)
+    return Terminal(site_of("git"), tmp_path)
 
 
-CONFIGURE, CLONE = (each for each, _ in shown(PAGE, "Git")[-2:])
-MAKE = shown(PAGE, "Git")[-3][0]
+MAKE, CLONE = (each for each, _ in shown(PAGE, "Git")[-2:])
+LIST = "git ls-remote http://127.0.0.1:8080/library.git"
+PUSH = "git -C library commit -q --allow-empty -m More; git -C library push origin"
 
 
 def test_git_clones_and_pushes_with_a_key_as_the_page_says(git):
-    site, run = git
-    status, output = run(f"{MAKE}\n{CONFIGURE}\n{CLONE}\necho $key > key")
-    assert status == 0, output
-    push = "git -C library commit -q --allow-empty -m More\ngit -C library push -q origin HEAD:more"
-    status, output = run(push)
-    assert status == 0, output
-    status, output = run("git ls-remote http://127.0.0.1:8080/library.git")
-    assert "refs/heads/more" in output
-    status, key_id = run("cut -d_ -f2 key")
-    site.revoke(key_id.strip())
-    status, output = run("git ls-remote http://127.0.0.1:8080/library.git")
+    database = f"sqlite:///{git.site.folder}/wsgiauth.db"
+    status, key = git.run(MAKE, DATABASE_URL=database)
+    assert status == 0, key
+    git.save(".netrc", "The key", key.strip())
+    status, output = git.run(f"{CLONE}; {PUSH} HEAD:more; {LIST}")
+    assert (status, "refs/heads/more" in output) == (0, True), output
+    git.site.revoke(key.split("_")[1])
+    status, output = git.run(LIST)
     assert (status != 0, "could not read Username" in output) == (True, True)
 
 
+def test_git_takes_the_key_from_a_credential_helper(git):
+    key, _ = git.site.new_key("code.pull")
+    fields = f"url={git.site.address}\nusername={EMAIL}\npassword={key}\n"
+    status, output = git.run(
+        f"git config --global credential.helper store; printf '{fields}' | git credential approve;"
+        f" {LIST}"
+    )
+    assert (status, f"refs/heads/{TEXT}" in output) == (0, True), output
+
+
 def test_git_does_not_push_without_the_permission(git):
-    site, run = git
-    key, _ = site.new_key("code.pull")
-    status, output = run(f"key={key}\n{CONFIGURE}\n{CLONE}\ngit -C library push origin HEAD:stolen")
+    key, _ = git.site.new_key("code.pull")
+    git.save(".netrc", "The key", key)
+    status, output = git.run(f"{CLONE}; {PUSH} HEAD:stolen")
     assert (status != 0, "403" in output) == (True, True)
     kind = {"Content-Type": "application/x-git-receive-pack-request"}
     for path in ("", "/", "//", "/x/..", "/x/git-upload-pack"):
         answer = httpx.post(
-            f"{site.address}/library.git{path}/git-receive-pack",
+            f"{git.site.address}/library.git{path}/git-receive-pack",
             content=b"0000",
             headers=kind | bearer(key),
         )
         assert answer.status_code in (403, 404), path
-    assert "stolen" not in run("git ls-remote http://127.0.0.1:8080/library.git")[1]
+    assert "stolen" not in git.run(LIST)[1]
 
 
 def test_git_without_a_key_sees_nothing(git):
-    status, output = git[1](CLONE)
+    status, output = git.run(CLONE)
     assert (status != 0, "could not read Username" in output) == (True, True)
