@@ -117,6 +117,7 @@ THOROUGH = {
     "docs/test_reference.py",
     "docs/test_servers.py",
     "docs/test_testing_page.py",
+    "docs/test_tools_page.py",
     # processes that race or are killed
     "test_concurrency.py",
     "test_leftovers.py",
