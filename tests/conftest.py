@@ -116,6 +116,7 @@ THOROUGH = {
     "docs/test_readme.py",
     "docs/test_reference.py",
     "docs/test_servers.py",
+    "docs/test_services_page.py",
     "docs/test_testing_page.py",
     "docs/test_tools_page.py",
     # processes that race or are killed

@@ -160,3 +160,38 @@ def test_a_trusted_origin_without_https_is_a_risk(origins, is_risky):
 def test_the_middleware_warns_of_risks(site, caplog):
     messages = [record.getMessage() for record in caplog.get_records("setup")]
     assert any(message.startswith("BCRYPT_ROUNDS is 4: below 10") for message in messages)
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        pytest.param("reports", id="name"),
+        pytest.param("Reports_2.internal-api", id="name with punctuation"),
+        pytest.param("https://api.example.org/v1/", id="URL"),
+        pytest.param("http://[::1]:8080", id="URL without a name"),
+        pytest.param("urn:example:reports", id="URN"),
+        pytest.param("a" * 200, id="longest"),
+    ],
+)
+def test_a_service_is_a_name_or_a_url(service):
+    settings = {"SERVICE_KEYS": "keys", "PUBLIC_URL": "https://example.org"}
+    assert (service,) == Settings(SERVICES=(service,), **settings).SERVICES
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("-reports", id="beginning with a dash"),
+        pytest.param("re ports", id="space"),
+        pytest.param("reports,maps", id="comma in a name"),
+        pytest.param("https://api.example.org/#v1", id="fragment"),
+        pytest.param("https://api.example.org/?v=1", id="query"),
+        pytest.param('https://api.example.org/"', id="quote"),
+        pytest.param("r\u00e9ports", id="no ASCII"),
+        pytest.param("reports\n", id="line feed"),
+        pytest.param("a" * 201, id="too long"),
+    ],
+)
+def test_what_is_no_service_is_refused(service):
+    refused("SERVICES", (service,))

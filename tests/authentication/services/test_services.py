@@ -1,5 +1,6 @@
 """Service tokens: what is in them, and which are verified."""
 
+import logging
 import sys
 
 import jwt
@@ -141,6 +142,17 @@ def test_the_longest_token_is_shorter_than_the_limit(settings, folder):
     token = issue(services, audience, scope, Proof(NOW, "pwd " * 8))
     longest = len(token) - SIGNATURE_2048 + SIGNATURE_4096
     assert MAX_LENGTH - 500 < longest <= MAX_LENGTH
+
+
+@pytest.mark.promise(67)
+def test_no_log_and_no_repr_has_anything_of_a_private_key(settings, folder, caplog):
+    caplog.set_level(logging.DEBUG)
+    site = AuthMiddleware(lambda *_: [], with_services(settings, folder))
+    issue(site.site.services)
+    shown = f"{site.site!r} {vars(site.site)!r} {vars(site.site.services)!r} {caplog.text}"
+    *_, secret, _end = (folder / "2026.pem").read_text().splitlines()
+    assert secret not in shown
+    assert "PRIVATE" not in shown
 
 
 def test_a_missing_package_is_a_sentence_at_start(settings, folder, monkeypatch):

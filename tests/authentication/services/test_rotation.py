@@ -1,0 +1,77 @@
+"""The replacement of a key, in the steps of docs/services.md: no token is refused meanwhile."""
+
+import itertools
+
+import jwt
+import pytest
+
+from tests.support.service_keys import ISSUER, REPORTS, new_key, pem_of, with_services, write_key
+from wsgiauth.authentication.services import ServiceTokens
+
+NOW = 1_800_000_000
+ALGORITHMS = ["ES256", "EdDSA", "RS256"]
+
+# The files after each step.
+STEPS = [
+    {"2026-11.pem": "old"},
+    {"0-next.pem": "new", "2026-11.pem": "old"},
+    {"2026-11.pem": "old", "2027-02.pem": "new"},
+    {"2027-02.pem": "new"},
+]
+# By step, the earliest one whose keys a service can have stored: an hour passes after the first.
+STORED_SINCE = {1: 0, 2: 1, 3: 1}
+
+
+@pytest.fixture
+def processes(settings, tmp_path):
+    """Return a process of each step."""
+    keys = {"old": pem_of(new_key()), "new": pem_of(new_key("EdDSA"))}
+    made = []
+    for number, files in enumerate(STEPS):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        for name, key in files.items():
+            write_key(folder / name, keys[key])
+        made.append(ServiceTokens(with_services(settings, folder), lambda: NOW))
+    return made
+
+
+def issue(process):
+    return process.issue(7, REPORTS, scope=(), origin="0" * 16, proof=None)
+
+
+def admits(stored, token):
+    """Return whether a service admits a token that has stored these keys and fetches no others."""
+    try:
+        key = jwt.PyJWKSet.from_dict(stored)[jwt.get_unverified_header(token)["kid"]]
+        times = {"verify_exp": False, "verify_iat": False}
+        jwt.decode(token, key, ALGORITHMS, audience=REPORTS, issuer=ISSUER, options=times)
+    except KeyError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_processes_of_two_steps_side_by_side_have_no_token_refused(processes, step):
+    """Whichever of them issued it, and whichever the service has its keys from."""
+    beside = processes[step - 1 : step + 1]
+    stored = [each.key_set for each in processes[STORED_SINCE[step] : step + 1]]
+    refused = [
+        (issuer, keys)
+        for issuer, keys in itertools.product(beside, stored)
+        if not admits(keys, issue(issuer))
+    ]
+    assert refused == []
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_processes_of_two_steps_know_each_others_tokens(processes, step):
+    """Those of the old key have expired before it is deleted."""
+    before, after = processes[step - 1 : step + 1]
+    assert before.verify(issue(after), NOW) is not None
+    assert after.verify(issue(before), NOW) is not None
+
+
+def test_a_new_key_that_signs_at_once_is_refused_where_keys_are_stored(processes):
+    """This is why a key is published an hour before it signs."""
+    assert not admits(processes[0].key_set, issue(processes[2]))
