@@ -200,6 +200,24 @@ def test_a_page_of_a_browser_is_never_asked_for_basic(make_client, mode):
     assert challenges(answer) == [BEARER]
 
 
+@pytest.mark.parametrize(
+    ("method", "mode", "expected"),
+    [
+        pytest.param("PUT", "no-cors", [BASIC, BEARER], id="Thunderbird"),
+        pytest.param("PUT", "cors", [BEARER], id="page of another site"),
+        pytest.param("PUT", "same-origin", [BEARER], id="page"),
+        pytest.param("POST", "no-cors", [BEARER], id="form"),
+    ],
+)
+def test_only_a_request_that_no_page_can_send_is_asked_for_basic(
+    make_client, method, mode, expected
+):
+    answer = make_client(login_required(echo)).request(
+        "/", method=method, headers={"Sec-Fetch-Mode": mode}, status=401
+    )
+    assert challenges(answer) == expected
+
+
 def test_a_browser_is_redirected_as_before(make_client):
     guarded = login_required(redirect_url="/auth/login")(echo)
     assert make_client(guarded).get("/", headers=BROWSER).status_code == 302

@@ -136,15 +136,26 @@ def challenges(environ: WSGIEnvironment, error: str | None) -> tuple[Header, ...
     """Return the challenges to a client whose credentials, also API keys, are missing or rejected.
 
     With BASIC_AUTH, the first is for Basic (RFC 7617), because some programs read only that one. A
-    request with Sec-Fetch-Mode gets none for Basic: the browser would show its own dialog.
+    request of a page gets none for Basic: the browser would show its own dialog.
 
     Args:
         error: `invalid_token` if a token or a key was presented and rejected.
     """
     accepts_basic = environ["wsgiauth.site"].settings.BASIC_AUTH == "keys"
-    is_browser = "HTTP_SEC_FETCH_MODE" in environ
-    basic = (BASIC_CHALLENGE,) if accepts_basic and not is_browser else ()
+    basic = (BASIC_CHALLENGE,) if accepts_basic and not _is_of_page(environ) else ()
     return (*basic, challenge(error))
+
+
+def _is_of_page(environ: WSGIEnvironment) -> bool:
+    """Return whether Sec-Fetch-Mode says that a page in a browser sent the request.
+
+    Thunderbird sends it for calendars, with methods that no page can use in the mode `no-cors`
+    (Fetch standard, section 5.4, the constructor of Request).
+    """
+    mode = environ.get("HTTP_SEC_FETCH_MODE")
+    if mode == "no-cors":
+        return environ["REQUEST_METHOD"] in ("GET", "HEAD", "POST")
+    return mode is not None
 
 
 def ask_to_log_in(
