@@ -109,7 +109,8 @@ class Introspector:
         user = None if row is None else self._admitted(claims.user_id, row)
         if user is None:
             return None
-        return _document(user, user.permissions, self._tokens.all_claims(token))
+        times = {"iat": claims.issued_at, "exp": claims.expires_at}
+        return _document(user, user.permissions, {**self._tokens.registered, **times})
 
     def _describe_service_token(
         self, claims: Mapping[str, Any], now: int

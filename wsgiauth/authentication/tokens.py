@@ -50,6 +50,7 @@ class Claims(NamedTuple):
     session_id: str  # `jti`
     expires_at: int  # `exp`
     not_before: int = 0  # `nbf`
+    issued_at: int = 0  # `iat`
 
 
 class IssuedTokens(NamedTuple):
@@ -82,6 +83,9 @@ class Tokens:
 
     Raises:
         ConfigurationError: SECRET_KEY is missing, or a key is an asymmetric key or a JWK.
+
+    Attributes:
+        registered: The claims `iss` and `aud` of each token, if the site has them.
     """
 
     def __init__(
@@ -97,7 +101,7 @@ class Tokens:
         self._hmac = HMACAlgorithm(_HASHES[settings.JWT_ALGORITHM])
         self._keys = [self._prepared(name, key) for name, key in settings.secret_keys()]
         self._header = {"typ": TYPE, "kid": key_id(self._keys[0])}
-        self._registered = {
+        self.registered = {
             name: value
             for name, value in (("iss", settings.JWT_ISSUER), ("aud", settings.JWT_AUDIENCE))
             if value is not None
@@ -159,7 +163,7 @@ class Tokens:
             "jti": session_id,
             "iat": int(self.now()),
             "exp": expires_at,
-            **self._registered,
+            **self.registered,
         }
         return jwt.api_jws.encode(
             json.dumps(payload, separators=(",", ":")).encode(),
@@ -247,10 +251,10 @@ class Tokens:
             and int(subject) <= _MAX_USER_ID
             and isinstance(session_id, str)
             and _SESSION_ID.fullmatch(session_id)
-            and payload.get("iss") == self._registered.get("iss")
-            and payload.get("aud") == self._registered.get("aud")
+            and payload.get("iss") == self.registered.get("iss")
+            and payload.get("aud") == self.registered.get("aud")
         ):
-            return Claims(int(subject), session_id, expires_at, not_before)
+            return Claims(int(subject), session_id, expires_at, not_before, issued_at)
         raise _InvalidTokenError
 
 

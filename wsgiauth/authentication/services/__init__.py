@@ -9,7 +9,9 @@ import re
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from wsgiauth.authentication.freshness import Proof
@@ -19,10 +21,15 @@ from wsgiauth.settings.kinds import missing_package
 TYPE = "at+jwt"  # RFC 9068 section 2.1
 CLIENT_ID = "wsgiauth"
 MAX_LENGTH = 4096  # characters of a token
+CACHE_SIZE = 4096  # tokens; each takes about 2 KB with its claims
 # With it, and the longest of RSA's signatures, a token stays below MAX_LENGTH.
 MAX_SCOPE = 1500  # characters
 
 _TOKEN = re.compile(r"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)")
+
+
+class _InvalidTokenError(Exception):
+    """Raised rather than returned, because the cache stores only what is returned."""
 
 
 class ServiceTokens:
@@ -56,6 +63,8 @@ class ServiceTokens:
         # it can choose neither another algorithm nor another key (RFC 8725 sections 3.1 and 3.10).
         self._keys = {_header(key.algorithm, key.key_id): key for key in keys}
         self._header = list(self._keys)[-1]
+        # A service asks about the same token again, and a signature never changes.
+        self._claims_of = lru_cache(maxsize=CACHE_SIZE)(self._decode)
 
     def issue(
         self,
@@ -91,23 +100,31 @@ class ServiceTokens:
         signed = f"{self._header}.{_encoded(_json(payload))}"
         return f"{signed}.{_encoded(self._signing_key.sign(signed.encode()))}"
 
-    def verify(self, token: str, now: float) -> dict[str, Any] | None:
+    def verify(self, token: str, now: float) -> Mapping[str, Any] | None:
         """Return the claims of a token that one of the keys has signed, or None.
 
         They are those of `issue`. The token is for one of `audiences` and has not expired; `sid`
         says what it was made with, which can have ended since.
         """
+        try:
+            claims = self._claims_of(token)
+        except _InvalidTokenError:
+            return None
+        return claims if now < claims["exp"] else None
+
+    def _decode(self, token: str) -> Mapping[str, Any]:
         match = _TOKEN.fullmatch(token) if len(token) <= MAX_LENGTH else None
         key = None if match is None else self._keys.get(match[2])
         if match is None or key is None:
-            return None
+            raise _InvalidTokenError
         try:
-            if not key.verify(match[1].encode(), _decoded(match[4])):
-                return None
-            claims: dict[str, Any] = json.loads(_decoded(match[3]))
+            if key.verify(match[1].encode(), _decoded(match[4])):
+                claims = json.loads(_decoded(match[3]))
+                if self._is_ours(claims):
+                    return MappingProxyType(claims)
         except (ValueError, RecursionError):  # not base64 or, by another program, not JSON
-            return None
-        return claims if self._is_ours(claims) and now < claims["exp"] else None
+            raise _InvalidTokenError from None
+        raise _InvalidTokenError
 
     def _is_ours(self, claims: Any) -> bool:
         """Return whether `issue` has made the claims; another program can have the same keys."""
