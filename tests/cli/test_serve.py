@@ -1,11 +1,13 @@
 """`python -m wsgiauth serve`: what it serves, how it ends, and what it refuses."""
 
+import json
 import re
 import signal
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from urllib.request import urlopen
 
 import pytest
@@ -27,6 +29,11 @@ application = AuthMiddleware(view)
 Group.objects.create(name="Editors")
 not_callable = 1
 """
+SEEN = """
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [f"{environ['REMOTE_ADDR']} {environ['wsgi.url_scheme']}".encode()]
+"""
 SERVING = re.compile(r"Serving on (http://(.+):(\d+)/)\n")
 
 
@@ -45,9 +52,9 @@ def folder(tmp_path, monkeypatch):
 
 @contextmanager
 def process(*arguments):
-    """Serve the application in a process, as the script does, without the folder in its path."""
+    """Serve in a process, as the script does, without the folder in its path."""
     script = "import sys; from wsgiauth.cli import main; sys.exit(main())"
-    command = [sys.executable, "-P", "-c", script, "serve", "hello:application", *arguments]
+    command = [sys.executable, "-P", "-c", script, "serve", *arguments]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as served:
@@ -77,7 +84,9 @@ def taken_port():
     ],
 )
 def test_it_serves_from_when_it_says_so_until_a_signal(folder, number, status):
-    with process("--listen", "127.0.0.1:0", "--database", "sqlite:///chosen.db") as served:
+    with process(
+        "hello:application", "--listen", "127.0.0.1:0", "--database", "sqlite:///chosen.db"
+    ) as served:
         address, host, _ = address_of(served)
         assert host == "127.0.0.1"
         assert urlopen(address).read() == b"Hello"
@@ -88,7 +97,7 @@ def test_it_serves_from_when_it_says_so_until_a_signal(folder, number, status):
 
 
 def test_localhost_is_the_address_that_every_browser_tries(folder):
-    with process("--listen", "localhost:0") as served:
+    with process("hello:application", "--listen", "localhost:0") as served:
         address, host, port = address_of(served)
         assert host == "localhost"
         assert urlopen(address).read() == b"Hello"
@@ -98,12 +107,50 @@ def test_localhost_is_the_address_that_every_browser_tries(folder):
 def test_an_ipv6_address_is_shown_in_brackets(folder):
     if not socket.has_dualstack_ipv6():
         pytest.skip("this machine has no IPv6")
-    with process("--listen", "[::1]:0") as served:
+    with process("hello:application", "--listen", "[::1]:0") as served:
         assert address_of(served)[1] == "[::1]"
 
 
-def test_changes_at_the_import_are_those_of_the_application(folder):
+def answer(address, path, **headers):
+    """Return the status, the Location and the body of an answer, without following redirects."""
+    with closing(HTTPConnection(address.split("/")[2])) as connection:
+        connection.request("GET", path, headers=headers)
+        response = connection.getresponse()
+        return response.status, response.headers["Location"], response.read().decode()
+
+
+def test_without_an_application_the_login_is_served_alone(folder):
     with process("--listen", "127.0.0.1:0") as served:
+        address, _, _ = address_of(served)
+        assert answer(address, "/")[:2] == (303, "/auth/account")
+        status, _, body = answer(address, "/hello")
+        assert (status, json.loads(body)["code"]) == (404, "not_found")
+        assert answer(address, "/auth/check")[0] == 401
+
+
+def test_a_login_alone_can_be_without_forward_authentication(folder, monkeypatch):
+    monkeypatch.setenv("FORWARD_AUTH", "off")
+    with process("--listen", "127.0.0.1:0") as served:
+        assert answer(address_of(served)[0], "/auth/check")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seen"),
+    [
+        pytest.param(["--trusted-proxy", "127.0.0.1"], "192.0.2.1 https", id="a proxy"),
+        pytest.param(["--trusted-proxy", "*"], "192.0.2.1 https", id="any proxy"),
+        pytest.param(["--trusted-proxy", "192.0.2.2"], "127.0.0.1 http", id="another proxy"),
+    ],
+)
+def test_what_a_trusted_proxy_says_is_believed(folder, arguments, seen):
+    (folder / "seen.py").write_text(SEEN)
+    with process("seen:application", "--listen", "127.0.0.1:0", *arguments) as served:
+        forwarded = {"X-Forwarded-For": "192.0.2.9, 192.0.2.1", "X-Forwarded-Proto": "https"}
+        assert answer(address_of(served)[0], "/", **forwarded)[2] == seen
+
+
+def test_changes_at_the_import_are_those_of_the_application(folder):
+    with process("hello:application", "--listen", "127.0.0.1:0") as served:
         address_of(served)
     trail = [sys.executable, "-m", "wsgiauth", "events", "--actor", "code"]
     assert "created Editors" in subprocess.check_output(trail, text=True)
@@ -181,6 +228,7 @@ def test_an_address_of_another_machine_is_refused(folder, capsys):
         pytest.param(["a:b", "--listen", ":80"], "':80' is not of the form", id="no host"),
         pytest.param(["a:b", "--listen", "::1:80"], "is not of the form", id="no brackets"),
         pytest.param(["a:b", "--listen", "x:65536"], "is not of the form", id="too high"),
+        pytest.param(["--trusted-proxy", "nginx"], "'nginx' is not an IP address", id="proxy"),
         pytest.param(["a:b", "--threads", "0"], "'0' is not a whole number of 1", id="threads"),
     ],
 )

@@ -1,8 +1,9 @@
-"""The command that serves a WSGI application with waitress."""
+"""The command that serves a WSGI application with waitress, or the login alone."""
 
 import argparse
 import contextvars
 import errno
+import ipaddress
 import os
 import re
 import signal
@@ -10,7 +11,7 @@ import socket
 import sys
 import traceback
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import waitress
 
@@ -25,9 +26,11 @@ def add_commands(parser: Parser) -> None:
     added.add_argument(
         "application",
         metavar="MODULE:APPLICATION",
+        nargs="?",
         type=_application,
         help="the module, which is imported from the current folder, and the name of the"
-        " application in it, such as hello:application",
+        " application in it, such as hello:application; without it, the login is served alone, for"
+        " what a proxy protects with /auth/check",
     )
     added.add_argument(
         "--listen",
@@ -43,6 +46,13 @@ def add_commands(parser: Parser) -> None:
         default=8,
         help="how many requests are processed at the same time (8)",
     )
+    added.add_argument(
+        "--trusted-proxy",
+        metavar="ADDRESS",
+        type=_proxy,
+        help="the IP address of a proxy, whose X-Forwarded-For, -Proto and -Host are believed; *"
+        " stands for any address, if only the proxy can reach this server",
+    )
 
 
 def serve(arguments: Arguments) -> None:
@@ -55,19 +65,12 @@ def serve(arguments: Arguments) -> None:
 
 
 def _serve(arguments: Arguments, listening: socket.socket) -> None:
-    try:
-        application = import_application(arguments.application)
-    except CommandError as error:
-        if error.__cause__ is not None:  # a mistake in the application's code: show where
-            traceback.print_exception(error.__cause__)
-        raise
-    if not callable(application):
-        raise CommandError(
-            f"{arguments.application} is not callable; name a WSGI application, as in"
-            " hello:application"
-        )
-    sys.path.insert(0, "")  # for what the application imports later
-    server = waitress.create_server(application, sockets=[listening], threads=arguments.threads)
+    path: str | None = arguments.application
+    application = _imported(path) if path is not None else _login_alone()
+    proxy = {} if arguments.trusted_proxy is None else _trusting(arguments.trusted_proxy)
+    server = waitress.create_server(
+        application, sockets=[listening], threads=arguments.threads, **proxy
+    )
     is_terminated = False
 
     def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
@@ -83,6 +86,36 @@ def _serve(arguments: Arguments, listening: socket.socket) -> None:
     server.run()  # returns after SystemExit and KeyboardInterrupt
     if not is_terminated:
         raise KeyboardInterrupt
+
+
+def _imported(path: str) -> object:
+    try:
+        application = import_application(path)
+    except CommandError as error:
+        if error.__cause__ is not None:  # a mistake in the application's code: show where
+            traceback.print_exception(error.__cause__)
+        raise
+    if not callable(application):
+        raise CommandError(
+            f"{path} is not callable; name a WSGI application, as in hello:application"
+        )
+    sys.path.insert(0, "")  # for what the application imports later
+    return application
+
+
+def _login_alone() -> object:
+    from wsgiauth.cli.login_alone import make_site  # with the pages, which no other command needs
+
+    return make_site()
+
+
+def _trusting(proxy: str) -> dict[str, Any]:
+    """Return the options of waitress for a server behind one proxy."""
+    return {
+        "trusted_proxy": proxy,
+        "trusted_proxy_headers": "x-forwarded-for x-forwarded-host x-forwarded-proto",
+        "clear_untrusted_proxy_headers": True,
+    }
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -109,6 +142,13 @@ def _application(text: str) -> str:
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form MODULE:APPLICATION")
     return text
+
+
+def _proxy(text: str) -> str:
+    try:
+        return text if text == "*" else str(ipaddress.ip_address(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an IP address") from None
 
 
 def _address(text: str) -> tuple[str, int]:

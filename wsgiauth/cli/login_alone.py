@@ -1,0 +1,25 @@
+"""A site that is nothing but the login, for what a proxy protects with /auth/check."""
+
+import os
+from collections.abc import Iterable
+from http import HTTPStatus
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+from wsgiauth.middleware import AuthMiddleware
+from wsgiauth.web.failures import failure
+from wsgiauth.web.responses import redirect
+from wsgiauth.web.urls import root_url
+
+
+def make_site() -> AuthMiddleware:
+    """Return the site of the process environment, with /auth/check unless FORWARD_AUTH is set."""
+    return AuthMiddleware(_nothing_else, {"FORWARD_AUTH": "on", **os.environ})
+
+
+def _nothing_else(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    if environ.get("PATH_INFO", "") in ("", "/"):
+        response = redirect(HTTPStatus.SEE_OTHER, f"{root_url(environ)}/auth/account")
+    else:
+        detail = "Only the paths below /auth exist here."
+        response = failure(environ, HTTPStatus.NOT_FOUND, "not_found", detail)
+    return response(environ, start_response)
