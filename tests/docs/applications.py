@@ -176,7 +176,7 @@ TOOLS = {
         "Mercurial",
         ("mercurial",),
         ("code.pull", "code.push"),
-        "/library?cmd=lookup&key=tip",
+        "/library?cmd=lookup&key=null",
         seen="1 0000",
         page=TOOLS_PAGE,
     ),
