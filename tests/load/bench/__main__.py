@@ -10,12 +10,22 @@ from pathlib import Path
 
 warnings.simplefilter("ignore")  # what peers' packages say of each other
 
-from tests.load.bench import databases, figure, footprint, growth, logins, requests, served  # noqa: E402
+from tests.load.bench import (  # noqa: E402
+    databases,
+    figure,
+    footprint,
+    growth,
+    logins,
+    requests,
+    served,
+    services,
+)
 
 TABLES = {
     "requests": requests.report,
     "databases": databases.report,
     "served": served.report,
+    "services": services.report,
     "logins": logins.report,
     "growth": growth.report,
     "footprint": footprint.report,

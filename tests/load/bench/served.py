@@ -48,11 +48,11 @@ def serve(path, pipe):
         pipe.recv()
 
 
-def requests_per_second(address, connections, *headers):
+def requests_per_second(address, connections, *headers, script=()):
     """Return what wrk counts; raises if an answer was an error."""
     options = [option for header in headers for option in ("-H", header)]
     run = subprocess.run(
-        ["wrk", "-t1", f"-c{connections}", f"-d{SECONDS}", *options, address],
+        ["wrk", "-t1", f"-c{connections}", f"-d{SECONDS}", *options, *script, address],
         capture_output=True,
         text=True,
         check=True,

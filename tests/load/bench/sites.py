@@ -38,10 +38,11 @@ class Site:
         people: How many users.
         idle: By how many seconds use moves the end of every second login, from the first on; 0: all
             are fixed.
+        settings: Further ones.
     """
 
-    def __init__(self, url, app, people, *, idle=0):
-        self.settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=url)
+    def __init__(self, url, app, people, *, idle=0, **settings):
+        self.settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=url, **settings)
         self.app = AuthMiddleware(app, self.settings)
         database = self.app.database
         self.path = database.database
