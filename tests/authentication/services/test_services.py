@@ -1,5 +1,6 @@
 """Service tokens: what is in them, and which are verified."""
 
+import json
 import logging
 import sys
 
@@ -105,15 +106,34 @@ def test_a_token_of_other_settings_is_not_verified(settings, folder, services, c
     assert other.verify(issue(services), NOW) is None
 
 
-@pytest.mark.parametrize(
-    "payload", [b"[]", b"{}", b"no JSON", b"\xff", b"[" * 2000, b'{"iss": "https://example.org"}']
-)
-def test_what_another_program_signs_with_the_key_is_not_verified(folder, services, payload):
+def signed(folder, services, payload):
     (published,) = services.key_set["keys"]
     headers = {"typ": "at+jwt", "alg": "ES256", "kid": published["kid"]}
     pem = (folder / "2026.pem").read_text()
-    token = jwt.api_jws.encode(payload, pem, "ES256", headers=headers, sort_headers=False)
-    assert services.verify(token, NOW) is None
+    return jwt.api_jws.encode(payload.encode(), pem, "ES256", headers=headers, sort_headers=False)
+
+
+OURS = {"iss": ISSUER, "aud": REPORTS, "client_id": "wsgiauth", "exp": NOW + 60}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param("[]", id="no object"),
+        pytest.param("{}", id="without claims"),
+        pytest.param("no JSON", id="no JSON"),
+        pytest.param("[" * 2000, id="nested too deeply"),
+        pytest.param(json.dumps({**OURS, "client_id": "other"}), id="of another client"),
+        pytest.param(json.dumps({**OURS, "x": "x" * MAX_LENGTH}), id="too long"),
+    ],
+)
+def test_what_another_program_signs_with_the_key_is_not_verified(folder, services, payload):
+    assert services.verify(signed(folder, services, payload), NOW) is None
+
+
+def test_what_has_our_claims_is_verified(folder, services):
+    """So the table above refuses by what it names alone."""
+    assert services.verify(signed(folder, services, json.dumps(OURS)), NOW) == OURS
 
 
 @pytest.mark.parametrize(
