@@ -1,5 +1,6 @@
 """Groups, and the permissions that users have directly and through groups."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import peewee
@@ -138,6 +139,7 @@ class UserRights(RightsHolder):
     # If an API key identified the user: its permissions, and whether its owner is a superuser.
     _limit: frozenset[str] | None = None
     _has_every = False
+    _group_names: Sequence[str] = ()  # if they were read with the user
 
     is_active: "peewee.BooleanField[bool]"
     is_staff: "peewee.BooleanField[bool]"
@@ -227,12 +229,14 @@ class UserRights(RightsHolder):
         events.emit("rights_changed", user_id=self.id, reason=f"{change} {what}")
 
 
-def group_names(user: UserRights) -> list[str]:
-    """Return the names of the groups of a user, sorted; none if an API key identified the user."""
-    if user.is_limited:
-        return []
-    with user._using_origin():
-        return [name for (name,) in _GROUPS_OF_USER.fetchall(user.id)]
+def keep_group_names(user: UserRights, found: Sequence[str]) -> None:
+    """Keep the names of the groups that were read with a user, in an object for one request."""
+    user._group_names = found
+
+
+def group_names(user: UserRights) -> Sequence[str]:
+    """Return what `keep_group_names` kept; nothing if an API key identified the user."""
+    return user._group_names
 
 
 def limit(user: UserRights, permissions: frozenset[str]) -> None:
@@ -263,12 +267,6 @@ Group.objects = GroupObjects(Group)
 
 _PERMISSIONS_OF_GROUP = Statement(
     lambda: GroupPermission.select(GroupPermission.name).where(GroupPermission.group == 0)
-)
-
-_GROUPS_OF_USER = Statement(
-    lambda: (Group.select(Group.name).join(Membership).where(Membership.user == 0)).order_by(
-        Group.name_key
-    )
 )
 
 

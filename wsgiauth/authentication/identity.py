@@ -92,8 +92,8 @@ class Identifier:
         """
         return Identity(*self.find_caller(environ))
 
-    def find_caller(self, environ: WSGIEnvironment) -> _Caller:
-        """Return what `identify` does, as a plain tuple."""
+    def find_caller(self, environ: WSGIEnvironment, with_groups: bool = False) -> _Caller:
+        """Return what `identify` does, as a plain tuple; see `sessions.find` for `with_groups`."""
         authorization = environ.get("HTTP_AUTHORIZATION")
         token = None if authorization is None else bearer_token(authorization)
         if token is None:
@@ -107,7 +107,7 @@ class Identifier:
                 return ANONYMOUS
         elif token.startswith(PREFIX):
             return self._find_key(token)
-        return self._find_session(token)
+        return self._find_session(token, with_groups)
 
     def session_token(self, environ: WSGIEnvironment) -> str | None:
         """Return the token from which `identify` takes the session, valid or not, or None."""
@@ -118,9 +118,11 @@ class Identifier:
         """Return the session of a token if it lacks the second factor that the site demands."""
         return self._find_session(token)[-1] if self._demands_factor else None
 
-    def _find_session(self, token: str) -> _Caller:
+    def _find_session(self, token: str, with_groups: bool = False) -> _Caller:
         demands_factor = self._demands_factor
-        found = sessions.find(token, self._tokens, with_methods=demands_factor)
+        found = sessions.find(
+            token, self._tokens, with_methods=demands_factor, with_groups=with_groups
+        )
         if found is None:
             return _REJECTED
         user, session_id, methods = found

@@ -14,8 +14,9 @@ import peewee
 
 from wsgiauth import events
 from wsgiauth.accounts.callers import CALLER, from_row
+from wsgiauth.accounts.groups import Group, keep_group_names
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
-from wsgiauth.accounts.tables import Session
+from wsgiauth.accounts.tables import Membership, Session
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
@@ -167,10 +168,20 @@ def _caller(*further: peewee.Field) -> Any:
 
 _FIND = Statement(_caller)
 _FIND_WITH_METHODS = Statement(lambda: _caller(Session.methods))
+_FIND_WITH_GROUPS = Statement(
+    lambda: (
+        _caller(Session.methods, Group.name)
+        .join(Membership, peewee.JOIN.LEFT_OUTER, on=(Membership.user == User.id))
+        .join(Group, peewee.JOIN.LEFT_OUTER, on=(Membership.group == Group.id))
+        .order_by(Group.name_key)
+    )
+)
 _IS_DUE = len(CALLER)  # the index of that column
 
 
-def find(token: str, tokens: Tokens, *, with_methods: bool = False) -> tuple[User, str, str] | None:
+def find(
+    token: str, tokens: Tokens, *, with_methods: bool = False, with_groups: bool = False
+) -> tuple[User, str, str] | None:
     """Return the user, the session's id and the methods of a token, or None if it is not valid.
 
     Costs one SELECT, or none if the token itself is not valid; now and then also an UPDATE, of the
@@ -179,19 +190,29 @@ def find(token: str, tokens: Tokens, *, with_methods: bool = False) -> tuple[Use
     Args:
         with_methods: Whether to read by what the user proved who they are. Without, the methods are
             empty: a site that demands no second factor pays nothing for them.
+        with_groups: Whether to read the names of the user's groups as well, for `group_names`, and
+            the methods.
     """
     now = int(tokens.now())
     claims = tokens.verify(token, now)
     if claims is None:
         return None
-    statement = _FIND_WITH_METHODS if with_methods else _FIND
-    row = statement.fetchone(now, claims.session_id, claims.user_id, now)
+    parameters = now, claims.session_id, claims.user_id, now
+    rows: list[tuple[Any, ...]] = []
+    if with_groups:  # a row for each of them, or one without
+        rows = _FIND_WITH_GROUPS.fetchall(*parameters)
+        row = rows[0][:-1] if rows else None
+    else:
+        row = (_FIND_WITH_METHODS if with_methods else _FIND).fetchone(*parameters)
     if row is None:
         return None
     if row[_IS_DUE]:
         slide(claims.session_id, now)
-    methods = row[-1] if with_methods else ""
-    return from_row(claims.user_id, row), claims.session_id, methods
+    user = from_row(claims.user_id, row)
+    if with_groups:
+        keep_group_names(user, [name for *_, name in rows if name is not None])
+    methods = row[-1] if with_methods or with_groups else ""
+    return user, claims.session_id, methods
 
 
 def slide(session_id: str, now: int) -> None:

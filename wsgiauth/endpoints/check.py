@@ -53,7 +53,7 @@ class Check(Endpoint):
         """Answer 204 with the user, or with the refusal of a guard."""
         guards = _guards(environ.get("QUERY_STRING", ""), "HTTP_X_FORWARDED_URI" in environ)
         original = _original(environ)
-        user, session_id, error, key_id, _ = site.identifier.find_caller(original)
+        user, session_id, error, key_id, _ = site.identifier.find_caller(original, with_groups=True)
         set_caller(original, user, session_id, error, key_id)
         for guard in guards:
             refusal = guard.refusal(original, self)
@@ -124,6 +124,7 @@ def _names(user: User) -> Iterable[Header]:
     )
 
 
+@lru_cache(maxsize=4096)  # the same users ask again and again
 def _encoded(text: str) -> str:
     """Return a string as a header has it; `urllib.parse.unquote` returns the string."""
     return quote(text, safe=_PLAIN)
