@@ -45,12 +45,18 @@ class Server(AccountDatabase):
 
     def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
         """Return the first row of a SELECT, or None, without Peewee's overhead."""
+        rows = self.fetchall(sql, parameters)
+        return rows[0] if rows else None
+
+    def fetchall(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
+        """Return the rows of a SELECT, without Peewee's overhead."""
         if self.query_hooks or self.has_open_transaction():
             with closing(self.execute_sql(sql, parameters)) as cursor:
-                return cursor.fetchone()
-        return self._retry_if_lost(
-            lambda: self._select_one(self._quick_connection(), sql, parameters)
+                return list(cursor.fetchall())
+        selected: list[Any] = self._retry_if_lost(
+            lambda: self._select(self._quick_connection(), sql, parameters)
         )
+        return selected
 
     def begin(self, *args: Any, **kwargs: Any) -> None:
         """Begin a transaction, on a new connection if this one is lost."""
@@ -95,16 +101,16 @@ class Server(AccountDatabase):
         self._set_up(connection)
         return connection
 
-    def _select_one(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> Any:
+    def _select(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> list[Any]:
         try:
-            return self._first_row(connection, sql, parameters)
+            return self._rows(connection, sql, parameters)
         except Exception:
             with peewee.__exception_wrapper__:  # type: ignore[attr-defined]
                 raise
 
     @abstractmethod
-    def _first_row(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> Any:
-        """Return the first row of a SELECT, or None, through the driver alone."""
+    def _rows(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> list[Any]:
+        """Return the rows of a SELECT, through the driver alone."""
 
     @abstractmethod
     def _is_lost(self, connection: Any) -> bool:
@@ -163,8 +169,9 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
         if is_direct is None:
             connection.prepare_threshold = None
 
-    def _first_row(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> Any:
-        return connection.fetchone(sql, parameters)
+    def _rows(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> list[Any]:
+        rows: list[Any] = connection.fetchall(sql, parameters)
+        return rows
 
     def _is_lost(self, connection: Any) -> bool:
         return bool(connection.closed)
@@ -198,10 +205,10 @@ class MariaDB(Server, peewee.MySQLDatabase):
     def _set_up(self, connection: Any) -> None:
         connection.query(_mariadb_lock_timeout(self.lock_timeout))
 
-    def _first_row(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> Any:
+    def _rows(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> list[Any]:
         cursor = connection.cursor()
         cursor.execute(sql, parameters)
-        return cursor.fetchone()
+        return list(cursor.fetchall())
 
     def _is_lost(self, connection: Any) -> bool:
         return not connection.open
@@ -213,27 +220,27 @@ class MariaDB(Server, peewee.MySQLDatabase):
 class PooledServer(pool.PooledDatabase, Server):
     """A server's database with a connection pool."""
 
-    def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
-        """Return the first row of a SELECT, or None, without Peewee's overhead.
+    def fetchall(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
+        """Return the rows of a SELECT, without Peewee's overhead.
 
         Takes an idle connection and puts it back at once, unless this thread has a connection.
         """
         if self.query_hooks or not self.is_closed():
-            return super().fetchone(sql, parameters)
+            return super().fetchall(sql, parameters)
         idle = self._take_idle()
         if idle is None:  # open a connection, or wait for one
-            return super().fetchone(sql, parameters)
+            return super().fetchall(sql, parameters)
         connection = idle[-1]
         try:
-            row = self._select_one(connection, sql, parameters)
+            rows = self._select(connection, sql, parameters)
         except BaseException as error:
             self._close(connection)  # or put it back, after Peewee's checks
             if not isinstance(error, _LOSS_ERRORS) or not self._is_lost(connection):
                 raise
             self.close_idle()  # the other idle connections are lost too
-            return super().fetchone(sql, parameters)
+            return super().fetchall(sql, parameters)
         self._put_back(idle)
-        return row
+        return rows
 
     def _take_idle(self) -> tuple[Any, ...] | None:
         """Take an idle connection from the pool, in a third of the time of `_connect`.

@@ -34,8 +34,8 @@ class Connection(psycopg.Connection[Any]):
         self._statement_names: dict[str, bytes] = {}
         self._numbers = count(1)
 
-    def fetchone(self, sql: str, parameters: tuple[object, ...]) -> tuple[Any, ...] | None:
-        """Return the first row of a SELECT, or None, without the overhead of a cursor.
+    def fetchall(self, sql: str, parameters: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        """Return the rows of a SELECT, without the overhead of a cursor.
 
         Prepares the statement on first use, unless `prepare_threshold` is None. Do not call it in
         a transaction, which a stale prepared statement would abort.
@@ -45,9 +45,9 @@ class Connection(psycopg.Connection[Any]):
             values = transformer.dump_sequence(parameters, [_TEXT] * len(parameters))
             result = self._select(sql, values)
             if not result.ntuples:
-                return None
+                return []
             transformer.set_pgresult(result)
-            return transformer.load_row(0, tuple)
+            return transformer.load_rows(0, result.ntuples, tuple)
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         """Run one of psycopg's generators to its end, within the read timeout."""
