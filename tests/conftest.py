@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
@@ -20,8 +21,7 @@ from webtest import TestApp
 from tests.support.leftovers import drop_leftovers, end_with_tests
 from tests.support.processes import eight_processes
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
-from wsgiauth import AuthMiddleware, Settings, storage
-from wsgiauth.accounts import create_user
+from wsgiauth import AuthMiddleware, Settings, hash_password, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.tokens import Tokens
@@ -55,6 +55,7 @@ EMPTY = (  # the last with what it owns
 )
 
 HASH = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # of an unknown password
+HASH_OF_PASSWORD = hash_password(PASSWORD, rounds=4)
 
 
 # What `--quick` leaves out: whatever needs more than Python and SQLite, or takes long. Begun first
@@ -268,20 +269,44 @@ def empty_tables():
         storage.current().execute_sql(statement)
 
 
-def insert_users(number, start=0):
-    """Insert users, `user0` and so on, without the rules and without bcrypt."""
-    rows = [
-        {
-            "username": f"User{index}",
-            "username_key": f"user{index}",
-            "email": f"{index}@Example.net",
-            "email_key": f"{index}@example.net",
-            "hashed_password": HASH,
-        }
-        for index in range(start, start + number)
-    ]
-    for first in range(0, number, 1000):  # SQLite takes no more than 32,766 parameters at once
-        User.insert_many(rows[first : first + 1000]).execute()
+def insert_users(number, start=0, changes=None):
+    """Insert users, `user0` and so on, without the rules, without bcrypt, and without Peewee.
+
+    Args:
+        number: How many.
+        start: The number of the first.
+        changes: What is not as usual, of users by their numbers.
+    """
+    numbers = range(start, start + number)
+    changes = changes or {}
+    insert_rows(
+        {"username": f"User{each}", "email": f"{each}@Example.net", **changes.get(each, {})}
+        for each in numbers
+    )
+
+
+def insert_rows(users):
+    """Insert users with these fields, whose names are ASCII."""
+    fields = {each.name: each for each in User._meta.sorted_fields[1:]}  # without the id
+    blank = User(hashed_password=HASH)
+    usual = {name: each.db_value(getattr(blank, name)) for name, each in fields.items()}
+    rows = []
+    for user in users:
+        row = usual | {name: fields[name].db_value(value) for name, value in user.items()}
+        row["username_key"], row["email_key"] = row["username"].lower(), row["email"].lower()
+        rows.append([*row.values()])
+    database = storage.current()
+    marks = f"({', '.join([database.param] * len(fields))})"
+    for first in range(0, len(rows), 1000):  # SQLite takes no more than 32,766 parameters at once
+        some = rows[first : first + 1000]
+        insert = f"INSERT INTO wsgiauth_user ({', '.join(fields)}) VALUES "  # noqa: S608
+        database.execute_sql(insert + ", ".join([marks] * len(some)), [*chain.from_iterable(some)])
+
+
+def insert_user(username, email):
+    """Insert a user with the usual password, without what `create_user` does, and return them."""
+    insert_rows([{"username": username, "email": email, "hashed_password": HASH_OF_PASSWORD}])
+    return User.get(User.username == username)
 
 
 @pytest.fixture
@@ -357,14 +382,14 @@ def opened(request):
 
 @pytest.fixture
 def ada(opened, settings):
-    """Return a user."""
-    return create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    """Return a user, whose registration is no event."""
+    return insert_user(USERNAME, EMAIL)
 
 
 @pytest.fixture
 def grace(opened, settings):
     """Return another user."""
-    return create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    return insert_user("Grace", "grace@example.org")
 
 
 @pytest.fixture

@@ -75,6 +75,12 @@ def broken_trail():
 
 
 @pytest.fixture
+def ada(opened, settings):
+    """Return a user, whose registration is an event."""
+    return accounts.create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+
+
+@pytest.fixture
 def busy(ada, bearer):
     """Return Ada with a login and a permission."""
     bearer(ada)
