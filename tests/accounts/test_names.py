@@ -43,16 +43,22 @@ def test_names_that_differ_in_case_or_compatibility_form_have_one_key(one, other
     assert names.key(one) == names.key(other)
 
 
-# Every character with another case, but the dotless i: Unicode folds it to itself (CaseFolding.txt,
-# status T), although its capital is that of i.
-CASED = [
-    character
-    for character in map(chr, range(sys.maxunicode + 1))
-    if {character.upper(), character.lower()} != {character}
-    and character != "\N{LATIN SMALL LETTER DOTLESS I}"
-]
 # One combining mark of each class: what normal forms reorder or compose.
 MARKS = {unicodedata.combining(mark): mark for mark in map(chr, range(0x300, 0x370))}.values()
+
+
+@pytest.fixture(scope="module")
+def cased():
+    """Return every character with another case, but the dotless i.
+
+    Unicode folds that to itself (CaseFolding.txt, status T), although its capital is that of i.
+    """
+    return [
+        character
+        for character in map(chr, range(sys.maxunicode + 1))
+        if {character.upper(), character.lower()} != {character}
+        and character != "\N{LATIN SMALL LETTER DOTLESS I}"
+    ]
 
 
 def spellings(character):
@@ -64,22 +70,22 @@ def spellings(character):
 
 
 @pytest.mark.promise(10)
-def test_every_character_of_unicode_has_the_key_of_its_other_cases():
+def test_every_character_of_unicode_has_the_key_of_its_other_cases(cased):
     differing = {
         (character, spelling)
-        for character in CASED
+        for character in cased
         for spelling in spellings(character)
         if names.key(spelling) != names.key(character)
     }
-    assert len(CASED) > 2500
+    assert len(cased) > 2500
     assert not differing
 
 
 @pytest.mark.promise(10)
-def test_a_combining_mark_does_not_separate_the_cases_of_a_character():
+def test_a_combining_mark_does_not_separate_the_cases_of_a_character(cased):
     differing = {
         (character, mark)
-        for character in CASED
+        for character in cased
         if not unicodedata.combining(character)
         for mark in MARKS
         for case in (character.upper(), character.lower(), character.title())
