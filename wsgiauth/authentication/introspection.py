@@ -15,6 +15,7 @@ the answer nor its time says why a token is not active.
 
 import hmac
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from wsgiauth.accounts.callers import CALLER, from_row
@@ -26,11 +27,13 @@ from wsgiauth.authentication.keys import PREFIX, id_of
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.authentication.session_list import handle_of
-from wsgiauth.authentication.tokens import Claims, Tokens
+from wsgiauth.authentication.tokens import MAX_LENGTH, Claims, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement
 
 INTROSPECT = "wsgiauth.introspect"
+
+_CACHE_SIZE = 1024  # tokens of at most MAX_LENGTH
 
 _FROM_TOKEN = ("iss", "aud", "client_id", "iat", "exp")
 
@@ -76,6 +79,8 @@ class Introspector:
         self._settings = settings
         self._tokens = tokens
         self._services = services
+        # Also of tokens that are not: asked again, all that is not active takes the same time.
+        self._is_signed = lru_cache(maxsize=_CACHE_SIZE)(self._check_signature)
 
     def describe(self, token: str) -> dict[str, object] | None:
         """Return what RFC 7662 section 2.2 says about an active token, or None.
@@ -89,10 +94,16 @@ class Introspector:
         now = int(self._tokens.now())
         if token.startswith(PREFIX):
             return self._describe_key(token, now)
+        if len(token) > MAX_LENGTH or not self._is_signed(token):
+            token = ""
         claims = self._services.verify(token, now)
         if claims is not None:
             return self._describe_service_token(claims, now)
         return self._describe_access_token(token, now)
+
+    def _check_signature(self, token: str) -> bool:
+        """Return whether a key of the site has signed a token, which can have expired."""
+        return bool(self._services.verify(token, 0) or self._tokens.all_claims(token))
 
     def _describe_key(self, text: str, now: int) -> dict[str, object] | None:
         row = _KEY.fetchone(id_of(text) or "", now)
