@@ -101,7 +101,7 @@ class Tokens:
         self._hmac = HMACAlgorithm(_HASHES[settings.JWT_ALGORITHM])
         self._keys = [self._prepared(name, key) for name, key in settings.secret_keys()]
         self._header = {"typ": TYPE, "kid": key_id(self._keys[0])}
-        self.registered = {
+        self.registered: dict[str, str] = {
             name: value
             for name, value in (("iss", settings.JWT_ISSUER), ("aud", settings.JWT_AUDIENCE))
             if value is not None

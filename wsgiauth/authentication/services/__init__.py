@@ -53,7 +53,7 @@ class ServiceTokens:
         except ImportError:
             raise missing_package("SERVICE_KEYS", "unset", "cryptography", "services") from None
         self.lifetime: int = settings.SERVICE_TOKEN_MINUTES * 60
-        self.audiences = frozenset(settings.SERVICES)
+        self.audiences: frozenset[str] = frozenset(settings.SERVICES)
         self._issuer = settings.PUBLIC_URL
         self._now = clock
         keys = load_keys(Path(settings.SERVICE_KEYS or ""))

@@ -35,6 +35,7 @@ class SigningKey:
 
     def __init__(self, key: Any) -> None:
         """Take a key of `cryptography`; a ValueError says what is wrong with it."""
+        self.algorithm: str
         self._algorithm: Any
         if isinstance(key, EllipticCurvePrivateKey) and isinstance(key.curve, SECP256R1):
             self.algorithm, self._algorithm = "ES256", ECAlgorithm(ECAlgorithm.SHA256)
@@ -50,7 +51,7 @@ class SigningKey:
         members = {name: described[name] for name in sorted(described) if name != "key_ops"}
         canonical = json.dumps(members, separators=(",", ":")).encode()
         thumbprint = hashlib.sha256(canonical).digest()
-        self.key_id = urlsafe_b64encode(thumbprint).rstrip(b"=").decode()
+        self.key_id: str = urlsafe_b64encode(thumbprint).rstrip(b"=").decode()
         self.jwk: dict[str, str] = {
             **members,
             "use": "sig",
