@@ -1,10 +1,13 @@
 """The replacement of a key, in the steps of docs/services.md: no token is refused meanwhile."""
 
 import itertools
+from contextlib import ExitStack
 
+import httpx
 import jwt
 import pytest
 
+from tests.support.processes import started
 from tests.support.service_keys import ISSUER, REPORTS, new_key, pem_of, with_services, write_key
 from wsgiauth.authentication.services import ServiceTokens
 
@@ -75,3 +78,30 @@ def test_processes_of_two_steps_know_each_others_tokens(processes, step):
 def test_a_new_key_that_signs_at_once_is_refused_where_keys_are_stored(processes):
     """This is why a key is published an hour before it signs."""
     assert not admits(processes[0].key_set, issue(processes[2]))
+
+
+@pytest.mark.promise(64)
+def test_a_service_that_stores_keys_admits_tokens_of_processes_before_and_after_the_rename(
+    settings, tmp_path, ada, bearer
+):
+    """PyJWT's client keeps the keys, and fetches none within 30 seconds, not even unknown ones."""
+    pems = {"old": pem_of(new_key()), "new": pem_of(new_key())}
+    with ExitStack() as running:
+        addresses = []
+        for number, files in enumerate(STEPS[1:3]):
+            folder = tmp_path / f"{number}"
+            folder.mkdir()
+            for name, key in files.items():
+                write_key(folder / name, pems[key])
+            _, address = running.enter_context(started(with_services(settings, folder)))
+            addresses.append(f"http://{address}/auth")
+        client = jwt.PyJWKClient(f"{addresses[0]}/jwks.json")
+        tokens = [
+            httpx.post(f"{each}/token", json={"audience": REPORTS}, headers=bearer(ada)).json()
+            for each in addresses
+        ]
+        keys = [client.get_signing_key_from_jwt(each["access_token"]) for each in tokens]
+    assert keys[0].key_id != keys[1].key_id
+    for key, token in zip(keys, tokens, strict=True):
+        claims = jwt.decode(token["access_token"], key, audience=REPORTS, issuer=ISSUER)
+        assert claims["sub"] == str(ada.id)
