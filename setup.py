@@ -12,7 +12,7 @@ VERSION = re.search(
 
 FACTORS = {"totp": ["segno>=1.6"], "passkeys": ["fido2>=2"]}  # QR codes; Web Authentication
 DRIVERS = {"postgres": ["psycopg[binary]>=3.2.11"], "mysql": ["PyMySQL>=1.1.1"]}
-SERVICES = {"services": ["pyjwt[crypto]"]}  # asymmetric signatures; the version is that below
+SERVICES = {"services": ["pyjwt[crypto]"]}  # asymmetric signatures
 FRAMEWORKS = [
     "bottle>=0.13",
     "CherryPy>=18.10",
