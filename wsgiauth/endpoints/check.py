@@ -7,7 +7,6 @@ What is trusted: X-Forwarded-Method and X-Forwarded-Uri, which the proxy sets. W
 program that sets them learns only what it may do itself, and pages of other sites cannot set them.
 """
 
-from collections.abc import Iterable
 from functools import lru_cache
 from http import HTTPStatus
 from urllib.parse import parse_qsl, quote
@@ -15,7 +14,6 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.access import Guard
 from wsgiauth.accounts.groups import group_names
-from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import is_permission
 from wsgiauth.authentication.identity import set_caller
 from wsgiauth.exceptions import RequestError
@@ -24,7 +22,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.failures import failure
 from wsgiauth.web.request import JSON, MAX_QUERY, MAX_QUERY_FIELDS
-from wsgiauth.web.responses import Header, Response
+from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import ASKED_FOR
 
 # What nginx reads by default, 4 KiB of headers, then has room for the others.
@@ -32,9 +30,6 @@ MAX_GROUPS = 2048  # characters of Remote-Groups
 
 # Printable ASCII, without what separates or encodes.
 _PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in ",%")
-
-# Of a request that opens a WebSocket. Proxies remove Upgrade, which belongs to one connection.
-_WEBSOCKET = ("HTTP_UPGRADE", "HTTP_SEC_WEBSOCKET_KEY", "HTTP_SEC_WEBSOCKET_VERSION")
 
 
 class Check(Endpoint):
@@ -51,20 +46,21 @@ class Check(Endpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer 204 with the user, or with the refusal of a guard."""
-        guards = _guards(environ.get("QUERY_STRING", ""), "HTTP_X_FORWARDED_URI" in environ)
+        login, further = _guards(environ.get("QUERY_STRING", ""), "HTTP_X_FORWARDED_URI" in environ)
         original = _original(environ)
         user, session_id, error, key_id, _ = site.identifier.find_caller(original, with_groups=True)
-        set_caller(original, user, session_id, error, key_id)
-        for guard in guards:
-            refusal = guard.refusal(original, self)
-            if refusal is not None:
-                return refusal
-        assert user is not None  # noqa: S101 - each guard refuses an anonymous client
-        groups = ",".join(map(_encoded, group_names(user)))
-        if len(groups) > MAX_GROUPS:  # a service could refuse by a group that it does not see
-            detail = "Your account is in too many groups for this page."
-            return failure(original, HTTPStatus.FORBIDDEN, "forbidden", detail)
-        return Response(HTTPStatus.NO_CONTENT, headers=(*_names(user), ("Remote-Groups", groups)))
+        if user is None or further:
+            set_caller(original, user, session_id, error, key_id)
+            for guard in (login, *further):
+                refusal = guard.refusal(original, self)
+                if refusal is not None:
+                    return refusal
+        assert user is not None  # noqa: S101 - `login` refuses an anonymous client
+        admitted = _admitted(user.username, user.id, user.email, tuple(group_names(user)))
+        if admitted is not None:
+            return admitted
+        detail = "Your account is in too many groups for this page."
+        return failure(original, HTTPStatus.FORBIDDEN, "forbidden", detail)
 
 
 def _original(environ: WSGIEnvironment) -> WSGIEnvironment:
@@ -74,8 +70,11 @@ def _original(environ: WSGIEnvironment) -> WSGIEnvironment:
     X-Forwarded-Uri, it accepts no page and no redirect.
     """
     original = {**environ, "REQUEST_METHOD": environ.get("HTTP_X_FORWARDED_METHOD", "")}
-    if any(name in environ for name in _WEBSOCKET) or (
-        environ.get("HTTP_SEC_FETCH_MODE") == "websocket"
+    # Proxies remove Upgrade, which belongs to one connection.
+    if (
+        "HTTP_SEC_WEBSOCKET_KEY" in environ
+        or "HTTP_SEC_WEBSOCKET_VERSION" in environ
+        or environ.get("HTTP_SEC_FETCH_MODE") == "websocket"
     ):
         original["HTTP_UPGRADE"] = "websocket"
     if "HTTP_X_FORWARDED_URI" in environ:
@@ -87,8 +86,8 @@ def _original(environ: WSGIEnvironment) -> WSGIEnvironment:
 
 
 @lru_cache(maxsize=256)  # an operator writes a few of them; a stranger can write any number
-def _guards(query: str, leads_to_login: bool) -> tuple[Guard, ...]:
-    """Return the guards that a query asks for: one for each permission, and the last for the rest.
+def _guards(query: str, leads_to_login: bool) -> tuple[Guard, tuple[Guard, ...]]:
+    """Return the guard that refuses anonymous clients, and those that a query asks for.
 
     Raises:
         RequestError: 400; the proxy must not admit what it asked for wrongly.
@@ -108,23 +107,32 @@ def _guards(query: str, leads_to_login: bool) -> tuple[Guard, ...]:
         raise _malformed("The query can only have permission, fresh and second_factor.")
     if not all(map(is_permission, permissions)):
         raise _malformed("A permission has the form <app>.<action>.")
-    rest = Guard(
-        fresh="fresh" in fields,
-        second_factor="second_factor" in fields,
-        to_login_page=leads_to_login,
-    )
-    return *(Guard(each, to_login_page=leads_to_login) for each in permissions), rest
-
-
-def _names(user: User) -> Iterable[Header]:
-    return (
-        ("Remote-User", _encoded(user.username)),
-        ("Remote-Id", str(user.id)),
-        ("Remote-Email", _encoded(user.email)),
-    )
+    login = Guard(to_login_page=leads_to_login)
+    asked_for = [login._replace(permission=each) for each in permissions]
+    if "fresh" in fields or "second_factor" in fields:
+        proof = login._replace(fresh="fresh" in fields, second_factor="second_factor" in fields)
+        asked_for.append(proof)
+    return login, tuple(asked_for)
 
 
 @lru_cache(maxsize=4096)  # the same users ask again and again
+def _admitted(username: str, user_id: int, email: str, groups: tuple[str, ...]) -> Response | None:
+    """Return the 204 that names a user, or None if Remote-Groups would be too long.
+
+    It is not cut: a service can refuse by a group that it would then not see.
+    """
+    listed = ",".join(map(_encoded, groups))
+    if len(listed) > MAX_GROUPS:
+        return None
+    names = (
+        ("Remote-User", _encoded(username)),
+        ("Remote-Id", str(user_id)),
+        ("Remote-Email", _encoded(email)),
+        ("Remote-Groups", listed),
+    )
+    return Response(HTTPStatus.NO_CONTENT, headers=names)
+
+
 def _encoded(text: str) -> str:
     """Return a string as a header has it; `urllib.parse.unquote` returns the string."""
     return quote(text, safe=_PLAIN)
