@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jwt
 import pytest
+from jwt.algorithms import HMACAlgorithm
 
 from tests.support.factors import FACTOR_KEY
 from tests.support.service_keys import ISSUER, REPORTS, with_services, write_key
@@ -313,6 +314,22 @@ def test_anything_else_is_not_active_and_costs_one_select(service, ada, queries,
     described = []
     assert len(queries(lambda: described.append(service.describe(token)))) == 1
     assert described == [None]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [pytest.param(str, id="signed"), pytest.param(lambda token: token[:-4] + "AAAA", id="forged")],
+)
+def test_asked_again_no_token_costs_a_signature(service, ada, monkeypatch, change):
+    token, verified = change(service.access_token(ada)), []
+    introspector = Introspector(service.settings, service.tokens, service.services)
+    introspector.describe(token)
+    verify = HMACAlgorithm.verify
+    monkeypatch.setattr(
+        HMACAlgorithm, "verify", lambda *args: verified.append(args) or verify(*args)
+    )
+    introspector.describe(token)
+    assert verified == []
 
 
 def test_a_session_without_the_second_factor_that_the_site_demands_is_not_active(service, ada):
