@@ -18,6 +18,7 @@ import pytest
 from playhouse import db_url
 from webtest import TestApp
 
+from tests.support.coverage import trace_no_sql
 from tests.support.leftovers import drop_leftovers, end_with_tests
 from tests.support.processes import eight_processes
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
@@ -32,6 +33,9 @@ from wsgiauth.throttling.throttle import Throttle
 pytest_plugins = "pytester"
 
 end_with_tests()  # also workers, and the server that forks for the tests, which import this
+
+if sys.gettrace() is not None:  # coverage is measured
+    trace_no_sql()
 
 # Begun in the background by a shell, the tests and the programs that they run would ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -11,6 +11,7 @@ from wsgiauth.storage.models import BcryptHashField, UTCDateTimeField, utc_now
 SALT, DIGEST = "Habn84NOMbJTHnvKyPs8te", "BdZtUj8DmEjU8y5okYMVrT8f2IEN5Sa"
 HASH = f"$2b$12${SALT}{DIGEST}"
 MOMENT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+ZONE = timezone(timedelta(hours=-9, minutes=-30))
 
 
 @pytest.mark.parametrize(
@@ -51,13 +52,24 @@ def test_anything_but_a_bcrypt_hash_is_refused_without_repeating_it(value):
 
 
 @pytest.mark.every_database
-@pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=-9, minutes=-30))], ids=str)
+@pytest.mark.parametrize("zone", [UTC, ZONE], ids=str)
 def test_a_moment_of_any_zone_is_read_back_in_utc(database, zone):
     User.create(
         username=USERNAME, email=EMAIL, hashed_password=HASH, created_at=MOMENT.astimezone(zone)
     )
     stored = User.get().created_at
     assert (stored, stored.tzinfo) == (MOMENT, UTC)
+
+
+@pytest.mark.parametrize(
+    ("moment", "stored"),
+    [
+        pytest.param(MOMENT.astimezone(ZONE), datetime(2026, 11, 21, 9, 30), id="another zone"),
+        pytest.param(None, None, id="none"),
+    ],
+)
+def test_a_moment_is_stored_in_utc_without_a_zone(moment, stored):
+    assert UTCDateTimeField().db_value(moment) == stored
 
 
 @pytest.mark.parametrize("stored", [datetime(2026, 11, 21, 9, 30), "2026-11-21 09:30:00"], ids=repr)
