@@ -126,12 +126,16 @@ def test_without_an_application_the_login_is_served_alone(folder):
         status, _, body = answer(address, "/hello")
         assert (status, json.loads(body)["code"]) == (404, "not_found")
         assert answer(address, "/auth/check")[0] == 401
+        assert answer(address, "/auth/register")[0] == 404  # strangers could read what it protects
 
 
-def test_a_login_alone_can_be_without_forward_authentication(folder, monkeypatch):
+def test_the_settings_change_what_a_login_alone_offers(folder, monkeypatch):
     monkeypatch.setenv("FORWARD_AUTH", "off")
+    monkeypatch.setenv("REGISTRATION", "on")
     with process("--listen", "127.0.0.1:0") as served:
-        assert answer(address_of(served)[0], "/auth/check")[0] == 404
+        address, _, _ = address_of(served)
+        assert answer(address, "/auth/check")[0] == 404
+        assert answer(address, "/auth/register")[0] == 200
 
 
 @pytest.mark.parametrize(

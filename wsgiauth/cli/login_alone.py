@@ -11,9 +11,13 @@ from wsgiauth.web.responses import redirect
 from wsgiauth.web.urls import root_url
 
 
+# Every user is admitted where a proxy asks for no permission, so strangers must not become users.
+_DEFAULTS = {"FORWARD_AUTH": "on", "REGISTRATION": "off"}
+
+
 def make_site() -> AuthMiddleware:
-    """Return the site of the process environment, with /auth/check unless FORWARD_AUTH is set."""
-    return AuthMiddleware(_nothing_else, {"FORWARD_AUTH": "on", **os.environ})
+    """Return the site of the process environment, with other defaults for what is not set."""
+    return AuthMiddleware(_nothing_else, {**_DEFAULTS, **os.environ})
 
 
 def _nothing_else(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
