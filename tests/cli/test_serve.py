@@ -119,7 +119,8 @@ def answer(address, path, **headers):
         return response.status, response.headers["Location"], response.read().decode()
 
 
-def test_without_an_application_the_login_is_served_alone(folder):
+def test_without_an_application_the_login_is_served_alone(folder, monkeypatch):
+    monkeypatch.setenv("FORWARD_AUTH", "")  # not set
     with process("--listen", "127.0.0.1:0") as served:
         address, _, _ = address_of(served)
         assert answer(address, "/")[:2] == (303, "/auth/account")

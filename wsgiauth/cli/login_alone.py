@@ -17,7 +17,8 @@ _DEFAULTS = {"FORWARD_AUTH": "on", "REGISTRATION": "off"}
 
 def make_site() -> AuthMiddleware:
     """Return the site of the process environment, with other defaults for what is not set."""
-    return AuthMiddleware(_nothing_else, {**_DEFAULTS, **os.environ})
+    chosen = {name: value for name, value in os.environ.items() if value}
+    return AuthMiddleware(_nothing_else, {**_DEFAULTS, **chosen})
 
 
 def _nothing_else(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
