@@ -342,6 +342,7 @@ PATHS = [
     "/service/%00/public/",
     "/service/?/public/",
     "/service/#/public/",
+    "/public/#/../../service/",
     "/auth/../service/",
     "/auth/%2e%2e/service/",
     "/auth/check",
@@ -389,6 +390,30 @@ def test_a_proof_that_is_too_old_is_asked_for_and_then_leads_back(nginx):
         assert 'max_age="900"' in program.head
     with nginx.changed(grant, "DELETE FROM wsgiauth_permission"):
         assert named(nginx.ask("/service/admin/?a=b", BROWSER, cookie=nginx.cookie).seen) == ADA
+
+
+def test_the_longest_names_reach_the_service(proxy):
+    name, email = "\U0001d400" * 150, "\U0001d400" * 242 + "@example.org"
+    with proxy.changed(
+        f"UPDATE wsgiauth_user SET username = '{name}', email = '{email}'",
+        f"UPDATE wsgiauth_user SET username = 'ada', email = '{EMAIL}'",
+    ):
+        seen = named(proxy.ask("/service/", cookie=proxy.cookie).seen)
+    assert (unquote(seen["REMOTE_USER"]), unquote(seen["REMOTE_EMAIL"])) == (name, email)
+
+
+@pytest.mark.parametrize("path", ["/service/", "/auth/account"])
+def test_a_client_that_waits_to_send_its_body_is_answered(proxy, path):
+    answer = proxy.ask(path, "Expect: 100-continue\r\n", cookie=proxy.cookie)
+    assert "HTTP/1.1 200 OK" in answer.head + answer.body
+
+
+@pytest.mark.promise(60)
+def test_a_service_without_the_credentials_gets_the_names_alone(nginx):
+    headers = everyone("{name}: root\r\n") + "Authorization: Digest a\r\n"
+    seen = nginx.ask("/guest/", headers, cookie=nginx.cookie).seen
+    assert named(seen) == ADA
+    assert not {"Cookie", "Authorization"} & set(seen["headers"])
 
 
 @pytest.mark.promise(60)
