@@ -13,6 +13,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -414,6 +415,40 @@ def test_a_service_without_the_credentials_gets_the_names_alone(nginx):
     seen = nginx.ask("/guest/", headers, cookie=nginx.cookie).seen
     assert named(seen) == ADA
     assert not {"Cookie", "Authorization"} & set(seen["headers"])
+
+
+@pytest.mark.promise(60)
+@pytest.mark.parametrize(
+    ("path", "is_named"),
+    [
+        pytest.param("/public/", False, id="a public path"),
+        pytest.param("/service/", True, id="a protected path"),
+    ],
+)
+def test_no_header_reaches_a_service_of_fastcgi(site, monkeypatch, path, is_named):
+    by_fastcgi = "include fastcgi_headers.conf; fastcgi_pass 127.0.0.1:3000;"
+    configuration = FILES["nginx.conf"].replace("proxy_pass http://127.0.0.1:3000;", by_fastcgi)
+    monkeypatch.setitem(FILES, "nginx.conf", configuration)
+    folder, login, _, cookie = site
+    received = []
+
+    def receive(listening):
+        while True:
+            connection, _ = listening.accept()
+            with connection:
+                received.append(connection.recv(65536))
+            if b"secret" in received[-1]:
+                return
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=receive, args=(listening,), daemon=True)
+        thread.start()
+        with proxied("nginx", (folder, login, listening.getsockname()[1], cookie)) as running:
+            headers = everyone("{name}: root\r\n") + "X-A: secret\r\n"
+            assert running.ask(path, headers, cookie=cookie).status == 502
+        thread.join(timeout=20)
+    assert b"root" not in received[-1]
+    assert (b"HTTP_REMOTE_USERada" in received[-1]) == is_named
 
 
 @pytest.mark.promise(60)
