@@ -141,6 +141,20 @@ def test_a_key_without_the_permission_publishes_and_removes_nothing(terminal, ke
         assert ("library-1.0" in page, "library-2.0" in page) == (True, False)
 
 
+def test_pypiserver_runs_no_script_of_a_package(terminal):
+    site = terminal("packages").site
+    name = "page-1.0-py2.7-x.html"  # pypiserver takes it for the name of a package
+    upload = {"content": (name, f"<script>{TEXT}</script>")}
+    key, key_id = site.new_key("packages.install", "packages.publish")
+    with site.program() as client:
+        client.auth = (USERNAME, key)
+        assert client.post("/", data={":action": "file_upload"}, files=upload).status_code == 200
+        page = client.get(f"/packages/{name}")
+        assert (page.headers["Content-Type"][:9], TEXT in page.text) == ("text/html", True)
+        assert page.headers["Content-Security-Policy"] == "sandbox allow-downloads"
+    site.revoke(key_id)
+
+
 # hg
 
 CLONE = typed("Mercurial", "hg clone")
