@@ -22,7 +22,7 @@ from wsgiauth import AuthMiddleware, Group
 def view(environ, start_response):
     import later
 
-    start_response("200 OK", [("Content-Type", "text/plain")])
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "5")])
     return [later.GREETING]
 
 application = AuthMiddleware(view)
@@ -152,6 +152,18 @@ def test_what_a_trusted_proxy_says_is_believed(folder, arguments, seen):
     with process("seen:application", "--listen", "127.0.0.1:0", *arguments) as served:
         forwarded = {"X-Forwarded-For": "192.0.2.9, 192.0.2.1", "X-Forwarded-Proto": "https"}
         assert answer(address_of(served)[0], "/", **forwarded)[2] == seen
+
+
+def test_the_answer_to_head_has_no_body_that_could_be_the_next_answer(folder):
+    with process("hello:application", "--listen", "127.0.0.1:0") as served:
+        address = ("127.0.0.1", int(address_of(served)[2]))
+        with socket.create_connection(address) as connection, connection.makefile("rb") as answers:
+            connection.sendall(
+                b"HEAD / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nConnection: close\r\n\r\n"
+            )
+            first, _, second = answers.read().partition(b"\r\n\r\n")
+    assert b"Content-Length: 5" in first
+    assert (second[:15], second[-9:]) == (b"HTTP/1.1 200 OK", b"\r\n\r\nHello")
 
 
 def test_changes_at_the_import_are_those_of_the_application(folder):

@@ -10,10 +10,13 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any, NoReturn
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import waitress
+from webob import Request
 
 from wsgiauth.cli.command import Arguments, CommandError, environment, import_application
 from wsgiauth.cli.output import print_line
@@ -69,7 +72,10 @@ def _serve(arguments: Arguments, listening: socket.socket) -> None:
     application = _imported(path) if path is not None else _login_alone()
     proxy = {} if arguments.trusted_proxy is None else _trusting(arguments.trusted_proxy)
     server = waitress.create_server(
-        application, sockets=[listening], threads=arguments.threads, **proxy
+        _without_bodies_for_head(application),
+        sockets=[listening],
+        threads=arguments.threads,
+        **proxy,
     )
     is_terminated = False
 
@@ -88,7 +94,22 @@ def _serve(arguments: Arguments, listening: socket.socket) -> None:
         raise KeyboardInterrupt
 
 
-def _imported(path: str) -> object:
+def _without_bodies_for_head(application: WSGIApplication) -> WSGIApplication:
+    """Return an application that answers HEAD without a body (RFC 9110 section 9.3.2).
+
+    waitress would send it. A proxy that sends the requests of several clients over one connection
+    could take it for the answer to the next of them.
+    """
+
+    def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] != "HEAD":
+            return application(environ, start_response)
+        return Request(environ).get_response(application)(environ, start_response)
+
+    return served
+
+
+def _imported(path: str) -> WSGIApplication:
     try:
         application = import_application(path)
     except CommandError as error:
@@ -103,7 +124,7 @@ def _imported(path: str) -> object:
     return application
 
 
-def _login_alone() -> object:
+def _login_alone() -> WSGIApplication:
     from wsgiauth.cli.login_alone import make_site  # with the pages, which no other command needs
 
     return make_site()
