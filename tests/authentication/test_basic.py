@@ -115,6 +115,10 @@ def test_the_header_is_read(header, expected):
     assert read(header) == expected
 
 
+def test_the_repr_of_credentials_has_neither_the_name_nor_the_key():
+    assert repr(read("Basic a2V5OmtleQ==")) == "<Credentials>"
+
+
 # The cookie, and other sites
 
 

@@ -21,6 +21,9 @@ class Credentials(NamedTuple):
     name: str = ""
     password: str = ""
 
+    def __repr__(self) -> str:
+        return "<Credentials>"  # some programs send a key as the name
+
 
 def read(authorization: str) -> Credentials | None:
     """Return what an Authorization header presents, or None if its scheme is not Basic.

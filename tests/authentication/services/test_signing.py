@@ -1,5 +1,7 @@
 """The keys of SERVICE_KEYS: which can sign, and what is published of them."""
 
+from traceback import walk_tb
+
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, x25519
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, PrivateFormat
@@ -114,6 +116,19 @@ def test_the_same_key_in_two_files_is_refused(tmp_path):
     for name in ("a.pem", "b.pem"):
         write_key(tmp_path / name, pem_of(new_key("RS256")))
     assert refusal_of(tmp_path).endswith("b.pem' has the same key as 'a.pem'.")
+
+
+@pytest.mark.promise(67)
+@pytest.mark.parametrize("copies", [1, 2], ids=["in another file", "twice in a file"])
+def test_no_variable_of_the_traceback_has_a_key_that_is_refused(tmp_path, copies):
+    contents = pem_of(new_key())
+    write_key(tmp_path / "a.pem", contents)
+    write_key(tmp_path / "b.pem", contents * copies)
+    with pytest.raises(ConfigurationError) as caught:
+        load_keys(tmp_path)
+    assert caught.value.__context__ is None
+    _, *frames = walk_tb(caught.tb)
+    assert [frame for frame, _ in frames if "PRIVATE" in repr(frame.f_locals)] == []
 
 
 @pytest.mark.promise(67)

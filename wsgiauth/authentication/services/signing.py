@@ -78,14 +78,22 @@ def load_keys(path: Path) -> list[SigningKey]:
     keys: dict[str, SigningKey] = {}
     files: dict[str, Path] = {}
     for file, contents in read_files(path):
-        try:
-            key = SigningKey(_private_key(contents))
-        except ValueError as error:
-            raise refused(file, str(error)) from None
+        key = _key_in(contents)
+        del contents  # reports of errors show the variables of each function in the traceback
+        if isinstance(key, str):
+            raise refused(file, key)
         if key.key_id in keys:
             raise refused(file, f"has the same key as {files[key.key_id].name!r}")
         keys[key.key_id], files[key.key_id] = key, file
     return list(keys.values())
+
+
+def _key_in(contents: bytes) -> SigningKey | str:
+    """Return the key in a PEM file, or what is wrong with it."""
+    try:
+        return SigningKey(_private_key(contents))
+    except ValueError as error:
+        return str(error)
 
 
 def _private_key(contents: bytes) -> Any:
