@@ -409,6 +409,27 @@ def test_a_client_that_waits_to_send_its_body_is_answered(proxy, path):
     assert "HTTP/1.1 200 OK" in answer.head + answer.body
 
 
+@pytest.mark.parametrize("name", PROXIES)
+def test_a_form_reaches_the_login_when_all_of_it_was_sent(site, name):
+    folder, _, service, cookie = site
+    with (
+        socket.create_server(("127.0.0.1", 0)) as login,
+        proxied(name, (folder, login.getsockname()[1], service, cookie)) as running,
+    ):
+        login.settimeout(20)
+        form = "POST /auth/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\na="
+        with (
+            socket.create_connection(("127.0.0.1", running.port)) as slow,
+            socket.create_connection(("127.0.0.1", running.port)) as other,
+        ):
+            slow.sendall(form.encode())
+            time.sleep(0.1)  # for a proxy that would pass it on
+            other.sendall(b"GET /auth/login HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            first, _ = login.accept()
+            with first:
+                assert first.recv(4) == b"GET "
+
+
 @pytest.mark.promise(60)
 def test_a_service_without_the_credentials_gets_the_names_alone(nginx):
     headers = everyone("{name}: root\r\n") + "Authorization: Digest a\r\n"
