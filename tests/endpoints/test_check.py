@@ -14,7 +14,7 @@ from wsgiauth.accounts import create_user, known_permissions
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import sessions
+from wsgiauth.authentication import keys, sessions
 from wsgiauth.testing import api_key
 
 GET = {"X-Forwarded-Method": "GET"}
@@ -165,6 +165,13 @@ def test_a_key_without_the_permission_is_refused(client, ada):
     headers = api_key(client.app, ada, ["reports.read"])
     refused = client.get("/auth/check?permission=reports.write", headers=headers, status=403)
     assert refused.json["code"] == "insufficient_scope"
+
+
+def test_the_refused_key_is_the_actor(client, ada, caplog):
+    headers = api_key(client.app, ada)
+    client.get("/auth/check?permission=reports.write", headers=headers, status=403)
+    key_id = keys.list_keys(ada, 0)[0].id
+    assert caplog.records[-1].actor == f"user {ada.id} key {key_id}"
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,12 @@ def test_a_key_without_the_permission_is_refused(client, site, ada, token):
     assert answer.json["code"] == "insufficient_scope"
 
 
+def test_the_refused_key_is_the_actor(client, site, ada, token, caplog):
+    client.post(URL, {"token": token}, headers=api_key(site, ada), status=403)
+    key_id = keys.list_keys(ada, 0)[0].id
+    assert caplog.records[-1].actor == f"user {ada.id} key {key_id}"
+
+
 def test_a_key_whose_owner_lost_the_permission_is_refused(client, service, grace, token):
     grace.revoke(INTROSPECT)
     client.post(URL, {"token": token}, headers=service, status=403)

@@ -16,6 +16,7 @@ from wsgiauth.access import Guard
 from wsgiauth.accounts.groups import group_names
 from wsgiauth.accounts.names import is_permission
 from wsgiauth.authentication.identity import set_caller
+from wsgiauth.events import actors
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.settings import Settings
@@ -51,6 +52,8 @@ class Check(Endpoint):
         user, session_id, error, key_id, _ = site.identifier.find_caller(original, with_groups=True)
         if user is None or further:
             set_caller(original, user, session_id, error, key_id)
+            if user is not None:
+                actors.identify(user.id, key_id)
             for guard in (login, *further):
                 refusal = guard.refusal(original, self)
                 if refusal is not None:

@@ -5,6 +5,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.authentication.introspection import INTROSPECT
+from wsgiauth.events import actors
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.settings import Settings
@@ -49,6 +50,7 @@ def _refusal(environ: WSGIEnvironment, site: Site) -> Response | None:
             f"Send an API key with the permission {INTROSPECT}.",
             headers=challenges(environ, caller.error),
         )
+    actors.identify(caller.user.id, caller.key_id)
     if not caller.user.has_permission(INTROSPECT):
         events.emit("refused", user_id=caller.user.id, reason=f"lacks {INTROSPECT}")
         return refuse_key(environ, f"The API key does not have the permission {INTROSPECT}.")

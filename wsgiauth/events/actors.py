@@ -37,14 +37,14 @@ def acting(actor: str) -> Iterator[None]:
         _actor.reset(token)
 
 
-def identify(user_id: int) -> None:
-    """Name the user who acts until the end of the present `acting` block."""
-    _actor.set(user(user_id))
+def identify(user_id: int, key_id: str | None = None) -> None:
+    """Name the user, or their API key, that acts until the end of the present `acting` block."""
+    _actor.set(user(user_id, key_id))
 
 
-def user(user_id: int) -> str:
-    """Return the actor that is a user."""
-    return f"user {user_id}"
+def user(user_id: int, key_id: str | None = None) -> str:
+    """Return the actor that is a user, or an API key of theirs."""
+    return f"user {user_id}" if key_id is None else f"user {user_id} key {key_id}"
 
 
 def user_id_of(actor: str) -> int | None:
@@ -102,5 +102,4 @@ def current(database: peewee.Database | None, owner_id: int | None) -> str | Non
     caller = environ.get("wsgiauth.user")
     if caller is None or getattr(caller, "origin", None) is not database:
         return CODE
-    key_id = environ.get("wsgiauth.key")
-    return user(caller.id) if key_id is None else f"{user(caller.id)} key {key_id}"
+    return user(caller.id, environ.get("wsgiauth.key"))
