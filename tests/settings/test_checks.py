@@ -194,4 +194,4 @@ def test_a_service_is_a_name_or_a_url(service):
     ],
 )
 def test_what_is_no_service_is_refused(service):
-    refused("SERVICES", (service,))
+    assert "separated by spaces" in str(refused("SERVICES", (service,)))

@@ -222,7 +222,8 @@ class Declared:
     )
     SERVICES: tuple[str, ...] = words(
         "the services for which tokens are issued",
-        expected="a list of names or URLs such as reports or https://api.example.org",
+        expected="a list of names or URLs, separated by spaces, such as reports or"
+        " https://api.example.org",
         is_valid=checks.is_audience,
         separator=" ",
     )
