@@ -51,8 +51,11 @@ def test_the_operator_is_the_actor(made):
 
 
 def test_makekey_refuses_what_its_user_cannot_do(wsgiauth, person):
-    refused = wsgiauth("makekey", "ada", "--name", "x", "--permission", "a.read")
-    assert refused == (1, "", "wsgiauth: A key can only have permissions of its owner.\n")
+    person.grant("a.read")
+    asked = ("--permission", "b.write", "--permission", "a.write", "--permission", "a.read")
+    status, _, error = wsgiauth("makekey", "ada", "--name", "x", *asked)
+    message = "A key can only have permissions of its owner, who lacks a.write, b.write."
+    assert (status, error) == (1, f"wsgiauth: {message}\n")
 
 
 def test_makekey_refuses_an_inactive_user(wsgiauth, person):

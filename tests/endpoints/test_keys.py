@@ -244,9 +244,17 @@ def test_the_form_offers_the_users_permissions_and_a_superuser_those_asked_for(b
     ada.revoke("a.read", "a.write")
     page = browser.get("/auth/keys", headers=BROWSER)
     assert page.html.find("fieldset") is None
+    page.mustcontain("You have no permissions")
     submit(page, name="export").mustcontain("Copy the new key now.", ">none</dd>")
     update_user(ada, is_superuser=True)
     browser.get("/auth/keys", headers=BROWSER).mustcontain('value="test.asked"')
+
+
+def test_the_page_names_the_key_a_password_only_where_it_is_one(browser, client_of):
+    assert "password" not in browser.get("/auth/keys", headers=BROWSER).html.main.text
+    other = client_of(echo, BASIC_AUTH="keys")
+    other.post("/auth/login", {"username": USERNAME, "password": PASSWORD}, headers=SAME_ORIGIN)
+    assert "the key as the password" in other.get("/auth/keys", headers=BROWSER).html.main.text
 
 
 def test_a_full_list_has_no_form(browser, client, login, ada):

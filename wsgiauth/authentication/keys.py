@@ -208,10 +208,11 @@ def create(
         owner = lock_user(user.id)
         if owner is None or not owner.is_active or owner.security_stamp != user.security_stamp:
             return None
-        if not (owner.is_superuser or owner.permissions.issuperset(chosen)):
-            raise ValidationError(
-                {"permissions": ["A key can only have permissions of its owner."]}
-            )
+        missing = set() if owner.is_superuser else set(chosen) - owner.permissions
+        if missing:
+            lacked = ", ".join(sorted(missing))
+            problem = f"A key can only have permissions of its owner, who lacks {lacked}."
+            raise ValidationError({"permissions": [problem]})
         if _live(owner, now).count() >= MAX_KEYS:
             raise TooManyKeysError(MAX_KEYS)
         row = Key.create(

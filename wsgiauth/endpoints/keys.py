@@ -36,6 +36,7 @@ class KeysPage(FormPage):
     keys_url = UrlBelow("keys")
     keys: tuple[ListedKey, ...]
     confirm_url: str = ""  # for users who have to confirm that it is them before a change
+    is_password: bool = False  # the key is one where the site accepts Basic authentication
     is_full: bool = False  # the user has as many keys as one can have
     offered: tuple[str, ...] = ()  # permissions
     chosen: frozenset[str] = frozenset()
@@ -111,6 +112,7 @@ class Keys(ListForm):
         return KeysPage(
             keys=tuple(listed),
             confirm_url="" if is_fresh else with_next(f"{mount}/confirm", f"{mount}/keys"),
+            is_password=site.settings.BASIC_AUTH == "keys",
             is_full=len(listed) >= MAX_KEYS,
             offered=tuple(sorted(_offered(user))),
             chosen=frozenset(submission.lists["permissions"]),

@@ -220,7 +220,7 @@ PAGES: tuple[Page, ...] = (
         errors={"name": ["Enter a name."], "permissions": ["A rule."], "days": ["A rule."]},
     ),
     _KEYS.replaced(keys=(), confirm_url="/x"),
-    _KEYS.replaced(is_full=True, notice="The API key has been revoked."),
+    _KEYS.replaced(is_full=True, is_password=True, notice="The API key has been revoked."),
     PasskeysPage(
         passkeys=(),
         codes_left=0,
