@@ -122,6 +122,12 @@ def test_the_repr_of_credentials_has_neither_the_name_nor_the_key():
 # The cookie, and other sites
 
 
+def test_the_cookie_stands_beside_a_scheme_that_is_not_known(client, ada, bearer):
+    token = bearer(ada)["Authorization"].removeprefix("Bearer ")
+    digest = {"Authorization": 'Digest username="Ada"', "Cookie": f"wsgiauth={token}"}
+    assert caller(client, digest) == (USERNAME, None, None)
+
+
 def test_a_refused_key_hides_the_cookie(client, ada, bearer):
     token = bearer(ada)["Authorization"].removeprefix("Bearer ")
     cookie = {"Cookie": f"wsgiauth={token}"}

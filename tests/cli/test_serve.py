@@ -1,6 +1,5 @@
 """`python -m wsgiauth serve`: what it serves, how it ends, and what it refuses."""
 
-import json
 import re
 import signal
 import socket
@@ -119,24 +118,10 @@ def answer(address, path, **headers):
         return response.status, response.headers["Location"], response.read().decode()
 
 
-def test_without_an_application_the_login_is_served_alone(folder, monkeypatch):
-    monkeypatch.setenv("FORWARD_AUTH", "")  # not set
+def test_without_an_application_the_login_is_served_alone(folder):
     with process("--listen", "127.0.0.1:0") as served:
         address, _, _ = address_of(served)
-        assert answer(address, "/")[:2] == (303, "/auth/account")
-        status, _, body = answer(address, "/hello")
-        assert (status, json.loads(body)["code"]) == (404, "not_found")
         assert answer(address, "/auth/check")[0] == 401
-        assert answer(address, "/auth/register")[0] == 404  # strangers could read what it protects
-
-
-def test_the_settings_change_what_a_login_alone_offers(folder, monkeypatch):
-    monkeypatch.setenv("FORWARD_AUTH", "off")
-    monkeypatch.setenv("REGISTRATION", "on")
-    with process("--listen", "127.0.0.1:0") as served:
-        address, _, _ = address_of(served)
-        assert answer(address, "/auth/check")[0] == 404
-        assert answer(address, "/auth/register")[0] == 200
 
 
 @pytest.mark.parametrize(

@@ -396,8 +396,8 @@ def test_a_proof_that_is_too_old_is_asked_for_and_then_leads_back(nginx):
 def test_the_longest_names_reach_the_service(proxy):
     name, email = "\U0001d400" * 150, "\U0001d400" * 242 + "@example.org"
     with proxy.changed(
-        f"UPDATE wsgiauth_user SET username = '{name}', email = '{email}'",
-        f"UPDATE wsgiauth_user SET username = 'ada', email = '{EMAIL}'",
+        f"UPDATE wsgiauth_user SET username = '{name}', email = '{email}'",  # noqa: S608 - ours
+        f"UPDATE wsgiauth_user SET username = 'ada', email = '{EMAIL}'",  # noqa: S608 - ours
     ):
         seen = named(proxy.ask("/service/", cookie=proxy.cookie).seen)
     assert (unquote(seen["REMOTE_USER"]), unquote(seen["REMOTE_EMAIL"])) == (name, email)

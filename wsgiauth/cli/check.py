@@ -100,9 +100,9 @@ def _hidden_addresses(settings: Settings) -> list[str]:
         return []
     return [
         "All recent clients had the address of this machine, and limits count clients by their"
-        " address. Behind a proxy, configure the server to trust it (serve: --trusted-proxy; waitress-serve:"
-        " --trusted-proxy and --trusted-proxy-headers=x-forwarded-for). If you cannot, set"
-        f" {', '.join(PER_ADDRESS[:-1])} and {PER_ADDRESS[-1]} to 0."
+        " address. Behind a proxy, configure the server to trust it (serve: --trusted-proxy;"
+        " waitress-serve: --trusted-proxy and --trusted-proxy-headers=x-forwarded-for). If you"
+        f" cannot, set {', '.join(PER_ADDRESS[:-1])} and {PER_ADDRESS[-1]} to 0."
     ]
 
 

@@ -10,7 +10,6 @@ from wsgiauth.web.failures import failure
 from wsgiauth.web.responses import redirect
 from wsgiauth.web.urls import root_url
 
-
 # Every user is admitted where a proxy asks for no permission, so strangers must not become users.
 _DEFAULTS = {"FORWARD_AUTH": "on", "REGISTRATION": "off"}
 
