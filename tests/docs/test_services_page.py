@@ -3,8 +3,8 @@
 import json
 import os
 import re
-import runpy
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,9 +14,10 @@ from types import SimpleNamespace
 import httpx
 import jwt
 import pytest
+from webob import Response
 
 from tests.conftest import require, require_program, skip_or_fail
-from tests.docs.pages import PAGES, code, commands, save_programs, section
+from tests.docs.pages import PAGES, save_programs, section, shown
 from tests.support.service_keys import new_key, pem_of, with_services, write_key
 from tests.support.sites import Stage, echo, free_port, serving, started
 from wsgiauth import AuthMiddleware, Settings, storage
@@ -27,6 +28,7 @@ from wsgiauth.testing import api_key, bearer, make_settings, make_user
 PAGE = PAGES["docs/services.md"]
 ALGORITHMS = ["ES256", "EdDSA", "RS256"]
 ISSUER = "https://example.org"
+PROGRAMS = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +76,18 @@ def service(request, site, folder):
 def serve_python(folder, issuer):
     program = folder / "reports_service.py"
     program.write_text(program.read_text().replace(ISSUER, issuer))
-    with serving(runpy.run_path(str(program))["application"]) as address:
+    with served_by_command("A service in Python", folder, {}) as address:
         yield address
+
+
+@contextmanager
+def served_by_command(title, folder, variables):
+    """Serve a program by the command of its section."""
+    (command,) = (each for each, _ in shown(PAGE, title) if each.startswith("waitress-serve"))
+    port = free_port()
+    command = re.sub("(?<=:)80[0-9]{2} ", f"{port} ", command)
+    with started(command.split(), port, cwd=folder, env={"PATH": PROGRAMS, **variables}):
+        yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager
@@ -131,6 +143,11 @@ def access_token(site, service):
     return bearer(site.app, site.user)["Authorization"].removeprefix("Bearer ")
 
 
+def of_a_key(site, service):
+    key = api_key(site.app, site.user, [f"{service.name}.read"])
+    return key["Authorization"].removeprefix("Bearer ")
+
+
 def garbage(site, service):
     return "garbage"
 
@@ -182,18 +199,35 @@ def test_a_request_without_a_token_is_refused(service):
     assert httpx.get(service.url).status_code == 401
 
 
+def run(title, site, then=""):
+    """Run the commands of a section, but those that install and serve, and return their output."""
+    listed = (each for each, _ in shown(PAGE, title) if not each.startswith(("pip ", "waitress-")))
+    script = "\n".join([*listed, then]).replace(ISSUER, site.address)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        env={
+            "PATH": PROGRAMS,
+            "DATABASE_URL": site.app.site.settings.DATABASE_URL,
+            "BCRYPT_ROUNDS": "4",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
 @pytest.fixture(scope="module")
 def asking(site, folder):
     """Return the address of the service of the page that asks this site about each token."""
     require("authlib", "flask", "requests")
     program = folder / "asking_service.py"
     program.write_text(program.read_text().replace(ISSUER, site.address))
-    asks = make_user(site.app, "reports", permissions=["wsgiauth.introspect"])
-    key = api_key(site.app, asks, ["wsgiauth.introspect"])["Authorization"]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("REPORTS_API_KEY", key.removeprefix("Bearer "))
-        app = runpy.run_path(str(program))["app"]
-    with serving(app) as address:
+    title = "Ask whether a token is still active"
+    *printed, key = run(title, site, 'echo "$REPORTS_API_KEY"').splitlines()
+    assert printed == "".join(each for _, each in shown(PAGE, title)).splitlines()
+    variables = {"REPORTS_API_KEY": key}
+    with served_by_command(title, folder, variables) as address:
         yield SimpleNamespace(name="reports", url=f"{address}/reports")
 
 
@@ -201,18 +235,30 @@ def test_a_service_that_asks_admits_a_token_until_its_session_is_revoked(site, a
     session = bearer(site.app, site.user)
     token = token_for(site, "reports", "reports.read", session)
     answer = ask(asking, token)
-    assert (answer.status_code, answer.json()) == (200, {"reports_of": "ada"})
+    assert (answer.status_code, answer.json()) == (200, {"reports_of": str(site.user.id)})
     httpx.post(f"{site.address}/auth/logout", headers=session)
     assert ask(asking, token).status_code == 401
 
 
 @pytest.mark.parametrize(
     ("make", "status"),
-    [(without_the_scope, 403), (for_another_service, 401), (access_token, 401), (garbage, 401)],
+    [
+        (without_the_scope, 403),
+        (for_another_service, 401),
+        (access_token, 401),
+        (of_a_key, 401),
+        (garbage, 401),
+    ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
 def test_a_service_that_asks_refuses_other_tokens(site, asking, make, status):
     assert ask(asking, make(site, asking)).status_code == status
+
+
+def test_a_service_that_cannot_ask_says_so(site, asking, monkeypatch):
+    token = token_for(site, "reports", "reports.read")
+    monkeypatch.setattr(site.stage, "app", Response(status=503))
+    assert ask(asking, token).status_code == 503
 
 
 def test_the_claims_of_the_table_are_those_of_a_token(site):
@@ -222,24 +268,18 @@ def test_the_claims_of_the_table_are_those_of_a_token(site):
     assert named == claims.keys()
 
 
-def test_the_command_gets_a_token(site):
-    ((command, shown),) = commands(code(section(PAGE, "Get a token"), "console")[0])
-    authorization = bearer(site.app, site.user)["Authorization"]
-    done = subprocess.run(
-        ["bash", "-c", command.replace(ISSUER, site.address)],
-        env={**os.environ, "token": authorization.removeprefix("Bearer ")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    printed, expected = json.loads(done.stdout), json.loads(shown)
-    assert printed | {"access_token": "…"} == expected
+def test_the_commands_get_a_token(site):
+    site.user.revoke("reports.read", "notes.read")
+    *granted, expected = "".join(each for _, each in shown(PAGE, "Get a token")).splitlines()
+    *printed, answer = run("Get a token", site).splitlines()
+    assert printed == granted
+    assert json.loads(answer) | {"access_token": "…"} == json.loads(expected)
 
 
 def test_the_commands_make_a_key_and_settings_that_are_accepted(tmp_path):
     require_program("openssl")
-    block = code(section(PAGE, "Set it up"), "console")[0]
-    script = "".join(f"{command}\n" for command, _ in commands(block))
+    listed = (each for each, _ in shown(PAGE, "Set it up") if " -m wsgiauth" not in each)
+    script = "".join(f"{each}\n" for each in listed if not each.startswith("pip "))
     environ = {"PATH": os.environ["PATH"]}
     done = subprocess.run(
         ["bash", "-euc", f"{script} env -0"],
