@@ -1,11 +1,22 @@
 """docs/tools.md: real tools use the page's programs with API keys, and are refused without."""
 
+import re
+import shutil
+import subprocess
 from contextlib import ExitStack
 
 import pytest
 
 from tests.conftest import require_program
-from tests.docs.applications import TEXT, TOOLS, TOOLS_PAGE, Terminal, bearer, served
+from tests.docs.applications import (
+    TEXT,
+    TOOLS,
+    TOOLS_PAGE,
+    Terminal,
+    bearer,
+    environ_of,
+    served,
+)
 from tests.docs.pages import shown
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, USERNAME
 
@@ -59,6 +70,20 @@ def test_a_key_has_its_own_permissions_alone(site):
         for weak, _ in (site.new_key(), site.new_key(owner="Grace")):
             assert client.get(path, headers=bearer(weak)).status_code == 403
     site.revoke(key_id)
+
+
+def test_the_commands_make_a_key(tmp_path, empty_file):
+    shutil.copy(empty_file, tmp_path / "wsgiauth.db")
+    for command, expected in shown(TOOLS_PAGE, "The key"):
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command],
+            cwd=tmp_path,
+            env=environ_of(tmp_path),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert re.sub("wsgiauth_.*", "wsgiauth_…", done.stdout) == expected
 
 
 # Refusals, to curl
