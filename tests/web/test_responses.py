@@ -11,7 +11,7 @@ from tests.web.pages import PAGES, REQUEST
 from wsgiauth.app import ROUTES
 from wsgiauth.web.failures import HEADLINES, failure
 from wsgiauth.web.pages import Pages
-from wsgiauth.web.responses import Response, challenge, json_response, problem, redirect
+from wsgiauth.web.responses import Response, json_response, problem, redirect
 
 COMMON = {
     "Cache-Control": "no-store",
@@ -118,17 +118,6 @@ def test_a_forged_host_leads_nowhere(client, host):
     for query, location in {"": "/auth/login?done=logout", "?next=/reports": "/reports"}.items():
         answer = client.get(f"/auth/logout{query}", headers=headers, status=303)
         assert answer.headers["Location"] == location
-
-
-@pytest.mark.parametrize(
-    ("error", "value"),
-    [
-        (None, 'Bearer realm="wsgiauth"'),
-        ("invalid_token", 'Bearer realm="wsgiauth", error="invalid_token"'),
-    ],
-)
-def test_a_challenge_asks_for_a_bearer(error, value):
-    assert challenge(error) == ("WWW-Authenticate", value)
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "application/json"])

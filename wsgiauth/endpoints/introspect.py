@@ -10,9 +10,10 @@ from wsgiauth.exceptions import RequestError
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.failures import challenges, failure, refuse_key
+from wsgiauth.web.failures import failure, refuse_key
 from wsgiauth.web.request import JSON, content_type, read_form, read_json, text_field
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.www_authenticate import challenges
 
 _INACTIVE = {"active": False}  # RFC 7662 section 2.2: nothing else, whatever the reason
 

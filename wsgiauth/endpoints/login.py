@@ -38,8 +38,9 @@ from wsgiauth.logins import check_password
 from wsgiauth.web.failures import SWITCH, UNSENT
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
-from wsgiauth.web.responses import Response, challenge, json_response
+from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
+from wsgiauth.web.www_authenticate import challenge
 
 _NOTICES = {
     "closed": "Your account is closed.",

@@ -7,8 +7,9 @@ from wsgiauth.accounts.listing import profile
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing
-from wsgiauth.web.failures import challenges, failure, second_factor_failure
+from wsgiauth.web.failures import failure, second_factor_failure
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.www_authenticate import challenges
 
 
 class Me(Endpoint):

@@ -9,7 +9,8 @@ from wsgiauth.forms.endpoint import Endpoint, read_json_alone
 from wsgiauth.forms.handover import token_document
 from wsgiauth.site import Site
 from wsgiauth.web.request import text_field
-from wsgiauth.web.responses import Response, challenge, json_response
+from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.www_authenticate import challenge
 
 
 class Refresh(Endpoint):

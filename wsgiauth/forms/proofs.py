@@ -21,7 +21,8 @@ from wsgiauth.forms import FormPage, MemberSubmission, Submission, see_other
 from wsgiauth.forms.handover import REMEMBER
 from wsgiauth.logins import checking
 from wsgiauth.site import Site
-from wsgiauth.web.responses import Header, Response, challenge, problem
+from wsgiauth.web.responses import Header, Response, problem
+from wsgiauth.web.www_authenticate import challenge
 
 ACCOUNT_NAME = "username"
 CODE = "code"

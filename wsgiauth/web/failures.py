@@ -22,15 +22,9 @@ from wsgiauth.exceptions import (
 from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
 from wsgiauth.web.pages import PLAIN, Around, ErrorPage, Pages
 from wsgiauth.web.request import prefers_html
-from wsgiauth.web.responses import (
-    BASIC_CHALLENGE,
-    Header,
-    Response,
-    challenge,
-    problem,
-    redirect,
-)
+from wsgiauth.web.responses import Header, Response, problem, redirect
 from wsgiauth.web.urls import path_asked_for, root_url, safe_next, with_next
+from wsgiauth.web.www_authenticate import challenge, challenges
 
 SWITCH = "switch"  # in the query of the login page: the form, even for a user who is logged in
 RESEND = "resend"  # in the query of the page to confirm: a form must be sent again afterwards
@@ -130,32 +124,6 @@ def failure(
         links={f"{mount}/{path}": text for path, text in (pages or {}).items()},
     )
     return renderer.render(environ, page, status=status, headers=headers)
-
-
-def challenges(environ: WSGIEnvironment, error: str | None) -> tuple[Header, ...]:
-    """Return the challenges to a client whose credentials, also API keys, are missing or rejected.
-
-    With BASIC_AUTH, the first is for Basic (RFC 7617), because some programs read only that one. A
-    request of a page gets none for Basic: the browser would show its own dialog.
-
-    Args:
-        error: `invalid_token` if a token or a key was presented and rejected.
-    """
-    accepts_basic = environ["wsgiauth.site"].settings.BASIC_AUTH == "keys"
-    basic = (BASIC_CHALLENGE,) if accepts_basic and not _is_of_page(environ) else ()
-    return (*basic, challenge(error))
-
-
-def _is_of_page(environ: WSGIEnvironment) -> bool:
-    """Return whether Sec-Fetch-Mode says that a page in a browser sent the request.
-
-    Thunderbird sends it for calendars, with methods that no page can use in the mode `no-cors`
-    (Fetch standard, section 5.4, the constructor of Request).
-    """
-    mode = environ.get("HTTP_SEC_FETCH_MODE")
-    if mode == "no-cors":
-        return environ["REQUEST_METHOD"] in ("GET", "HEAD", "POST")
-    return mode is not None
 
 
 def ask_to_log_in(

@@ -13,9 +13,6 @@ REALM = "wsgiauth"
 
 Header = tuple[str, str]
 
-# RFC 7617 section 2.1: clients that know the charset encode names as UTF-8.
-BASIC_CHALLENGE: Header = ("WWW-Authenticate", f'Basic realm="{REALM}", charset="UTF-8"')
-
 PUBLIC_FOR_AN_HOUR = "public, max-age=3600"  # Cache-Control
 
 _COMMON_HEADERS: tuple[Header, ...] = (("X-Content-Type-Options", "nosniff"),)
@@ -105,22 +102,6 @@ def redirect(status: HTTPStatus, location: str, *, headers: tuple[Header, ...] =
     Location stays a path (RFC 9110 section 10.2.2), so that a forged Host leads nowhere else.
     """
     return Response(status, headers=(("Location", location), *headers))
-
-
-def challenge(
-    error: str | None, *, max_age: int | None = None, acr_values: str | None = None
-) -> Header:
-    """Return the header that asks for a bearer token (RFC 6750 section 3).
-
-    Args:
-        error: `invalid_token` when one was presented, None when there was none.
-        max_age: How old its user's last proof can be, in seconds (RFC 9470 section 3).
-        acr_values: What the proof must be, by an absolute URI (RFC 9470 section 3).
-    """
-    reason = f', error="{error}"' if error else ""
-    limit = "" if max_age is None else f', max_age="{max_age}"'
-    kind = "" if acr_values is None else f', acr_values="{acr_values}"'
-    return ("WWW-Authenticate", f'Bearer realm="{REALM}"{reason}{kind}{limit}')
 
 
 # Kept, because making one takes as long as it takes to encode.

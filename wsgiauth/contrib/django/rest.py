@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.authentication import SessionAuthentication
 
 from wsgiauth.authentication.identity import COOKIE
-from wsgiauth.web.failures import challenges
+from wsgiauth.web.www_authenticate import challenges
 
 
 class WSGIAuthentication(SessionAuthentication):

@@ -1,0 +1,16 @@
+"""The challenge for Bearer; `authentication/test_basic.py` has those of sites with Basic."""
+
+import pytest
+
+from wsgiauth.web.www_authenticate import challenge
+
+
+@pytest.mark.parametrize(
+    ("error", "value"),
+    [
+        (None, 'Bearer realm="wsgiauth"'),
+        ("invalid_token", 'Bearer realm="wsgiauth", error="invalid_token"'),
+    ],
+)
+def test_a_challenge_asks_for_a_bearer(error, value):
+    assert challenge(error) == ("WWW-Authenticate", value)
