@@ -147,6 +147,8 @@ def test_the_answer_to_head_has_no_body_that_could_be_the_next_answer(folder):
                 b"HEAD / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nConnection: close\r\n\r\n"
             )
             first, _, second = answers.read().partition(b"\r\n\r\n")
+        served.terminate()  # killed, it would not say which lines it ran
+        served.wait(timeout=60)
     assert b"Content-Length: 5" in first
     assert (second[:15], second[-9:]) == (b"HTTP/1.1 200 OK", b"\r\n\r\nHello")
 
