@@ -42,8 +42,10 @@ def reader(tmp_path):
 
 def test_the_commands_put_a_folder_and_a_service_behind_a_login(reader):
     front, back = free_port(), free_port()
+    ports = {"8000": str(front), "3000": str(back)}
     beginning, service = (
-        text.replace("8000", str(front)).replace("3000", str(back)) for text in (BEGINNING, SERVICE)
+        re.sub(r"\b(8000|3000)\b", lambda found: ports[found[0]], text)
+        for text in (BEGINNING, SERVICE)
     )
     beginning = beginning.replace(" serve ", f" serve --listen 127.0.0.1:{reader.port} ")
     save_programs(service, reader.folder)

@@ -162,9 +162,9 @@ def proxied(name, site):
     if found is None:
         skip_or_fail(f"{program} is not installed")
     port = free_port()
+    ports = {"8000": port, "8080": login, "3000": service}
     for file, text in FILES.items():
-        for of_page, free in ((8000, port), (8080, login), (3000, service)):
-            text = text.replace(f":{of_page}", f":{free}")
+        text = re.sub(r"(?<=:)(8000|8080|3000)\b", lambda found: str(ports[found[0]]), text)
         (folder / file).write_text(text, encoding="utf-8")
     quiet = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     environ = {**os.environ, "HOME": str(folder)}

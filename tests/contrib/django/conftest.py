@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import empty_file, require
 from tests.frameworks.conftest import Visitor, recipe
-from wsgiauth import User, testing
+from wsgiauth import User, storage, testing
 
 __all__ = ["empty_file", "recipe"]
 
@@ -49,6 +49,13 @@ def site(recipe):
         with override_settings(ROOT_URLCONF="tests.contrib.django.views"):
             application = program.application.around(get_wsgi_application())
             yield SimpleNamespace(application=application, settings=settings)
+
+
+@pytest.fixture(autouse=True)
+def database(site):
+    """Let `User.objects` be those of the site, also if another test has opened a database since."""
+    with storage.context.using(site.application.database):
+        yield
 
 
 @pytest.fixture
