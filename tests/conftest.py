@@ -19,6 +19,7 @@ from playhouse import db_url
 from webtest import TestApp
 
 from tests.support.coverage import trace_no_sql
+from tests.support.hostile_provider import Provider
 from tests.support.leftovers import drop_leftovers, end_with_tests
 from tests.support.processes import eight_processes
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
@@ -480,6 +481,13 @@ def chromium():
 def unsent(monkeypatch):
     """Start no thread that sends mails: they stay until the test sends them."""
     monkeypatch.setattr("wsgiauth.mail.worker.Worker._start", lambda *_: None)
+
+
+@pytest.fixture
+def provider():
+    """Return an OpenID provider, honest until the test changes what it says."""
+    with Provider() as started:
+        yield started
 
 
 @pytest.fixture
