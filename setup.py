@@ -84,6 +84,7 @@ APPS: list[str] = [
     "Flask-WTF>=1.2",
     "argon2-cffi>=23",  # the hashes that Flask-Security makes
     "mercurial>=7",
+    "oidc-provider-mock>=0.3.4",
     "pypiserver>=2.4",
     "pyramid_debugtoolbar>=4.10",
     "radicale>=3.9",
