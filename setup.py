@@ -13,6 +13,7 @@ VERSION = re.search(
 FACTORS = {"totp": ["segno>=1.6"], "passkeys": ["fido2>=2"]}  # QR codes; Web Authentication
 DRIVERS = {"postgres": ["psycopg[binary]>=3.2.11"], "mysql": ["PyMySQL>=1.1.1"]}
 SERVICES = {"services": ["pyjwt[crypto]"]}  # asymmetric signatures
+OIDC = {"oidc": ["pyjwt[crypto]", "urllib3>=2.2"]}  # signatures; requests to providers
 FRAMEWORKS = [
     "bottle>=0.13",
     "CherryPy>=18.10",
@@ -61,6 +62,7 @@ TEST = [
     *FACTORS["totp"],
     *FACTORS["passkeys"],
     *SERVICES["services"],
+    *OIDC["oidc"],
     *FRAMEWORKS,
     *SERVERS,
     *CLIENTS,
@@ -169,6 +171,7 @@ setup(
         **DRIVERS,
         **FACTORS,
         **SERVICES,
+        **OIDC,
         "testing": TESTING,
         "test": TEST,
         "apps": APPS,

@@ -255,3 +255,25 @@ class RetryLaterError(RequestError):
 
     def __init__(self, status: HTTPStatus, code: str, detail: str, *, seconds: int) -> None:
         super().__init__(status, code, detail, headers=(("Retry-After", str(seconds)),))
+
+
+class ProviderError(RequestError):
+    """An OpenID provider cannot be used now, or what it or the browser sent is refused.
+
+    Attributes:
+        reason: The cause for the log, in a few fixed words; never anything that was sent.
+        seconds: When to try again, for an answer 503.
+    """
+
+    def __init__(
+        self, status: HTTPStatus, reason: str, detail: str, *, seconds: int | None = None
+    ) -> None:
+        is_unavailable = status is HTTPStatus.SERVICE_UNAVAILABLE
+        super().__init__(
+            status,
+            "provider_unavailable" if is_unavailable else "provider_failed",
+            detail,
+            headers=() if seconds is None else (("Retry-After", str(seconds)),),
+        )
+        self.reason = reason
+        self.seconds = seconds

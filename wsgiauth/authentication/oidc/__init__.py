@@ -1,0 +1,1 @@
+"""Logins with another provider: OpenID Connect Core 1.0, the authorization code flow."""
