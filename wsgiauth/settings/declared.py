@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.guessing.known_passwords import file_problem
-from wsgiauth.settings import checks, mail
+from wsgiauth.settings import checks, mail, oidc
 from wsgiauth.settings.kinds import (
     choice,
     declarations,
@@ -230,6 +230,13 @@ class Declared:
     SERVICE_TOKEN_MINUTES: int = whole_number(
         5, 1, 60, "how long a token for another service lasts, in minutes"
     )
+    OIDC_PROVIDERS: tuple[str, ...] = words(
+        "the OpenID providers with which users can log in",
+        expected=oidc.EXPECTED,
+        is_valid=lambda _: True,  # `_contradictions` checks it, and names the entry
+        separator=" ",
+        is_secret=True,
+    )
     ADMIN_PANEL: bool = switch(True, "whether staff administer accounts at /auth/admin")
 
     def __post_init__(self) -> None:
@@ -265,6 +272,7 @@ class Declared:
         for name, other in (("SERVICES", "SERVICE_KEYS"), ("SERVICE_KEYS", "SERVICES")):
             if getattr(self, other) and not getattr(self, name):
                 yield name, f"set, because {other} is"
+        yield from self._wrong_providers()
         if self.SECOND_FACTOR != "offered" and not (self.FACTOR_KEY or self.PASSKEYS):
             expected = f"set, because SECOND_FACTOR is {self.SECOND_FACTOR}"
             yield "FACTOR_KEY", f"{expected}; `python -m wsgiauth secret` prints one"
@@ -277,6 +285,14 @@ class Declared:
             requirement = unmet_requirement(secret, algorithm)
             if requirement is not None:
                 yield name, f"{requirement}; `python -m wsgiauth secret` prints one"
+
+    def _wrong_providers(self) -> Iterator[tuple[str, str]]:
+        if self.OIDC_PROVIDERS and self.PUBLIC_URL is None:
+            yield "PUBLIC_URL", "set, because OIDC_PROVIDERS is"
+        try:
+            oidc.parse_entries(self.OIDC_PROVIDERS)
+        except ValueError as error:
+            yield "OIDC_PROVIDERS", f"{oidc.EXPECTED}; {error}"
 
     def _keys(self) -> list[tuple[str, str]]:
         """Return the keys of tokens that are set, each with the name of its setting."""

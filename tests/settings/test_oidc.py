@@ -1,0 +1,155 @@
+"""The entries of OIDC_PROVIDERS: which are accepted, and what is said about others."""
+
+import pytest
+
+from wsgiauth import Settings
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.settings.oidc import ProviderEntry, parse_entries, parse_entry
+
+SECRET = "canary"
+CLIENT = f"client:{SECRET}@"
+GOOGLE = f"google:https://{CLIENT}accounts.google.com"
+PUBLIC_URL = "https://example.org"
+
+
+def test_an_entry_needs_only_a_client_and_an_issuer():
+    assert parse_entry(GOOGLE) == ProviderEntry(
+        "google", "https://accounts.google.com", "client", SECRET, "Google"
+    )
+    assert parse_entry(GOOGLE).scope == ("openid", "email", "profile")
+    assert parse_entry(GOOGLE).create is None
+
+
+def test_an_entry_has_parameters():
+    query = (
+        "title=Our+staff&scope=email+openid+groups+email&create=off&link=verified&groups=roles"
+        "&prompt=select_account&second_factor=trusted&logout=provider"
+    )
+    assert parse_entry(f"{GOOGLE}?{query}") == ProviderEntry(
+        "google",
+        "https://accounts.google.com",
+        "client",
+        SECRET,
+        "Our staff",
+        ("openid", "email", "groups"),
+        create=False,
+        link="verified",
+        groups="roles",
+        prompt="select_account",
+        second_factor="trusted",
+        logout="provider",
+    )
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    [
+        "https://accounts.google.com",
+        "https://tenant.eu.auth0.com/",
+        "https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0",
+        "https://id.example.org:8443/realms/main",
+        "http://localhost:8080/realms/main/",
+        "http://127.0.0.1:8080",
+        "http://[::1]:8080",
+    ],
+)
+def test_the_issuer_is_kept_as_it_is_written(issuer):
+    scheme, _, rest = issuer.partition("://")
+    assert parse_entry(f"x1-y:{scheme}://{CLIENT}{rest}?title=X").issuer == issuer
+
+
+def test_the_client_is_percent_decoded():
+    entry = parse_entry("a:https://my%20app%2F1:a%3Ab%40c%2Fd+e%25@example.org")
+    assert (entry.client_id, entry.client_secret) == ("my app/1", "a:b@c/d+e%")
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        (f"https://{CLIENT}example.org", "an https URL with a host"),
+        (f"Google:https://{CLIENT}example.org", "must begin with a name"),
+        (f"{'a' * 33}:https://{CLIENT}example.org", "must begin with a name"),
+        (f"1a:https://{CLIENT}example.org", "must begin with a name"),
+        ("a", "must have client-id:client-secret@"),
+        ("a:https://example.org", "must have client-id:client-secret@"),
+        ("a:https://client@example.org", "must have client-id:client-secret@"),
+        ("a:https://client:@example.org", "must have client-id:client-secret@"),
+        (f"a:https://:{SECRET}@example.org", "must have client-id:client-secret@"),
+        (f"a:https://client:{SECRET}/x@example.org", "must have client-id:client-secret@"),
+        (f"a:https://client:{SECRET}%zz@example.org", "must be percent-encoded"),
+        (f"a:https://client:{SECRET}@x@example.org", "must be percent-encoded"),
+        (f"a:https://client:{SECRET}%00@example.org", "client must be printable ASCII"),
+        (f"a:https://client:{SECRET}%C3%A4@example.org", "client must be printable ASCII"),
+        (f"a:https://client:{SECRET}ä@example.org", "a URL after the name"),
+        (f"a:https://client:{SECRET}\t@example.org", "a URL after the name"),
+        (f"a:https://{CLIENT}[::1", "a URL after the name"),
+        (f"a:http://{CLIENT}example.org", "http is only for localhost"),
+        (f"a:http://{CLIENT}localhost.example.org", "http is only for localhost"),
+        (f"a:ftp://{CLIENT}example.org", "an https URL"),
+        (f"a:https://{CLIENT}", "an https URL"),
+        (f"a:https://{CLIENT}Example.org", "an https URL with a host in lower case"),
+        (f"a:https://{CLIENT}example.org:port", "an https URL"),
+        (f"a:https://{CLIENT}example.org:70000", "at most 65535"),
+        (f"a:https://{CLIENT}example.org/a#b", "the path of the issuer"),
+        (f"a:https://{CLIENT}example.org/a|b", "the path of the issuer"),
+        (f"a:https://{CLIENT}example.org/a/../b", "must not have . or .."),
+        (f"{GOOGLE}?title", "name=value&name=value"),
+        (f"{GOOGLE}?title=%ff", "name=value&name=value"),
+        (f"{GOOGLE}?tilte=Google", "a parameter is unknown; those known are title, scope"),
+        (f"{GOOGLE}?title=A&title=B", "the parameter title is there twice"),
+        (f"{GOOGLE}?title=", "title must have 1 to 100 printable"),
+        (f"{GOOGLE}?title=%00", "title must have 1 to 100 printable"),
+        (f"{GOOGLE}?title={'x' * 101}", "title must have 1 to 100 printable"),
+        (f"{GOOGLE}?groups=+", "groups must have 1 to 100 printable"),
+        (f"{GOOGLE}?scope=", "scope must be words"),
+        (f"{GOOGLE}?scope=a%22b", "scope must be words"),
+        (f"{GOOGLE}?create=perhaps", "create must be on or off"),
+        (f"{GOOGLE}?link=always", "link must be ask or verified"),
+        (f"{GOOGLE}?prompt=none", "prompt must be login or consent or select_account"),
+        (f"{GOOGLE}?second_factor=on", "second_factor must be asked or trusted"),
+        (f"{GOOGLE}?logout=on", "logout must be local or provider"),
+    ],
+)
+def test_what_is_no_entry_is_refused_without_its_secret(entry, problem):
+    with pytest.raises(ConfigurationError, match=problem) as caught:
+        Settings(PUBLIC_URL=PUBLIC_URL, OIDC_PROVIDERS=(entry,))
+    assert str(caught.value).startswith("OIDC_PROVIDERS must be entries such as google:https://")
+    assert SECRET not in str(caught.value) + repr(caught.value.__context__)
+
+
+@pytest.mark.parametrize(
+    ("entries", "problem"),
+    [
+        ((GOOGLE, "b:x"), "in the entry b: it must have client-id"),
+        ((GOOGLE, f"https://{SECRET}"), "in the entry https: it must have client-id"),
+        ((GOOGLE, f"//{SECRET}"), "in the entry number 2: it must begin with a name"),
+        ((GOOGLE, GOOGLE), "in the entry google: another entry has this name"),
+        (
+            (GOOGLE, GOOGLE.replace("google:", "work:")),
+            "in the entry work: it has the issuer and the client of the entry google",
+        ),
+    ],
+    ids=["URL", "no name", "no name to show", "same name", "same client"],
+)
+def test_an_entry_that_is_wrong_is_named(entries, problem):
+    with pytest.raises(ValueError, match=problem) as caught:
+        parse_entries(entries)
+    assert SECRET not in str(caught.value)
+
+
+def test_two_clients_of_an_issuer_are_two_entries():
+    other = GOOGLE.replace("google:", "work:").replace("client:", "other:")
+    assert [entry.name for entry in parse_entries((GOOGLE, other))] == ["google", "work"]
+
+
+def test_entries_are_separated_by_spaces_and_need_a_public_url():
+    texts = f"{GOOGLE}  b:https://{CLIENT}example.org?scope=a,b"
+    settings = Settings.from_mapping({"OIDC_PROVIDERS": texts, "PUBLIC_URL": PUBLIC_URL})
+    assert tuple(texts.split()) == settings.OIDC_PROVIDERS
+    with pytest.raises(ConfigurationError, match=r"^PUBLIC_URL must be set, because"):
+        Settings.from_mapping({"OIDC_PROVIDERS": texts})
+
+
+def test_the_secret_of_a_client_is_not_shown():
+    settings = Settings(OIDC_PROVIDERS=(GOOGLE,), PUBLIC_URL=PUBLIC_URL)
+    assert SECRET not in repr(settings) + repr(parse_entry(GOOGLE)) + " ".join(settings.risks())

@@ -1,0 +1,182 @@
+"""The entries of OIDC_PROVIDERS: the OpenID providers that users can log in with.
+
+A message names the entry and says what is wrong; it never has the secret or a part of it.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from wsgiauth.settings.kinds import parse_bool
+
+EXPECTED = "entries such as google:https://client-id:client-secret@accounts.google.com"
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")  # which no connection leaves this host for
+
+_NAME = r"[a-z][a-z0-9-]{0,31}"
+_HOST = r"([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?"
+_PATH = r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]*)*"
+_CLIENT = r"[A-Za-z0-9._~!$&'()*+,;=:%-]+"
+_BAD_PERCENT = r"%(?![0-9A-Fa-f]{2})"
+_SCOPE = r"[!#-\[\]-~]+( [!#-\[\]-~]+)*"  # RFC 6749 appendix A.4
+_MAX_LENGTH = 100  # characters of a title and of a claim's name
+
+
+class ProviderEntry(NamedTuple):
+    """A parsed entry of OIDC_PROVIDERS."""
+
+    name: str
+    issuer: str  # as it is written, because it is compared exactly
+    client_id: str
+    client_secret: str
+    title: str  # on the button
+    scope: tuple[str, ...] = ("openid", "email", "profile")
+    create: bool | None = None  # whether a login can create an account; None: as REGISTRATION says
+    link: str = "ask"  # `verified`: an address that both sides have verified connects at once
+    groups: str = ""  # the claim that names groups; empty: none does
+    prompt: str = ""
+    second_factor: str = "asked"  # `trusted`: that of the provider counts
+    logout: str = "local"  # `provider`: a logout ends the session at the provider, too
+
+    def __repr__(self) -> str:
+        return f"<ProviderEntry {self.name}>"  # it has a secret
+
+
+def parse_entry(text: str) -> ProviderEntry:
+    """Return an entry; a ValueError says what is wrong, for an operator."""
+    name, _, url = text.partition(":")
+    if not re.fullmatch(_NAME, name):
+        raise ValueError(
+            "it must begin with a name, of up to 32 lower-case letters, digits and dashes"
+        )
+    parts = _split(url)
+    client_id, client_secret = _client(parts.netloc)
+    return ProviderEntry(
+        name,
+        _issuer(parts),
+        client_id,
+        client_secret,
+        **{"title": name.capitalize(), **_parameters(parts.query)},
+    )
+
+
+def parse_entries(texts: Iterable[str]) -> tuple[ProviderEntry, ...]:
+    """Return all entries; the message of a ValueError names the one that is wrong."""
+    entries: list[ProviderEntry] = []
+    for number, text in enumerate(texts, 1):
+        try:
+            entry = parse_entry(text)
+            _check_doubled(entry, entries)
+        except ValueError as error:
+            name = text.partition(":")[0]
+            shown = name if re.fullmatch(_NAME, name) else f"number {number}"
+            raise ValueError(f"in the entry {shown}: {error}") from None
+        entries.append(entry)
+    return tuple(entries)
+
+
+def _check_doubled(entry: ProviderEntry, others: list[ProviderEntry]) -> None:
+    if entry.name in [each.name for each in others]:
+        raise ValueError("another entry has this name")
+    for each in others:
+        if (each.issuer, each.client_id) == (entry.issuer, entry.client_id):
+            raise ValueError(f"it has the issuer and the client of the entry {each.name}")
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        if not url.isascii() or not url.isprintable():  # `urlsplit` ignores some of them
+            raise ValueError
+        return urlsplit(url)
+    except ValueError:  # not chained, because it can have the secret
+        raise ValueError("it must have a URL after the name, in printable ASCII") from None
+
+
+def _client(netloc: str) -> tuple[str, str]:
+    """Return the client's id and secret."""
+    written = netloc.rpartition("@")[0]
+    client_id, _, client_secret = written.partition(":")
+    if not client_id or not client_secret:
+        raise ValueError("it must have client-id:client-secret@ before the host of the issuer")
+    if not re.fullmatch(_CLIENT, written) or re.search(_BAD_PERCENT, written):
+        raise ValueError("characters such as @, / and % in the client must be percent-encoded")
+    decoded = unquote(client_id), unquote(client_secret)
+    if not all(each.isascii() and each.isprintable() for each in decoded):
+        raise ValueError("the client must be printable ASCII")  # RFC 6749 appendix A.1
+    return decoded
+
+
+def _issuer(parts: SplitResult) -> str:
+    host = parts.netloc.rpartition("@")[2]
+    if parts.scheme not in ("https", "http") or not re.fullmatch(_HOST, host):
+        raise ValueError("the issuer must be an https URL with a host in lower case")
+    try:
+        name, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError("the port of the issuer must be at most 65535") from None
+    if parts.scheme == "http" and name not in LOCAL_HOSTS:
+        raise ValueError("the issuer must be an https URL; http is only for localhost")
+    if parts.fragment or not re.fullmatch(_PATH, parts.path):
+        raise ValueError("the path of the issuer must be one that a URL can have")
+    if {".", ".."} & set(parts.path.split("/")):
+        raise ValueError("the path of the issuer must not have . or .. as a part")
+    return f"{parts.scheme}://{host}{parts.path}"
+
+
+def _parameters(query: str) -> dict[str, Any]:
+    """Return the fields that parameters set."""
+    if not query:
+        return {}
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict")
+    except ValueError:
+        raise ValueError("its parameters must be of the form name=value&name=value") from None
+    values: dict[str, Any] = {}
+    for name, value in pairs:
+        if name not in _PARAMETERS:
+            raise ValueError(f"a parameter is unknown; those known are {', '.join(_PARAMETERS)}")
+        if name in values:
+            raise ValueError(f"the parameter {name} is there twice")
+        values[name] = _PARAMETERS[name](name, value)
+    return values
+
+
+def _choice(*words: str) -> Callable[[str, str], str]:
+    def parse(name: str, value: str) -> str:
+        if value not in words:
+            raise ValueError(f"{name} must be {' or '.join(words)}")
+        return value
+
+    return parse
+
+
+def _parse_label(name: str, value: str) -> str:
+    if not 0 < len(value.strip()) <= _MAX_LENGTH or not value.isprintable():
+        raise ValueError(f"{name} must have 1 to {_MAX_LENGTH} printable characters")
+    return value.strip()
+
+
+def _parse_scope(name: str, value: str) -> tuple[str, ...]:
+    if not re.fullmatch(_SCOPE, value):
+        raise ValueError(f"{name} must be words, separated by + or %20")
+    words = [each for each in value.split() if each != "openid"]
+    return ("openid", *dict.fromkeys(words))
+
+
+def _parse_switch(name: str, value: str) -> bool:
+    switched = parse_bool(value)
+    if not isinstance(switched, bool):
+        raise ValueError(f"{name} must be on or off")
+    return switched
+
+
+_PARAMETERS: dict[str, Callable[[str, str], object]] = {
+    "title": _parse_label,
+    "scope": _parse_scope,
+    "create": _parse_switch,
+    "link": _choice("ask", "verified"),
+    "groups": _parse_label,
+    "prompt": _choice("login", "consent", "select_account"),
+    "second_factor": _choice("asked", "trusted"),
+    "logout": _choice("local", "provider"),
+}
