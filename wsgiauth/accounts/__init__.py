@@ -19,6 +19,7 @@ from wsgiauth.accounts.registration import NOTHING, Answers
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
+from wsgiauth.storage.models import NO_PASSWORD
 
 
 class NewAccount:
@@ -27,7 +28,8 @@ class NewAccount:
     Only its methods read the database or compute a hash.
 
     Args:
-        username, email, password: As typed.
+        username, email: As typed.
+        password: As typed; None: the user logs in without one.
         settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
         answers: What else the application asked for.
 
@@ -40,7 +42,7 @@ class NewAccount:
         self,
         username: str,
         email: str,
-        password: str,
+        password: str | None,
         *,
         settings: Settings,
         answers: Answers = NOTHING,
@@ -49,9 +51,10 @@ class NewAccount:
         self._password = password
         self._rounds = settings.BCRYPT_ROUNDS
         self.errors = names.name_errors(self._names)
-        problem = password_problem(password, settings, username=username, email=email)
-        if problem is not None:
-            self.errors["password"] = [problem]
+        if password is not None:
+            problem = password_problem(password, settings, username=username, email=email)
+            if problem is not None:
+                self.errors["password"] = [problem]
         self.errors |= answers.errors
         self.answers = answers
 
@@ -59,6 +62,10 @@ class NewAccount:
     def is_telling(self) -> bool:
         """Whether `check` says if a name is taken, or the application has checked a value."""
         return self.answers.are_telling or not self._names.keys() <= self.errors.keys()
+
+    def has_email(self, email: str) -> bool:
+        """Return whether it has this email address, in any letter case."""
+        return names.key(self._names["email"]) == names.key(email)
 
     def check(self) -> None:
         """Raise an error if the account cannot be created.
@@ -74,8 +81,10 @@ class NewAccount:
         return self.insert(self.hash_password(), is_staff=is_staff, is_superuser=is_superuser)
 
     def hash_password(self) -> str:
-        """Check, and return the hash of the password; raise what `check` does."""
+        """Check, and return the hash of the password, if there is one; raise what `check` does."""
         self.check()  # before hashing, which costs a thousand times more
+        if self._password is None:
+            return NO_PASSWORD
         return hash_password(self._password, rounds=self._rounds)
 
     def register(self, hashed_password: str) -> User:

@@ -18,7 +18,7 @@ from wsgiauth.accounts.last_superuser import remove_locked
 from wsgiauth.accounts.references import refusing_referenced
 from wsgiauth.accounts.tables import ADDRESS, RESET, Session, UserObjects, end_secrets, revoke_keys
 from wsgiauth.storage import database
-from wsgiauth.storage.models import BcryptHashField, UTCDateTimeField, utc_now
+from wsgiauth.storage.models import NO_PASSWORD, BcryptHashField, UTCDateTimeField, utc_now
 
 # The columns of the filters of the staff panel, whose pages read a few rows in an index's order.
 _FILTERED_BY = ("is_active", "is_staff", "is_superuser", "email_verified_at", "last_login_at")
@@ -37,7 +37,8 @@ class User(UserRights):
     Attributes:
         username: Unique without regard to letter case or compatibility forms; shown as typed.
         email: Unique in the same way; shown as typed.
-        hashed_password: A bcrypt hash. A new one ends all sessions of the user.
+        hashed_password: A bcrypt hash; empty without a password, so that none matches. A new one
+            ends all sessions of the user.
         is_active: Whether the user can log in. False ends all sessions of the user and revokes all
             API keys; requests of an inactive user are anonymous.
         is_staff: Whether the user can use the application's administration pages.
@@ -85,6 +86,11 @@ class User(UserRights):
 
     def __repr__(self) -> str:
         return f"<User {self.id} {self.username!r}>"
+
+    @property
+    def has_password(self) -> bool:
+        """Whether the user has a password; without one, they log in by a provider or a passkey."""
+        return self.hashed_password != NO_PASSWORD
 
     @property
     def sessions(self) -> "peewee.ModelSelect[Session]":

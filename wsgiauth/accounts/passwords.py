@@ -6,8 +6,6 @@ HTTP, the command line and `create_user` apply the rules. Sources: NIST SP 800-6
 
 import logging
 import os
-import secrets
-import string
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
@@ -30,8 +28,6 @@ _LONGEST_OF_RUNS = 11  # characters, each run counted as one; a longer password 
 _MOST_ADDED = 6  # characters; for a longer word, as many as the word has
 
 DEFAULT_ROUNDS = 12
-
-_ALPHABET = "./" + string.ascii_letters + string.digits  # bcrypt's base 64
 
 # The salt and digest of a dummy hash whose password is unknown. A password is compared with it if
 # there is no user, so that the response time does not show which accounts exist.
@@ -123,12 +119,6 @@ def _rounds_of_site() -> int:
     return settings.BCRYPT_ROUNDS
 
 
-def random_hash(rounds: int) -> str:
-    """Return a hash that no known password matches, for an account without a password."""
-    salt = bcrypt.gensalt(rounds).decode()
-    return salt + "".join(secrets.choice(_ALPHABET) for _ in range(31))
-
-
 def verify_password(
     password: str, hashed_password: str | None, *, rounds: int = DEFAULT_ROUNDS
 ) -> bool:
@@ -142,7 +132,8 @@ def verify_password(
 
     Args:
         password: As presented.
-        hashed_password: The user's hash, or None if there is no such user.
+        hashed_password: The user's hash; empty for a user without a password, and None if there is
+            no such user.
         rounds: The cost of the bcrypt if the comparison cannot succeed, 4 to 31.
 
     Raises:

@@ -74,13 +74,13 @@ class UserObjects(Objects["User"]):
 
         Args:
             username, email: As typed; unique without regard to letter case.
-            hashed_password: A hash that `hash_password` returned.
+            hashed_password: A hash that `hash_password` returned; empty for no password.
             is_active, is_staff, is_superuser: See `User`.
 
         Raises:
             ValidationError: A name breaks a rule; `errors` holds the messages by field.
             TakenError: Another user has the name.
-            ValueError: `hashed_password` is not a bcrypt hash.
+            ValueError: `hashed_password` is neither a bcrypt hash nor empty.
         """
         return self._model.create(
             username=username,

@@ -23,7 +23,6 @@ from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.accounts.listing import user_pages
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.passwords import random_hash
 from wsgiauth.accounts.registration import NOTHING, Answers, Registration
 from wsgiauth.accounts.tables import Permission
 from wsgiauth.exceptions import ApplicationError, ValidationError
@@ -78,9 +77,9 @@ def parse_row(
     Args:
         line: Of its file.
         fields: Some of `COLUMNS`, as `write_cell` writes them; empty for the default. Without a
-            `hashed_password`, no password fits until the user chooses one by a link. Also those of
-            the application.
-        rounds: The cost of a hash that is made up, and of the hashes of the site's own users.
+            `hashed_password`, the user has no password until they choose one by a link. Also
+            those of the application.
+        rounds: The cost of the hashes of the site's own users.
         registration: What the application asks for.
 
     Raises:
@@ -103,7 +102,6 @@ def parse_row(
     if errors:
         raise ValidationError(errors)
     permissions = values.pop("permissions")
-    values["hashed_password"] = hashed_password or random_hash(rounds)
     values |= {f"{name}_key": names.key(values[name]) for name in REQUIRED}
     return ImportedRow(line, values, permissions, answers)
 

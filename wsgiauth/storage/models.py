@@ -47,12 +47,15 @@ class BoundModel(Model):
         return context.using(self.origin or storage.current())
 
 
+NO_PASSWORD = ""  # instead of a hash; nothing matches it
+
+
 class BcryptHashField(peewee.CharField):
-    """A column that accepts only bcrypt hashes, so that no password is stored in plain text."""
+    """A column for bcrypt hashes and `NO_PASSWORD`: no password is ever stored in plain text."""
 
     def db_value(self, value: str) -> str:
-        """Return `value`, or raise ValueError, without showing it, if it is no bcrypt hash."""
-        if not (isinstance(value, str) and BCRYPT_HASH.fullmatch(value)):
+        """Return `value`, or raise ValueError, without showing it, if it is neither."""
+        if value != NO_PASSWORD and not (isinstance(value, str) and BCRYPT_HASH.fullmatch(value)):
             raise ValueError("hashed_password must be what hash_password() returns")
         return value
 
