@@ -50,6 +50,8 @@ TITLES = {
     "factor_guessed": "Wrong codes after the right password",
     "recovery_code_used": "Recovery code used",
     "passkey_cloned": "Passkey possibly copied",
+    "identity_connected": "Account of another provider connected",
+    "identity_disconnected": "Account of another provider disconnected",
 }
 
 

@@ -26,7 +26,13 @@ __all__ = ["Event"]
 
 logger: logging.Logger = logging.getLogger("wsgiauth")
 
-REFUSALS = ("login_failed", "second_factor_failed", "throttled", "refused", "mail_failed")
+REFUSALS = (
+    "login_failed",
+    "second_factor_failed",
+    "throttled",
+    "refused",
+    "mail_failed",
+)
 CHANGES = (
     "registration",
     "login",
@@ -43,6 +49,8 @@ CHANGES = (
     "factor_guessed",
     "recovery_code_used",
     "passkey_cloned",
+    "identity_connected",
+    "identity_disconnected",
     "link_sent",
     "key_created",
     "key_ended",
