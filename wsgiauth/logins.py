@@ -21,6 +21,7 @@ from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
 from wsgiauth.authentication import factors, lifetimes, sessions
 from wsgiauth.authentication.identity import COOKIE, set_caller
 from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.events import actors
@@ -198,7 +199,13 @@ def check_user(user: object) -> None:
 
 
 def start_browser_session(
-    environ: WSGIEnvironment, site: Site, user: User, *, methods: str = PASSWORD, remember: bool
+    environ: WSGIEnvironment,
+    site: Site,
+    user: User,
+    *,
+    methods: str = PASSWORD,
+    remember: bool,
+    provider: ProviderLogin | None = None,
 ) -> IssuedTokens | None:
     """Start the session of a browser, whose end moves while it is used; see `log_in`.
 
@@ -207,7 +214,9 @@ def start_browser_session(
     """
     lifetime = lifetimes.of_browser(site.settings, remember=remember)
     client = Client.of(environ)
-    return sessions.start(user, site.tokens, lifetime, methods=methods, client=client)
+    return sessions.start(
+        user, site.tokens, lifetime, methods=methods, client=client, provider=provider
+    )
 
 
 def login_cookie(environ: WSGIEnvironment, site: Site, issued: IssuedTokens) -> Header:

@@ -253,7 +253,10 @@ def test_purging_nothing_is_no_error(ada):
 def test_purging_deletes_a_few_at_a_time_by_primary_key(ada, queries, expired, deletions):
     log_in(ada, *range(START - expired, START))
     sqls = queries(lambda: purge_expired(Session, START, limit=2))
-    where = [sql.partition(" WHERE ")[2] for sql in sqls if sql.startswith("DELETE")]
+    of_table = ('DELETE FROM "wsgiauth_session"', "DELETE FROM `wsgiauth_session`")
+    # SQLite reports a statement again for each row of a table that refers to the deleted ones.
+    deletes = dict.fromkeys(sql for sql in sqls if sql.startswith(of_table))
+    where = [sql.partition(" WHERE ")[2] for sql in deletes]
     ids = [condition.partition(")")[0] for condition in where]
     assert [each.count(",") + 1 for each in ids] == deletions * [2]
     assert all(re.match(r"\W*(wsgiauth_session\W*)?id\W* IN \(", each) for each in where)

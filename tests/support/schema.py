@@ -10,7 +10,9 @@ from wsgiauth.accounts.tables import (
     Permission,
     Session,
 )
+from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.passkeys import Passkey
+from wsgiauth.authentication.provider_sessions import ProviderSession
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.mail.outbox import Mail
@@ -20,7 +22,8 @@ from wsgiauth.throttling.failed_logins import FailedLogins
 
 # Tables come after those that they refer to.
 MODELS = [User, Session, Permission, AttemptCount, Mail, OneTimeSecret, RecordedEvent, Totp]
-MODELS += [Passkey, Key, Group, GroupPermission, Membership, FailedLogins]
+MODELS += [Passkey, Key, Group, GroupPermission, Membership, FailedLogins, Identity]
+MODELS += [ProviderSession]
 MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
 
 

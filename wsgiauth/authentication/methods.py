@@ -1,4 +1,4 @@
-"""How users prove who they are, in words: the names of RFC 8176 section 2, and `mail`."""
+"""How users prove who they are, in words: the names of RFC 8176 section 2, `mail` and `fed`."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -8,10 +8,13 @@ from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
 PASSWORD = "pwd"  # noqa: S105 - a method, not a password
 ONE_TIME_CODE = "otp"
 HARDWARE_KEY = "hwk"  # a passkey
+FEDERATED = "fed"  # by another provider; RFC 8176 has no name for it
+SEVERAL = "mfa"  # several factors, as a provider says
 USER_VERIFIED = "user"  # its authenticator made sure who uses it: with it, two factors
 
 _WORDS = {
     "face": "face",
+    "fed": "another provider",
     "fpt": "fingerprint",
     "hwk": "passkey",
     "mail": "link by email",
@@ -35,7 +38,7 @@ def has_second_factor(methods: str) -> bool:
     A code or a key alone is one: /auth/confirm accepts it of users whose session had a first
     factor. A passkey that is the whole login has verified its user.
     """
-    return not {ONE_TIME_CODE, HARDWARE_KEY}.isdisjoint(methods.split())
+    return not {ONE_TIME_CODE, HARDWARE_KEY, SEVERAL}.isdisjoint(methods.split())
 
 
 def with_method(methods: str, method: str) -> str:

@@ -1,4 +1,4 @@
-"""Pending logins: the password was right, and the second factor is missing.
+"""Pending logins: the first step was right, and the second factor is missing.
 
 A pending login is a one-time secret in a cookie of its own. Nothing treats it as a user.
 
@@ -15,6 +15,8 @@ import peewee
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
+from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.storage import database
 from wsgiauth.web.urls import safe_next
@@ -28,36 +30,54 @@ class Pending(NamedTuple):
     """A login that waits for its second factor."""
 
     secret: str  # in the cookie
-    user: User  # with the stamp at the time of the password
+    user: User  # with the stamp at the time of the first step
     destination: str  # where the browser goes afterwards: a safe path, or empty
     remember: bool  # whether the session outlives the browser window
+    methods: str  # of the first step
+    provider: ProviderLogin | None  # if that was a login at a provider
 
     def __repr__(self) -> str:
         return f"<Pending login of {self.user!r}>"  # the secret is secret
 
 
-def start(user: User, *, destination: str, remember: bool, now: float) -> str:
-    """Return the cookie of a new pending login; `user` is as read before the password was verified.
+def start(
+    user: User,
+    *,
+    destination: str,
+    remember: bool,
+    now: float,
+    methods: str = PASSWORD,
+    provider: ProviderLogin | None = None,
+) -> str:
+    """Return the cookie of a new pending login; `user` is as read before the first step.
 
     Raises:
         UnauthenticatedError: The user has been deleted.
     """
-    data = json.dumps({"remember": remember})
+    data = json.dumps({"remember": remember, "methods": methods, "provider": provider})
     try:
         secret = one_time.issue(_PURPOSE, user, now=now, lifetime=LIFETIME, data=data)
     except peewee.IntegrityError:  # the foreign key's: the user was deleted at the same moment
         raise UnauthenticatedError(None) from None
-    # Base64, because a path can have characters that a cookie cannot.
-    return f"{urlsafe_b64encode(destination.encode()).decode()}.{secret}"
+    return with_destination(secret, destination)
 
 
 def find(cookie: str, now: float) -> Pending | None:
     """Return the pending login of a cookie, or None if it has ended."""
-    encoded, _, secret = cookie.rpartition(".")
+    secret, destination = split(cookie)
     row = one_time.find(secret, _PURPOSE, now=now)
     if row is None or row.user is None:
         return None
-    return Pending(secret, row.user, _decode(encoded), json.loads(row.data)["remember"])
+    data = json.loads(row.data)
+    methods, provider = data.get("methods", PASSWORD), data.get("provider")  # not in older rows
+    return Pending(
+        secret,
+        row.user,
+        destination,
+        data["remember"],
+        methods,
+        ProviderLogin(*provider) if provider else None,
+    )
 
 
 def cancel(pending: Pending) -> None:
@@ -71,12 +91,19 @@ def finish(pending: Pending, now: float) -> bool:
     return one_time.redeem(pending.secret, _PURPOSE, now=now) is not None
 
 
-def _decode(encoded: str) -> str:
-    """Return the destination in a cookie; empty if the client has changed it to an unsafe path.
+def with_destination(secret: str, destination: str) -> str:
+    """Return a cookie with a secret, and the path where a login leads."""
+    # Base64, because a path can have characters that a cookie cannot.
+    return f"{urlsafe_b64encode(destination.encode()).decode()}.{secret}"
+
+
+def split(cookie: str) -> tuple[str, str]:
+    """Return the secret and the destination; empty if the client has made that an unsafe path.
 
     Whoever can set the cookie can also choose the `next` of the login.
     """
+    encoded, _, secret = cookie.rpartition(".")
     try:
-        return safe_next(urlsafe_b64decode(encoded).decode(), "")
+        return secret, safe_next(urlsafe_b64decode(encoded).decode(), "")
     except ValueError:
-        return ""
+        return secret, ""

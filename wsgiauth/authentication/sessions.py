@@ -17,8 +17,10 @@ from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import Group, keep_group_names
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session
+from wsgiauth.authentication import provider_sessions
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.storage import Statement, context, database
 from wsgiauth.storage.models import utc_now
@@ -58,6 +60,7 @@ def start(
     *,
     methods: str = PASSWORD,
     client: Client = _UNKNOWN,
+    provider: ProviderLogin | None = None,
 ) -> IssuedTokens | None:
     """Start a session for `user`.
 
@@ -65,6 +68,7 @@ def start(
         user: As read before the password was verified.
         lifetime: None: as long as a token.
         methods: How the user proved who they are: see `methods`.
+        provider: The login at a provider with which it begins, if there was one.
 
     Returns:
         None if the user was deactivated or deleted, or the password changed, while it was being
@@ -86,20 +90,20 @@ def start(
         last_seen_at=now,
         ends_at=ends_at,
         idle=lifetime.idle,
-        authenticated_at=now,
+        authenticated_at=now if provider is None else provider.proven_at(now),
         methods=methods,
         generation=int(lifetime.is_refreshable),
         refreshed_at=now,
         address=client.address,
         agent=client.agent,
     )
-    if not _insert(session, user):
+    if not _insert(session, user, provider):
         return None
     purge_some(Session, now)
     return tokens.issue_for(session, claims)
 
 
-def _insert(session: Session, user: User) -> bool:
+def _insert(session: Session, user: User, provider: ProviderLogin | None) -> bool:
     """Insert a session unless the user has changed, and return whether it was inserted.
 
     No lock is needed. If the user changes at the same moment, the row can be inserted all the same,
@@ -116,11 +120,13 @@ def _insert(session: Session, user: User) -> bool:
         with database.atomic():
             _record_login(user)
             is_inserted = bool(insert.execute())
+            if is_inserted and provider is not None:
+                provider_sessions.record(session.id, provider)
             if is_inserted:
                 details = {"agent": session.agent}
                 events.emit("login", user_id=user.id, reason=session.methods, details=details)
             return is_inserted
-    except peewee.IntegrityError:  # the foreign key's: the user was deleted at the same moment
+    except peewee.IntegrityError:  # a foreign key's: the user or the identity was just deleted
         return False
 
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import factors, one_time, pending, recovery_codes
-from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
+from wsgiauth.authentication.identity import PENDING
+from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.challenges import SECOND_STEP
 from wsgiauth.authentication.pending import Pending
 from wsgiauth.exceptions import UnauthenticatedError
@@ -31,7 +32,7 @@ class SecondPage(PasskeyPage):
 
     template = "second.html"
     second_url = UrlBelow("second")
-    username: str  # whose password was entered
+    username: str  # of the pending login
     has_app: bool
     has_codes: bool  # recovery codes are left
 
@@ -63,8 +64,13 @@ class SecondStep(PublicForm):
         )
         issued = None
         if pending.finish(waiting, site.tokens.now()):
-            methods = f"{PASSWORD} {proven}"
-            issued = start_browser_session(submission, waiting.user, methods=methods)
+            issued = start_browser_session(
+                submission,
+                waiting.user,
+                methods=f"{waiting.methods} {proven}",
+                # The factor has just been proven, whenever the user logged in at the provider.
+                provider=waiting.provider and waiting.provider._replace(authenticated_at=None),
+            )
         if issued is None:  # another request used it first, or the user has just changed
             raise UnauthenticatedError(None)
         response = hand_over(submission, issued)
@@ -97,11 +103,11 @@ def _cancel(submission: Submission, waiting: Pending) -> Response:
 
 
 def _expired_cookie(submission: Submission) -> Header:
-    return submission.site.identifier.pending_cookie(submission.environ, "")
+    return submission.site.identifier.own_cookie(submission.environ, PENDING, "")
 
 
 def _require_pending(environ: WSGIEnvironment, site: Site) -> Pending:
-    cookie = site.identifier.sent_pending_cookie(environ)
+    cookie = site.identifier.sent_cookie(environ, PENDING)
     found = pending.find(cookie, site.tokens.now()) if cookie else None
     if found is None:
         raise UnauthenticatedError(None)

@@ -13,6 +13,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
 from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import ClaimsError
 from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_other
@@ -53,12 +54,21 @@ class GuestForm(PublicForm):
 
 
 def start_browser_session(
-    submission: Submission, user: User, *, methods: str = PASSWORD
+    submission: Submission,
+    user: User,
+    *,
+    methods: str = PASSWORD,
+    provider: ProviderLogin | None = None,
 ) -> IssuedTokens | None:
     """Start the session of a browser; return None if the user changed at the same moment."""
     remember = REMEMBER in submission.flags
     return logins.start_browser_session(
-        submission.environ, submission.site, user, methods=methods, remember=remember
+        submission.environ,
+        submission.site,
+        user,
+        methods=methods,
+        remember=remember,
+        provider=provider,
     )
 
 

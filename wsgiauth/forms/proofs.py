@@ -13,9 +13,11 @@ from typing import TypeVar
 from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate_user, factors, pending
-from wsgiauth.authentication.methods import ONE_TIME_CODE
+from wsgiauth.authentication.identity import PENDING
+from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.passkeys.challenges import Purpose
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
+from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Submission, see_other
 from wsgiauth.forms.handover import REMEMBER
@@ -132,23 +134,35 @@ def invalid_passkey() -> RequestError:
     return _refusal("invalid_passkey", "The passkey was not accepted. Try again.")
 
 
-def ask_for_second_step(submission: Submission, user: User) -> Response:
-    """Return the answer to the right password of a user who has a second factor.
+def ask_for_second_step(
+    submission: Submission,
+    user: User,
+    *,
+    methods: str = PASSWORD,
+    provider: ProviderLogin | None = None,
+) -> Response:
+    """Return the answer to the right first step of a user who has a second factor.
 
     A program has to send its login again, with a code. A browser gets the cookie of a pending login
     and goes to the second step; a script gets the cookie.
 
-    `user` is as read before the password was verified.
+    Args:
+        submission: The login.
+        user: As read before the first step was verified.
+        methods: Of the first step.
+        provider: The login at a provider, if it was that.
     """
-    cookies = () if submission.is_program else (_pending_cookie(submission, user),)
+    cookies = (
+        () if submission.is_program else (_pending_cookie(submission, user, methods, provider),)
+    )
     if not submission.wants_json:
         return see_other(submission, "second", *cookies)
-    methods = [each.method for each in factors.list_factors(user, submission.site.settings)]
+    listed = [each.method for each in factors.list_factors(user, submission.site.settings)]
     return problem(
         HTTPStatus.UNAUTHORIZED,
         "second_factor_required",
         "Send a code of your two-step verification as well.",
-        further={"methods": list(dict.fromkeys(methods))},
+        further={"methods": list(dict.fromkeys(listed))},
         headers=(challenge(None), *cookies),
     )
 
@@ -192,12 +206,16 @@ def _refusal(code: str, detail: str) -> RequestError:
     return RequestError(HTTPStatus.UNAUTHORIZED, code, detail, headers=(challenge(None),))
 
 
-def _pending_cookie(submission: Submission, user: User) -> Header:
+def _pending_cookie(
+    submission: Submission, user: User, methods: str, provider: ProviderLogin | None
+) -> Header:
     site = submission.site
     cookie = pending.start(
         user,
         destination=submission.destination,
         remember=REMEMBER in submission.flags,
         now=site.tokens.now(),
+        methods=methods,
+        provider=provider,
     )
-    return site.identifier.pending_cookie(submission.environ, cookie)
+    return site.identifier.own_cookie(submission.environ, PENDING, cookie)

@@ -1,0 +1,109 @@
+"""Sessions that began at a provider: how they began, and who can end them."""
+
+import pytest
+
+from tests.support.identities import ISSUER, account
+from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication import freshness, identities, provider_sessions, sessions
+from wsgiauth.authentication.provider_sessions import ProviderLogin, ProviderSession
+from wsgiauth.events import trail
+
+
+@pytest.fixture
+def log_in(tokens):
+    """Return a function that starts a session at a provider, and returns its id."""
+
+    def start(user, subject="s-1", sid="", authenticated_at=None):
+        row = identities.connect(user, account(subject), tokens.now())
+        login = ProviderLogin.of(row, sid, authenticated_at)
+        return sessions.start(user, tokens, methods="fed", provider=login).session_id
+
+    return start
+
+
+@pytest.mark.every_database
+def test_a_session_remembers_its_provider_under_its_next_id_too(ada, tokens, log_in):
+    session_id = log_in(ada, sid="session at the provider")
+    renewed = freshness.confirm(session_id, ada, tokens).session_id
+    assert provider_sessions.provider_of(session_id) is None
+    assert provider_sessions.provider_of(renewed).subject == "s-1"
+    assert "session at the provider" not in str(list(ProviderSession.select().dicts()))
+    sessions.revoke(renewed, ada)
+    assert ProviderSession.select().count() == 0
+
+
+@pytest.mark.parametrize(
+    ("ago", "age"),
+    [
+        pytest.param(None, 0, id="a provider that does not say"),
+        pytest.param(1000, 1000, id="some time ago"),
+        pytest.param(-30, 0, id="by a clock that is ahead"),
+    ],
+)
+def test_a_session_is_as_fresh_as_the_login_at_the_provider(ada, tokens, log_in, ago, age):
+    now = int(tokens.now())
+    session_id = log_in(ada, authenticated_at=None if ago is None else now - ago)
+    row = Session.get_by_id(session_id)
+    assert abs(row.created_at.timestamp() - row.authenticated_at - age) <= 2
+
+
+@pytest.mark.promise(73)
+@pytest.mark.parametrize(
+    ("ago", "is_proven"),
+    [
+        pytest.param(0, True, id="now"),
+        pytest.param(900, True, id="just recent enough"),
+        pytest.param(901, False, id="too old"),
+        pytest.param(-61, False, id="in the future"),
+        pytest.param(None, False, id="unknown"),
+    ],
+)
+def test_only_a_time_that_the_provider_says_is_a_proof(ada, log_in, ago, is_proven):
+    now = 2_000_000_000
+    session_id = log_in(ada, authenticated_at=None if ago is None else now - ago)
+    assert provider_sessions.was_proven_at_provider(session_id, now, 900) == is_proven
+
+
+def test_a_session_by_the_password_was_not_proven_at_a_provider(ada, tokens):
+    session_id = sessions.start(ada, tokens).session_id
+    assert not provider_sessions.was_proven_at_provider(session_id, tokens.now(), 900)
+
+
+def test_a_session_of_an_account_that_was_just_disconnected_does_not_begin(ada, tokens):
+    row = identities.connect(ada, account(), 0)
+    identities.remove_all(ada)
+    login = ProviderLogin.of(row, "", None)
+    assert sessions.start(ada, tokens, provider=login) is None
+    assert Session.select().count() == 0
+
+
+@pytest.mark.promise(74)
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    ("named", "ended"),
+    [
+        pytest.param({"sid": "a"}, ["ada a", "grace a"], id="a session"),
+        pytest.param({"subject": "s-1"}, ["ada a", "ada b", "ada"], id="an account"),
+        pytest.param({"subject": "s-1", "sid": "b"}, ["ada b"], id="a session of an account"),
+        pytest.param({"subject": "s-2", "sid": "b"}, [], id="a session of another account"),
+        pytest.param({"subject": "S-1"}, [], id="an unknown account"),
+        pytest.param({"sid": ""}, [], id="no session"),
+        pytest.param({}, [], id="nothing"),
+    ],
+)
+def test_a_provider_ends_what_it_names_and_nothing_else(ada, grace, tokens, log_in, named, ended):
+    ids = {
+        "ada a": log_in(ada, sid="a"),
+        "ada b": log_in(ada, sid="b"),
+        "ada": log_in(ada),
+        "ada by password": sessions.start(ada, tokens).session_id,
+        "grace a": log_in(grace, "s-2", sid="a"),
+        "grace by another account": log_in(grace, "s-3", sid="c"),
+    }
+    wanted = {"subject": None, "sid": None, **named}
+    assert provider_sessions.revoke("https://other.example.com", **wanted) == 0
+    assert provider_sessions.revoke(ISSUER, **wanted) == len(ended)
+    left = {each.id for each in Session.select()}
+    assert [name for name, each in ids.items() if each not in left] == ended
+    reasons = {each.event.user_id for each in trail.page() if each.event.reason == "provider"}
+    assert reasons == {user.id for user in (ada, grace) if str(user).lower() in str(ended)}

@@ -1,0 +1,126 @@
+"""Sessions that began at another provider: where, and when the user last logged in there.
+
+The provider can end them (OpenID Connect Back-Channel Logout 1.0), and a session whose user has
+just logged in at the provider can set a first password.
+"""
+
+import json
+from typing import NamedTuple
+
+import peewee
+
+from wsgiauth import events
+from wsgiauth.accounts.models import IS_VALID_SESSION, User
+from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication.identities import Identity, identity_id
+from wsgiauth.authentication.lifetimes import CLOCK_SKEW
+from wsgiauth.authentication.one_time import digest
+from wsgiauth.storage import database
+from wsgiauth.storage.models import Model
+
+
+class ProviderSession(Model):
+    """How a session began, or was confirmed, at a provider."""
+
+    session_id: str
+    # A renewed session has another id.
+    session: "peewee.ForeignKeyField[Session]" = peewee.ForeignKeyField(
+        Session, backref="+", on_delete="CASCADE", on_update="CASCADE", primary_key=True
+    )
+    identity_id: str
+    identity: "peewee.ForeignKeyField[Identity]" = peewee.ForeignKeyField(
+        Identity, backref="+", on_delete="CASCADE"
+    )
+    # The digest of the session's id at the provider; empty without one.
+    sid: "peewee.CharField[str]" = peewee.CharField(max_length=64, index=True)
+    # When the user logged in at the provider, in seconds since the epoch; None if it does not say.
+    authenticated_at: "peewee.BigIntegerField[int | None]" = peewee.BigIntegerField(null=True)
+
+    class Meta:
+        table_name = "wsgiauth_provider_session"
+
+
+class ProviderLogin(NamedTuple):
+    """What a provider has said of a login; see `ProviderSession`."""
+
+    identity_id: str
+    sid: str
+    authenticated_at: int | None
+
+    @classmethod
+    def of(cls, identity: Identity, sid: str, authenticated_at: int | None) -> "ProviderLogin":
+        """Return that of an identity; `sid` is as the provider has sent it."""
+        return cls(identity.id, _digest(identity.issuer, sid), authenticated_at)
+
+    def proven_at(self, now: int) -> int:
+        """Return when the user proved who they are; a provider that does not say, just has."""
+        return now if self.authenticated_at is None else min(now, self.authenticated_at)
+
+
+def record(session_id: str, login: ProviderLogin) -> None:
+    """Record how a session began, or was confirmed; in the transaction of that."""
+    ProviderSession.delete().where(ProviderSession.session == session_id).execute()
+    ProviderSession.insert(
+        session=session_id,
+        identity=login.identity_id,
+        sid=login.sid,
+        authenticated_at=login.authenticated_at,
+    ).execute()
+
+
+def was_proven_at_provider(session_id: str, now: float, max_age: int) -> bool:
+    """Return whether the provider has said that the user logged in there at most `max_age` ago."""
+    row: ProviderSession | None = ProviderSession.get_or_none(session=session_id)
+    if row is None or row.authenticated_at is None:
+        return False
+    return -CLOCK_SKEW <= int(now) - row.authenticated_at <= max_age
+
+
+def provider_of(session_id: str) -> Identity | None:
+    """Return the account of a provider through which a session began, or None."""
+    row = ProviderSession.select(ProviderSession, Identity).join(Identity)
+    found: ProviderSession | None = row.where(ProviderSession.session == session_id).first()
+    return None if found is None else found.identity
+
+
+def revoke(issuer: str, *, subject: str | None, sid: str | None) -> int:
+    """Revoke the sessions that a logout token names, and return how many there were.
+
+    Args:
+        issuer: Of the provider.
+        subject: Whose sessions; None: of any account.
+        sid: Which session at the provider; None: all.
+    """
+    began = _sessions()
+    if subject is not None:
+        began = began.where(ProviderSession.identity == identity_id(issuer, subject))
+    if sid is not None:
+        began = began.where(ProviderSession.sid == _digest(issuer, sid))
+    return 0 if subject is None and not sid else _revoke(began, "provider")
+
+
+def revoke_begun_by(identity: Identity, *, except_id: str | None = None) -> int:
+    """Revoke the sessions that began by an account of a provider, but for one."""
+    began = _sessions().where(ProviderSession.identity == identity.id)
+    return _revoke(began.where(Session.id != (except_id or "")), "identity disconnected")
+
+
+def _sessions() -> "peewee.ModelSelect[Session]":
+    return Session.select(Session.id, Session.user).join(ProviderSession).join(User, on=_OF_SESSION)
+
+
+def _revoke(began: "peewee.ModelSelect[Session]", reason: str) -> int:
+    with database.atomic():
+        owners = {row.id: row.user_id for row in began.where(IS_VALID_SESSION)}
+        if owners:
+            Session.delete().where(Session.id.in_(list(owners))).execute()
+        for user_id in dict.fromkeys(owners.values()):
+            events.emit("logout", user_id=user_id, reason=reason)
+    return len(owners)
+
+
+_OF_SESSION = Session.user == User.id
+
+
+def _digest(issuer: str, sid: str) -> str:
+    return digest(json.dumps([issuer, sid])) if sid else ""
