@@ -24,6 +24,7 @@ from webtest import TestApp
 import wsgiauth
 from tests.support.authenticators import PASSKEYS, Authenticator
 from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.identities import account
 from tests.support.mails import with_mail
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import (
@@ -37,7 +38,7 @@ from wsgiauth import (
     storage,
 )
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication import factors, recovery_codes, sessions
+from wsgiauth.authentication import factors, identities, recovery_codes, sessions, ways_in
 from wsgiauth.authentication.passkeys.challenges import LOG_IN as PASSKEY_ALONE
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.cli import main
@@ -559,7 +560,21 @@ def use_passkey(scene):
     factors.remove(scene.ada)
 
 
+def connect_provider(scene):
+    identities.connect(scene.ada, account(name="told by the provider"), time.time())
+    [row] = identities.rows_of(scene.ada)
+    ways_in.disconnect(scene.ada, row.handle, scene.settings)
+
+
 IN_CODE = [
+    pytest.param(
+        connect_provider,
+        [
+            ("identity_connected", USERNAME, None, "example"),
+            ("identity_disconnected", USERNAME, None, "example"),
+        ],
+        id="account of a provider",
+    ),
     pytest.param(
         use_passkey,
         [

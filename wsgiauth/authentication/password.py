@@ -9,7 +9,7 @@ from wsgiauth import events
 from wsgiauth.accounts import hash_new_password, lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import RESET, revoke_keys
-from wsgiauth.authentication import factors, one_time, recovery_codes
+from wsgiauth.authentication import factors, identities, one_time, recovery_codes
 from wsgiauth.authentication.freshness import renew
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.one_time import digest, link_url
@@ -134,7 +134,8 @@ def reset_password(
     """Set a new password, which ends all sessions and API keys of the user, and use the secret.
 
     A link that was sent also proves the address. Before its first proof, a stranger may have
-    created the account, so the second factors and passkeys from that time are removed.
+    created the account, so the second factors, passkeys and accounts of providers from that
+    time are removed.
 
     Args:
         user: As `find_holder` returned it.
@@ -165,6 +166,7 @@ def _prove_address(user: User) -> None:
     user.save()  # before the factors are removed, so that the notices go to a proven address
     factors.remove(user)
     recovery_codes.remove_all(user)
+    identities.remove_all(user)
 
 
 def replace_password(

@@ -183,5 +183,5 @@ def _accept(submission: Submission, credential: str) -> AcceptedPasskey | None:
     proof = party.accept(presented, now)
     if proof is not None:
         attempt.succeeded()
-        site.throttle.passkey_login(proof.user).begin()
+        site.throttle.login_without_password(proof.user).begin()
     return proof

@@ -102,6 +102,7 @@ class Throttle:
         # A passkey cannot be guessed. So that failures cost little, and those with passwords do not
         # keep its owner waiting, they have a count of their own.
         self._passkeys = Limit("passkeys", per_address, DOUBLING, HOUR)
+        self._providers = Limit("providers", per_address, DOUBLING, HOUR)  # likewise
         self._registrations = Limit(
             "registrations", settings.REGISTRATIONS_PER_ADDRESS, (HOUR,), HOUR
         )
@@ -177,8 +178,13 @@ class Throttle:
         counters = self._counters.of_networks(self._passkeys, networks)
         return Attempt(self._now, counters).require_turn()
 
-    def passkey_login(self, user: User) -> Attempt:
-        """Return a login by a passkey that was right, to count it with the other logins."""
+    def provider(self, networks: Networks) -> Attempt:
+        """Return an attempt to log in by a provider, whose answer names the user."""
+        counters = self._counters.of_networks(self._providers, networks)
+        return Attempt(self._now, counters).require_turn()
+
+    def login_without_password(self, user: User) -> Attempt:
+        """Return a login by a passkey or a provider, to count it with the other logins."""
         return Attempt(self._now, [self._counters.one(self._logins, names.key(user.username))])
 
     def registration(self, networks: Networks) -> Attempt:

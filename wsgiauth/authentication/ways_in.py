@@ -1,0 +1,68 @@
+"""The ways into an account, the last of which its owner cannot remove.
+
+These are the password, passkeys, and accounts of providers. The link of an email is none: the
+mailbox may be the very thing that the user has lost.
+"""
+
+from http import HTTPStatus
+
+from wsgiauth.accounts import lock_user
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import identities, passkeys, provider_sessions
+from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.settings import Settings
+from wsgiauth.settings.oidc import parse_entries
+from wsgiauth.storage import database
+
+
+def has_way_in(user: User, settings: Settings) -> bool:
+    """Return whether a user can log in on a site with these settings."""
+    if user.has_password or (settings.PASSKEYS and passkeys.list_passkeys(user)):
+        return True
+    issuers = {each.issuer for each in parse_entries(settings.OIDC_PROVIDERS)}
+    return any(row.issuer in issuers for row in identities.rows_of(user))
+
+
+def disconnect(
+    user: User, handle: str, settings: Settings, *, except_session: str | None = None
+) -> str:
+    """Disconnect an account of a provider from a user, and revoke the sessions that it began.
+
+    Args:
+        user: The user.
+        handle: Names it in the list of the user.
+        settings: Say which ways there are.
+        except_session: The session that goes on; None: none does.
+
+    Returns:
+        What the provider calls it.
+
+    Raises:
+        ValidationError: The user has no such account of a provider.
+        RequestError: 409 `last_way_in`; nothing has changed.
+    """
+    with database.atomic():
+        owner = lock_user(user.id)
+        rows = [] if owner is None else identities.rows_of(owner)
+        row = next((each for each in rows if each.handle == handle), None)
+        if owner is None or row is None:
+            raise ValidationError({"disconnect": ["This account is not connected any more."]})
+        provider_sessions.revoke_begun_by(row, except_id=except_session)
+        identities.remove(row)
+        require_way_in(owner, settings)
+    return row.name
+
+
+def require_way_in(user: User, settings: Settings) -> None:
+    """Refuse a removal after which the user could not log in; call this in its transaction.
+
+    Raises:
+        RequestError: 409 `last_way_in`.
+    """
+    if not has_way_in(user, settings):
+        raise RequestError(
+            HTTPStatus.CONFLICT,
+            "last_way_in",
+            "This is the only way to log in to the account. Set a password or add another way"
+            " first.",
+        )
