@@ -9,9 +9,10 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import basic, keys, pending, sessions
+from wsgiauth.authentication import basic, keys, pending, sessions, unclaimed
 from wsgiauth.authentication.factors import demands_second_factor, meets_demand
 from wsgiauth.authentication.keys import PREFIX
+from wsgiauth.authentication.oidc import errands
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
 from wsgiauth.settings import Settings
@@ -23,10 +24,18 @@ MAX_COOKIE_HEADER = 8192  # characters
 # host and for the path "/".
 SECURE_PREFIX = "__Host-"
 
-# What the names of further cookies end in: of a pending login, and of what a form has done.
-_PENDING, _DONE = "-second", "-done"
 
-_DONE_SECONDS = 60
+class OwnCookie(NamedTuple):
+    """A further cookie of the site."""
+
+    suffix: str  # what its name ends in, after COOKIE_NAME
+    lifetime: int  # in seconds
+
+
+PENDING = OwnCookie("-second", pending.LIFETIME)  # a login that waits for its second factor
+DONE = OwnCookie("-done", 60)  # what a form has done
+ERRAND = OwnCookie("-oidc", errands.LIFETIME)  # what is in progress at a provider
+UNCLAIMED = OwnCookie("-provider", unclaimed.LIFETIME)  # a provider's account without a user
 
 
 class UserSession(NamedTuple):
@@ -151,22 +160,13 @@ class Identifier:
         """Return the header that deletes the cookie from the browser."""
         return self._set_cookie(environ, "", 0)
 
-    def pending_cookie(self, environ: WSGIEnvironment, value: str) -> tuple[str, str]:
-        """Return the header that stores the cookie of a pending login; an empty one deletes it."""
-        return self._set_cookie(environ, value, pending.LIFETIME if value else 0, _PENDING)
+    def own_cookie(self, environ: WSGIEnvironment, kind: OwnCookie, value: str) -> tuple[str, str]:
+        """Return the header that stores one of the further cookies; an empty value deletes it."""
+        return self._set_cookie(environ, value, kind.lifetime if value else 0, kind.suffix)
 
-    def sent_pending_cookie(self, environ: WSGIEnvironment) -> str:
-        """Return the cookie of a pending login, or an empty string; see `identify`."""
-        cookie: str = environ.get("HTTP_COOKIE", "")
-        return self._own_cookie(environ, cookie, _PENDING) or ""
-
-    def done_cookie(self, environ: WSGIEnvironment, value: str) -> tuple[str, str]:
-        """Return the header that stores what a form has done; see `forms.done`."""
-        return self._set_cookie(environ, value, _DONE_SECONDS, _DONE)
-
-    def sent_done_cookie(self, environ: WSGIEnvironment) -> str:
-        """Return the cookie that says what a form has done, or an empty string."""
-        return self._own_cookie(environ, environ.get("HTTP_COOKIE", ""), _DONE) or ""
+    def sent_cookie(self, environ: WSGIEnvironment, kind: OwnCookie) -> str:
+        """Return the value of one of the further cookies, or an empty string; see `identify`."""
+        return self._own_cookie(environ, environ.get("HTTP_COOKIE", ""), kind.suffix) or ""
 
     def cookie_name(self, environ: WSGIEnvironment) -> str:
         """Return the cookie's name, which has the prefix `__Host-` over https."""

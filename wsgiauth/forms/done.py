@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.authentication.identity import DONE
 from wsgiauth.site import Site
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header
@@ -31,14 +32,14 @@ def done_cookies(environ: WSGIEnvironment, location: str, name: str = "") -> tup
         return ()
     site: Site = environ["wsgiauth.site"]
     value = urlsafe_b64encode(f"{where} {name}".encode()).decode()
-    return (site.identifier.done_cookie(environ, value),)
+    return (site.identifier.own_cookie(environ, DONE, value),)
 
 
 def just_done(environ: WSGIEnvironment) -> Done:
     """Return what the `done` of the query names, if the cookie says that it is true."""
     site: Site = environ["wsgiauth.site"]
     try:
-        sent = urlsafe_b64decode(site.identifier.sent_done_cookie(environ)).decode()
+        sent = urlsafe_b64decode(site.identifier.sent_cookie(environ, DONE)).decode()
     except ValueError:
         return Done()
     word = query_field(environ, _DONE)

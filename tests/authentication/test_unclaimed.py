@@ -1,0 +1,44 @@
+"""Accounts of providers without a user: kept for half an hour, for one browser, and used once."""
+
+import pytest
+
+from tests.support.identities import account
+from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.authentication import unclaimed
+from wsgiauth.authentication.unclaimed import LIFETIME
+
+NOW = 2_000_000_000
+
+
+def start(**changes):
+    values = {"destination": "/page?a=b", "remember": True, "now": NOW}
+    return unclaimed.start(account(groups=("a", "b"), sid="s"), **values | changes)
+
+
+def test_the_cookie_finds_what_the_provider_has_said(database):
+    cookie = start()
+    found = unclaimed.find(cookie, NOW + LIFETIME - 1)
+    assert found.account == account(groups=("a", "b"), sid="s")
+    assert (found.destination, found.remember) == ("/page?a=b", True)
+    assert found.secret not in repr(found)
+    assert found.secret not in str(list(OneTimeSecret.select().dicts()))
+
+
+@pytest.mark.parametrize("cookie", ["", ".", "x", "x.y", "é.", "a" * 5000])
+def test_another_cookie_finds_nothing(database, cookie):
+    start()
+    assert unclaimed.find(cookie, NOW) is None
+
+
+def test_it_is_used_once_and_in_time(database):
+    cookie = start()
+    assert unclaimed.find(cookie, NOW + LIFETIME) is None
+    found = unclaimed.find(cookie, NOW)
+    assert unclaimed.finish(found, NOW)
+    assert not unclaimed.finish(found, NOW)
+    assert unclaimed.find(cookie, NOW) is None
+
+
+def test_a_destination_that_was_changed_to_another_site_is_dropped(database):
+    secret = start().rpartition(".")[2]
+    assert unclaimed.find(f"Ly9ldmlsLmV4YW1wbGU=.{secret}", NOW).destination == ""

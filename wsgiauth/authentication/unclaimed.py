@@ -1,0 +1,55 @@
+"""Accounts of providers that no user has yet, while their owner creates or connects an account.
+
+The account waits in a one-time secret, whose cookie proves that the provider has just logged its
+owner in, in this browser. Nothing treats the cookie as a user.
+"""
+
+import json
+from typing import NamedTuple
+
+from wsgiauth.authentication import one_time, pending
+from wsgiauth.authentication.lifetimes import MINUTE
+from wsgiauth.authentication.oidc.accounts import ProviderAccount
+
+LIFETIME = 30 * MINUTE  # seconds
+
+_PURPOSE = "provider account"
+
+
+class Unclaimed(NamedTuple):
+    """An account of a provider that waits for its user."""
+
+    secret: str  # in the cookie
+    account: ProviderAccount
+    destination: str  # where the browser goes afterwards: a safe path, or empty
+    remember: bool  # whether the session outlives the browser window
+
+    def __repr__(self) -> str:
+        return f"<Unclaimed account of {self.account.provider}>"  # the secret is secret
+
+
+def start(account: ProviderAccount, *, destination: str, remember: bool, now: float) -> str:
+    """Return the cookie of an account of a provider that no user has."""
+    data = json.dumps({"account": account._asdict(), "remember": remember})
+    secret = one_time.issue(_PURPOSE, None, now=now, lifetime=LIFETIME, data=data)
+    return pending.with_destination(secret, destination)
+
+
+def find(cookie: str, now: float) -> Unclaimed | None:
+    """Return the account of a cookie, or None if it has been claimed, or its time is over."""
+    secret, destination = pending.split(cookie)
+    row = one_time.find(secret, _PURPOSE, now=now)
+    if row is None:
+        return None
+    data = json.loads(row.data)
+    groups = tuple(data["account"].pop("groups"))
+    account = ProviderAccount(**data["account"], groups=groups)
+    return Unclaimed(secret, account, destination, data["remember"])
+
+
+def finish(unclaimed: Unclaimed, now: float) -> bool:
+    """Use the secret; return False if another request did so first.
+
+    Call this in the transaction of the change that it permits.
+    """
+    return one_time.redeem(unclaimed.secret, _PURPOSE, now=now) is not None
