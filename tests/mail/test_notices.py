@@ -14,12 +14,20 @@ from webtest import TestApp
 
 from tests.support.authenticators import Authenticator, add_passkey
 from tests.support.factors import add_app
+from tests.support.identities import account
 from tests.support.keys import make_key
 from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, change_password, events, storage
-from wsgiauth.accounts import create_user, delete_user, update_user
-from wsgiauth.authentication import factors, recovery_codes, sessions, totp
+from wsgiauth.accounts import NewAccount, create_user, delete_user, update_user
+from wsgiauth.authentication import (
+    factors,
+    identities,
+    recovery_codes,
+    sessions,
+    totp,
+    ways_in,
+)
 from wsgiauth.authentication.sessions import Client
 from wsgiauth.cli import main
 from wsgiauth.events import record
@@ -291,6 +299,7 @@ def test_the_outbox_has_no_secret(client, ada, changes):
         "email",
         "factor",
         "mount",
+        "provider",
         "reason",
         "time",
         "user_id",
@@ -357,6 +366,46 @@ def test_a_notice_says_that_recovery_codes_are_new(site, ada, deliver, post):
     recovery_codes.replace(ada)
     deliver()
     assert "Which: new recovery codes" in body(post)
+
+
+# Which provider
+
+
+PROVIDERS = {"OIDC_PROVIDERS": ("example:https://id:secret@accounts.example.com?title=My+Firm",)}
+
+
+@pytest.mark.promise(34)
+@pytest.mark.parametrize("is_proven", [True, False], ids=["proven", "not proven"])
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        pytest.param(PROVIDERS, "My Firm", id="the title of the entry"),
+        pytest.param({}, "example", id="the name without an entry"),
+    ],
+)
+def test_the_owner_is_told_of_a_provider_but_not_what_it_calls_the_user(
+    site, ada, deliver, post, is_proven, shown
+):
+    if is_proven:
+        update_user(ada, email_verified_at=datetime.now(UTC))
+    row = identities.connect(ada, account(name="call 0800 12345", username="evil"), 2_000_000_000)
+    ways_in.disconnect(ada, row.handle, site.site.settings)
+    assert deliver() == [EMAIL] * 2
+    assert [each["Subject"].partition(" at ")[0] for each in post.messages] == [
+        "New way to log in",
+        "Way to log in removed",
+    ]
+    for message in post.messages:
+        text = message.get_content()
+        assert f"an account at {shown}, which" in text
+        assert (f"account {USERNAME}" in text) is is_proven
+        assert not re.search("0800|evil|example.com|s-1", text)
+
+
+def test_a_user_who_registers_with_a_provider_gets_no_notice(site, settings):
+    new = NewAccount("Grace", "grace@example.org", None, settings=settings)
+    identities.register(new, account(), 2_000_000_000)
+    assert not Mail.select().exists()
 
 
 # What could be read as a link is not shown

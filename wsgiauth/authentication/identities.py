@@ -135,10 +135,11 @@ def connect(user: User, account: ProviderAccount, now: float) -> Identity:
         return found
 
 
-def add(user: User, account: ProviderAccount, now: float) -> bool:
+def add(user: User, account: ProviderAccount, now: float, *, is_new_user: bool = False) -> bool:
     """Insert the row of an account of a provider; return False if there is one already.
 
-    Call this in the transaction that creates the user, or has locked their row.
+    Call this in the transaction that creates the user, or has locked their row. `is_new_user` says
+    that it is the former.
     """
     is_new = insert_new(
         Identity,
@@ -152,7 +153,8 @@ def add(user: User, account: ProviderAccount, now: float) -> bool:
         last_used_at=int(now),
     )
     if is_new:
-        events.emit("identity_connected", user_id=user.id, reason=account.provider)
+        details = {"is_new_user": "yes"} if is_new_user else None  # who needs no notice
+        events.emit("identity_connected", user_id=user.id, reason=account.provider, details=details)
         added = _of(account)
         if added is not None and account.groups:
             _follow_groups(added, account.groups)
@@ -173,7 +175,7 @@ def register(new: NewAccount, account: ProviderAccount, now: float) -> User:
     with database.atomic():
         is_proven = account.email_verified and new.has_email(account.email)
         user = new.insert(hashed_password, email_verified_at=utc_now() if is_proven else None)
-        if not add(user, account, now):
+        if not add(user, account, now, is_new_user=True):
             raise _taken()
         new.answers.pass_on(user)
     return user

@@ -18,6 +18,7 @@ from wsgiauth.events import Event, actors
 from wsgiauth.mail.letters import Addressed, Letter, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
 from wsgiauth.settings import Settings
+from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.storage import context
 from wsgiauth.throttling.mail_limits import NoticeLimits
 from wsgiauth.web.clients import network_of, user_agent_in_words
@@ -33,6 +34,7 @@ class Notice(Letter):
     browser: str  # and its system in words, for a login
     reason: str = ""  # of the event, such as `otp` for an authenticator app
     factor: str = ""  # how the user calls the app or the passkey; empty as `username` can be
+    provider: str = ""  # the title of the other provider, or its name if it has no entry any more
     forgot_url: str  # where a new password is asked for; empty if a command does not know it
 
     @property
@@ -59,6 +61,8 @@ TEMPLATES: Mapping[str, str] = {
     "factor_guessed": "mail/notice_factor_guessed.txt",
     "recovery_code_used": "mail/notice_recovery_code.txt",
     "passkey_cloned": "mail/notice_passkey_cloned.txt",
+    "identity_connected": "mail/notice_identity_connected.txt",
+    "identity_disconnected": "mail/notice_identity_disconnected.txt",
 }
 
 
@@ -80,6 +84,7 @@ class Notices:
         )
         self._is_command = outbox is None
         self._has_login_notices = settings.LOGIN_NOTICES
+        self._titles = {each.name: each.title for each in parse_entries(settings.OIDC_PROVIDERS)}
         self._limits = NoticeLimits(settings)
         self._mount = mount
 
@@ -102,6 +107,7 @@ class Notices:
             "address": address.partition("%")[0] if network_of(address) else "",
             "browser": user_agent_in_words(details.get("agent", "")),
             "reason": event.reason or "",
+            "provider": self._provider_of(event),
             "mount": self._mount,
         }
         for email in dict.fromkeys((details.get("old_email", owner["email"]), owner["email"])):
@@ -122,7 +128,15 @@ class Notices:
             return self._is_command or self._limits.admits(event.name, user_id)
         if event.name == "login":
             return self._is_new_place(event, user_id, details)
+        if event.name == "identity_connected":
+            return "is_new_user" not in details
         return event.name in TEMPLATES
+
+    def _provider_of(self, event: Event) -> str:
+        """Return what the site calls the provider of an event; never what the provider says."""
+        if event.name not in ("identity_connected", "identity_disconnected"):
+            return ""
+        return self._titles.get(event.reason or "", event.reason or "")
 
     def _is_new_place(self, event: Event, user_id: int, details: Mapping[str, str]) -> bool:
         if not self._has_login_notices or event.address is None:

@@ -47,6 +47,7 @@ SAMPLES: tuple[Letter, ...] = (
             browser="Firefox on Linux",
             reason="passkey",
             factor="Laptop",
+            provider="Google",
             forgot_url=f"{SAMPLE_ROOT}/forgot",
         )
         for event in notices.TEMPLATES
