@@ -175,6 +175,8 @@ ROUTER = Router(
         "/users/7": "seven",
         "/users/{id}/{action}": "action",
         "/users.csv": "csv",
+        "/oidc/{provider}": "provider",
+        "/oidc/{provider}/callback": "callback",
     }
 )
 
@@ -188,6 +190,11 @@ ROUTER = Router(
         ("/users/7", "seven", {}),
         ("/users/999999999999999999", "user", {"id": "9" * 18}),
         ("/users/1/end-logins", "action", {"id": "1", "action": "end-logins"}),
+        ("/oidc/g", "provider", {"provider": "g"}),
+        ("/oidc/site-2", "provider", {"provider": "site-2"}),
+        ("/oidc/callback", "provider", {"provider": "callback"}),
+        ("/oidc/callback/callback", "callback", {"provider": "callback"}),
+        ("/oidc/" + "a" * 32, "provider", {"provider": "a" * 32}),
     ],
 )
 def test_a_path_has_the_target_of_its_route(path, target, arguments):
@@ -210,7 +217,18 @@ def test_a_path_has_the_target_of_its_route(path, target, arguments):
         "/usersXcsv",
         "/users/1/END",
         "/users/1/end_logins",
+        "/users/1/end2",
         "/users/1/" + "a" * 65,
+        "/oidc/",
+        "/oidc/2site",
+        "/oidc/-site",
+        "/oidc/Site",
+        "/oidc/si_te",
+        "/oidc/sité",
+        "/oidc/site٣",
+        "/oidc/" + "a" * 33,
+        "/oidc/site/",
+        "/oidc/site/callback\n",
         "/users/1/end/logins",
         "/site/users",
     ],

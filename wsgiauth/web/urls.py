@@ -19,12 +19,14 @@ _NEXT = re.compile(r"/(?!/)(?:[!-\[\]-~])*")
 _ENCODED_CONTROL = re.compile(r"%(?:[01][0-9a-f]|7f|5c)", re.IGNORECASE)
 
 ID = "id"  # a name in patterns for the number of a row
+PROVIDER = "provider"  # likewise for the name of a provider in OIDC_PROVIDERS
 ROUTING_ARGS = "wsgiorg.routing_args"  # https://wsgi.readthedocs.io/en/latest/specifications/
 
 ASKED_FOR = "wsgiauth.asked_for"  # in environ: the path and query that a proxy asks about
 
 _NUMBER = "[1-9][0-9]{0,17}"  # every such number fits into 64 bits
 _WORD = "[a-z][a-z-]{0,63}"
+_PARTS = {ID: _NUMBER, PROVIDER: "[a-z][a-z0-9-]{0,31}"}  # by their name; others are words
 
 _Target = TypeVar("_Target")
 
@@ -93,8 +95,8 @@ class Router(Generic[_Target]):
     """Finds the target of a path: an exact path, or a pattern such as `/admin/users/{id}`.
 
     A name in braces in a route stands for a part of the path: `{id}` for a positive number of at
-    most 18 digits without leading zeros, any other for a word of lower-case letters and dashes. An
-    exact route takes precedence over a pattern.
+    most 18 digits without leading zeros, `{provider}` for the name of a provider, any other for a
+    word of lower-case letters and dashes. An exact route takes precedence over a pattern.
     """
 
     def __init__(self, routes: Mapping[str, _Target]) -> None:
@@ -145,5 +147,5 @@ def _compile(pattern: str) -> re.Pattern[str]:
     """Return the regular expression of a pattern; all else in it is literal."""
     parts = re.split(r"\{(\w+)\}", pattern)
     literals = [re.escape(part) for part in parts[::2]]
-    names = [f"(?P<{name}>{_NUMBER if name == ID else _WORD})" for name in parts[1::2]]
+    names = [f"(?P<{name}>{_PARTS.get(name, _WORD)})" for name in parts[1::2]]
     return re.compile("".join(map("".join, zip(literals, [*names, ""], strict=True))))
