@@ -94,10 +94,21 @@ def test_a_page_lets_only_itself_be_shown_and_styled(page):
         "style-src": f"'self' 'sha256-{style_hash(answer)}'",
         "img-src": "'self' data:",
         "font-src": "'self'",
-        "form-action": "'self'",
+        "form-action": "'self' https:" if page.providers else "'self'",
         "base-uri": "'none'",
         "frame-ancestors": "'none'",
     }
+
+
+@pytest.mark.promise(20)
+@every_page
+def test_a_page_leads_to_other_sites_only_by_the_buttons_of_providers(page):
+    origin = "http://127.0.0.1:8080"
+    answer = shown(page, provider_origins=(origin,))
+    buttons = answer.html.select("button[formaction]")
+    assert [each["formaction"] for each in buttons] == [each.url for each in page.providers]
+    expected = f"'self' https: {origin}" if buttons else "'self'"
+    assert policy_of(answer)["form-action"] == expected
 
 
 @pytest.mark.promise(20)

@@ -19,6 +19,7 @@ from wsgiauth.endpoints.keys import KeysPage
 from wsgiauth.endpoints.login import LoginPage
 from wsgiauth.endpoints.passkeys import ListedPasskey, PasskeysPage
 from wsgiauth.endpoints.password import PasswordPage
+from wsgiauth.endpoints.provider_samples import PROVIDERS
 from wsgiauth.endpoints.recovery_codes import RecoveryCodesPage
 from wsgiauth.endpoints.register import RegisterPage, VerifiedRegisterPage, VerifiedRegisterSentPage
 from wsgiauth.endpoints.reset import ResetPage
@@ -91,6 +92,7 @@ _REGISTER = RegisterPage(
     username="ada",
     email="ada@example.org",
     errors={"email": ["This email address is taken."]},
+    providers=PROVIDERS,
 )
 _INVITATION = InvitationPage(
     token="example",  # noqa: S106 - an example
@@ -116,6 +118,7 @@ PAGES: tuple[Page, ...] = (
         username="ada",
         email="ada",
         errors={"email": ["Enter an email address such as ada@example.org."]},
+        providers=PROVIDERS,
     ),
     VerifiedRegisterSentPage(login_url="/auth/login", minutes=60),
     LoginPage(
@@ -124,6 +127,7 @@ PAGES: tuple[Page, ...] = (
         next="/",
         username="ada",
         passkey_options=_PASSKEY_OPTIONS,
+        providers=PROVIDERS,
         message="The username and password do not match an active account.",
     ),
     LoggedInPage(

@@ -34,10 +34,19 @@ class UrlBelow:
         return f"{page.mount}/{self._path}"
 
 
+class ProviderButton(NamedTuple):
+    """A button that leads to a provider of logins."""
+
+    name: str  # of the provider in OIDC_PROVIDERS
+    title: str  # what people call it
+    url: str  # where its form is sent
+
+
 class Page(Content):
     """What a template shows, as its variable `page`."""
 
     template: ClassVar[str]  # the name of its file
+    providers: tuple[ProviderButton, ...] = ()  # with them, its forms can lead to other sites
 
     # `Pages` sets these two for each request.
     mount: str = ""  # the percent-encoded path of /auth
@@ -105,6 +114,7 @@ class Pages:
         logo: The path of an image to show above the heading instead of the name.
         sources: Further origins from which pages can load fonts and images.
         password_min_length: In characters; said before a new password is sent.
+        provider_origins: Those of providers without https, at this host.
     """
 
     def __init__(
@@ -116,6 +126,7 @@ class Pages:
         logo: str | None = None,
         sources: tuple[str, ...] = (),
         password_min_length: int = 8,
+        provider_origins: tuple[str, ...] = (),
     ) -> None:
         self.mount = mount
         self._templates = Templates(folder, autoescape=True)
@@ -130,8 +141,13 @@ class Pages:
         common = Markup(self._templates.read("page.js"))  # noqa: S704 - as above
         passkeys = Markup(self._templates.read(PASSKEYS))  # noqa: S704 - as above
         self._scripts = {"": [common], PASSKEYS: [common, passkeys]}
+        # Browsers apply form-action to all redirects after a form, and a provider can redirect to
+        # further hosts.
+        targets = {False: ("'self'",), True: ("'self'", "https:", *provider_origins)}
         self._policies = {
-            name: _policy(style, scripts, sources) for name, scripts in self._scripts.items()
+            (name, has_providers): _policy(style, scripts, sources, targets[has_providers])
+            for name, scripts in self._scripts.items()
+            for has_providers in targets
         }
         self.check(
             ErrorPage(
@@ -158,7 +174,7 @@ class Pages:
             page.template, page=page, site=self._branding, scripts=scripts
         )
         body = html.encode(errors="replace")  # SITE_NAME, from an environment that is not UTF-8
-        policy = self._policies[page.script]
+        policy = self._policies[page.script, bool(page.providers)]
         return Response(status, body, "text/html; charset=utf-8", headers, policy=policy)
 
     def check(self, page: Page) -> str:
@@ -168,7 +184,9 @@ class Pages:
         return self._templates.check(page.template, page=page, site=self._branding, scripts=scripts)
 
 
-def _policy(style: str, scripts: Sequence[str], sources: tuple[str, ...]) -> str:
+def _policy(
+    style: str, scripts: Sequence[str], sources: tuple[str, ...], targets: tuple[str, ...]
+) -> str:
     """Return the Content-Security-Policy of a page with this style sheet and these scripts.
 
     Hashes instead of files or numbers used once: no other script runs, whoever put it there, and a
@@ -181,7 +199,7 @@ def _policy(style: str, scripts: Sequence[str], sources: tuple[str, ...]) -> str
             f"script-src {' '.join(map(_hash, scripts))}",
             " ".join(("img-src 'self' data:", *sources)),
             " ".join(("font-src 'self'", *sources)),
-            "form-action 'self'",
+            " ".join(("form-action", *targets)),
             "base-uri 'none'",
             "frame-ancestors 'none'",
         )
