@@ -165,6 +165,7 @@ def test_no_imports_within_a_row_lead_in_a_circle(row):
         ("jwt", {"authentication.tokens", "authentication.services.signing"}),
         ("cryptography", {"authentication.services.signing"}),
         ("fido2", {"authentication.passkeys.webauthn"}),
+        ("urllib3", {"authentication.oidc.transport"}),
     ],
 )
 def test_few_modules_import(library, modules):

@@ -1,0 +1,61 @@
+"""The failures of a provider, as the pages describe them."""
+
+from http import HTTPStatus
+
+from wsgiauth.exceptions import ProviderError
+
+
+class Failures:
+    """Makes the errors of one provider, whose title people know."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+
+    def unavailable(self, reason: str, seconds: int) -> ProviderError:
+        """Return the error for a provider that is down, slow or busy."""
+        detail = f"{self._title} does not answer at the moment. Try again in a few seconds."
+        return ProviderError(HTTPStatus.SERVICE_UNAVAILABLE, reason, detail, seconds=seconds)
+
+    def wrong(self, reason: str) -> ProviderError:
+        """Return the error for a provider whose answer is refused, or is configured wrongly."""
+        detail = (
+            f"{self._title} sent an answer that this site cannot accept. Try again; if it happens"
+            " again, ask an operator of this site, who can find the cause in the log."
+        )
+        return ProviderError(HTTPStatus.BAD_GATEWAY, reason, detail)
+
+    def clock(self) -> ProviderError:
+        """Return the error for a token of another time."""
+        detail = (
+            f"The clock of this site or of {self._title} is wrong. Try again; if it happens again,"
+            " ask an operator of this site."
+        )
+        return ProviderError(HTTPStatus.BAD_GATEWAY, "clock", detail)
+
+    def callback(self, reason: str) -> ProviderError:
+        """Return the error for a response that the browser brought, and that is refused."""
+        detail = f"This login with {self._title} cannot be completed. Start again."
+        return ProviderError(HTTPStatus.BAD_REQUEST, reason, detail)
+
+    def declined(self, reason: str) -> ProviderError:
+        """Return the error for a user who did not allow the login."""
+        detail = f"You did not allow {self._title} to log you in here. Try again, or do without it."
+        return ProviderError(HTTPStatus.FORBIDDEN, reason, detail)
+
+    def not_confirmed(self) -> ProviderError:
+        """Return the error for a provider that did not ask the user to log in anew."""
+        detail = (
+            f"{self._title} did not ask you to log in again, so this does not show that it is you."
+            " Confirm it in another way."
+        )
+        return ProviderError(HTTPStatus.FORBIDDEN, "auth_time", detail)
+
+    def logout_token(self, reason: str) -> ProviderError:
+        """Return the error for a logout token that is refused."""
+        detail = "The logout token is not valid."
+        return ProviderError(HTTPStatus.BAD_REQUEST, reason, detail)
+
+
+def again(error: ProviderError) -> ProviderError:
+    """Return the same error, because raising one object in several threads mixes tracebacks."""
+    return ProviderError(error.status, error.reason, error.detail, seconds=error.seconds)
