@@ -55,6 +55,7 @@ def test_the_profile_of_the_caller_is_answered(client, ada, bearer):
         "created_at": ada.created_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "permissions": ["reports.archive", "reports.publish"],
         "groups": [],
+        "has_password": True,
     }
 
 

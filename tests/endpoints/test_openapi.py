@@ -23,6 +23,7 @@ import wsgiauth
 from tests.endpoints.panel_requests import PANEL_WITHOUT_A_DATABASE, panel_requests
 from tests.support.authenticators import Authenticator
 from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.federated import remove_password
 from tests.support.mails import MAIL, Post
 from tests.support.service_keys import REPORTS, write_key
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
@@ -525,6 +526,16 @@ def questions(site):
     yield "POST", "/introspect", {"Content-Type": "text/plain"} | keys[1], ""
 
 
+def first_passwords(site):
+    """Return requests of a user without a password who has to confirm first."""
+    user = make_user(site, "frida")
+    with context.using(site.database):
+        user = remove_password(user)
+    token = bearer(site, user)["Authorization"].removeprefix("Bearer ")
+    for method, headers, body in (("GET", {}, None), ("POST", JSON, json.dumps(NEW))):
+        yield method, "/password", headers, body, None, {"wsgiauth": token}
+
+
 def verifications(site):
     """Return requests with a link of Ada's that works, by anonymous clients, Bob and Ada."""
     with context.using(site.database):
@@ -868,7 +879,7 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
         served = contract_of(where)
         requests = invitations(where, domain)
         given |= {each for request in requests for each in answers(served, *request)}
-    for requests in (requests_of_keys, questions):
+    for requests in (requests_of_keys, questions, first_passwords):
         given |= {each for request in requests(service) for each in answers(contract, *request)}
     given |= {each for request in second_steps(service) for each in answers(contract, *request)}
     requests = passkeys_of_grace(service)

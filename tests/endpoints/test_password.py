@@ -7,9 +7,12 @@ import bcrypt
 import pytest
 from webtest import TestApp
 
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.federated import connected, logged_in_at_provider, remove_password
 from tests.support.logins import valid_session_ids
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, change_password, storage
+from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.testing import logged_in
 from wsgiauth.throttling.hash_slots import HashSlots
@@ -269,3 +272,142 @@ def test_strangers_who_guess_do_not_keep_the_owner_from_a_new_password(
     owner.post_json("/auth/password", WRONG, headers=token, extra_environ=environ, status=401)
     owner.post_json("/auth/password", CHANGE, headers=token, extra_environ=environ, status=200)
     storage.discard_connection(site.database)
+
+
+# Users without a password
+
+
+SET = {"new_password": NEW_PASSWORD}
+TO_CONFIRM = "/auth/confirm?next=%2Fauth%2Fpassword"
+HOUR_AGO = 3600
+
+
+@pytest.fixture
+def tim(site, ada):
+    """Return Ada, who has no password."""
+    return remove_password(ada)
+
+
+@pytest.fixture
+def of_provider(site, tim):
+    """Return a function that returns a browser whose session began at a provider."""
+    identity = connected(site, tim)
+    return partial(logged_in_at_provider, site, tim, identity)
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(31)
+def test_a_user_without_a_password_sets_one_after_a_login_at_the_provider(client, of_provider, tim):
+    browser, other = of_provider(), of_provider()
+    page = browser.get("/auth/account", headers=BROWSER).click("Set a password")
+    assert page.html.h1.text == "Set a password"
+    assert "current_password" not in page.form.fields
+    assert page.html.find(autofocus=True)["name"] == "new_password"
+    page.form["new_password"] = NEW_PASSWORD
+    done = page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    text = "Your password has been set. You are logged out everywhere else."
+    assert done.html.find(role="status").text == text
+    assert browser.get("/auth/me").json["has_password"] is True
+    other.get("/auth/me", status=401)
+    assert can_log_in(client, NEW_PASSWORD)
+
+
+@pytest.mark.parametrize("send", ["post", "post_json"])
+def test_a_script_sets_the_first_password(of_provider, send):
+    changed = getattr(of_provider(), send)("/auth/password", SET, headers=SCRIPT)
+    assert changed.json == {"detail": "Password set.", "next": "/auth/account?done=set"}
+
+
+def test_a_token_sets_the_first_password_too(client, of_provider):
+    token = {"Authorization": f"Bearer {of_provider().cookies['wsgiauth']}"}
+    changed = client.post_json("/auth/password", SET, headers=token)
+    assert changed.json.keys() == {"access_token", "token_type", "expires_in"}
+
+
+def test_the_first_password_costs_one_hash_in_a_slot(of_provider, hashed, monkeypatch):
+    claims = []
+    slot = HashSlots.slot
+    monkeypatch.setattr(HashSlots, "slot", lambda *of: claims.append(of) or slot(*of))
+    of_provider().post("/auth/password", SET, headers=SAME_ORIGIN, status=303)
+    assert (hashed, len(claims)) == (["hashpw"], 1)
+
+
+@pytest.mark.promise(46)
+@pytest.mark.parametrize("ago", [HOUR_AGO, None], ids=["an hour ago", "not said"])
+def test_the_first_password_needs_a_recent_login_that_the_provider_states(of_provider, hashed, ago):
+    browser = of_provider(ago=ago)
+    for send in (browser.get, partial(browser.post, params=SET)):
+        asked = send("/auth/password", headers=SAME_ORIGIN)
+        assert asked.headers["Location"] in (TO_CONFIRM, TO_CONFIRM.replace("?", "?resend=1&"))
+    refused = browser.post_json("/auth/password", SET, headers=SCRIPT, status=401)
+    assert refused.json["code"] == "insufficient_user_authentication"
+    assert hashed == []
+    assert browser.get("/auth/me").json["has_password"] is False
+
+
+@pytest.mark.promise(46)
+def test_a_session_by_code_alone_sets_no_first_password(site, tim):
+    browser = logged_in(site, tim)
+    refused = browser.post("/auth/password", SET, headers=SAME_ORIGIN, status=303)
+    assert refused.headers["Location"].startswith("/auth/confirm")
+
+
+@pytest.mark.promise(46)
+def test_a_user_with_a_second_factor_proves_that_one_instead(settings, ada):
+    site = AuthMiddleware(echo, replace(settings, FACTOR_KEY=FACTOR_KEY))
+    tim = remove_password(ada)
+    app, browser = add_app(site, tim), logged_in_at_provider(site, tim, connected(site, tim))
+    asked = browser.get("/auth/password", headers=BROWSER, status=302)
+    page = asked.follow(headers=BROWSER)
+    page.mustcontain("Next: <strong>Set a password</strong>")
+    page.form["code"] = app.code()
+    page = page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    page.form["new_password"] = NEW_PASSWORD
+    page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert browser.get("/auth/me").json["has_password"] is True
+    storage.discard_connection(site.database)
+
+
+def test_a_rule_that_the_first_password_breaks_is_named(of_provider, hashed):
+    refused = of_provider().post_json("/auth/password", {}, headers=SCRIPT, status=422)
+    assert refused.json["errors"].keys() == {"new_password"}
+    assert hashed == []
+
+
+@pytest.mark.every_database
+def test_of_two_first_passwords_at_once_one_is_set(site, of_provider, tim, settings, monkeypatch):
+    browser, compute = of_provider(), bcrypt.hashpw
+
+    def hashpw(*arguments):
+        monkeypatch.setattr(bcrypt, "hashpw", compute)
+        change_password(tim, "the first change", settings=settings)
+        return compute(*arguments)
+
+    monkeypatch.setattr(bcrypt, "hashpw", hashpw)
+    refused = browser.post_json("/auth/password", SET, headers=SCRIPT, status=401)
+    assert refused.json["code"] == "invalid_token"
+    assert can_log_in(TestApp(site), "the first change")
+
+
+NO_PASSWORDS = ["", " ", "\0", "None", "x" * 72, "\xe9" * 36]
+
+
+@pytest.mark.promise(73)
+@pytest.mark.parametrize("path", ["/auth/login", "/auth/confirm", "/auth/password"])
+@pytest.mark.parametrize("password", NO_PASSWORDS, ids=repr)
+def test_nothing_is_the_password_of_a_user_without_one(client, tim, bearer, path, password):
+    fields = {"username": USERNAME, "password": password, "current_password": password, **SET}
+    refused = client.post_json(path, fields, headers=bearer(tim), expect_errors=True)
+    assert refused.status_int in (401, 422)
+    assert User.get_by_id(tim.id).hashed_password == ""
+
+
+@pytest.mark.promise(73)
+@pytest.mark.promise(2)
+def test_a_login_without_a_password_costs_one_comparison_as_every_login(client, tim, hashed):
+    for name in (USERNAME, "nobody-has-this-name"):
+        credentials = {"username": name, "password": PASSWORD}
+        refused = client.post_json("/auth/login", credentials, status=401)
+        assert refused.json["code"] == "invalid_credentials"
+        assert hashed == ["checkpw"]
+        hashed.clear()

@@ -70,6 +70,7 @@ def test_a_program_gets_the_new_profile_and_where_it_is(client):
         "created_at": created_at,
         "permissions": [],
         "groups": [],
+        "has_password": True,
     }
 
 

@@ -11,6 +11,7 @@ from webtest import TestApp
 
 from tests.support.authenticators import Authenticator, add_passkey
 from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.federated import remove_password
 from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import (
     BROWSER,
@@ -429,3 +430,13 @@ def test_the_link_is_for_its_user(site, settings, ada, client):
     link = make_reset_link(grace, site.site.settings, mount="/auth", now=time.time())
     send(client, link.partition("=")[2], status=200)
     assert can_log_in(client, PASSWORD)
+
+
+def test_a_user_without_a_password_gets_one_by_a_link(client, ada, site):
+    user = remove_password(ada)
+    path = make_reset_link(user, site.site.settings, mount="/auth", now=time.time())
+    page = client.get(path.removeprefix(ROOT), headers=BROWSER)
+    page.mustcontain("It has no password yet.")
+    page.form["password"] = NEW_PASSWORD
+    page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert can_log_in(client, NEW_PASSWORD)

@@ -63,8 +63,11 @@ def user_pages(
 
 def profile(user: User) -> dict[str, object]:
     """Return what a user can know about themselves, ready for JSON."""
-    groups = [group.name for group in user.groups]
-    return {**summary(user, sorted(user.permissions)), "groups": groups}
+    return {
+        **summary(user, sorted(user.permissions)),
+        "groups": [group.name for group in user.groups],
+        "has_password": user.has_password,
+    }
 
 
 def summary(user: User, permissions: list[str]) -> dict[str, object]:

@@ -12,6 +12,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.known_permissions import offered_permissions, similar_permission
+from wsgiauth.accounts.models import User
 from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.admin.user_query import carrying
 from wsgiauth.exceptions import NotFoundError, ValidationError
@@ -93,7 +94,7 @@ class ActionForm(PanelForm):
         """Return the query of the list to which the page leads back; empty if it has none."""
         return ""
 
-    def step_in_words(self, arguments: Mapping[str, str]) -> str:
+    def step_in_words(self, arguments: Mapping[str, str], user: User) -> str:
         """Return what the button of an action says."""
         action = self.actions.get(arguments["action"])
         return "" if action is None else action.button

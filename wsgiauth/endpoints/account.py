@@ -28,6 +28,7 @@ _GROUPS = (LOGIN, SECURITY, PROGRAMS, STAFF, LEAVING)
 _NOTICES = {
     "password": "Your password has been changed. You are logged out everywhere else.",
     "email": "Your email address has been verified and saved.",
+    "set": "Your password has been set. You are logged out everywhere else.",
     "username": "Your username has been changed.",
 }
 
@@ -70,7 +71,7 @@ class Account(Endpoint):
         codes_left = recovery_codes.count(user) if listed else None
         links: dict[str, dict[str, AccountLink]] = {group: {} for group in _GROUPS}
         for path, each in self._endpoints.items():
-            link = each.account_link
+            link = each.link_for(user)
             if (
                 link
                 and each.is_offered(site.settings)

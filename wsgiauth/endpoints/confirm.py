@@ -104,7 +104,7 @@ class Confirm(MemberForm):
         endpoint, arguments = found
         back = endpoint.back.filled(arguments)
         return NextStep(
-            words=endpoint.step_in_words(arguments),
+            words=endpoint.step_in_words(arguments, submission.member.user),
             subject=endpoint.name_in(arguments),
             back_url=f"{mount}/{back.path}",
             back_text=back.text,

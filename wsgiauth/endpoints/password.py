@@ -1,32 +1,60 @@
-"""GET, POST /auth/password: a new password, from the user who knows the current one."""
+"""GET, POST /auth/password: a new password, from the user who knows the current one.
 
+A user without a password sets the first one. A recent proof takes the place of the current one.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password, password_problem
 from wsgiauth.authentication.factors import has_factor
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.keys import has_keys
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.password import change
-from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.authentication.provider_sessions import was_proven_at_provider
+from wsgiauth.exceptions import (
+    InsufficientAuthenticationError,
+    UnauthenticatedError,
+    ValidationError,
+)
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import LOGIN, AccountLink
 from wsgiauth.forms.handover import hand_over_renewed
 from wsgiauth.forms.proofs import requiring_password
+from wsgiauth.site import Site
+from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
 
 END_KEYS = "end_keys"  # the checkbox, and its field in JSON
 
+_FIRST = AccountLink(
+    LOGIN, "Set a password", "You can then also log in without another provider or a passkey."
+)
+_DONE_FIRST = ("Password set.", "set")
+
 
 class PasswordPage(FormPage):
-    """The form to change the password."""
+    """The form to change the password, or to set the first one."""
 
     template = "password.html"
     typed = ("current_password", "new_password")
     password_url = UrlBelow("password")
     username: str
+    has_password: bool = True
     forgot_url: str | None = None  # None where the site sends no email
     has_keys: bool = False
     ends_keys: bool = False  # the box is ticked
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """What is in the fields of its form, in their order."""
+        shown = super().inputs
+        return shown if self.has_password else {"new_password": shown["new_password"]}
 
 
 class Password(MemberForm):
@@ -36,12 +64,28 @@ class Password(MemberForm):
     fields = ("current_password", "new_password")
     flags = (END_KEYS,)
 
+    def link_for(self, user: User) -> AccountLink | None:
+        """Return the `account_link` of a user."""
+        return self.account_link if user.has_password else _FIRST
+
+    def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
+        """Return the user who sent a request, and their session.
+
+        Raises:
+            InsufficientAuthenticationError: The user has no password, and no recent proof.
+        """
+        member = super().require_member(environ, site)
+        if not member.user.has_password and not _is_proven(member, site):
+            raise InsufficientAuthenticationError(site.freshness.max_age)
+        return member
+
     def act(self, submission: MemberSubmission) -> Response:
         """Change the password, and renew the session."""
         settings, tokens = submission.site.settings, submission.site.tokens
         current, new = (submission.fields[name] for name in ("current_password", "new_password"))
+        had_password = submission.member.user.has_password
         _check(submission, current, new)
-        with requiring_password(submission, current) as user:
+        with _proving(submission, current) as user:
             hashed_password = hash_password(new, rounds=settings.BCRYPT_ROUNDS)
         issued = change(
             submission.member.session_id,
@@ -49,14 +93,14 @@ class Password(MemberForm):
             hashed_password,
             tokens,
             end_keys=END_KEYS in submission.flags,
-            # Otherwise the new password would make the session fresh without the factor.
-            methods=None if has_factor(user, settings) else PASSWORD,
+            # Otherwise the new password would make the session fresh without the factor. The first
+            # password proves nothing.
+            methods=None if not had_password or has_factor(user, settings) else PASSWORD,
         )
         if issued is None:
             raise UnauthenticatedError("invalid_token")
-        return hand_over_renewed(
-            submission, issued, "Password changed.", path="/account?done=password"
-        )
+        detail, done = ("Password changed.", "password") if had_password else _DONE_FIRST
+        return hand_over_renewed(submission, issued, detail, path=f"/account?done={done}")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> PasswordPage:
         """Return the form, without the passwords."""
@@ -64,6 +108,7 @@ class Password(MemberForm):
         forgot_url = f"{mount_url(submission.environ)}/forgot"
         return PasswordPage(
             username=user.username,
+            has_password=user.has_password,
             forgot_url=forgot_url if submission.site.outbox is not None else None,
             has_keys=has_keys(user, submission.site.tokens.now()),
             ends_keys=END_KEYS in submission.flags,
@@ -73,16 +118,41 @@ class Password(MemberForm):
         )
 
 
+def _is_proven(member: UserSession, site: Site) -> bool:
+    """Return whether a user has just proven who they are, by a second factor or at a provider.
+
+    Otherwise, whoever has found an open browser could set a password.
+    """
+    (user, session_id), freshness = member, site.freshness
+    if not freshness.is_fresh(session_id):
+        return False
+    return has_factor(user, site.settings) or was_proven_at_provider(
+        session_id, site.tokens.now(), freshness.max_age
+    )
+
+
+@contextmanager
+def _proving(submission: MemberSubmission, current: str) -> Iterator[User]:
+    """Give the user if the current password is theirs, or they have none; with a hash slot."""
+    user = submission.member.user
+    if user.has_password:
+        with requiring_password(submission, current) as proven:
+            yield proven
+        return
+    with submission.site.hash_slots.slot(Claim(submission.networks)):
+        yield user
+
+
 def _check(submission: MemberSubmission, current: str, new: str) -> None:
     errors = {}
-    if not current:
-        errors["current_password"] = ["Enter your current password."]
     user = submission.member.user
+    if user.has_password and not current:
+        errors["current_password"] = ["Enter your current password."]
     settings = submission.site.settings
     problem = password_problem(new, settings, username=user.username, email=user.email)
     if problem is not None:
         errors["new_password"] = [problem]
-    elif new == current:
+    elif user.has_password and new == current:
         errors["new_password"] = [
             "The new password is the same as the current one. Choose another."
         ]

@@ -19,7 +19,8 @@ class ResetPage(FormPage):
     reset_url = UrlBelow("reset")
     token: str
     username: str
-    removes_factors: bool = False  # the new password also removes the second factors
+    has_password: bool = True
+    removes_factors: bool = False  # the new password also removes the other ways to log in
 
 
 class Reset(LinkForm):
@@ -51,7 +52,9 @@ class Reset(LinkForm):
         return ResetPage(
             token=submission.fields[TOKEN],
             username=user.username,
-            removes_factors=are_offered(settings) and user.email_verified_at is None,
+            has_password=user.has_password,
+            removes_factors=user.email_verified_at is None
+            and (are_offered(settings) or bool(settings.OIDC_PROVIDERS)),
             message=refusal.message,
             errors=refusal.errors,
         )

@@ -189,6 +189,7 @@ PAGES: tuple[Page, ...] = (
         message="Enter an email address such as ada@example.org.",
     ),
     EmailSentPage(present="ada@example.org", email="ada@example.net", minutes=60),
+    PasswordPage(username="ada", has_password=False),
     PasswordPage(
         username="ada",
         has_keys=True,

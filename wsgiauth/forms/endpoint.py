@@ -76,9 +76,14 @@ class Endpoint:
         """Return what answers at this URL on a site with these settings; usually this object."""
         return self
 
-    def step_in_words(self, arguments: Mapping[str, str]) -> str:
+    def link_for(self, user: User) -> AccountLink | None:
+        """Return the `account_link` of a user."""
+        return self.account_link
+
+    def step_in_words(self, arguments: Mapping[str, str], user: User) -> str:
         """Return what a user does at a path with these parts; empty if that has no name."""
-        return self.step or (self.account_link.title if self.account_link else "")
+        link = self.link_for(user)
+        return self.step or (link.title if link else "")
 
     def name_in(self, arguments: Mapping[str, str]) -> str:
         """Return the name of what a path with these parts is about; empty if it has none."""
