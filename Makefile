@@ -12,7 +12,7 @@ help: ## show this help
 
 .venv/sample: setup.py
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[passkeys,totp]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[oidc,passkeys,totp]'
 	@touch $@
 
 .venv/dev: EXTRAS := dev
