@@ -25,7 +25,8 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.admin import USERS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.admin.groups import list_groups, require_group
 from wsgiauth.admin.user import LAST_SUPERUSER
-from wsgiauth.admin.user_actions import ACTIONS, GROUP, UserAction
+from wsgiauth.admin.user_actions import ACTIONS, UserAction
+from wsgiauth.admin.user_changes import GROUP
 from wsgiauth.exceptions import ForbiddenError, LastSuperuserError, ValidationError
 from wsgiauth.forms import NEXT, FormPage, MemberSubmission, Refusal
 from wsgiauth.site import Site

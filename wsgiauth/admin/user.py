@@ -44,7 +44,8 @@ from wsgiauth.admin.actions import (
 )
 from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.trail import TrailRow, trail_rows
-from wsgiauth.admin.user_actions import ACTIONS, GROUP, KEY, NOTICES, UserAction
+from wsgiauth.admin.user_actions import ACTIONS, NOTICES, UserAction
+from wsgiauth.admin.user_changes import GROUP, KEY
 from wsgiauth.admin.user_query import carried_query, carrying
 from wsgiauth.authentication.factors import SecondFactors, are_offered
 from wsgiauth.authentication.identity import UserSession

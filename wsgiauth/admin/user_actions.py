@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 
 from wsgiauth.accounts.administration import Party, Right, refusal_reason
-from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.admin.actions import (
     ACCESS,
@@ -16,22 +14,23 @@ from wsgiauth.admin.actions import (
     RIGHTS,
     UNCHANGED,
     Action,
-    Field,
     read_new_permission,
     read_permission,
 )
-from wsgiauth.admin.groups import require_group
-from wsgiauth.authentication import factors, keys, sessions
-from wsgiauth.authentication.session_list import revoke_by_handle
-from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.admin.user_changes import (
+    GROUP,
+    KEY,
+    LOGIN,
+    count_link,
+    end_key,
+    end_login,
+    named_group,
+    send_link,
+    set_flag,
+)
+from wsgiauth.authentication import factors, sessions
 from wsgiauth.forms import MemberSubmission
-from wsgiauth.forms.endpoint import require_part
-from wsgiauth.mail.link_letters import send_reset
 from wsgiauth.settings import Settings
-
-GROUP = Field("group", "Group")
-LOGIN = Field("login", "Session")
-KEY = Field("key", "API key")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,54 +61,6 @@ class UserAction(Action):
         return is_permitted and self.exists(settings) and self.applies(target.user)
 
 
-def _set_flag(flag: str, value: bool) -> Callable[[User, MemberSubmission], object]:
-    """Return a change that sets a flag of the user."""
-
-    def change(user: User, submission: MemberSubmission) -> bool:
-        setattr(user, flag, value)
-        return bool(user.save())
-
-    return change
-
-
-def _end_login(user: User, submission: MemberSubmission) -> None:
-    handle = submission.fields[LOGIN.name]
-    if not handle:
-        raise ValidationError({LOGIN.name: ["Choose a session."]})
-    if revoke_by_handle(user, handle, submission.site.tokens.now()) is None:
-        raise RequestError(HTTPStatus.NOT_FOUND, "no_such_login", "This session has already ended.")
-
-
-def _end_key(user: User, submission: MemberSubmission) -> None:
-    key_id = submission.fields[KEY.name].strip()
-    if not key_id:
-        raise ValidationError({KEY.name: ["Choose an API key."]})
-    if not keys.revoke(user, key_id):
-        raise RequestError(
-            HTTPStatus.NOT_FOUND,
-            "no_such_key",
-            "This API key has already been revoked or has expired.",
-        )
-
-
-def _count_link(user: User, submission: MemberSubmission) -> None:
-    if user.is_active:  # others are refused, and get none
-        submission.site.mail_limits.count_by_staff(user)
-
-
-def _send_link(user: User, submission: MemberSubmission) -> None:
-    if not user.is_active:
-        raise RequestError(
-            HTTPStatus.CONFLICT, "inactive", "The account is inactive. Activate it first."
-        )
-    site = submission.site
-    send_reset(require_part(site.outbox), user, mount=site.pages.mount)
-
-
-def _named_group(submission: MemberSubmission) -> Group:
-    return require_group(submission.fields[GROUP.name], GROUP.name)
-
-
 _ACTIONS = (
     UserAction(
         name="activate",
@@ -118,7 +69,7 @@ _ACTIONS = (
         question="The user can log in again.",
         done="The account is active again.",
         right=Right.MANAGE,
-        change=_set_flag("is_active", True),
+        change=set_flag("is_active", True),
         applies=lambda user: not user.is_active,
     ),
     UserAction(
@@ -129,7 +80,7 @@ _ACTIONS = (
         " Nothing is deleted; you can activate the account again.",
         done="The account is inactive: the user cannot log in, and all sessions are revoked.",
         right=Right.MANAGE,
-        change=_set_flag("is_active", False),
+        change=set_flag("is_active", False),
         asks_first=True,
         is_removal=True,
         applies=lambda user: user.is_active,
@@ -154,7 +105,7 @@ _ACTIONS = (
         question="The user is logged out of this session.",
         done="The session has been revoked.",
         right=Right.SUPPORT,
-        change=_end_login,
+        change=end_login,
         field=LOGIN,
     ),
     UserAction(
@@ -164,7 +115,7 @@ _ACTIONS = (
         " create another key.",
         done="The API key has been revoked.",
         right=Right.SUPPORT,
-        change=_end_key,
+        change=end_key,
         field=KEY,
         asks_first=True,
     ),
@@ -187,8 +138,8 @@ _ACTIONS = (
         question="The user gets an email with a link to choose a new password.",
         done="An email with a link to choose a new password is on its way to the user.",
         right=Right.SUPPORT,
-        change=_send_link,
-        count=_count_link,
+        change=send_link,
+        count=count_link,
         exists=lambda settings: settings.MAIL_URL is not None,
         applies=lambda user: user.is_active,
     ),
@@ -218,7 +169,7 @@ _ACTIONS = (
         question="The user gets the permissions of this group.",
         done="The user has been added to the group.",
         right=Right.GOVERN,
-        change=lambda user, submission: user.join(_named_group(submission)),
+        change=lambda user, submission: user.join(named_group(submission)),
         field=GROUP,
     ),
     UserAction(
@@ -227,7 +178,7 @@ _ACTIONS = (
         question="The user loses the permissions of this group.",
         done="The user has been removed from the group.",
         right=Right.GOVERN,
-        change=lambda user, submission: user.leave(_named_group(submission)),
+        change=lambda user, submission: user.leave(named_group(submission)),
         field=GROUP,
     ),
     UserAction(
@@ -237,7 +188,7 @@ _ACTIONS = (
         question="The user can open this panel, and see all users.",
         done="The user is now a member of the staff.",
         right=Right.GOVERN,
-        change=_set_flag("is_staff", True),
+        change=set_flag("is_staff", True),
         asks_first=True,
         applies=lambda user: not user.is_staff,
     ),
@@ -248,7 +199,7 @@ _ACTIONS = (
         question="The user can no longer open this panel.",
         done="The user is no longer a member of the staff.",
         right=Right.GOVERN,
-        change=_set_flag("is_staff", False),
+        change=set_flag("is_staff", False),
         asks_first=True,
         applies=lambda user: user.is_staff,
     ),
@@ -260,7 +211,7 @@ _ACTIONS = (
         " account, including yours.",
         done="The user is now a superuser.",
         right=Right.GOVERN,
-        change=_set_flag("is_superuser", True),
+        change=set_flag("is_superuser", True),
         asks_first=True,
         applies=lambda user: not user.is_superuser,
     ),
@@ -271,7 +222,7 @@ _ACTIONS = (
         question="The user keeps only the permissions that have been granted.",
         done="The user is no longer a superuser.",
         right=Right.GOVERN,
-        change=_set_flag("is_superuser", False),
+        change=set_flag("is_superuser", False),
         asks_first=True,
         is_removal=True,
         applies=lambda user: user.is_superuser,

@@ -1,0 +1,72 @@
+"""What the actions on a user do, and the fields of their forms; `user_actions` has the table."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
+from wsgiauth.admin.actions import Field
+from wsgiauth.admin.groups import require_group
+from wsgiauth.authentication import keys
+from wsgiauth.authentication.session_list import revoke_by_handle
+from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.forms import MemberSubmission
+from wsgiauth.forms.endpoint import require_part
+from wsgiauth.mail.link_letters import send_reset
+
+GROUP = Field("group", "Group")
+LOGIN = Field("login", "Session")
+KEY = Field("key", "API key")
+
+
+def set_flag(flag: str, value: bool) -> Callable[[User, MemberSubmission], object]:
+    """Return a change that sets a flag of the user."""
+
+    def change(user: User, submission: MemberSubmission) -> bool:
+        setattr(user, flag, value)
+        return bool(user.save())
+
+    return change
+
+
+def end_login(user: User, submission: MemberSubmission) -> None:
+    """Revoke the session that a form names."""
+    handle = submission.fields[LOGIN.name]
+    if not handle:
+        raise ValidationError({LOGIN.name: ["Choose a session."]})
+    if revoke_by_handle(user, handle, submission.site.tokens.now()) is None:
+        raise RequestError(HTTPStatus.NOT_FOUND, "no_such_login", "This session has already ended.")
+
+
+def end_key(user: User, submission: MemberSubmission) -> None:
+    """Revoke the API key that a form names."""
+    key_id = submission.fields[KEY.name].strip()
+    if not key_id:
+        raise ValidationError({KEY.name: ["Choose an API key."]})
+    if not keys.revoke(user, key_id):
+        raise RequestError(
+            HTTPStatus.NOT_FOUND,
+            "no_such_key",
+            "This API key has already been revoked or has expired.",
+        )
+
+
+def count_link(user: User, submission: MemberSubmission) -> None:
+    """Count a link to choose a new password, which the user gets."""
+    if user.is_active:  # others are refused, and get none
+        submission.site.mail_limits.count_by_staff(user)
+
+
+def send_link(user: User, submission: MemberSubmission) -> None:
+    """Send the user a link to choose a new password."""
+    if not user.is_active:
+        raise RequestError(
+            HTTPStatus.CONFLICT, "inactive", "The account is inactive. Activate it first."
+        )
+    site = submission.site
+    send_reset(require_part(site.outbox), user, mount=site.pages.mount)
+
+
+def named_group(submission: MemberSubmission) -> Group:
+    """Return the group that a form names, or raise ValidationError."""
+    return require_group(submission.fields[GROUP.name], GROUP.name)
