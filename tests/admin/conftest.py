@@ -5,6 +5,7 @@ from webtest import TestApp
 
 from tests.conftest import HASH
 from tests.support.factors import FACTOR_KEY
+from tests.support.identities import ENTRY
 from tests.support.mails import Post, with_mail
 from tests.support.sites import BROWSER, echo
 from wsgiauth import AuthMiddleware, storage
@@ -39,8 +40,8 @@ def post():
 
 @pytest.fixture
 def site(settings, heard, post, unsent):
-    """Return a site with second factors, which sends mail when it is told to."""
-    changed = with_mail(settings, FACTOR_KEY=FACTOR_KEY)
+    """Return a site with second factors and another provider, which sends mail on demand."""
+    changed = with_mail(settings, FACTOR_KEY=FACTOR_KEY, OIDC_PROVIDERS=(ENTRY,))
     middleware = AuthMiddleware(echo, changed, on_event=heard.append, send_mail=post)
     yield middleware
     storage.discard_connection(storage.current())

@@ -10,15 +10,17 @@ from webtest import TestApp
 
 from tests.admin.conftest import KINDS
 from tests.support.factors import add_app
+from tests.support.identities import ISSUER, account
 from tests.support.keys import make_key
 from tests.support.logins import insert_session
 from tests.support.sites import BROWSER, SAME_ORIGIN, echo
 from tests.web.pages import PAGES, REQUEST
 from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
 from wsgiauth.admin.user_actions import ACTIONS
-from wsgiauth.authentication import keys, recovery_codes
+from wsgiauth.authentication import identities, keys, recovery_codes
 from wsgiauth.authentication.keys import ListedKey
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
@@ -27,9 +29,18 @@ from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import Pages
 
 HOME = "192.0.2.1"
+NOW = 2_000_000_000
 WHEN = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
 SUPPORT = ["end-logins", "end-login", "end-key", "reset-link"]
-MANAGE = ["deactivate", "end-logins", "end-login", "end-key", "remove-factors", "reset-link"]
+MANAGE = [
+    "deactivate",
+    "end-logins",
+    "end-login",
+    "end-key",
+    "disconnect",
+    "remove-factors",
+    "reset-link",
+]
 OF_AN_ORDINARY_USER = {
     "staff": [],
     "manager": MANAGE,
@@ -138,6 +149,54 @@ def test_a_program_gets_second_factors_and_keys(site, program, make):
     (key,) = answer.json["keys"]
     assert key == {**ListedKey.of(made.row).document(), "permissions": ["reports.publish"]}
     answer.mustcontain(no=[made.text, made.row.digest, Totp.get().salt])
+
+
+OTHER = "https://login.example.net/realms/main"
+
+
+@pytest.mark.every_database
+def test_the_page_lists_accounts_of_other_providers(browser, make):
+    tim = make("Tim")
+    page = browser.get(f"/auth/admin/users/{tim.id}")
+    assert section_of(page, "identities") == "Other providers The user has not connected any."
+    identities.connect(tim, account("s-<1>", name="<b>tim"), NOW)
+    identities.connect(tim, account("s-2", issuer=OTHER, name="t@example.net"), NOW + 86400)
+    section = section_of(browser.get(f"/auth/admin/users/{tim.id}"), "identities")
+    assert section == (
+        "Other providers"
+        f" Example Firm: <b>tim Account s-<1> of {ISSUER}"
+        " Connected 18 May 2033, 03:33 UTC, last used 18 May 2033, 03:33 UTC Disconnect…"
+        f" login.example.net: t@example.net Account s-2 of {OTHER}"
+        " Connected 19 May 2033, 03:33 UTC, last used 19 May 2033, 03:33 UTC Disconnect…"
+    )
+
+
+def test_a_program_gets_accounts_of_other_providers(program, make):
+    tim = make("Tim")
+    row = identities.connect(tim, account(), NOW)
+    answer = program(f"/auth/admin/users/{tim.id}").json
+    assert answer["identities"] == [each.document() for each in identities.list_identities(tim)]
+    assert answer["identities"][0]["id"] == row.handle
+    assert answer["has_password"] is True
+
+
+def test_the_page_says_whether_there_is_a_password(browser, make):
+    tim = make("Tim")
+    for hashed, text in ((tim.hashed_password, "set"), ("", "none")):
+        User.update(hashed_password=hashed).where(User.id == tim.id).execute()
+        assert shown(browser.get(f"/auth/admin/users/{tim.id}"), "Password") == text
+
+
+def test_without_other_providers_the_section_is_absent(settings, site, make, boss, bearer):
+    app = AuthMiddleware(echo, dataclasses.replace(settings, FACTOR_KEY=None))
+    client, headers, tim = TestApp(app), bearer(boss), make("Tim")
+    identities.connect(tim, account(), NOW)
+    url = f"/auth/admin/users/{tim.id}"
+    client.post_json(f"{url}/disconnect", {}, headers=headers, status=404)
+    answer = client.get(url, headers=headers).json
+    assert answer["identities"] == []
+    assert "disconnect" not in answer["actions"]
+    client.get(url, headers={**headers, **BROWSER}).mustcontain(no="Other providers")
 
 
 def fail_to_log_in(client, user, number=5):
@@ -259,6 +318,7 @@ def test_only_what_one_can_do_is_offered(site, make, browser_of, client, bearer,
     ann, tim = make("Ann", kind), make("Tim", "permitted")
     insert_session(tim, "his")
     make_key(tim)
+    identities.connect(tim, account(), NOW)
     add_app(site, tim)
     tim.join(Group.objects.create(name="Editors"))
     answer = client.get(f"/auth/admin/users/{tim.id}", headers=bearer(ann))
@@ -324,4 +384,4 @@ def test_every_kind_of_user_can_be_seen_by_staff(make, browser_of):
 @pytest.mark.promise(50)
 def test_the_page_costs_few_queries(browser, make, queries):
     tim = make("Tim")
-    assert len(queries(lambda: browser.get(f"/auth/admin/users/{tim.id}"))) <= 17
+    assert len(queries(lambda: browser.get(f"/auth/admin/users/{tim.id}"))) <= 18

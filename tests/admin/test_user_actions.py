@@ -9,6 +9,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.factors import add_app
+from tests.support.identities import account
 from tests.support.keys import make_key
 from tests.support.logins import insert_session, make_stale, valid_session_ids
 from tests.support.sites import PASSWORD, SAME_ORIGIN, echo
@@ -18,7 +19,9 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key, OneTimeSecret, Session
 from wsgiauth.admin.user_actions import ACTIONS
-from wsgiauth.authentication import keys, recovery_codes, sessions
+from wsgiauth.authentication import identities, keys, recovery_codes, sessions
+from wsgiauth.authentication.identities import Identity
+from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
@@ -40,7 +43,7 @@ def url_of(user, action):
 
 def state_of(user):
     """Return all that an action can change."""
-    tables = (Key, Totp, OneTimeSecret)
+    tables = (Key, Totp, OneTimeSecret, Identity)
     credentials = {row for table in tables for row in table.select(table.id).tuples()}
     present = fresh(user)
     return vars(present)["__data__"], present.permissions, valid_session_ids(), credentials
@@ -72,7 +75,9 @@ def test_each_action_needs_its_right(client, site, make, bearer, actor, target, 
     for action in ACTIONS:
         tim = ann if target == "oneself" else make(f"Tim-{action}", target)
         insert_session(tim, f"to {action}")
+        connected = connect(tim, f"s-{tim.id}")
         fields = FIELDS | {"login": handle_of(f"to {action}"), "key": make_key(tim)}
+        fields["identity"] = connected.handle
         add_app(site, tim)
         recovery_codes.replace(tim)
         before = state_of(tim)
@@ -196,6 +201,8 @@ def test_a_login_of_another_user_is_not_found(program, make, boss):
     [
         ("end-login", {}, "login"),
         ("end-key", {}, "key"),
+        ("disconnect", {}, "identity"),
+        ("disconnect", {"identity": "0123456789ab"}, "identity"),
         ("grant", {}, "permission"),
         ("grant", {"permission": "publish"}, "permission"),
         ("revoke", {"permission": "reports.*"}, "permission"),
@@ -321,6 +328,61 @@ def test_a_key_of_another_user_is_not_found(browser, program, make, boss):
     assert refused.json["code"] == "no_such_key"
     browser.get(f"{url_of(tim, 'end-key')}?key={key}").mustcontain(no="Hers")
     assert keys.has_keys(boss, time.time())
+
+
+def connect(user, subject="s-1"):
+    """Connect an account to a user whose sessions it begins, and return it."""
+    return identities.connect(user, account(subject), time.time())
+
+
+@every_database
+@pytest.mark.promise(34)
+def test_an_account_of_a_provider_is_disconnected(program, site, make, boss, post):
+    tim = make("Tim")
+    row, other = connect(tim), connect(tim, "s-2")
+    tokens = site.site.tokens
+    began = sessions.start(tim, tokens, provider=ProviderLogin.of(row, "", None)).session_id
+    goes_on = sessions.start(tim, tokens).session_id
+    RecordedEvent.delete().execute()
+    site.site.outbox.deliver()
+    post.messages.clear()
+    answer = program(url_of(tim, "disconnect"), {"identity": row.handle})
+    assert [each["id"] for each in answer.json["identities"]] == [other.handle]
+    assert began not in valid_session_ids()
+    assert goes_on in valid_session_ids()
+    written = RecordedEvent.select().order_by(RecordedEvent.id)
+    assert [(each.name, each.user_id, each.actor, each.reason) for each in written] == [
+        ("logout", tim.id, f"user {boss.id}", "identity disconnected"),
+        ("identity_disconnected", tim.id, f"user {boss.id}", "example"),
+    ]
+    site.site.outbox.deliver()
+    assert post.recipients == ["Tim@example.org"]
+    assert "an account at Example Firm" in post.messages[0].get_content()
+
+
+def test_before_a_disconnection_a_page_names_the_account(browser, make):
+    tim = make("Tim")
+    connect(tim)
+    page = browser.get(f"/auth/admin/users/{tim.id}").click("Disconnect…")
+    page.mustcontain("Example Firm: ada@example.com", "no longer log in with this account")
+    assert page.form["identity"].attrs["type"] == "hidden"
+    answer = page.form.submit(headers=SAME_ORIGIN, status=303).follow()
+    assert answer.html.find(role="status").text == ACTIONS["disconnect"].done
+    gone = page.form.submit(headers=SAME_ORIGIN, status=422)
+    gone.mustcontain("This account is not connected any more.")
+
+
+@every_database
+@pytest.mark.promise(73)
+def test_the_last_way_in_is_not_disconnected(browser, program, make):
+    tim = make("Tim")
+    row = connect(tim)
+    User.update(hashed_password="").where(User.id == tim.id).execute()
+    refused = program(url_of(tim, "disconnect"), {"identity": row.handle}, status=409)
+    assert refused.json["code"] == "last_way_in"
+    page = submit(browser, tim, "disconnect", {"identity": row.handle}, status=409)
+    page.mustcontain("Send a link to choose a password first, or deactivate the account.")
+    assert identities.rows_of(tim) == [row]
 
 
 @every_database

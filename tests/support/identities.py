@@ -3,6 +3,7 @@
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 
 ISSUER = "https://accounts.example.com"
+ENTRY = "example:https://id:secret@accounts.example.com?title=Example+Firm"
 
 
 def account(subject="s-1", **changes):

@@ -19,6 +19,7 @@ from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.admin.user_query import FILTERS, Choice
 from wsgiauth.admin.users import Column, UsersPage
 from wsgiauth.authentication.factors import Factor, SecondFactors
+from wsgiauth.authentication.identities import ListedIdentity
 from wsgiauth.endpoints.samples import KEY, SESSION
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import Around, ErrorPage, Page
@@ -38,6 +39,15 @@ _USER = FoundUser(
     email_verified_at=_VERIFIED_AT,
     last_login_at=_LOGGED_IN_AT,
 )
+_IDENTITY = ListedIdentity(
+    id="0123456789ab",
+    provider="google",
+    issuer="https://accounts.google.com",
+    subject="108204268033311374519",
+    name="grace@example.org",
+    connected_at=_VERIFIED_AT,
+    last_used_at=_LOGGED_IN_AT,
+)
 _ACCOUNT = Account(
     **_USER._asdict(),
     permissions=(HeldPermission("reports.publish", True, ("Editors",)),),
@@ -50,6 +60,8 @@ _ACCOUNT = Account(
         recovery_codes_left=8,
     ),
     keys=(KEY,),
+    has_password=True,
+    identities=(_IDENTITY,),
     actions=ACTIONS,
 )
 _ROW = TrailRow(
@@ -106,6 +118,7 @@ PAGES: tuple[Page, ...] = (
         list_query="?list=q%3Dgr",
         is_own=False,
         choices={"permission": ("reports.read",), "group": ("Editors",)},
+        provider_titles={_IDENTITY.id: "Google"},
         events=(_ROW,),
         events_url="/auth/admin/events?user=7",
         notice=ACTIONS["grant"].done,

@@ -1,6 +1,6 @@
 """GET /auth/admin/users/{id}: one user. GET, POST …/{action}: asks, and changes the user."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from datetime import datetime
 from http import HTTPStatus
@@ -45,9 +45,10 @@ from wsgiauth.admin.actions import (
 from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.trail import TrailRow, trail_rows
 from wsgiauth.admin.user_actions import ACTIONS, NOTICES, UserAction
-from wsgiauth.admin.user_changes import GROUP, KEY
+from wsgiauth.admin.user_changes import GROUP, IDENTITY, KEY
 from wsgiauth.admin.user_query import carried_query, carrying
 from wsgiauth.authentication.factors import SecondFactors, are_offered
+from wsgiauth.authentication.identities import ListedIdentity, list_identities
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.keys import ListedKey, list_keys
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
@@ -57,6 +58,8 @@ from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, R
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.settings import Settings
+from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
@@ -95,6 +98,8 @@ class Account(Content):
     waits: tuple[Wait, ...]  # why logins are refused now
     second_factors: SecondFactors | None  # None on a site that has none
     keys: tuple[ListedKey, ...]  # those that have not expired, the newest first
+    has_password: bool
+    identities: tuple[ListedIdentity, ...] | None  # None on a site without other providers
     actions: Mapping[str, UserAction]
 
     @classmethod
@@ -116,6 +121,8 @@ class Account(Content):
             waits=tuple(site.throttle.waits(target, [each.address for each in failures])),
             second_factors=SecondFactors.read(target) if are_offered(settings) else None,
             keys=tuple(list_keys(target, now)),
+            has_password=target.has_password,
+            identities=tuple(list_identities(target)) if settings.OIDC_PROVIDERS else None,
             actions={
                 name: action
                 for name, action in ACTIONS.items()
@@ -134,6 +141,8 @@ class Account(Content):
             "waits": [json_fields(each._asdict()) for each in self.waits],
             "second_factors": self.second_factors and self.second_factors.document(),
             "keys": [each.document() for each in self.keys],
+            "has_password": self.has_password,
+            "identities": [each.document() for each in self.identities or ()],
             "actions": list(self.actions),
         }
 
@@ -154,6 +163,7 @@ class UserPage(PanelPage):
     list_query: str  # of the links to actions, so that they lead back to it, too; can be empty
     is_own: bool  # whether it is the member of the staff
     choices: Mapping[str, tuple[str, ...]]  # for the fields of the actions, by field
+    provider_titles: Mapping[str, str]  # the titles of the identities' providers, by identity
     events: tuple[TrailRow, ...]  # the newest
     events_url: str  # all events of the user
     sections: tuple[str, ...] = (ACCESS, RIGHTS, DANGER)  # of actions
@@ -183,6 +193,7 @@ class ShowUser(PanelEndpoint):
             list_query=carrying(listed),
             is_own=target.id == login.user.id,
             choices=_choices(account),
+            provider_titles=_titles(account.identities or (), site.settings),
             events=tuple(trail_rows(trail.page(Filters(user_id=target.id), size=_EVENTS))),
             events_url=f"{panel_url(environ)}/{EVENTS}?user={target.id}",
             notice=notice_of(environ, NOTICES),
@@ -196,7 +207,7 @@ class ChangeUser(ActionForm):
     section = USERS
     back = BackLink("admin/users/{id}", "Back to the user")
     actions = ACTIONS
-    fields = ("permission", "group", "login", "key")
+    fields = ("permission", "group", "login", "key", "identity")
     flags = (ONLY_KNOWN,)
 
     def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
@@ -252,12 +263,24 @@ class ChangeUser(ActionForm):
         return Account.read(submission.site, target, submission.member).document()
 
     def in_words(self, submission: MemberSubmission, field: Field, value: str) -> str:
-        """Return the name of an API key."""
-        if field is not KEY:
-            return ""
-        owner, now = require_row(submission.environ, User), submission.site.tokens.now()
-        named = [each.name for each in list_keys(owner, now) if each.id == value]
-        return f"{named[0]} ({value})" if named else ""
+        """Return the name of an API key, or of an account of another provider."""
+        owner, site = require_row(submission.environ, User), submission.site
+        named: dict[str, str] = {}
+        if field is KEY:
+            named = {
+                key.id: f"{key.name} ({key.id})" for key in list_keys(owner, site.tokens.now())
+            }
+        if field is IDENTITY:
+            listed = list_identities(owner)
+            titles = _titles(listed, site.settings)
+            named = {each.id: f"{titles[each.id]}: {each.name}" for each in listed}
+        return named.get(value, "")
+
+
+def _titles(listed: Iterable[ListedIdentity], settings: Settings) -> dict[str, str]:
+    """Return what the site calls the providers of accounts, by the ids of these."""
+    entries = parse_entries(settings.OIDC_PROVIDERS)
+    return {each.id: each.title(entries) for each in listed}
 
 
 def _choices(account: Account) -> dict[str, tuple[str, ...]]:

@@ -19,9 +19,11 @@ from wsgiauth.admin.actions import (
 )
 from wsgiauth.admin.user_changes import (
     GROUP,
+    IDENTITY,
     KEY,
     LOGIN,
     count_link,
+    disconnect,
     end_key,
     end_login,
     named_group,
@@ -118,6 +120,18 @@ _ACTIONS = (
         change=end_key,
         field=KEY,
         asks_first=True,
+    ),
+    UserAction(
+        name="disconnect",
+        button="Disconnect",
+        question="The user can no longer log in with this account of the other provider, and the"
+        " sessions that began with it are revoked. They can connect it again.",
+        done="The account of the other provider has been disconnected.",
+        right=Right.MANAGE,
+        change=disconnect,
+        field=IDENTITY,
+        asks_first=True,
+        exists=lambda settings: bool(settings.OIDC_PROVIDERS),
     ),
     UserAction(
         name="remove-factors",

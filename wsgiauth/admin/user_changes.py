@@ -7,7 +7,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.admin.actions import Field
 from wsgiauth.admin.groups import require_group
-from wsgiauth.authentication import keys
+from wsgiauth.authentication import keys, ways_in
 from wsgiauth.authentication.session_list import revoke_by_handle
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import MemberSubmission
@@ -17,6 +17,12 @@ from wsgiauth.mail.link_letters import send_reset
 GROUP = Field("group", "Group")
 LOGIN = Field("login", "Session")
 KEY = Field("key", "API key")
+IDENTITY = Field("identity", "Account")
+
+_LAST_WAY_IN = (
+    "This is the only way to log in to the account. Send a link to choose a password first, or"
+    " deactivate the account."
+)
 
 
 def set_flag(flag: str, value: bool) -> Callable[[User, MemberSubmission], object]:
@@ -49,6 +55,18 @@ def end_key(user: User, submission: MemberSubmission) -> None:
             "no_such_key",
             "This API key has already been revoked or has expired.",
         )
+
+
+def disconnect(user: User, submission: MemberSubmission) -> None:
+    """Disconnect the account of a provider that a form names."""
+    handle = submission.fields[IDENTITY.name].strip()
+    try:
+        ways_in.disconnect(user, handle, submission.site.settings)
+    except ValidationError:  # which names the field of another form
+        message = "This account is not connected any more." if handle else "Choose an account."
+        raise ValidationError({IDENTITY.name: [message]}) from None
+    except RequestError as error:
+        raise RequestError(error.status, error.code, _LAST_WAY_IN) from None
 
 
 def count_link(user: User, submission: MemberSubmission) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from http import HTTPStatus
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import peewee
 
@@ -21,6 +22,7 @@ from wsgiauth.accounts.tables import insert_new
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
+from wsgiauth.settings.oidc import ProviderEntry
 from wsgiauth.storage import database
 from wsgiauth.storage.models import Model, from_timestamp, json_fields, utc_now
 
@@ -70,6 +72,12 @@ class ListedIdentity(NamedTuple):
     name: str
     connected_at: datetime
     last_used_at: datetime
+
+    def title(self, entries: Iterable[ProviderEntry]) -> str:
+        """Return what the site calls the provider; its host if it has no entry any more."""
+        of_issuer = [each for each in entries if each.issuer == self.issuer]
+        of_issuer.sort(key=lambda entry: entry.name != self.provider)
+        return of_issuer[0].title if of_issuer else urlsplit(self.issuer).netloc
 
     def document(self) -> dict[str, object]:
         """Return it, ready for JSON."""

@@ -55,6 +55,7 @@ HEADLINES = {
     "invalid_scope": "The request for a token was refused",
     "invalid_target": "The request for a token was refused",
     "invalid_token": "You are not logged in",
+    "last_way_in": "The last way to log in cannot be removed",
     "last_superuser": "This account cannot be closed",
     "length_required": _UNREADABLE,
     "link_expired": "This link can no longer be used",
