@@ -1,0 +1,74 @@
+"""From claims to a provider account: what a provider says about a user, in a form that is safe."""
+
+from wsgiauth.authentication.oidc.accounts import ProviderAccount
+from wsgiauth.authentication.oidc.documents import Document, strings
+from wsgiauth.authentication.oidc.signed_tokens import is_subject, number
+from wsgiauth.settings.oidc import ProviderEntry
+
+MAX_NAME = 100  # characters
+MAX_EMAIL = 254  # characters
+MAX_GROUPS = 100
+
+_KNOWLEDGE = {"pwd", "pin", "kba"}  # RFC 8176 section 2
+_POSSESSION = {"hwk", "otp", "sc", "swk"}
+_MULTI_FACTOR = {
+    "http://schemas.openid.net/pape/policies/2007/06/multi-factor",
+    "https://refeds.org/profile/mfa",
+}
+
+
+def merge(claims: Document, userinfo: Document) -> Document:
+    """Return the claims of an ID token, with what it left out.
+
+    The address and whether it is verified are of one source. What says who and when the user is
+    comes from the ID token alone.
+    """
+    own = {"iss", "aud", "sid", "auth_time", "amr", "acr"}
+    other = {name: each for name, each in userinfo.items() if name not in own}
+    first = {name: each for name, each in claims.items() if name != "email_verified"}
+    return {**other, **first}
+
+
+def make_account(entry: ProviderEntry, claims: Document) -> ProviderAccount:
+    """Return the account of verified claims."""
+    email = _printable(claims, "email", MAX_EMAIL)
+    preferred = _printable(claims, "preferred_username", MAX_NAME)
+    subject = str(claims["sub"])
+    authenticated_at = number(claims, "auth_time")
+    shown = email or preferred or _printable(claims, "name", MAX_EMAIL) or subject
+    return ProviderAccount(
+        provider=entry.name,
+        issuer=entry.issuer,
+        subject=subject,
+        name=shown[:MAX_NAME].strip(),
+        email=email,
+        email_verified=email != "" and claims.get("email_verified") is True,
+        username=preferred or _printable(claims, "nickname", MAX_NAME),
+        groups=_groups(entry, claims),
+        methods="fed mfa" if _has_trusted_factor(entry, claims) else "fed",
+        sid=str(claims["sid"]) if is_subject(claims.get("sid")) else "",
+        authenticated_at=None if authenticated_at is None else int(authenticated_at),
+    )
+
+
+def _printable(claims: Document, name: str, longest: int) -> str:
+    value = claims.get(name)
+    if not isinstance(value, str) or len(value) > longest or not value.isprintable():
+        return ""
+    return value if value.strip() else ""
+
+
+def _groups(entry: ProviderEntry, claims: Document) -> tuple[str, ...]:
+    if not entry.groups:
+        return ()
+    value = claims.get(entry.groups)
+    found = [value] if isinstance(value, str) else strings(value)
+    return tuple(dict.fromkeys(each for each in found if each))[:MAX_GROUPS]
+
+
+def _has_trusted_factor(entry: ProviderEntry, claims: Document) -> bool:
+    if entry.second_factor != "trusted":
+        return False
+    methods, context = set(strings(claims.get("amr"))), claims.get("acr")
+    has_two = bool(methods & _KNOWLEDGE) and bool(methods & _POSSESSION)
+    return "mfa" in methods or has_two or (isinstance(context, str) and context in _MULTI_FACTOR)

@@ -1,0 +1,134 @@
+"""What ID tokens and logout tokens share: the signature, the issuer, the audience, the times."""
+
+import re
+from base64 import urlsafe_b64decode
+from collections.abc import Collection
+from typing import NamedTuple
+
+from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
+from wsgiauth.authentication.oidc.documents import Document, parse_document, strings
+from wsgiauth.authentication.oidc.kept import Kept
+from wsgiauth.authentication.oidc.key_sets import KeySet, is_signed
+
+MAX_LENGTH = 16 * 1024  # characters
+MAX_AGE = 10 * MINUTE  # seconds since a token was issued
+CLOCK = "clock"  # the reason of a token of another time
+
+_TOKEN = re.compile(r"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)")
+_SUBJECT = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
+_LATEST = 2.0**53  # what every program can represent
+
+
+class TokenError(Exception):
+    """A token is refused; the message is the reason, in fixed words."""
+
+
+class SignedToken(NamedTuple):
+    """What a provider signed; its `repr` has nothing of it."""
+
+    algorithm: str
+    claims: Document
+
+    def __repr__(self) -> str:
+        return "<SignedToken>"
+
+
+class Expected(NamedTuple):
+    """What a token has to be signed with, and whose and for whom it has to be."""
+
+    algorithms: Collection[str]  # of the discovery document
+    keys: Kept[KeySet]
+    issuer: str
+    client_id: str
+
+
+def verify(token: str, expected: Expected, types: Collection[str], now: float) -> SignedToken:
+    """Return what a token says, if the provider has signed it, for us, and lately.
+
+    Args:
+        types: What its header can say that it is, in lower case.
+
+    Raises:
+        TokenError: It is refused.
+        ProviderError: The provider's keys cannot be fetched.
+    """
+    match = _TOKEN.fullmatch(token) if len(token) <= MAX_LENGTH else None
+    if match is None:
+        raise TokenError("form")
+    header, claims = parse_document(_decoded(match[2])), parse_document(_decoded(match[3]))
+    if header is None or claims is None:
+        raise TokenError("form")
+    algorithm = _algorithm(header, expected.algorithms, types)
+    key = _key(header, algorithm, expected.keys)
+    if not is_signed(algorithm, key, match[1].encode(), _decoded(match[4])):
+        raise TokenError("signature")
+    _check_audience(claims, expected)
+    _check_times(claims, now)
+    return SignedToken(algorithm, claims)
+
+
+def is_subject(value: object) -> bool:
+    """Return whether a value can be the `sub` of a user, as every database can compare it."""
+    return isinstance(value, str) and _SUBJECT.fullmatch(value) is not None
+
+
+def number(claims: Document, name: str) -> float | None:
+    """Return a time in a token (RFC 7519 section 2, NumericDate), or None if it is none."""
+    value = claims.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if abs(value) < _LATEST else None
+
+
+def _algorithm(header: Document, algorithms: Collection[str], types: Collection[str]) -> str:
+    algorithm, token_type = header.get("alg"), header.get("typ", "JWT")
+    if not isinstance(algorithm, str) or algorithm not in algorithms:
+        raise TokenError("alg")
+    if not isinstance(token_type, str) or token_type.lower() not in types:
+        raise TokenError("typ")
+    if "crit" in header:  # no extension is understood (RFC 7515 section 4.1.11)
+        raise TokenError("crit")
+    return algorithm
+
+
+def _key(header: Document, algorithm: str, keys: Kept[KeySet]) -> object:
+    """Return the one key that fits; unknown ones are fetched again, at most once a minute."""
+    key_id = header.get("kid")
+    if key_id is not None and not isinstance(key_id, str):
+        raise TokenError("kid")
+    fitting = keys.get().find(algorithm, key_id) or keys.get_newer().find(algorithm, key_id)
+    if len(fitting) != 1:
+        raise TokenError("several keys" if fitting else "unknown key")
+    return fitting[0]
+
+
+def _check_audience(claims: Document, expected: Expected) -> None:
+    if claims.get("iss") != expected.issuer:
+        raise TokenError("iss")
+    audience = claims.get("aud")
+    audiences = [audience] if isinstance(audience, str) else strings(audience)
+    if expected.client_id not in audiences:
+        raise TokenError("aud")
+    is_shared = isinstance(audience, list) and len(audience) > 1
+    if (is_shared or "azp" in claims) and claims.get("azp") != expected.client_id:
+        raise TokenError("azp")
+
+
+def _check_times(claims: Document, now: float) -> None:
+    issued_at, expires_at = number(claims, "iat"), number(claims, "exp")
+    not_before = number(claims, "nbf") if "nbf" in claims else 0
+    if issued_at is None or expires_at is None or not_before is None or expires_at <= issued_at:
+        raise TokenError("times")
+    is_now = (
+        now - MAX_AGE <= issued_at <= now + CLOCK_SKEW
+        and not_before <= now + CLOCK_SKEW
+        and now < expires_at + CLOCK_SKEW
+    )
+    if not is_now:
+        raise TokenError(CLOCK)
+
+
+def _decoded(segment: str) -> bytes:
+    """Return what base64 stands for; what it cannot stand for is nothing."""
+    padding = -len(segment) % 4
+    return b"" if padding == 3 else urlsafe_b64decode(segment + "=" * padding)
