@@ -8,6 +8,7 @@ from wsgiauth.authentication.claims import ClaimsFunction
 from wsgiauth.authentication.freshness import Freshness
 from wsgiauth.authentication.identity import Identifier
 from wsgiauth.authentication.introspection import Introspector
+from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.services import ServiceTokens
@@ -42,6 +43,7 @@ class Site:
     registration: Registration
     services: ServiceTokens | None  # None without SERVICE_KEYS
     introspector: Introspector | None  # likewise
+    providers: Providers | None  # None without OIDC_PROVIDERS
 
     @classmethod
     def from_settings(
@@ -56,8 +58,8 @@ class Site:
 
         Raises:
             ConfigurationError: SECRET_KEY is missing or invalid, or the layout of the pages is;
-                or a key in SERVICE_KEYS; or the package for one of them, or for PASSKEYS, is
-                missing.
+                or a key in SERVICE_KEYS; or the package for one of them, for PASSKEYS or for
+                OIDC_PROVIDERS is missing.
         """
         tokens = Tokens(settings, claims=claims)
         services = ServiceTokens(settings, tokens.now) if settings.SERVICE_KEYS else None
@@ -84,4 +86,5 @@ class Site:
             registration or Registration(),
             services,
             Introspector(settings, tokens, services) if services else None,
+            Providers(settings, tokens.now) if settings.OIDC_PROVIDERS else None,
         )

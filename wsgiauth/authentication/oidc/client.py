@@ -1,0 +1,216 @@
+"""The requests of a login at one provider, in their order, and the checks of what comes back."""
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from urllib.parse import quote_plus, urlencode
+
+from wsgiauth.authentication.oidc.accounts import ProviderAccount
+from wsgiauth.authentication.oidc.discovery import (
+    DiscoveryError,
+    Metadata,
+    document_url,
+    read_metadata,
+)
+from wsgiauth.authentication.oidc.documents import Document, parse_document
+from wsgiauth.authentication.oidc.errands import CONFIRM, BegunErrand
+from wsgiauth.authentication.oidc.failures import Failures
+from wsgiauth.authentication.oidc.id_tokens import AUTH_TIME, verify_id_token
+from wsgiauth.authentication.oidc.kept import Kept
+from wsgiauth.authentication.oidc.key_sets import KeySet, read_key_set
+from wsgiauth.authentication.oidc.logout_tokens import LogoutToken, verify_logout_token
+from wsgiauth.authentication.oidc.profiles import make_account, merge
+from wsgiauth.authentication.oidc.signed_tokens import CLOCK, Expected, TokenError
+from wsgiauth.authentication.oidc.transport import REST, Request, Response, Transport
+from wsgiauth.exceptions import ProviderError
+from wsgiauth.settings.oidc import ProviderEntry
+
+# RFC 6749 section 4.1.2.1, and OpenID Connect Core 1.0, section 3.1.2.6.
+_ERRORS = {
+    *("invalid_request", "unauthorized_client", "unsupported_response_type", "invalid_scope"),
+    *("server_error", "temporarily_unavailable", "interaction_required", "login_required"),
+    *("account_selection_required", "consent_required"),
+}
+_VISIBLE = re.compile(r"[!-~]{1,8192}")  # a code, or an access token
+
+
+class Client:
+    """This site as a client of one provider."""
+
+    def __init__(self, entry: ProviderEntry, clock: Callable[[], float], timeout: float) -> None:
+        self._entry = entry
+        self._now = clock
+        self._failures = Failures(entry.title)
+        self._transport = Transport(self._failures, clock, timeout)
+        self._metadata = Kept("discovery", self._discover, self._failures, clock)
+        self._keys = Kept("keys", self._fetch_keys, self._failures, clock)
+
+    def login_url(self, begun: BegunErrand, redirect_uri: str) -> str:
+        """Return the URL at the provider to which a browser goes."""
+        entry = self._entry
+        asked = {
+            "response_type": "code",
+            "client_id": entry.client_id,
+            "redirect_uri": redirect_uri,
+            "scope": " ".join(entry.scope),
+            "state": begun.state,
+            "nonce": begun.nonce,
+            "code_challenge": begun.challenge,
+            "code_challenge_method": "S256",
+        }
+        if begun.errand.purpose == CONFIRM:
+            asked |= {"max_age": "0", "prompt": entry.prompt or "login"}
+        elif entry.prompt:
+            asked["prompt"] = entry.prompt
+        return _with_query(self._metadata.get().authorization_endpoint, asked)
+
+    def account(
+        self, query: Mapping[str, str], begun: BegunErrand, redirect_uri: str
+    ) -> ProviderAccount:
+        """Return the account with which a browser comes back."""
+        metadata = self._metadata.get()
+        self._check_response(query, metadata)
+        tokens = self._exchange(query.get("code", ""), begun, redirect_uri, metadata)
+        access_token = str(tokens["access_token"])
+        try:
+            claims = verify_id_token(
+                str(tokens["id_token"]), access_token, begun, self._expected(metadata), self._now()
+            )
+        except TokenError as error:
+            raise self._refused_token(str(error)) from None
+        if "email" not in claims and metadata.userinfo_endpoint:
+            claims = merge(claims, self._userinfo(access_token, claims["sub"], metadata))
+        return make_account(self._entry, claims)
+
+    def logout_url(self, post_logout_redirect_uri: str) -> str | None:
+        """Return the URL at the provider that ends the session there, if there is one."""
+        try:
+            endpoint = self._metadata.get().end_session_endpoint
+        except ProviderError:
+            return None
+        asked = {
+            "client_id": self._entry.client_id,
+            "post_logout_redirect_uri": post_logout_redirect_uri,
+        }
+        return _with_query(endpoint, asked) if endpoint else None
+
+    def verify_logout_token(self, token: str) -> LogoutToken:
+        """Return what a logout token says."""
+        try:
+            return verify_logout_token(token, self._expected(self._metadata.get()), self._now())
+        except TokenError as error:
+            raise self._failures.logout_token(str(error)) from None
+
+    def check(self) -> None:
+        """Fetch what is published, now."""
+        metadata = self._discover()
+        keys = read_key_set(self._document("keys", metadata.jwks_uri))
+        if keys is None or not any(keys.find(each, None) for each in metadata.algorithms):
+            raise self._failures.wrong("keys")
+
+    def _discover(self) -> Metadata:
+        issuer = self._entry.issuer
+        document = self._document("discovery", document_url(issuer))
+        try:
+            return read_metadata(document, issuer)
+        except DiscoveryError as error:
+            raise self._failures.wrong(f"discovery: {error}") from None
+
+    def _fetch_keys(self) -> KeySet:
+        keys = read_key_set(self._document("keys", self._metadata.get().jwks_uri))
+        if keys is None:
+            raise self._failures.wrong("keys")
+        return keys
+
+    def _expected(self, metadata: Metadata) -> Expected:
+        entry = self._entry
+        return Expected(metadata.algorithms, self._keys, entry.issuer, entry.client_id)
+
+    def _check_response(self, query: Mapping[str, str], metadata: Metadata) -> None:
+        # RFC 9207 section 2.4: so that no other provider can take the place of this one.
+        if query.get("iss", self._entry.issuer) != self._entry.issuer:
+            raise self._failures.callback("iss")
+        if metadata.announces_issuer and "iss" not in query:
+            raise self._failures.callback("iss")
+        error = query.get("error")
+        if error == "access_denied":
+            raise self._failures.declined("access_denied")
+        if error is not None:
+            raise self._failures.callback(error if error in _ERRORS else "error")
+        if not _VISIBLE.fullmatch(query.get("code", "")):
+            raise self._failures.callback("code")
+
+    def _exchange(
+        self, code: str, begun: BegunErrand, redirect_uri: str, metadata: Metadata
+    ) -> Document:
+        """Return the tokens for a code (RFC 6749 section 4.1.3)."""
+        entry = self._entry
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": redirect_uri,
+            "code_verifier": begun.verifier,
+        }
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        if metadata.sends_secret_in_form:
+            form |= {"client_id": entry.client_id, "client_secret": entry.client_secret}
+        else:
+            headers["Authorization"] = _basic(entry)
+        request = Request("token", metadata.token_endpoint, headers, urlencode(form))
+        response = self._transport.send(request)
+        document = parse_document(response.body)
+        self._check_grant(response, document)
+        has_tokens = document is not None and (
+            isinstance(document.get("id_token"), str)
+            and _VISIBLE.fullmatch(str(document.get("access_token", "")))
+            and str(document.get("token_type")).lower() == "bearer"
+        )
+        if document is None or not has_tokens:
+            raise self._failures.wrong("token")
+        return document
+
+    def _check_grant(self, response: Response, document: Document | None) -> None:
+        error = None if document is None else document.get("error")
+        if response.status == 401 or error == "invalid_client":
+            raise self._failures.wrong("token: client refused")
+        if response.status == 400 and error == "invalid_grant":
+            raise self._failures.callback("token: code refused")
+        self._check_status("token", response)
+
+    def _userinfo(self, access_token: str, subject: object, metadata: Metadata) -> Document:
+        headers = {"Authorization": f"Bearer {access_token}"}
+        userinfo = self._document("userinfo", metadata.userinfo_endpoint, headers)
+        if userinfo.get("sub") != subject:  # OpenID Connect Core 1.0, section 5.3.2
+            raise self._failures.wrong("userinfo: sub")
+        return userinfo
+
+    def _document(self, what: str, url: str, headers: Mapping[str, str] | None = None) -> Document:
+        response = self._transport.send(Request(what, url, headers or {}))
+        self._check_status(what, response)
+        document = parse_document(response.body)
+        if document is None:
+            raise self._failures.wrong(f"{what}: JSON")
+        return document
+
+    def _check_status(self, what: str, response: Response) -> None:
+        if response.status >= 500 or response.status == 429:
+            raise self._failures.unavailable(f"{what}: status", REST)
+        if response.status != 200:
+            raise self._failures.wrong(f"{what}: status")
+
+    def _refused_token(self, reason: str) -> ProviderError:
+        if reason == CLOCK:
+            return self._failures.clock()
+        return (
+            self._failures.not_confirmed() if reason == AUTH_TIME else self._failures.wrong(reason)
+        )
+
+
+def _with_query(url: str, parameters: Mapping[str, str]) -> str:
+    return f"{url}{'&' if '?' in url else '?'}{urlencode(parameters)}"
+
+
+def _basic(entry: ProviderEntry) -> str:
+    """Return the credentials of the client (RFC 6749 section 2.3.1: form-encoded before)."""
+    credentials = f"{quote_plus(entry.client_id)}:{quote_plus(entry.client_secret)}"
+    return f"Basic {b64encode(credentials.encode()).decode()}"
