@@ -10,6 +10,8 @@ from wsgiauth.authentication.oidc.discovery import (
     read_metadata,
 )
 
+pytestmark = pytest.mark.promise(71)
+
 ISSUER = "https://id.example.org/realms/main"
 DOCUMENT = {
     "issuer": ISSUER,

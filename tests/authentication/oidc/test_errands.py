@@ -18,6 +18,8 @@ from wsgiauth.authentication.oidc.errands import (
     Errands,
 )
 
+pytestmark = pytest.mark.promise(69)
+
 NOW = 2_000_000_000
 SETTINGS = Settings(SECRET_KEY=SECRET_KEY)
 OURS = Errands(SETTINGS)

@@ -45,6 +45,7 @@ def test_a_document_is_kept_for_an_hour(source):
     assert source.kept.get() == "version 3"
 
 
+@pytest.mark.promise(71)
 def test_a_newer_one_is_fetched_at_most_once_a_minute(source):
     assert source.kept.get_newer() == "version 1"
     source.now += MINUTE - 1
@@ -53,6 +54,7 @@ def test_a_newer_one_is_fetched_at_most_once_a_minute(source):
     assert source.kept.get_newer() == source.kept.get_newer() == source.kept.get() == "version 2"
 
 
+@pytest.mark.promise(71)
 def test_a_newer_one_that_cannot_be_fetched_is_tried_for_at_most_once_a_minute(source):
     assert source.kept.get() == "version 1"
     source.now += MINUTE
@@ -77,6 +79,7 @@ def test_a_failure_is_kept_for_a_while(source):
     assert source.kept.get() == "version 2"
 
 
+@pytest.mark.promise(71)
 def test_one_thread_fetches_one_waits_and_others_are_refused_at_once(source):
     source.goes_on.clear()
     found, refused, is_refused = [], [], threading.Event()

@@ -16,6 +16,8 @@ from wsgiauth.authentication.oidc.failures import Failures
 from wsgiauth.authentication.oidc.transport import MAX_SIZE, REST, Request, Response, Transport
 from wsgiauth.exceptions import ProviderError
 
+pytestmark = pytest.mark.promise(71)
+
 TIMEOUT = 0.25  # seconds; each case of a slow provider takes as long
 
 
@@ -33,6 +35,11 @@ def clock():
 
 @pytest.fixture
 def transport(clock):
+    return Transport(Failures("Google"), clock, 5)
+
+
+@pytest.fixture
+def hasty(clock):
     return Transport(Failures("Google"), clock, TIMEOUT)
 
 
@@ -94,8 +101,8 @@ def test_a_body_is_bounded(provider, transport, answer):
     started_at = time.monotonic()
     assert refusal(transport, get(provider)).status in (502, 503)
     assert time.monotonic() - started_at < 3
-    transport = Transport(Failures("Google"), Clock(), 5)
     provider.answers[DISCOVERY] = Answer(body=LONGEST)
+    transport = Transport(Failures("Google"), Clock(), 5)
     assert transport.send(get(provider)).body == LONGEST
 
 
@@ -111,14 +118,14 @@ def test_a_bomb_is_not_decompressed(provider, transport):
     [Slow(2), Drip(0.02), Drip(0.02, head=True), Held()],
     ids=["slow", "dripped body", "dripped head", "held"],
 )
-def test_a_response_that_takes_too_long_is_not_awaited(provider, clock, transport, answer):
+def test_a_response_that_takes_too_long_is_not_awaited(provider, clock, hasty, answer):
     provider.answers[DISCOVERY] = answer
     started_at = time.monotonic()
-    error = refusal(transport, get(provider))
+    error = refusal(hasty, get(provider))
     assert TIMEOUT <= time.monotonic() - started_at < TIMEOUT + 1
     assert (error.status, error.reason) == (503, "discovery: timeout")
     assert ("Retry-After", str(REST)) in error.headers
-    assert_the_slots_are_free(transport)
+    assert_the_slots_are_free(hasty)
 
 
 def assert_the_slots_are_free(transport):
@@ -180,7 +187,7 @@ def test_a_third_request_at_a_time_is_refused_at_once(provider, clock):
     assert provider.most_at_once == 2
 
 
-def test_a_name_that_is_looked_up_forever_holds_its_slot_alone(clock, transport, monkeypatch):
+def test_a_name_that_is_looked_up_forever_holds_its_slot_alone(clock, hasty, monkeypatch):
     asked, goes_on = [], threading.Event()
 
     def look_up(*arguments, **_):
@@ -192,17 +199,17 @@ def test_a_name_that_is_looked_up_forever_holds_its_slot_alone(clock, transport,
     request = Request("discovery", "https://slow.example.org/")
     reasons = []
     for _ in range(3):
-        reasons.append(refusal(transport, request).reason)
+        reasons.append(refusal(hasty, request).reason)
         clock.now += REST
     assert reasons == ["discovery: timeout", "discovery: timeout", "discovery: busy"]
     assert asked == ["slow.example.org"] * 2
     goes_on.set()
-    assert_the_slots_are_free(transport)
+    assert_the_slots_are_free(hasty)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [])
-    assert refusal(transport, request).reason == "discovery: connection"
+    assert refusal(hasty, request).reason == "discovery: connection"
 
 
-def test_a_connection_that_is_made_too_late_sends_nothing(provider, transport, monkeypatch):
+def test_a_connection_that_is_made_too_late_sends_nothing(provider, hasty, monkeypatch):
     known, goes_on = socket.getaddrinfo, threading.Event()
 
     def look_up(*arguments, **options):
@@ -210,9 +217,9 @@ def test_a_connection_that_is_made_too_late_sends_nothing(provider, transport, m
         return known(*arguments, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    assert refusal(transport, get(provider)).reason == "discovery: timeout"
+    assert refusal(hasty, get(provider)).reason == "discovery: timeout"
     goes_on.set()
-    assert_the_slots_are_free(transport)
+    assert_the_slots_are_free(hasty)
     assert not provider.requests
 
 
@@ -261,11 +268,11 @@ def test_a_certificate_that_is_not_to_be_trusted_is_refused(
         assert not provider.requests
 
 
-def test_a_tls_handshake_that_never_ends_is_not_awaited(transport):
+def test_a_tls_handshake_that_never_ends_is_not_awaited(hasty):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"https://localhost:{silent.getsockname()[1]}/"
-        assert refusal(transport, Request("keys", url)).reason == "keys: timeout"
-    assert_the_slots_are_free(transport)
+        assert refusal(hasty, Request("keys", url)).reason == "keys: timeout"
+    assert_the_slots_are_free(hasty)
 
 
 def test_plain_http_where_tls_is_spoken_fails(provider, transport):

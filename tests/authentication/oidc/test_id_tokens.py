@@ -1,0 +1,361 @@
+"""ID tokens: signed by the provider with an asymmetric key, for this site and this login."""
+
+import json
+import time
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from tests.support.oidc_clients import Client
+from tests.support.provider_keys import (
+    DROP,
+    HmacKey,
+    NoKey,
+    base64url,
+    changed,
+    half_hash,
+    signed,
+    signing_key,
+)
+from wsgiauth.authentication.oidc.discovery import ALGORITHMS
+
+KEY, OTHER_KEY, WEAK_KEY = signing_key(), signing_key("RS256", "2"), signing_key(bits=1024)
+P256, P384 = signing_key("ES256"), signing_key("ES384")
+
+
+def public(encoding, form=PublicFormat.SubjectPublicKeyInfo):
+    return KEY.private.public_key().public_bytes(encoding, form)
+
+
+def jwk(key=KEY, **changes):
+    return changed(key.jwk, changes)
+
+
+@pytest.fixture
+def client(provider):
+    return Client(provider)
+
+
+@pytest.mark.promise(70)
+@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
+def test_each_asymmetric_algorithm_is_verified(provider, client, algorithm):
+    provider.key = signing_key(algorithm)
+    provider.keys[:] = [provider.key.jwk]
+    assert client.log_in().subject == "ada"
+
+
+@pytest.mark.promise(70)
+@pytest.mark.parametrize(
+    ("keys", "header"),
+    [
+        pytest.param([jwk(kid=DROP)], {"kid": DROP}, id="no id"),
+        pytest.param([jwk(), OTHER_KEY.jwk], {}, id="one of several"),
+        pytest.param([jwk(), jwk(P256)], {"kid": DROP}, id="one of its type"),
+        pytest.param([jwk(), jwk(OTHER_KEY, kid="1", use="enc")], {}, id="other for encryption"),
+        pytest.param([jwk(), jwk(OTHER_KEY, kid="1", alg="PS256")], {}, id="other algorithm"),
+        pytest.param([jwk(use=DROP, alg=DROP)], {}, id="no use"),
+        pytest.param([jwk(key_ops=["verify"])], {}, id="for verification"),
+        pytest.param([jwk(), "x", {"kty": "oct", "k": "eA", "kid": "1"}], {}, id="others"),
+        pytest.param([jwk()], {"typ": DROP}, id="no type"),
+        pytest.param([jwk()], {"typ": "jwt"}, id="type in lower case"),
+    ],
+)
+def test_the_key_that_fits_is_found(provider, client, keys, header):
+    provider.discovery["id_token_signing_alg_values_supported"] = ["RS256"]
+    provider.keys[:] = keys
+    provider.header.update(header)
+    assert client.log_in().subject == "ada"
+
+
+@pytest.mark.promise(70)
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        pytest.param([], "unknown key", id="none"),
+        pytest.param([OTHER_KEY.jwk], "unknown key", id="another id"),
+        pytest.param([jwk(OTHER_KEY, kid="1")], "signature", id="swapped"),
+        pytest.param([jwk(), jwk(OTHER_KEY, kid="1")], "several keys", id="doubled id"),
+        pytest.param([jwk(), jwk()], "several keys", id="doubled key"),
+        pytest.param([jwk(kid=DROP)], "unknown key", id="without its id"),
+        pytest.param([jwk(use="enc")], "unknown key", id="for encryption"),
+        pytest.param([jwk(key_ops=["sign"])], "unknown key", id="for signatures"),
+        pytest.param([jwk(key_ops="verify")], "unknown key", id="operations that are no list"),
+        pytest.param([jwk(alg="PS256")], "unknown key", id="another algorithm"),
+        pytest.param([jwk(kty="EC")], "unknown key", id="another type"),
+        pytest.param([jwk(kty=["RSA"])], "unknown key", id="type that is no string"),
+        pytest.param([jwk(n=DROP)], "unknown key", id="no modulus"),
+        pytest.param([jwk(n=1)], "unknown key", id="modulus that is no string"),
+        pytest.param([jwk(n="!")], "unknown key", id="modulus that is not base64"),
+        pytest.param([jwk(n="")], "unknown key", id="empty modulus"),
+        pytest.param([jwk(e="AA")], "unknown key", id="exponent 0"),
+        pytest.param([jwk(e="AQ")], "unknown key", id="exponent 1"),
+        pytest.param([jwk(n="A" * 20_000 + "AQ")], "unknown key", id="zeros"),
+        pytest.param([jwk(n="_" * 20_000)], "unknown key", id="huge"),
+    ],
+)
+def test_without_exactly_one_key_that_fits_a_token_is_refused(provider, client, keys, reason):
+    provider.discovery["id_token_signing_alg_values_supported"] = ["RS256"]
+    provider.keys[:] = keys
+    error = client.refusal()
+    assert (error.status, error.reason) == (502, reason)
+
+
+@pytest.mark.promise(70)
+def test_a_weak_key_is_refused(provider, client):
+    provider.key = WEAK_KEY
+    provider.keys[:] = [WEAK_KEY.jwk]
+    assert client.refusal().reason == "unknown key"
+
+
+@pytest.mark.promise(70)
+@pytest.mark.parametrize(
+    "changes",
+    [{"crv": "P-384"}, {"crv": DROP}, {"crv": "secp256k1"}, {"y": jwk(P256)["x"]}, {"x": DROP}],
+    ids=["other name", "no name", "other curve", "not on the curve", "half"],
+)
+def test_a_key_of_a_wrong_curve_is_refused(provider, client, changes):
+    provider.key = P256
+    provider.keys[:] = [jwk(P256, **changes)]
+    assert client.refusal().reason == "unknown key"
+
+
+@pytest.mark.promise(70)
+def test_a_key_of_another_curve_than_the_algorithm_is_refused(provider, client):
+    provider.key = P384
+    provider.header["alg"] = "ES256"
+    provider.discovery["id_token_signing_alg_values_supported"] = ["ES256", "ES384"]
+    provider.keys[:] = [jwk(P384, alg=DROP)]
+    assert client.refusal().reason == "unknown key"
+
+
+SYMMETRIC = {
+    "PEM": public(Encoding.PEM),
+    "PEM without its end": public(Encoding.PEM).strip(),
+    "PKCS 1": public(Encoding.PEM, PublicFormat.PKCS1),
+    "DER": public(Encoding.DER),
+    "JWK": json.dumps(KEY.jwk).encode(),
+    "modulus": KEY.jwk["n"].encode(),
+    "secret of the client": b"a secret: 100%+/=@&",
+    "empty": b"",
+}
+
+
+@pytest.mark.promise(70)
+@pytest.mark.parametrize("secret", SYMMETRIC.values(), ids=SYMMETRIC)
+@pytest.mark.parametrize("is_offered", [False, True], ids=["", "offered"])
+def test_hmac_is_refused_with_any_key(provider, client, secret, is_offered):
+    provider.key = HmacKey(secret)
+    if is_offered:
+        name = "id_token_signing_alg_values_supported"
+        provider.discovery[name] = ["HS256", "RS256", "none"]
+        provider.keys += [{"kty": "oct", "kid": "1", "k": base64url(secret)}, jwk(alg="HS256")]
+    assert client.refusal().reason == "alg"
+
+
+@pytest.mark.promise(70)
+@pytest.mark.parametrize("algorithm", ["none", "None", "NONE", "nOnE", "", None, 1, ["RS256"]])
+def test_a_token_that_is_not_signed_is_refused(provider, client, algorithm):
+    provider.key = NoKey()
+    provider.header["alg"] = algorithm
+    provider.discovery["id_token_signing_alg_values_supported"] = ["none", "RS256"]
+    # Without a signature, the form is wrong; with one, the algorithm is.
+    assert client.refusal().reason == "form"
+    provider.tokens["id_token"] = signed({}, NoKey(), {"alg": algorithm}) + "eA"
+    assert client.refusal().reason == "alg"
+
+
+@pytest.mark.promise(70)
+@pytest.mark.parametrize("member", ["jku", "x5u", "jwk", "x5c"])
+def test_no_header_brings_a_key(provider, client, member):
+    provider.key = OTHER_KEY
+    url = provider.url("/evil")
+    brought = {"jku": url, "x5u": url, "jwk": OTHER_KEY.jwk, "x5c": ["eA=="]}
+    provider.header.update({member: brought[member], "kid": "1"})
+    assert client.refusal().reason == "signature"
+    provider.header["kid"] = "2"
+    assert client.refusal().reason == "unknown key"
+    provider.header["kid"] = DROP
+    assert client.refusal().reason == "signature"
+    assert not provider.requests["/evil"]
+
+
+@pytest.mark.promise(70)
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        ({"alg": "PS256"}, "alg"),
+        ({"alg": "ES256K"}, "alg"),
+        ({"alg": "EdDSA"}, "alg"),
+        ({"alg": DROP}, "alg"),
+        ({"crit": ["exp"]}, "crit"),
+        ({"crit": []}, "crit"),
+        ({"crit": ["b64"], "b64": False}, "crit"),
+        ({"typ": "at+jwt"}, "typ"),
+        ({"typ": "logout+jwt"}, "typ"),
+        ({"typ": ["JWT"]}, "typ"),
+        ({"typ": None}, "typ"),
+        ({"kid": 1}, "kid"),
+        ({"kid": ["1"]}, "kid"),
+        ({"kid": ""}, "unknown key"),
+    ],
+    ids=lambda value: "" if isinstance(value, dict) else value,
+)
+def test_a_header_that_is_not_understood_is_refused(provider, client, header, reason):
+    provider.header.update(header)
+    assert client.refusal().reason == reason
+
+
+def spoiled(token, kind):
+    head, body, signature = token.split(".")
+    octets, not_a_number = b'{"alg": "RS256", "alg": "RS256"}', b'{"exp": NaN}'
+    return {
+        "no signature": f"{head}.{body}.",
+        "no dots": head,
+        "four parts": f"{token}.{body}",
+        "encrypted": f"{token}.{body}.{body}",
+        "padding": f"{token}=",
+        "space": f" {token}",
+        "not base64": f"{head}.{body}.ä",
+        "a bit too long": f"{head}A.{body}.{signature}",
+        "doubled header": f"{base64url(octets)}.{body}.{signature}",
+        "list as a header": f"{base64url(b'[]')}.{body}.{signature}",
+        "list as claims": f"{head}.{base64url(b'[]')}.{signature}",
+        "NaN": f"{head}.{base64url(not_a_number)}.{signature}",
+        "nested": f"{head}.{base64url(b'[' * 5000)}.{signature}",
+        "too long": f"{head}.{'A' * 17_000}.{signature}",
+        "empty": "",
+    }[kind]
+
+
+KINDS = [
+    *("no signature", "no dots", "four parts", "encrypted", "padding", "space", "not base64"),
+    *("a bit too long", "doubled header", "list as a header", "list as claims", "NaN", "nested"),
+    *("too long", "empty"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_token_of_another_form_is_refused(provider, client, kind):
+    provider.tokens["id_token"] = spoiled(provider.id_token(), kind)
+    assert client.refusal().reason == "form"
+
+
+@pytest.mark.promise(70)
+def test_a_changed_claim_or_signature_is_refused(provider, client):
+    head, body, signature = provider.id_token().split(".")
+    other = provider.id_token("grace").split(".")
+    for token in (f"{head}.{other[1]}.{signature}", f"{head}.{body}.AAAA", f"{head}.{body}.A"):
+        provider.tokens["id_token"] = token
+        assert client.refusal().reason == "signature"
+
+
+ISSUER = "https://elsewhere.example"
+OUR = "wsgiauth"
+SUBJECTS = ["", " ada", "ada ", "a\x00b", "a\nb", "ä", "x" * 256, "x" * 300, 1, None, ["ada"], DROP]
+
+
+@pytest.mark.parametrize(
+    ("claims", "reason"),
+    [
+        *(({"iss": each}, "iss") for each in (ISSUER, "", None, [ISSUER], DROP)),
+        *(({"aud": each}, "aud") for each in ("other", "", None, 1, {OUR: 1}, [], [1], DROP)),
+        *(({"aud": each}, "aud") for each in (["other"], f"{OUR} ", OUR.upper(), [[OUR]])),
+        *(({"aud": [OUR, each]}, "azp") for each in ("other", OUR, 1)),
+        *(({"azp": each}, "azp") for each in ("other", "", None, [OUR])),
+        ({"aud": [OUR, "other"], "azp": "other"}, "azp"),
+        *(({"nonce": each}, "nonce") for each in ("other", "", None, 1, ["x"], "\ud800", DROP)),
+        *(({"sub": each}, "sub") for each in SUBJECTS),
+        *(({"at_hash": each}, "at_hash") for each in ("", "x", None, 1, "ä")),
+        *(({"exp": each}, "times") for each in (DROP, None, "9999999999", True, [1], 1e300)),
+        *(({"iat": each}, "times") for each in (DROP, None, "1", False, {}, -1e300)),
+        *(({"nbf": each}, "times") for each in (None, "1", True)),
+        ({"exp": 1}, "times"),
+        ({"exp": float("inf")}, "form"),
+        ({"iat": 1}, "clock"),
+        ({"iat": 2**40, "exp": 2**41}, "clock"),
+        ({"nbf": 2**40}, "clock"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_claim_that_is_wrong_is_refused(provider, client, claims, reason):
+    provider.claims.update(claims)
+    error = client.refusal()
+    assert (error.status, error.reason) == (502, reason)
+
+
+def test_the_issuer_of_a_token_is_compared_exactly(provider, client):
+    for issuer in (f"{provider.issuer}/", provider.issuer.upper(), f"{provider.issuer}#"):
+        provider.claims["iss"] = issuer
+        assert client.refusal().reason == "iss"
+
+
+@pytest.mark.promise(69)
+def test_the_token_of_another_login_is_refused(provider, client):
+    client.log_in("grace")
+    provider.tokens["id_token"] = provider.id_token("grace", nonce="of the other login")
+    assert client.refusal().reason == "nonce"
+
+
+def test_the_access_token_of_another_login_is_refused(provider, client):
+    provider.claims["at_hash"] = half_hash("another", "RS256")
+    assert client.refusal().reason == "at_hash"
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"aud": [OUR]},
+        {"aud": [OUR, "other"], "azp": OUR},
+        {"azp": OUR},
+        {"sub": "x" * 255},
+        {"sub": "a b|c"},
+        {"sub": "1"},
+        {"at_hash": DROP},
+        {"nbf": 1.5},
+    ],
+    ids=lambda claims: ", ".join(claims),
+)
+def test_a_claim_that_is_right_is_accepted(provider, client, claims):
+    provider.claims.update(claims)
+    assert client.log_in().subject == claims.get("sub", "ada")
+
+
+@pytest.mark.parametrize(
+    ("ahead", "reason"),
+    [(-700, "clock"), (-180, None), (-50, None), (50, None), (180, "clock")],
+)
+def test_a_clock_that_is_wrong_is_named(provider, client, ahead, reason):
+    provider.ahead = ahead
+    if reason is None:
+        assert client.log_in().subject == "ada"
+        return
+    error = client.refusal()
+    assert (error.status, error.reason) == (502, reason)
+    assert error.detail.startswith("The clock of this site or of Google is wrong.")
+
+
+def test_a_token_that_has_expired_by_our_clock_is_refused(provider, client):
+    provider.ahead = -180
+    provider.claims["exp"] = time.time() - 61
+    assert client.refusal().reason == "clock"
+
+
+@pytest.mark.promise(71)
+def test_new_keys_are_fetched_at_most_once_a_minute(provider):
+    now = [time.time()]
+    client = Client(provider, clock=lambda: now[0])
+    assert client.log_in().subject == "ada"
+    provider.key = OTHER_KEY
+    for _ in range(3):
+        assert client.refusal().reason == "unknown key"
+    assert len(provider.requests["/keys"]) == 1
+    now[0] += 60
+    for _ in range(3):
+        assert client.refusal().reason == "unknown key"
+    assert len(provider.requests["/keys"]) == 2
+    provider.keys[:] = [OTHER_KEY.jwk]
+    now[0] += 50
+    assert client.refusal().reason == "unknown key"
+    now[0] += 10
+    assert [client.log_in().subject for _ in range(2)] == ["ada"] * 2
+    assert len(provider.requests["/keys"]) == 3
