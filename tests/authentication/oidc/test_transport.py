@@ -125,10 +125,10 @@ def test_a_response_that_takes_too_long_is_not_awaited(provider, clock, hasty, a
     assert TIMEOUT <= time.monotonic() - started_at < TIMEOUT + 1
     assert (error.status, error.reason) == (503, "discovery: timeout")
     assert ("Retry-After", str(REST)) in error.headers
-    assert_the_slots_are_free(hasty)
+    assert_the_slots_are_free()
 
 
-def assert_the_slots_are_free(transport):
+def assert_the_slots_are_free():
     """Also after a timeout, because the connection was ended."""
     give_up_at = time.monotonic() + 2
     while [each for each in threading.enumerate() if each.name == "wsgiauth provider"]:
@@ -204,7 +204,7 @@ def test_a_name_that_is_looked_up_forever_holds_its_slot_alone(clock, hasty, mon
     assert reasons == ["discovery: timeout", "discovery: timeout", "discovery: busy"]
     assert asked == ["slow.example.org"] * 2
     goes_on.set()
-    assert_the_slots_are_free(hasty)
+    assert_the_slots_are_free()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [])
     assert refusal(hasty, request).reason == "discovery: connection"
 
@@ -219,7 +219,7 @@ def test_a_connection_that_is_made_too_late_sends_nothing(provider, hasty, monke
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     assert refusal(hasty, get(provider)).reason == "discovery: timeout"
     goes_on.set()
-    assert_the_slots_are_free(hasty)
+    assert_the_slots_are_free()
     assert not provider.requests
 
 
@@ -255,6 +255,17 @@ def test_a_certificate_of_an_authority_of_this_host_is_accepted(certificate, clo
         assert Transport(Failures("Google"), clock, 5).send(get(provider)).status == 200
 
 
+def test_a_response_over_tls_that_takes_too_long_is_ended(certificate, clock, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with Provider(certificate=certificate) as provider:
+        provider.answers[DISCOVERY] = Drip(0.02)
+        # Time for the handshake, and not for the 900 bytes.
+        error = refusal(Transport(Failures("Google"), clock, 1), get(provider))
+        assert error.reason == "discovery: timeout"
+        assert provider.requests[DISCOVERY]
+        assert_the_slots_are_free()
+
+
 @pytest.mark.parametrize("name", ["unknown authority", "another host"])
 def test_a_certificate_that_is_not_to_be_trusted_is_refused(
     certificate, clock, monkeypatch, name, tmp_path
@@ -272,7 +283,7 @@ def test_a_tls_handshake_that_never_ends_is_not_awaited(hasty):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"https://localhost:{silent.getsockname()[1]}/"
         assert refusal(hasty, Request("keys", url)).reason == "keys: timeout"
-    assert_the_slots_are_free(hasty)
+    assert_the_slots_are_free()
 
 
 def test_plain_http_where_tls_is_spoken_fails(provider, transport):
