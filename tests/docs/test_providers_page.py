@@ -1,5 +1,6 @@
 """docs/providers.md: its entries are accepted, and its tables are those of the code."""
 
+import ast
 import os
 import re
 import subprocess
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES, section, shown
+from tests.docs.pages import PAGES, ROOT, section, shown
 from wsgiauth import Settings
+from wsgiauth.authentication.oidc.failures import Failures
+from wsgiauth.authentication.oidc.profiles import make_account
 from wsgiauth.settings.oidc import ProviderEntry, parse_entry
 
 PAGE = PAGES["docs/providers.md"]
@@ -19,10 +22,16 @@ CLIENT = "google:https://client:secret@accounts.google.com"
 SITE = "https://example.org"
 
 
+def tables(title):
+    """Return the tables of a section: their rows, without their headings."""
+    found = re.findall(r"^\|.*\n\|[-|]+\n((?:\|.*\n)+)", section(PAGE, title), re.MULTILINE)
+    return [[row.strip("| ").split(" | ") for row in table.splitlines()] for table in found]
+
+
 def rows(title):
-    """Return the rows of the table of a section, without its heading."""
-    table = re.findall(r"^\| (.*) \|$", section(PAGE, title), re.MULTILINE)
-    return [row.split(" | ") for row in table[1:]]
+    """Return the rows of the only table of a section."""
+    (table,) = tables(title)
+    return table
 
 
 def test_the_entries_have_the_issuers_and_redirect_uris_of_the_table():
@@ -79,3 +88,85 @@ def test_the_command_encodes_a_secret():
     )
     entry = parse_entry(f"a:https://client:{done.stdout.strip()}@example.org")
     assert entry.client_secret == secret
+
+
+def methods_of(**claims):
+    """Return the methods of a login at a provider that the site trusts, by its claims."""
+    entry = parse_entry(f"{CLIENT}?second_factor=trusted")
+    return make_account(entry, {"sub": "1", **claims}).methods
+
+
+def test_the_claims_of_the_table_prove_a_second_factor():
+    (single, several, *contexts), _ = tables("Second factors and recent proofs")
+    names = [re.findall(r"`([^`]+)`", row[1]) for row in (single, several, *contexts)]
+    (alone,), both, *acrs = names
+    known, possessed = both[:3], both[3:]
+    assert methods_of(amr=[alone]) == "fed mfa"
+    assert {methods_of(amr=[one, other]) for one in known for other in possessed} == {"fed mfa"}
+    assert {methods_of(acr=each) for (each,) in acrs} == {"fed mfa"}
+    assert {methods_of(amr=known), methods_of(amr=possessed), methods_of(acr="1")} == {"fed"}
+
+
+def test_what_users_see_is_what_the_page_says():
+    failures = Failures("Google")
+    made = [
+        failures.unavailable("timeout", 10),
+        failures.wrong("keys"),
+        failures.clock(),
+        failures.callback("state"),
+        failures.declined("access_denied"),
+        failures.not_confirmed(),
+    ]
+    seen, _ = tables("When a provider fails")
+    assert [row[:2] for row in seen] == [[each.detail, str(int(each.status))] for each in made]
+
+
+def test_every_reason_is_listed():
+    _, listed = tables("When a provider fails")
+    named = {each for reasons, _ in listed for each in re.findall(r"`([^`]+)`", reasons)}
+    assert {*reasons_of_the_code(), *COMPUTED} <= named
+
+
+# The reasons that are no literals where they are raised.
+COMPUTED = {"…: connection", "…: timeout", "…: certificate", "clock", "auth_time", "used"}
+
+
+def reasons_of_the_code():
+    """Return the reasons of failures in the source, as the page writes them."""
+    folder = ROOT / "wsgiauth/authentication/oidc"
+    files = [*folder.glob("*.py"), *ROOT.glob("wsgiauth/endpoints/oidc_callback.py")]
+    found = set()
+    for call in (node for file in files for node in calls_in(file)):
+        prefix = {"DiscoveryError": "discovery: ", "_FailedError": "…: "}.get(name_of(call), "")
+        if name_of(call) in RAISE:
+            found |= {f"{prefix}{each}" for each in strings_of(call.args[0])}
+    return found
+
+
+RAISE = {
+    *("TokenError", "DiscoveryError", "_FailedError"),
+    *("wrong", "callback", "unavailable", "declined", "refusal"),
+}
+
+
+def calls_in(file):
+    tree = ast.parse(file.read_text("utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+
+
+def name_of(call):
+    return getattr(call.func, "id", None) or getattr(call.func, "attr", "")
+
+
+def strings_of(node):
+    """Return the strings that an expression can be, where … stands for what is computed."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return {text}
+        case ast.IfExp():
+            return strings_of(node.body) | strings_of(node.orelse)
+        case ast.JoinedStr():
+            parts = [getattr(each, "value", None) for each in node.values]
+            text = "".join(each if isinstance(each, str) else "…" for each in parts)
+            return set() if text == "…: …" else {text}
+    return set()
