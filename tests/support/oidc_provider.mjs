@@ -20,7 +20,9 @@ import { pathToFileURL } from 'node:url';
 console.info = console.warn = () => {}; // reminders for production
 
 const { resolve } = createRequire(`${process.argv[2]}/`);
-const { default: Provider } = await import(pathToFileURL(resolve('oidc-provider')));
+const load = async (path) => (await import(pathToFileURL(resolve(path)))).default;
+const Provider = await load('oidc-provider');
+const MemoryAdapter = await load('oidc-provider/lib/adapters/memory_adapter.js');
 
 const keys = new Map();
 const keyNamed = (name) => {
@@ -44,6 +46,7 @@ const makeProvider = (issuer, { clients, people, keys: names, conform }) => {
   const provider = new Provider(issuer, {
     clients,
     jwks: { keys: names.map(keyNamed) },
+    adapter: (model) => new MemoryAdapter(model), // of all configurations
     acrValues: ['urn:example:two-factors'],
     claims: {
       openid: ['sub', 'acr', 'amr'],
