@@ -272,12 +272,23 @@ def guess_codes(scene):
         scene.log_in({**CREDENTIALS, "code": "x"}, status=401)
 
 
+def log_in_with_a_provider_that_is_down(scene):
+    entry = "google:http://client:secret@127.0.0.1:1"
+    scene.limit(OIDC_PROVIDERS=(entry,), PUBLIC_URL="https://example.org")
+    scene.client.post_json("/auth/oidc/google", {}, status=503)
+
+
 def download_users(scene):
     change(is_staff=True)(scene)
     scene.client.get("/auth/admin/users.csv?q=ada", headers=scene.bearer())
 
 
 OVER_HTTP = [
+    pytest.param(
+        log_in_with_a_provider_that_is_down,
+        [("provider_failed", None, ADDRESS, "google: discovery: connection")],
+        id="provider that is down",
+    ),
     pytest.param(
         download_users,
         [
@@ -821,7 +832,8 @@ def test_the_source_emits_exactly_the_events_that_have_a_level():
 def test_what_failed_is_a_warning_and_what_was_done_is_not():
     warnings = {name for name, level in events.LEVELS.items() if level == logging.WARNING}
     failed = {"login_failed", "second_factor_failed", "factor_guessed", "throttled", "refused"}
-    assert warnings == failed | {"refresh_reused", "mail_failed", "passkey_cloned"}
+    failed |= {"mail_failed", "provider_failed"}
+    assert warnings == failed | {"refresh_reused", "passkey_cloned"}
     assert set(events.LEVELS.values()) == {logging.INFO, logging.WARNING}
 
 

@@ -31,6 +31,7 @@ from wsgiauth.endpoints.keys import Keys
 from wsgiauth.endpoints.login import LogIn
 from wsgiauth.endpoints.logout import Logout
 from wsgiauth.endpoints.me import Me
+from wsgiauth.endpoints.oidc import ProviderLogin
 from wsgiauth.endpoints.openapi import OpenApi
 from wsgiauth.endpoints.passkeys import Passkeys
 from wsgiauth.endpoints.password import Password
@@ -49,7 +50,6 @@ from wsgiauth.exceptions import (
     ApplicationError,
     InsufficientAuthenticationError,
     KeyNotAcceptedError,
-    LinkExpiredError,
     NotFoundError,
     RequestError,
     SecondFactorMissingError,
@@ -83,6 +83,7 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/username": Username(),
     "/sessions": Sessions(),
     "/second": SecondStep(),
+    "/oidc/{provider}": ProviderLogin(),
     "/passkeys": Passkeys(),
     "/totp": AuthenticatorApps(),
     "/recovery-codes": RecoveryCodes(),
@@ -173,7 +174,7 @@ class AuthApp:
                 error.code,
                 error.detail,
                 headers=error.headers,
-                pages=error.pages if isinstance(error, LinkExpiredError) else {},
+                pages=error.pages,
                 around=self._around(environ, error.code),
             )
         except ValidationError as error:  # of the query; a form answers its own

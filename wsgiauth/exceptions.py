@@ -6,6 +6,7 @@ an invalid setting, invalid new data, or a request that is malformed or cannot b
 
 from collections.abc import Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 
 # RFC 9470 section 3: the session is valid, but its proof is not enough for the request.
 INSUFFICIENT_AUTHENTICATION = "insufficient_user_authentication"
@@ -118,7 +119,10 @@ class RequestError(WsgiAuthError):
         code: A stable, machine-readable name of the cause.
         detail: One sentence for people. It never repeats what the client sent.
         headers: Additional headers of the response.
+        pages: Where the user can go on: the texts of links, by their path below the mount.
     """
+
+    pages: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
         self,
@@ -223,11 +227,7 @@ class KeyNotAcceptedError(RequestError):
 
 
 class LinkExpiredError(RequestError):
-    """The link of an email was used before, has expired, or ended with a change of the account.
-
-    Attributes:
-        pages: Where there is another one: the texts of links, by their path below the mount.
-    """
+    """The link of an email was used before, has expired, or ended with a change of the account."""
 
     def __init__(self, advice: str, pages: Mapping[str, str]) -> None:
         super().__init__(
@@ -277,3 +277,4 @@ class ProviderError(RequestError):
         )
         self.reason = reason
         self.seconds = seconds
+        self.pages = {"login": "Back to the login page"}

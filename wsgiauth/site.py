@@ -17,6 +17,7 @@ from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.mail.transports import Transport
 from wsgiauth.settings import Settings
+from wsgiauth.settings.oidc import local_origins, parse_entries
 from wsgiauth.throttling.hash_slots import HashSlots
 from wsgiauth.throttling.mail_limits import MailLimits
 from wsgiauth.throttling.throttle import Throttle
@@ -76,6 +77,7 @@ class Site:
                 logo=settings.SITE_LOGO,
                 sources=settings.PAGE_SOURCES,
                 password_min_length=settings.PASSWORD_MIN_LENGTH,
+                provider_origins=local_origins(parse_entries(settings.OIDC_PROVIDERS)),
             ),
             Clients(),
             Throttle(settings),

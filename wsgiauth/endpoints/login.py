@@ -34,6 +34,7 @@ from wsgiauth.forms.proofs import (
     passkey_options,
     require_code,
 )
+from wsgiauth.forms.providers import provider_buttons
 from wsgiauth.logins import check_password
 from wsgiauth.web.failures import SWITCH, UNSENT
 from wsgiauth.web.pages import UrlBelow
@@ -112,6 +113,7 @@ class LogIn(GuestForm):
             next=destination,
             username=submission.fields[ACCOUNT_NAME] or done.name,
             passkey_options=passkey_options(submission.site, LOG_IN),
+            providers=provider_buttons(submission.environ, submission.site),
             remember_days=submission.site.settings.REMEMBER_DAYS,
             remember=REMEMBER in submission.flags,
             message=refusal.text,

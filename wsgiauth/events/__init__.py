@@ -31,6 +31,7 @@ REFUSALS = (
     "second_factor_failed",
     "throttled",
     "refused",
+    "provider_failed",
     "mail_failed",
 )
 CHANGES = (

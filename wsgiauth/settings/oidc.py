@@ -75,6 +75,12 @@ def parse_entries(texts: Iterable[str]) -> tuple[ProviderEntry, ...]:
     return tuple(entries)
 
 
+def local_origins(entries: Iterable[ProviderEntry]) -> tuple[str, ...]:
+    """Return the origins of the issuers without https, which are at localhost."""
+    issuers = (urlsplit(each.issuer) for each in entries)
+    return tuple(f"http://{each.netloc}" for each in issuers if each.scheme == "http")
+
+
 def _check_doubled(entry: ProviderEntry, others: list[ProviderEntry]) -> None:
     if entry.name in [each.name for each in others]:
         raise ValueError("another entry has this name")

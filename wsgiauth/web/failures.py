@@ -68,6 +68,8 @@ HEADLINES = {
     "prefetch": _REFUSED,
     "throttled": "Too many attempts",
     "no_second_factor": "Two-step verification is not set up",
+    "provider_failed": "The login was not completed",
+    "provider_unavailable": "The provider does not answer",
     "too_many_keys": "There are too many API keys",
     "too_large": "The form is too long",
     "second_factor_required": "Enter a code",
