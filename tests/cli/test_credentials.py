@@ -7,12 +7,14 @@ import pytest
 
 from tests.support.authenticators import ORIGIN, PASSKEYS, Authenticator
 from tests.support.factors import FACTOR_KEY
+from tests.support.identities import ENTRY, account
 from tests.support.keys import make_key
 from tests.support.sites import SECRET_KEY, echo
 from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.accounts import update_user
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication import factors, recovery_codes, sessions, totp
+from wsgiauth.authentication import factors, identities, recovery_codes, sessions, totp
 from wsgiauth.authentication.keys import MAX_KEYS
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
@@ -205,6 +207,21 @@ def test_removefactor_removes_passkeys(wsgiauth, person, passkey):
     assert wsgiauth("removefactor", "ada") == (0, output, "")
     assert not Passkey.select().exists()
     assert recovery_codes.count(person) == 0
+
+
+@pytest.mark.promise(73)
+@pytest.mark.parametrize("is_connected", [False, True], ids=["no way in", "another provider"])
+def test_removefactor_says_if_no_way_in_is_left(
+    wsgiauth, person, passkey, monkeypatch, is_connected
+):
+    User.update(hashed_password="").execute()
+    if is_connected:
+        identities.connect(User.get(), account(), NOW)
+        monkeypatch.setenv("OIDC_PROVIDERS", ENTRY)
+        monkeypatch.setenv("PUBLIC_URL", "https://example.org")
+    status, output, _ = wsgiauth("removefactor", "ada")
+    assert (status, Passkey.select().exists()) == (0, False)
+    assert ("Ada has no way to log in now: `resetlink` prints" in output) is not is_connected
 
 
 def test_check_and_a_start_warn_of_passkeys_that_are_not_asked_for(

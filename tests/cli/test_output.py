@@ -7,11 +7,13 @@ import time
 import pytest
 
 from tests.cli.conftest import Terminal
+from tests.support.identities import ISSUER, account
 from tests.support.settings import LONG_KEY
 from tests.support.sites import EMAIL, PASSWORD
 from wsgiauth import Group, User
 from wsgiauth.accounts.tables import GroupPermission, Key, Permission, Session
-from wsgiauth.authentication import sessions
+from wsgiauth.authentication import identities, sessions
+from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import Tokens
@@ -41,7 +43,10 @@ def hostile(person, settings, monkeypatch):
     started = sessions.start(person, Tokens(settings), client=Client("192.0.2.1", "curl/8.14"))
     times = {"created_at": now, "expires_at": now + 3600}
     Key.create(id="k", user=person, name="n", digest="", permissions="a.b", **times)
+    identities.connect(person, account(), now)
+    hostile_text = dict.fromkeys(("provider", "issuer", "subject", "name"), OBEYED)
     for model, values in (
+        (Identity, hostile_text),
         (User, {"username": NAME, "email": ADDRESS}),
         (Group, {"name": f"editors{OBEYED}"}),
         (Permission, {"name": f"x.y{OBEYED}"}),
@@ -85,6 +90,10 @@ COMMANDS = {
     "sessions": ["sessions", "ada"],
     "sessions --json": ["sessions", "ada", "--json"],
     "removefactor": ["removefactor", "ada"],
+    "identities": ["identities", "ada"],
+    "identities --json": ["identities", "ada", "--json"],
+    "unlink": ["unlink", "ada", identities.identity_id(ISSUER, "s-1")[:12]],
+    "unlink of no account": ["unlink", "ada", NAME],
     "logout": ["logout", "ada"],
     "logout of no session": ["logout", "ada", "--session", NAME],
     "keys": ["keys", "ada"],

@@ -66,6 +66,11 @@ COMMANDS = {
     "keys": ("credentials", "list a user's API keys, the newest first"),
     "makekey": ("credentials", "create an API key, and print it: it is not shown again"),
     "endkey": ("credentials", "revoke an API key of a user, or all"),
+    "identities": ("identities", "list the accounts of other providers that a user has connected"),
+    "unlink": (
+        "identities",
+        "disconnect an account of another provider, and revoke the sessions that it began",
+    ),
     "events": ("events", "print the audit trail, the newest change last"),
     "mail": ("mail", "send the emails that are due, as the server does"),
     "preview": ("mail", "print the emails that the site sends, with example values"),

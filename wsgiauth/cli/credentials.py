@@ -6,6 +6,7 @@ from wsgiauth.accounts.tables import revoke_keys
 from wsgiauth.authentication import factors, keys, sessions
 from wsgiauth.authentication.keys import list_keys
 from wsgiauth.authentication.session_list import ListedSession, revoke_by_handle
+from wsgiauth.authentication.ways_in import has_way_in
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
 from wsgiauth.cli.output import counted, print_line, print_list
 from wsgiauth.cli.parser import PERMISSIONS, USER, Parser, positive
@@ -71,7 +72,7 @@ def print_sessions(arguments: Arguments) -> None:
 
 def remove_factors(arguments: Arguments) -> None:
     """Remove the second factors of a user who has lost them, and revoke all of their sessions."""
-    open_database(arguments)
+    settings = open_database(arguments)
     user = require_user(arguments.user)
     removed = factors.remove_all(user)
     if not removed:
@@ -80,6 +81,11 @@ def remove_factors(arguments: Arguments) -> None:
         f"Removed {counted(removed, 'second factor')} of {user} and the recovery codes, and revoked"
         " all sessions."
     )
+    if not has_way_in(user, settings):  # not refused, because the device is lost
+        print_line(
+            f"With these settings, {user} has no way to log in now: `resetlink` prints a link with"
+            " which they can choose a password."
+        )
 
 
 def revoke_sessions(arguments: Arguments) -> None:

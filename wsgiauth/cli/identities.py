@@ -1,0 +1,53 @@
+"""Commands that list and disconnect the accounts of other providers that users have connected."""
+
+from wsgiauth.authentication import ways_in
+from wsgiauth.authentication.identities import list_identities
+from wsgiauth.cli.command import Arguments, CommandError, open_database, require_user
+from wsgiauth.cli.output import print_line, print_list
+from wsgiauth.cli.parser import Parser
+from wsgiauth.exceptions import RequestError
+
+_COLUMNS = {
+    "id": "id",
+    "provider": "provider",
+    "issuer": "issuer",
+    "subject": "subject",
+    "name": "name",
+    "connected": "connected_at",
+    "last used": "last_used_at",
+}
+
+
+def add_commands(parser: Parser) -> None:
+    """Add the commands of this module."""
+    parser.command("identities", print_identities, "user", "--json")
+    added = parser.command("unlink", disconnect, "user")
+    added.add_argument("id", metavar="ID", help="as `identities` lists it")
+
+
+def print_identities(arguments: Arguments) -> None:
+    """Print the accounts of other providers that a user has connected, the oldest first."""
+    open_database(arguments)
+    listed = [each.document() for each in list_identities(require_user(arguments.user))]
+    print_list([listed], _COLUMNS, as_json=arguments.json)
+
+
+def disconnect(arguments: Arguments) -> None:
+    """Disconnect an account of another provider, and revoke the sessions that it began."""
+    settings = open_database(arguments)
+    user = require_user(arguments.user)
+    listed = {each.id: each for each in list_identities(user)}
+    if arguments.id not in listed:
+        raise CommandError(f"{user} has no account {arguments.id}; `identities` lists them")
+    try:
+        ways_in.disconnect(user, arguments.id, settings)
+    except RequestError:  # 409
+        raise CommandError(
+            f"with these settings, {user} has no other way to log in: set a password with"
+            " `changepassword` or print a link with `resetlink` first, or use `deactivate`"
+        ) from None
+    found = listed[arguments.id]
+    print_line(
+        f"Disconnected {found.name} of {found.provider} from {user}, and revoked the sessions that"
+        " began with it."
+    )
