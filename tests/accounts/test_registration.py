@@ -15,12 +15,12 @@ from wsgiauth.accounts.registration import (
     RESERVED,
     Registration,
 )
-from wsgiauth.accounts.transfer import COLUMNS
 from wsgiauth.endpoints.register import Register
 from wsgiauth.endpoints.verify import Verify
 from wsgiauth.exceptions import ApplicationError, ConfigurationError, TakenError, ValidationError
 from wsgiauth.forms import NEXT, ONCE
 from wsgiauth.forms.handover import REMEMBER
+from wsgiauth.transfer.rows import COLUMNS
 from wsgiauth.web.request import MAX_BODY
 from wsgiauth.web.request import MAX_FIELDS as MAX_FORM_FIELDS
 from wsgiauth.web.urls import MAX_NEXT

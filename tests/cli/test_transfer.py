@@ -16,10 +16,11 @@ from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import User, hash_password, storage, verify_password
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Permission
-from wsgiauth.accounts.transfer import BATCH, COLUMNS
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.storage import context
+from wsgiauth.transfer.importing import BATCH
+from wsgiauth.transfer.rows import COLUMNS
 
 HASH = hash_password(PASSWORD, rounds=4)
 ADA = f"{USERNAME},{EMAIL},{HASH}"

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.accounts.transfer import neutralize_formula
 from wsgiauth.accounts.user_orders import FoundUser
 from wsgiauth.accounts.user_search import Found, all_users, find_users
 from wsgiauth.admin import USERS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
@@ -24,6 +23,7 @@ from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import STAFF, AccountLink
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
+from wsgiauth.transfer.cells import neutralize_formula
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response

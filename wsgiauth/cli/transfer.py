@@ -8,15 +8,6 @@ from itertools import chain
 from typing import NamedTuple, TextIO
 
 from wsgiauth.accounts.registration import Field, Registration
-from wsgiauth.accounts.transfer import (
-    BATCH,
-    COLUMNS,
-    REQUIRED,
-    ImportedRow,
-    exported_rows,
-    import_rows,
-    parse_row,
-)
 from wsgiauth.arguments import unwrapped
 from wsgiauth.cli.command import (
     Arguments,
@@ -30,6 +21,9 @@ from wsgiauth.cli.parser import Parser
 from wsgiauth.exceptions import ApplicationError, ValidationError
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context
+from wsgiauth.transfer.exporting import exported_rows
+from wsgiauth.transfer.importing import BATCH, import_rows
+from wsgiauth.transfer.rows import COLUMNS, REQUIRED, ImportedRow, parse_row
 
 # Decoders read ahead, so their errors do not name the line: see `_utf_8_lines`.
 _ERRORS = "surrogateescape"

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from wsgiauth.accounts.transfer import read_cell, write_cell
+from wsgiauth.transfer.cells import read_cell, write_cell
 
 WRITTEN = {
     "usual": ("Zoë", "Zoë"),

@@ -1,0 +1,1 @@
+"""Import and export of many accounts, as rows of strings with the same columns."""

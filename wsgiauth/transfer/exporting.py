@@ -1,0 +1,26 @@
+"""Export of all accounts."""
+
+from collections.abc import Iterator
+
+from wsgiauth.accounts.listing import user_pages
+from wsgiauth.storage.models import utc_text
+from wsgiauth.transfer.cells import write_cell
+from wsgiauth.transfer.rows import FLAGS
+
+
+def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
+    """Yield a row for each user, the oldest account first, with the cells of `COLUMNS`.
+
+    Without `with_hashes`, the hash of the password is empty.
+    """
+    for page in user_pages():
+        for user, permissions in page:
+            yield [
+                write_cell(user.username),
+                write_cell(user.email),
+                write_cell(user.hashed_password) if with_hashes else "",
+                *("yes" if getattr(user, flag) else "no" for flag in FLAGS),
+                utc_text(user.created_at),
+                utc_text(user.email_verified_at) if user.email_verified_at else "",
+                write_cell(" ".join(permissions)),
+            ]

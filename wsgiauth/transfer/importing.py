@@ -1,0 +1,124 @@
+"""Import of many accounts: the users of parsed rows.
+
+An import inserts a batch in one transaction; for an `on_registered` of the application, each row
+has its own. To import the same rows again changes nothing, so an import that was interrupted is
+simply repeated.
+"""
+
+from collections import ChainMap
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import peewee
+
+from wsgiauth import events
+from wsgiauth.accounts import names
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Permission
+from wsgiauth.exceptions import ApplicationError, ValidationError
+from wsgiauth.storage import database
+from wsgiauth.transfer.rows import ImportedRow, named_errors
+
+BATCH = 500  # rows
+
+_ATTEMPTS = 3  # to insert a batch while others register the same names
+
+
+class ImportedBatch(NamedTuple):
+    """What became of the rows of a batch."""
+
+    created: int
+    existing: int  # with both names; they are left as they are
+    refused: dict[int, str]  # what is wrong with the other rows, by line
+
+
+def import_rows(rows: Sequence[ImportedRow], *, planned: dict[str, int] | None) -> ImportedBatch:
+    """Create the users of some rows, in one transaction.
+
+    Args:
+        rows: At most `BATCH`.
+        planned: For a dry run, which changes nothing: the keys that earlier batches would have
+            taken, to which those of this batch are added. None: import.
+    """
+    if planned is not None:
+        return _sort(rows, planned)[1]
+    if any(row.answers.are_passed_on for row in rows):
+        created, existing, refused = zip(*map(_import_alone, rows), strict=True)
+        return ImportedBatch(sum(created), sum(existing), dict(ChainMap(*refused)))
+    return _import_retried(rows)
+
+
+def _import_alone(row: ImportedRow) -> ImportedBatch:
+    """Create the user of a row, unless the application refuses or fails."""
+    try:
+        return _import_retried([row])
+    except ValidationError as error:
+        return ImportedBatch(0, 0, {row.line: str(ValidationError(named_errors(error.errors)))})
+    except ApplicationError as error:
+        return ImportedBatch(0, 0, {row.line: str(error)})
+
+
+def _import_retried(rows: Sequence[ImportedRow]) -> ImportedBatch:
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(peewee.IntegrityError):  # one of the names was registered in between
+            return _import(rows)
+    return _import(rows)
+
+
+def _import(rows: Sequence[ImportedRow]) -> ImportedBatch:
+    with database.atomic():
+        new, batch = _sort(rows, {})
+        if new:
+            _insert(new)
+    return batch
+
+
+def _sort(
+    rows: Iterable[ImportedRow], planned: dict[str, int]
+) -> tuple[list[ImportedRow], ImportedBatch]:
+    """Return the rows whose names are free, and what becomes of all if they are inserted."""
+    rows = list(rows)
+    holders = ChainMap(planned, _holders(rows))
+    new, existing, refused = [], 0, {}
+    for row in rows:
+        by_name, by_email = (holders.get(key) for key in row.keys)
+        if by_name is None and by_email is None:
+            planned.update(dict.fromkeys(row.keys, -row.line))
+            new.append(row)
+        elif by_name == by_email:
+            existing += 1
+        else:
+            taken = {"username": by_name, "email": by_email}
+            refused[row.line] = " ".join(
+                names.TAKEN[name] for name, holder in taken.items() if holder
+            )
+    return new, ImportedBatch(len(new), existing, refused)
+
+
+def _holders(rows: Iterable[ImportedRow]) -> dict[str, int]:
+    """Return the users that have names of these rows, by key; no username has an @."""
+    wanted = list(zip(*(row.keys for row in rows), strict=True))
+    columns = (User.username_key, User.email_key)
+    found: dict[str, int] = {}
+    for column, keys in zip(columns, wanted, strict=False):
+        holders: Any = User.select(column, User.id).where(column.in_(keys)).tuples()
+        found |= dict(holders)
+    return found
+
+
+def _insert(rows: Sequence[ImportedRow]) -> None:
+    User.insert_many([row.values for row in rows]).execute()
+    ids = _holders(rows)
+    granted = [{"user": ids[row.keys[0]], "name": name} for row in rows for name in row.permissions]
+    for first in range(0, len(granted), BATCH):
+        Permission.insert_many(granted[first : first + BATCH]).execute()
+    for row in rows:
+        user_id = ids[row.keys[0]]
+        events.emit("registration", user_id=user_id, reason="import")
+        rights = [f"{flag} on" for flag in ("is_staff", "is_superuser") if row.values[flag]]
+        rights += [f"granted {name}" for name in row.permissions]
+        for right in rights:
+            events.emit("rights_changed", user_id=user_id, reason=right)
+        if row.answers.are_passed_on:
+            row.answers.pass_on(User.get_by_id(user_id))

@@ -1,0 +1,116 @@
+"""Rows of an import: what the fields of a line describe."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from wsgiauth.accounts import names
+from wsgiauth.accounts.registration import NOTHING, Answers, Registration
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.settings.kinds import parse_bool
+from wsgiauth.storage.models import BCRYPT_HASH, utc_now
+from wsgiauth.transfer.cells import read_cell
+
+REQUIRED = ("username", "email")
+FLAGS = {"is_active": True, "is_staff": False, "is_superuser": False}  # with their defaults
+COLUMNS = (*REQUIRED, "hashed_password", *FLAGS, "created_at", "email_verified_at", "permissions")
+
+# The highest cost of an imported hash, unless BCRYPT_ROUNDS is higher: four seconds for each login.
+# Of cost 31, one login would keep a hash slot for more than a day.
+MAX_COST = 16
+
+
+class ImportedRow(NamedTuple):
+    """A row that keeps the rules."""
+
+    line: int  # of its file
+    values: dict[str, Any]  # by the column of the user
+    permissions: list[str]
+    answers: Answers = NOTHING
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        """The keys of both names."""
+        return self.values["username_key"], self.values["email_key"]
+
+
+def parse_row(
+    line: int, fields: Mapping[str, str], *, rounds: int, registration: Registration
+) -> ImportedRow:
+    """Return the row that `fields` describe.
+
+    Args:
+        line: Of its file.
+        fields: Some of `COLUMNS`, as `write_cell` writes them; empty for the default. Without a
+            `hashed_password`, the user has no password until they choose one by a link. Also
+            those of the application.
+        rounds: The cost of the hashes of the site's own users.
+        registration: What the application asks for.
+
+    Raises:
+        ValidationError: A field breaks a rule.
+        ApplicationError: A `check` of the application failed.
+    """
+    given = {name: read_cell(value.strip()) for name, value in fields.items()}
+    values: dict[str, Any] = {name: given.get(name, "") for name in REQUIRED}
+    errors = names.name_errors(values)
+    for name in COLUMNS[len(REQUIRED) :]:
+        try:
+            values[name] = _PARSERS[name](name, given.get(name, ""))
+        except ValueError as error:
+            errors[name] = [str(error)]
+    hashed_password = values.get("hashed_password")
+    if hashed_password and int(hashed_password[4:6]) > max(MAX_COST, rounds):
+        errors["hashed_password"] = [f"hashed_password has a cost above {max(MAX_COST, rounds)}."]
+    answers = registration.read(given)
+    errors |= named_errors(answers.errors)
+    if errors:
+        raise ValidationError(errors)
+    permissions = values.pop("permissions")
+    values |= {f"{name}_key": names.key(values[name]) for name in REQUIRED}
+    return ImportedRow(line, values, permissions, answers)
+
+
+def named_errors(errors: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return messages that name their fields, for a report that shows nothing else."""
+    return {name: [f"{name}: {each}" for each in found] for name, found in errors.items()}
+
+
+def _parse_hash(_name: str, text: str) -> str:
+    if text and not BCRYPT_HASH.fullmatch(text):
+        raise ValueError("hashed_password must be a bcrypt hash, or empty.")
+    return text
+
+
+def _parse_flag(name: str, text: str) -> bool:
+    value = parse_bool(text) if text else FLAGS[name]
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be yes or no.")
+    return value
+
+
+def _parse_time(name: str, text: str) -> datetime | None:
+    if not text:
+        return utc_now() if name == "created_at" else None
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{name} must be a time such as 2026-11-02T09:05:00Z.") from None
+    return moment.replace(microsecond=0)
+
+
+def _parse_permissions(_name: str, text: str) -> list[str]:
+    try:
+        return [names.check_permission(each) for each in dict.fromkeys(text.split())]
+    except ValueError as error:
+        raise ValueError(f"permissions: {error}.") from None
+
+
+_PARSERS = {
+    "hashed_password": _parse_hash,
+    **dict.fromkeys(FLAGS, _parse_flag),
+    "created_at": _parse_time,
+    "email_verified_at": _parse_time,
+    "permissions": _parse_permissions,
+}
