@@ -8,17 +8,24 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 import peewee
 import pytest
 
+from tests.support.identities import account
+from tests.support.mails import MAIL
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import User, hash_password, storage, verify_password
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Permission
+from wsgiauth.authentication import identities
+from wsgiauth.authentication.identities import Identity
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage import context
+from wsgiauth.transfer import importing
 from wsgiauth.transfer.importing import BATCH
 from wsgiauth.transfer.rows import COLUMNS
 
@@ -50,7 +57,7 @@ def lines(*rows, columns="username,email,hashed_password"):
 @pytest.mark.every_database
 def test_the_users_of_a_file_are_created(run, tmp_path):
     file = tmp_path / "users.csv"
-    full = f"{ADA},no,yes,on,2020-02-03T04:05:06Z,2021-02-03 04:05:06.7+01:00,b.c a.b a.b"
+    full = f"{ADA},no,yes,on,2020-02-03T04:05:06Z,2021-02-03 04:05:06.7+01:00,b.c a.b a.b,"
     file.write_text(lines(full, columns=",".join(COLUMNS)), encoding="utf-8-sig")
     assert run("import", str(file)) == (0, "Created 1 user; 0 existed already.\n", "")
     (ada,) = User.select()
@@ -342,6 +349,141 @@ def test_a_pipe_is_utf_8_in_every_locale(database, settings, tmp_path):
 
     run_process("import", "-", stdin="username,email\r\nZoë,zoe@example.org\r\n".encode())
     assert "Zoë".encode() in run_process("export").stdout
+
+
+# Accounts of other providers
+
+GOOGLE = "https://accounts.google.com"
+REALM = "http://localhost:8080/realms/main/"
+WITH_IDENTITIES = "username,email,identities"
+SUBJECT = "a subject #1, 100 %"
+
+
+@pytest.fixture
+def providers(monkeypatch):
+    """Let commands know a provider."""
+    entry = "google:https://id:secret@accounts.google.com?title=Google"
+    settings = {**MAIL, "OIDC_PROVIDERS": entry}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(68)
+@pytest.mark.usefixtures("providers")
+def test_accounts_of_other_providers_are_imported_with_their_user(run):
+    cell = f"{GOOGLE}#108 {REALM}#{quote(SUBJECT, safe='')} {GOOGLE}#108"
+    row = f'{USERNAME},{EMAIL},"{cell}"'
+    assert run("import", "-", stdin=lines(row, columns=WITH_IDENTITIES))[0] == 0
+    (ada,) = User.select()
+    listed = identities.list_identities(ada)
+    assert {each[1:5] for each in listed} == {
+        ("google", GOOGLE, "108", "108"),
+        ("localhost:8080", REALM, SUBJECT, SUBJECT),
+    }
+    assert identities.find(REALM, SUBJECT).user == ada
+    assert not ada.has_password
+    written = [(each.name, each.reason) for each in RecordedEvent.select()]
+    assert written == [
+        ("registration", "import"),
+        ("identity_connected", "google"),
+        ("identity_connected", "localhost:8080"),
+    ]
+    assert not Mail.select().exists()
+    again = run("import", "-", stdin=lines(row, columns=WITH_IDENTITIES))
+    assert again == (0, "Created 0 users; 1 existed already.\n", "")
+
+
+@pytest.mark.every_database
+def test_an_export_of_accounts_of_other_providers_can_be_imported(run, settings):
+    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    lin = create_user("Lin", "lin@example.org", PASSWORD, settings=settings)
+    for number, subject in enumerate(("=1+1", "x;y z", "%41", "s" * 255)):
+        identities.connect(ada, account(subject, issuer=REALM), number)
+    identities.connect(lin, account("s-1", issuer=GOOGLE), 0)
+    before = set(Identity.select(Identity.id, Identity.issuer, Identity.subject).tuples())
+    _, exported, _ = run("export", "--with-hashes")
+    cells = [each["identities"] for each in csv.DictReader(io.StringIO(exported))]
+    assert cells[0].startswith(f"{REALM}#%2541 {REALM}#%3D1%2B1 {REALM}#sss")
+    assert cells[0].endswith(f" {REALM}#x%3By%20z")
+    assert cells[1] == f"{GOOGLE}#s-1"
+    User.delete().execute()
+    assert run("import", "-", stdin=exported)[0] == 0
+    stored = set(Identity.select(Identity.id, Identity.issuer, Identity.subject).tuples())
+    assert stored == before
+    assert sorted(run("export", "--with-hashes")[1].split()) == sorted(exported.split())
+
+
+MALFORMED = "identities must have the form issuer#subject, such as"
+SUBJECTS = "identities: a subject must have 1 to 255 printable ASCII characters."
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        pytest.param("108", MALFORMED, id="no issuer"),
+        pytest.param(f"{GOOGLE}?x=1#108", MALFORMED, id="query"),
+        pytest.param("https://id:secret@accounts.google.com#108", MALFORMED, id="client"),
+        pytest.param("http://accounts.google.com#108", MALFORMED, id="http"),
+        pytest.param(f"{GOOGLE}/{'x' * 255}#108", MALFORMED, id="long issuer"),
+        pytest.param(f"{GOOGLE}#100%", MALFORMED, id="percent"),
+        pytest.param(f"{GOOGLE}\u00e9#1", MALFORMED, id="issuer not ASCII"),
+        pytest.param(f"{GOOGLE}#", SUBJECTS, id="no subject"),
+        pytest.param(f"{GOOGLE}#%C3%A9", SUBJECTS, id="not ASCII"),
+        pytest.param(f"{GOOGLE}#a%0A", SUBJECTS, id="control"),
+        pytest.param(f"{GOOGLE}#%20a", SUBJECTS, id="space first"),
+        pytest.param(f"{GOOGLE}#{'s' * 256}", SUBJECTS, id="long subject"),
+        pytest.param(
+            " ".join(f"{GOOGLE}#{number}" for number in range(11)),
+            "identities has more than 10 values.",
+            id="too many",
+        ),
+    ],
+)
+def test_wrong_accounts_of_other_providers_are_refused(run, cell, reason):
+    stdin = lines(f'{USERNAME},{EMAIL},"{cell}"', columns=WITH_IDENTITIES)
+    status, _, errors = run("import", "-", stdin=stdin)
+    assert (status, errors.startswith(f"line 2: {reason}")) == (1, True)
+    assert User.objects.count() == 0
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(68)
+def test_an_account_of_a_provider_has_one_user_in_the_file_and_in_the_database(run, settings):
+    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    identities.connect(ada, account("taken", issuer=GOOGLE), 0)
+    rows = [
+        f"Lin,lin@example.org,{GOOGLE}#lin {GOOGLE}#taken",
+        f"Zoe,zoe@example.org,{GOOGLE}#zoe",
+        f"Tim,tim@example.org,{GOOGLE}#tim {GOOGLE}#zoe",
+    ]
+    stdin = lines(*rows, columns=WITH_IDENTITIES)
+    refused = (
+        f"line 2: identities: another user has {GOOGLE}#taken.\n"
+        f"line 4: identities: another user has {GOOGLE}#zoe.\n"
+        "wsgiauth: 2 lines refused\n"
+    )
+    planned = run("import", "-", "--dry-run", stdin=stdin)
+    assert planned == (1, "Would create 1 user; 0 existed already.\n", refused)
+    done = run("import", "-", stdin=stdin)
+    assert done == (1, "Created 1 user; 0 existed already.\n", refused)
+    assert sorted(each.subject for each in Identity.select()) == ["taken", "zoe"]
+
+
+def test_an_account_that_is_connected_meanwhile_is_refused(run, monkeypatch, settings):
+    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    begin = importing._identity_holders
+
+    def connect_first(rows):
+        found = begin(rows)
+        identities.add(ada, account("108", issuer=GOOGLE), 0)
+        return found
+
+    monkeypatch.setattr(importing, "_identity_holders", connect_first)
+    stdin = lines(f"Lin,lin@example.org,{GOOGLE}#108", columns=WITH_IDENTITIES)
+    status, _, errors = run("import", "-", stdin=stdin)
+    assert (status, errors.startswith("wsgiauth: the database failed")) == (1, True)
+    assert [each.username for each in User.select()] == [USERNAME]
 
 
 # With an application

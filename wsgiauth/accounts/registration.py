@@ -31,7 +31,7 @@ RESERVED = frozenset(
         *("username", "email", "password", "next", "once", "remember", "token"),
         *("content", "elements", "message"),
         *("hashed_password", "is_active", "is_staff", "is_superuser"),
-        *("created_at", "email_verified_at", "permissions"),
+        *("created_at", "email_verified_at", "permissions", "identities"),
     }
 )
 

@@ -4,6 +4,7 @@ import csv
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from typing import NamedTuple, TextIO
 
@@ -20,6 +21,7 @@ from wsgiauth.cli.output import counted, print_csv, print_error, print_line, wit
 from wsgiauth.cli.parser import Parser
 from wsgiauth.exceptions import ApplicationError, ValidationError
 from wsgiauth.settings import Settings
+from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.storage import context
 from wsgiauth.transfer.exporting import exported_rows
 from wsgiauth.transfer.importing import BATCH, import_rows
@@ -78,8 +80,7 @@ def import_users(arguments: Arguments) -> None:
         columns = _columns(headings, registration.fields)
         stopped = ""
         try:
-            rounds = settings.BCRYPT_ROUNDS
-            parsed = _rows(records, columns, rounds=rounds, registration=registration)
+            parsed = _rows(records, columns, settings, registration)
             for batch in _batches(parsed):
                 valid = [each for each in batch if isinstance(each, ImportedRow)]
                 wrong = dict(each for each in batch if isinstance(each, _Refusal))
@@ -156,14 +157,19 @@ def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
 
 
 def _rows(
-    records: Iterable[_Record], columns: list[str], *, rounds: int, registration: Registration
+    records: Iterable[_Record], columns: list[str], settings: Settings, registration: Registration
 ) -> Iterator[_Row]:
     """Yield each record that is not empty as a row, or as what is wrong with it."""
+    parse = partial(
+        parse_row,
+        rounds=settings.BCRYPT_ROUNDS,
+        providers={each.issuer: each.name for each in parse_entries(settings.OIDC_PROVIDERS)},
+        registration=registration,
+    )
     for line, cells in records:
         if len(cells) == len(columns):
-            fields = dict(zip(columns, cells, strict=True))
             try:
-                yield parse_row(line, fields, rounds=rounds, registration=registration)
+                yield parse(line, dict(zip(columns, cells, strict=True)))
             except (ValidationError, ApplicationError) as error:
                 yield _Refusal(line, str(error))
         elif cells:

@@ -81,6 +81,14 @@ def local_origins(entries: Iterable[ProviderEntry]) -> tuple[str, ...]:
     return tuple(f"http://{each.netloc}" for each in issuers if each.scheme == "http")
 
 
+def is_issuer(url: str) -> bool:
+    """Return whether an entry can have this URL as its issuer."""
+    try:
+        return _issuer(_split(url)) == url
+    except ValueError:
+        return False
+
+
 def _check_doubled(entry: ProviderEntry, others: list[ProviderEntry]) -> None:
     if entry.name in [each.name for each in others]:
         raise ValueError("another entry has this name")

@@ -1,11 +1,13 @@
 """Export of all accounts."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 from wsgiauth.accounts.listing import user_pages
+from wsgiauth.authentication.identities import Identity
 from wsgiauth.storage.models import utc_text
 from wsgiauth.transfer.cells import write_cell
-from wsgiauth.transfer.rows import FLAGS
+from wsgiauth.transfer.rows import FLAGS, identity_cell
 
 
 def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
@@ -14,6 +16,7 @@ def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
     Without `with_hashes`, the hash of the password is empty.
     """
     for page in user_pages():
+        identities = _identities([user.id for user, _ in page])
         for user, permissions in page:
             yield [
                 write_cell(user.username),
@@ -23,4 +26,14 @@ def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
                 utc_text(user.created_at),
                 utc_text(user.email_verified_at) if user.email_verified_at else "",
                 write_cell(" ".join(permissions)),
+                write_cell(" ".join(sorted(identities.get(user.id, ())))),
             ]
+
+
+def _identities(user_ids: list[int]) -> Mapping[int, list[str]]:
+    """Return the accounts of other providers by user."""
+    found = defaultdict(list)
+    rows = Identity.select(Identity.user, Identity.issuer, Identity.subject)
+    for row in rows.where(Identity.user.in_(user_ids)):
+        found[row.user_id].append(identity_cell(row.issuer, row.subject))
+    return found

@@ -16,9 +16,11 @@ from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Permission
+from wsgiauth.authentication.identities import Identity, add
 from wsgiauth.exceptions import ApplicationError, ValidationError
 from wsgiauth.storage import database
-from wsgiauth.transfer.rows import ImportedRow, named_errors
+from wsgiauth.storage.models import utc_now
+from wsgiauth.transfer.rows import ImportedRow, identity_cell, named_errors
 
 BATCH = 500  # rows
 
@@ -79,12 +81,16 @@ def _sort(
 ) -> tuple[list[ImportedRow], ImportedBatch]:
     """Return the rows whose names are free, and what becomes of all if they are inserted."""
     rows = list(rows)
-    holders = ChainMap(planned, _holders(rows))
+    holders = ChainMap(planned, _holders(rows), _identity_holders(rows))
     new, existing, refused = [], 0, {}
     for row in rows:
         by_name, by_email = (holders.get(key) for key in row.keys)
-        if by_name is None and by_email is None:
-            planned.update(dict.fromkeys(row.keys, -row.line))
+        connected = [each for key, each in row.identity_keys.items() if key in holders]
+        if by_name is None and by_email is None and connected:
+            cells = [identity_cell(each.issuer, each.subject) for each in connected]
+            refused[row.line] = f"identities: another user has {' '.join(cells)}."
+        elif by_name is None and by_email is None:
+            planned.update(dict.fromkeys((*row.keys, *row.identity_keys), -row.line))
             new.append(row)
         elif by_name == by_email:
             existing += 1
@@ -107,6 +113,17 @@ def _holders(rows: Iterable[ImportedRow]) -> dict[str, int]:
     return found
 
 
+def _identity_holders(rows: Iterable[ImportedRow]) -> dict[str, int]:
+    """Return the users that have accounts of providers of these rows, by key."""
+    wanted = [key.partition(" ")[2] for row in rows for key in row.identity_keys]
+    found: dict[str, int] = {}
+    for first in range(0, len(wanted), BATCH):
+        ids = wanted[first : first + BATCH]
+        holders: Any = Identity.select(Identity.id, Identity.user).where(Identity.id.in_(ids))
+        found |= {f"identity {number}": holder for number, holder in holders.tuples()}
+    return found
+
+
 def _insert(rows: Sequence[ImportedRow]) -> None:
     User.insert_many([row.values for row in rows]).execute()
     ids = _holders(rows)
@@ -120,5 +137,8 @@ def _insert(rows: Sequence[ImportedRow]) -> None:
         rights += [f"granted {name}" for name in row.permissions]
         for right in rights:
             events.emit("rights_changed", user_id=user_id, reason=right)
+        for account in row.identities:
+            if not add(User(id=user_id), account, utc_now().timestamp(), is_new_user=True):
+                raise peewee.IntegrityError  # it was connected in between
         if row.answers.are_passed_on:
             row.answers.pass_on(User.get_by_id(user_id))

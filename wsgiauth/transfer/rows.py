@@ -1,23 +1,38 @@
 """Rows of an import: what the fields of a line describe."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.registration import NOTHING, Answers, Registration
+from wsgiauth.authentication.identities import MOST_IDENTITIES, identity_id
+from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings.kinds import parse_bool
+from wsgiauth.settings.oidc import is_issuer
 from wsgiauth.storage.models import BCRYPT_HASH, utc_now
 from wsgiauth.transfer.cells import read_cell
 
 REQUIRED = ("username", "email")
 FLAGS = {"is_active": True, "is_staff": False, "is_superuser": False}  # with their defaults
-COLUMNS = (*REQUIRED, "hashed_password", *FLAGS, "created_at", "email_verified_at", "permissions")
+COLUMNS = (
+    *(*REQUIRED, "hashed_password", *FLAGS),
+    *("created_at", "email_verified_at", "permissions", "identities"),
+)
 
 # The highest cost of an imported hash, unless BCRYPT_ROUNDS is higher: four seconds for each login.
 # Of cost 31, one login would keep a hash slot for more than a day.
 MAX_COST = 16
+
+
+_MAX_LENGTH = 255  # characters of an issuer and of a subject (OpenID Connect Core 1.0, section 2)
+_PROVIDER_MAX_LENGTH = 32
+_SHOWN = 100  # characters
+_SUBJECT = re.compile("[!-~]([ -~]*[!-~])?")
+_BAD_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 class ImportedRow(NamedTuple):
@@ -26,6 +41,7 @@ class ImportedRow(NamedTuple):
     line: int  # of its file
     values: dict[str, Any]  # by the column of the user
     permissions: list[str]
+    identities: list[ProviderAccount]
     answers: Answers = NOTHING
 
     @property
@@ -33,9 +49,21 @@ class ImportedRow(NamedTuple):
         """The keys of both names."""
         return self.values["username_key"], self.values["email_key"]
 
+    @property
+    def identity_keys(self) -> dict[str, ProviderAccount]:
+        """The accounts of other providers by keys, which differ from those of all names."""
+        return {
+            f"identity {identity_id(each.issuer, each.subject)}": each for each in self.identities
+        }
+
 
 def parse_row(
-    line: int, fields: Mapping[str, str], *, rounds: int, registration: Registration
+    line: int,
+    fields: Mapping[str, str],
+    *,
+    rounds: int,
+    providers: Mapping[str, str],
+    registration: Registration,
 ) -> ImportedRow:
     """Return the row that `fields` describe.
 
@@ -45,6 +73,7 @@ def parse_row(
             `hashed_password`, the user has no password until they choose one by a link. Also
             those of the application.
         rounds: The cost of the hashes of the site's own users.
+        providers: The names of other providers, by their issuers.
         registration: What the application asks for.
 
     Raises:
@@ -66,9 +95,15 @@ def parse_row(
     errors |= named_errors(answers.errors)
     if errors:
         raise ValidationError(errors)
-    permissions = values.pop("permissions")
+    permissions, accounts = values.pop("permissions"), values.pop("identities")
+    identities = [_identity(issuer, subject, providers) for issuer, subject in accounts]
     values |= {f"{name}_key": names.key(values[name]) for name in REQUIRED}
-    return ImportedRow(line, values, permissions, answers)
+    return ImportedRow(line, values, permissions, identities, answers)
+
+
+def identity_cell(issuer: str, subject: str) -> str:
+    """Return an account of a provider as the column has it."""
+    return f"{issuer}#{quote(subject, safe='')}"
 
 
 def named_errors(errors: Mapping[str, list[str]]) -> dict[str, list[str]]:
@@ -107,10 +142,40 @@ def _parse_permissions(_name: str, text: str) -> list[str]:
         raise ValueError(f"permissions: {error}.") from None
 
 
+def _parse_identities(_name: str, text: str) -> list[tuple[str, str]]:
+    """Return the issuers and the subjects."""
+    found = [_parse_identity(each) for each in dict.fromkeys(text.split())]
+    if len(found) > MOST_IDENTITIES:
+        raise ValueError(f"identities has more than {MOST_IDENTITIES} values.")
+    return found
+
+
+def _parse_identity(text: str) -> tuple[str, str]:
+    issuer, _, quoted = text.partition("#")
+    if not is_issuer(issuer) or len(issuer) > _MAX_LENGTH or _BAD_PERCENT.search(quoted):
+        raise ValueError(
+            "identities must have the form issuer#subject, such as"
+            " https://accounts.google.com#1082, with the subject percent-encoded."
+        )
+    subject = unquote(quoted)
+    if len(subject) > _MAX_LENGTH or not _SUBJECT.fullmatch(subject):
+        raise ValueError(
+            f"identities: a subject must have 1 to {_MAX_LENGTH} printable ASCII characters."
+        )
+    return issuer, subject
+
+
+def _identity(issuer: str, subject: str, providers: Mapping[str, str]) -> ProviderAccount:
+    """Return an account of a provider, whose name comes with its first login."""
+    host = urlsplit(issuer).netloc[:_PROVIDER_MAX_LENGTH]
+    return ProviderAccount(providers.get(issuer, host), issuer, subject, subject[:_SHOWN])
+
+
 _PARSERS = {
     "hashed_password": _parse_hash,
     **dict.fromkeys(FLAGS, _parse_flag),
     "created_at": _parse_time,
     "email_verified_at": _parse_time,
     "permissions": _parse_permissions,
+    "identities": _parse_identities,
 }
