@@ -9,10 +9,13 @@ from http import HTTPStatus
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import identities, passkeys, provider_sessions
+from wsgiauth.authentication.identities import Identity
+from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.storage import database
+from wsgiauth.storage.models import NO_PASSWORD
 
 
 def has_way_in(user: User, settings: Settings) -> bool:
@@ -21,6 +24,23 @@ def has_way_in(user: User, settings: Settings) -> bool:
         return True
     issuers = {each.issuer for each in parse_entries(settings.OIDC_PROVIDERS)}
     return any(row.issuer in issuers for row in identities.rows_of(user))
+
+
+def count_stranded(settings: Settings) -> int:
+    """Return how many active users have accounts of providers, but no way in.
+
+    Users who have neither an account of a provider nor a password wait for a link to choose one.
+    """
+    issuers = [each.issuer for each in parse_entries(settings.OIDC_PROVIDERS)]
+    usable = Identity.select(Identity.user).where(Identity.issuer.in_(issuers))
+    stranded = (
+        User.select(User.id)
+        .join(Identity)
+        .where(User.is_active, User.hashed_password == NO_PASSWORD, User.id.not_in(usable))
+    )
+    if settings.PASSKEYS:
+        stranded = stranded.where(User.id.not_in(Passkey.select(Passkey.user)))
+    return int(stranded.distinct().count())
 
 
 def disconnect(

@@ -12,6 +12,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.app import AuthApp
 from wsgiauth.authentication import factors, lifetimes, passkeys
 from wsgiauth.authentication.factors import unasked_factors
+from wsgiauth.cli.check_providers import check_providers, stranded_users
 from wsgiauth.cli.command import Arguments, CommandError, environment
 from wsgiauth.cli.output import counted, print_line
 from wsgiauth.cli.parser import Parser
@@ -43,8 +44,9 @@ def check(arguments: Arguments) -> None:
     for risk in mistyped:  # at once, because they can be the cause of what is refused below
         print_line(f"warning: {risk}")
     settings = Settings.for_server(environ)
-    AuthApp(Site.from_settings(settings, "/auth"))
-    notes = []
+    site = Site.from_settings(settings, "/auth")
+    AuthApp(site)
+    risks, notes = check_providers(site.providers or (), settings)
     if settings.COOKIE_SECURE == "auto" and (settings.PUBLIC_URL or "").startswith("https:"):
         notes.append(
             "COOKIE_SECURE is auto, and PUBLIC_URL begins with https: the cookie is Secure only if"
@@ -57,7 +59,7 @@ def check(arguments: Arguments) -> None:
             f" {hours} hours, the longest that a session lasts."
         )
     risks_of_database, notes_of_database = _check_database(settings)
-    risks = settings.risks() + risks_of_database
+    risks = settings.risks() + risks + risks_of_database
     for risk in risks:
         print_line(f"warning: {risk}")
     for note in notes + notes_of_database:
@@ -85,7 +87,7 @@ def _check_database(settings: Settings) -> tuple[list[str], list[str]]:
     if pending:
         migrations = ", ".join(pending)
         return risks, [f"Migrations to apply: {migrations}. The next start will do so."]
-    risks += _overdue_mails() + unasked_factors(settings)
+    risks += _overdue_mails() + unasked_factors(settings) + stranded_users(settings)
     risks += _unusable_passkeys(settings) + _missing_factors(settings)
     notes = _hidden_addresses(settings)
     if not User.objects.filter(is_superuser=True, is_active=True).exists():
