@@ -32,6 +32,7 @@ from wsgiauth.endpoints.login import LogIn
 from wsgiauth.endpoints.logout import Logout
 from wsgiauth.endpoints.me import Me
 from wsgiauth.endpoints.oidc import ProviderLogin
+from wsgiauth.endpoints.oidc_callback import ProviderCallback
 from wsgiauth.endpoints.openapi import OpenApi
 from wsgiauth.endpoints.passkeys import Passkeys
 from wsgiauth.endpoints.password import Password
@@ -84,6 +85,7 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/sessions": Sessions(),
     "/second": SecondStep(),
     "/oidc/{provider}": ProviderLogin(),
+    "/oidc/{provider}/callback": ProviderCallback(),
     "/passkeys": Passkeys(),
     "/totp": AuthenticatorApps(),
     "/recovery-codes": RecoveryCodes(),
@@ -116,7 +118,7 @@ ROUTES: Mapping[str, Endpoint] = MappingProxyType(
 
 _ANY = "*"  # as a method: every one
 
-_HIDDEN = {path for path, endpoint in ROUTES.items() if endpoint.hides_address}
+_HIDDEN = Router({path: each for path, each in ROUTES.items() if each.hides_address})
 
 
 class AuthApp:
@@ -188,8 +190,12 @@ class AuthApp:
             )
         except DATABASE_ERRORS as error:
             response = unavailable(environ, error)
-        if environ.get("PATH_INFO", "") in _HIDDEN:
-            response = replace(response, referrer="no-referrer")
+        hidden = _HIDDEN.find(environ.get("PATH_INFO", ""))
+        if hidden is not None:
+            headers = hidden[0].parting_headers(environ, self._site)
+            response = replace(
+                response, referrer="no-referrer", headers=(*response.headers, *headers)
+            )
         return response(environ, start_response)
 
     def _respond_to_present(self, environ: WSGIEnvironment) -> Response:
@@ -241,8 +247,10 @@ class AuthApp:
 
 
 def _routed(endpoint: Endpoint) -> dict[str, Handler]:
-    """Return the handlers by method. HEAD does what GET does; `Response` leaves out the body."""
+    """Return the handlers by method; `Response` leaves out the body of an answer to HEAD."""
     handlers = endpoint.handlers
     if endpoint.answers_any_method:
         return {_ANY: handlers["GET"]}
-    return {"HEAD": handlers["GET"], **handlers} if "GET" in handlers else handlers
+    if endpoint.answers_head and "GET" in handlers:
+        return {"HEAD": handlers["GET"], **handlers}
+    return handlers

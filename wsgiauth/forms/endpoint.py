@@ -22,7 +22,7 @@ from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.cross_origin import is_same_origin
 from wsgiauth.web.pages import Around
 from wsgiauth.web.request import JSON, content_type, read_json
-from wsgiauth.web.responses import Response
+from wsgiauth.web.responses import Header, Response
 from wsgiauth.web.urls import mount_url
 
 Handler = Callable[[WSGIEnvironment, Site], Response]
@@ -65,6 +65,7 @@ class Endpoint:
     is_for_staff: ClassVar[bool] = False  # for all others, the URL does not exist
     needs_factor: ClassVar[bool] = False  # only users with a second factor see the link
     answers_any_method: ClassVar[bool] = False  # as it does GET
+    answers_head: ClassVar[bool] = True  # as it does GET, without a body
     step: ClassVar[str] = ""  # what a user does there, if the title of the link does not say it
     back: ClassVar[BackLink] = BackLink("account", "Back to your account")
 
@@ -92,6 +93,10 @@ class Endpoint:
     def around(self, environ: WSGIEnvironment, user: User, back: BackLink) -> Around:
         """Return what an error page at this URL shows around the error to a user."""
         return Around("member.html", f"{mount_url(environ)}/{back.path}", back.text)
+
+    def parting_headers(self, environ: WSGIEnvironment, site: Site) -> tuple[Header, ...]:
+        """Return headers of every answer at this URL, also of errors, if it hides its address."""
+        return ()
 
     @property
     def handlers(self) -> dict[str, Handler]:

@@ -68,6 +68,8 @@ HEADLINES = {
     "prefetch": _REFUSED,
     "throttled": "Too many attempts",
     "no_second_factor": "Two-step verification is not set up",
+    "identity_taken": "This account is connected already",
+    "too_many_identities": "There are too many connected accounts",
     "provider_failed": "The login was not completed",
     "provider_unavailable": "The provider does not answer",
     "too_many_keys": "There are too many API keys",

@@ -1,0 +1,249 @@
+"""GET /auth/oidc/{provider}/callback: a browser comes back from a provider.
+
+What it brings counts only in the browser that went there, once, and for that provider. No database
+transaction is open while the provider is asked.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import NamedTuple
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts import find_user, names
+from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.authentication import freshness, identities, one_time, provider_sessions, unclaimed
+from wsgiauth.authentication.identities import Identity
+from wsgiauth.authentication.identity import ERRAND, UNCLAIMED, UserSession
+from wsgiauth.authentication.oidc import Provider
+from wsgiauth.authentication.oidc.accounts import ProviderAccount
+from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT, LOG_IN, BegunErrand
+from wsgiauth.authentication.oidc.failures import Failures
+from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.events import actors
+from wsgiauth.exceptions import (
+    ProviderError,
+    RequestError,
+    UnauthenticatedError,
+    ValidationError,
+)
+from wsgiauth.forms import MemberSubmission, Submission, see_other
+from wsgiauth.forms.endpoint import Endpoint, require_part
+from wsgiauth.forms.handover import REMEMBER, hand_over_renewed
+from wsgiauth.forms.provider_logins import log_in, needs_second_step, require_active
+from wsgiauth.forms.providers import callback_url, reporting, require_provider
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.storage.upkeep import purge_some
+from wsgiauth.web.request import query_fields
+from wsgiauth.web.responses import Header, Response
+from wsgiauth.web.urls import leads_to, mount_url
+
+# RFC 6749 section 4.1.2, RFC 9207 section 2; others are ignored (RFC 6749 section 3.1).
+_PARAMETERS = ("state", "code", "error", "iss")
+
+_PAGES = {
+    LOG_IN: {"login": "Back to the login page"},
+    CONNECT: {"identities": "Back to your ways to log in"},
+    CONFIRM: {"confirm": "Confirm in another way"},
+}
+
+
+class _Arrival(NamedTuple):
+    """A browser that came back, and what the provider has said."""
+
+    submission: Submission  # as if its form had been sent now
+    begun: BegunErrand
+    provider: Provider
+    account: ProviderAccount
+
+    @property
+    def now(self) -> float:
+        """The time, in seconds since the epoch."""
+        return self.submission.site.tokens.now()
+
+    def refusal(self, reason: str, detail: str) -> ProviderError:
+        """Return the error for an account that is not the right one."""
+        return ProviderError(HTTPStatus.FORBIDDEN, reason, detail)
+
+
+class ProviderCallback(Endpoint):
+    """Does what the browser went to the provider for; every failure is a page and an event."""
+
+    hides_address = True  # it has the code
+    answers_head = False
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there are providers."""
+        return bool(settings.OIDC_PROVIDERS)
+
+    def parting_headers(self, environ: WSGIEnvironment, site: Site) -> tuple[Header, ...]:
+        """Return the header that deletes the cookie of the errand."""
+        if environ["REQUEST_METHOD"] != "GET" or site.providers is None:
+            return ()
+        return (site.identifier.own_cookie(environ, ERRAND, ""),)
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Let the provider say who the user is, and do the errand."""
+        provider = require_provider(environ, site)
+        with reporting(provider), _leading_back(LOG_IN):
+            query = _read_query(environ, provider)
+            begun = _read_errand(environ, site, provider, query.get("state", ""))
+        with reporting(provider), _leading_back(begun.errand.purpose):
+            account = _ask(environ, site, provider, begun, query)
+            submission = Submission(
+                environ=environ,
+                site=site,
+                fields={},
+                flags=frozenset({REMEMBER} if begun.errand.remember else ()),
+                destination=begun.errand.destination,
+                networks=site.clients.networks(environ),
+            )
+            arrival = _Arrival(submission, begun, provider, account)
+            try:
+                return _ERRANDS[begun.errand.purpose](arrival)
+            except UnauthenticatedError:  # which would put this URL into that of the login page
+                raise _session_ended(provider) from None
+
+
+@contextmanager
+def _leading_back(purpose: str) -> Iterator[None]:
+    """Let the page of each refusal lead to where the user can try again."""
+    try:
+        yield
+    except RequestError as error:
+        error.pages = _PAGES[purpose]
+        raise
+
+
+def _read_query(environ: WSGIEnvironment, provider: Provider) -> Mapping[str, str]:
+    try:
+        found = query_fields(environ, _PARAMETERS)
+    except ValidationError:
+        raise Failures(provider.entry.title).callback("query") from None
+    return {name: value for name, value in found.items() if value}
+
+
+def _read_errand(
+    environ: WSGIEnvironment, site: Site, provider: Provider, state: str
+) -> BegunErrand:
+    cookie = site.identifier.sent_cookie(environ, ERRAND)
+    errands = require_part(site.providers).errands
+    begun = errands.read(cookie, provider.entry.name, state, site.tokens.now())
+    if begun is None:
+        raise Failures(provider.entry.title).callback("state" if cookie else "no cookie")
+    return begun
+
+
+def _ask(
+    environ: WSGIEnvironment,
+    site: Site,
+    provider: Provider,
+    begun: BegunErrand,
+    query: Mapping[str, str],
+) -> ProviderAccount:
+    """Return the account that the code stands for; a failure counts for the client."""
+    attempt = site.throttle.provider(site.clients.networks(environ))
+    attempt.begin()
+    if not one_time.record(begun.state, "used state", expires_at=begun.expires_at):
+        raise Failures(provider.entry.title).callback("state used")
+    purge_some(OneTimeSecret, site.tokens.now())
+    try:
+        account = provider.finish(query, begun, redirect_uri=callback_url(site, provider))
+    except ProviderError as error:
+        if error.status == HTTPStatus.SERVICE_UNAVAILABLE:  # not a failure of the client
+            attempt.succeeded()
+        raise
+    attempt.succeeded()
+    return account
+
+
+def _log_in(arrival: _Arrival) -> Response:
+    """Log in the user of the account; if there is none, the account waits for one."""
+    account = arrival.account
+    identity = identities.find(account.issuer, account.subject) or _link_verified(arrival)
+    if identity is not None:
+        return log_in(arrival.submission, identity, account)
+    environ, site = arrival.submission.environ, arrival.submission.site
+    destination = arrival.submission.destination
+    if leads_to(destination, f"{mount_url(environ)}/complete"):  # from there, it would lead back
+        destination = ""
+    remember = arrival.begun.errand.remember
+    value = unclaimed.start(account, destination=destination, remember=remember, now=arrival.now)
+    cookie = site.identifier.own_cookie(environ, UNCLAIMED, value)
+    return see_other(arrival.submission, "complete", cookie)
+
+
+def _link_verified(arrival: _Arrival) -> Identity | None:
+    """Connect the account to the user whose address it has, if the operator has said so.
+
+    Both sides must have verified the address, and it must be the same in every character but for
+    the case of ASCII letters: what we compare names by also folds letters that look alike, which
+    are the mailboxes of different people.
+    """
+    account = arrival.account
+    if arrival.provider.entry.link != "verified" or not account.email_verified:
+        return None
+    user = find_user(account.email) if names.email_problem(account.email) is None else None
+    if user is None or user.email_verified_at is None:
+        return None
+    if not _is_same_address(user.email, account.email):
+        return None
+    require_active(user)
+    return identities.connect(user, account, arrival.now)
+
+
+def _is_same_address(one: str, other: str) -> bool:
+    is_ascii = one.isascii() and other.isascii()
+    return one == other or (is_ascii and one.lower() == other.lower())
+
+
+def _connect(arrival: _Arrival) -> Response:
+    """Connect the account to the user who began."""
+    found = arrival.submission.site.identifier.identify(arrival.submission.environ)
+    complete = found.any_session if found.incomplete is None else None
+    session = _require_same_user(arrival, complete)
+    identities.connect(session.user, arrival.account, arrival.now)
+    title = arrival.provider.entry.title
+    return see_other(arrival.submission, "identities?done=connected", name=title)
+
+
+def _confirm(arrival: _Arrival) -> Response:
+    """Renew the session of the user who began, who has just logged in at the provider."""
+    submission, account, title = arrival.submission, arrival.account, arrival.provider.entry.title
+    found = submission.site.identifier.identify(submission.environ)
+    session = _require_same_user(arrival, found.any_session)
+    identity = identities.find(account.issuer, account.subject)
+    if identity is None or identity.user_id != session.user.id:
+        detail = f"This account of {title} is not connected to your account. Use the one that is."
+        raise arrival.refusal("another account", detail)
+    if needs_second_step(submission, session.user, account):
+        detail = f"{title} cannot replace your two-step verification."
+        raise arrival.refusal("one factor", detail)
+    tokens = submission.site.tokens
+    issued = freshness.confirm(session.session_id, session.user, tokens, methods=account.methods)
+    if issued is None:
+        raise _session_ended(arrival.provider)
+    login = ProviderLogin.of(identity, account.sid, account.authenticated_at)
+    provider_sessions.record(issued.session_id, login)
+    member = MemberSubmission(**vars(submission), member=session)
+    return hand_over_renewed(member, issued, "Confirmed.")
+
+
+def _require_same_user(arrival: _Arrival, session: UserSession | None) -> UserSession:
+    if session is None or session.user.id != arrival.begun.errand.user_id:
+        detail = "You are not logged in to the account from which you began. Log in to it first."
+        raise arrival.refusal("another user", detail)
+    actors.identify(session.user.id)
+    return session
+
+
+def _session_ended(provider: Provider) -> ProviderError:
+    return Failures(provider.entry.title).callback("session ended")
+
+
+_ERRANDS: Mapping[str, Callable[[_Arrival], Response]] = {
+    LOG_IN: _log_in,
+    CONNECT: _connect,
+    CONFIRM: _confirm,
+}
