@@ -1,9 +1,13 @@
 """A browser that logs in with a provider."""
 
+import time
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from tests.support.identities import account
 from tests.support.sites import BROWSER, SAME_ORIGIN
+from wsgiauth.authentication import identities
+from wsgiauth.authentication.oidc.errands import Errand
 
 PUBLIC_URL = "https://example.org"
 
@@ -12,6 +16,21 @@ def with_provider(settings, provider, *, entry=None, further=(), **changes):
     """Return settings with a provider; `entry` are parameters such as `link`."""
     entries = (provider.entry("google", **entry or {}), *further)
     return replace(settings, **{"OIDC_PROVIDERS": entries, "PUBLIC_URL": PUBLIC_URL, **changes})
+
+
+def errand(client, site, purpose, name="google", **values):
+    """Begin an errand as a page would; return the URL of the provider."""
+    found = site.site.providers.find(name)
+    uri = f"{PUBLIC_URL}/auth/oidc/{name}/callback"
+    begun = found.begin(Errand(purpose, **values), redirect_uri=uri)
+    client.set_cookie("wsgiauth-oidc", begun.cookie)
+    return begun.url
+
+
+def connect(user, provider, subject="ada", name="google"):
+    """Connect an account of a provider to a user."""
+    what = account(subject, provider=name, issuer=provider.issuer)
+    return identities.connect(user, what, time.time())
 
 
 def begin(client, name="google", **fields):
