@@ -7,17 +7,23 @@ import re
 from datetime import UTC, datetime
 
 from wsgiauth.accounts.registration import Field
-from wsgiauth.authentication.factors import Factor
 from wsgiauth.authentication.keys import ListedKey
 from wsgiauth.authentication.session_list import ListedSession
 from wsgiauth.endpoints.account import AccountPage
 from wsgiauth.endpoints.close import ClosePage
 from wsgiauth.endpoints.confirm import ConfirmPage, NextStep
 from wsgiauth.endpoints.email import EmailPage, EmailSentPage
+from wsgiauth.endpoints.factor_samples import (
+    APP,
+    FACTORS,
+    NEW_PASSKEY_OPTIONS,
+    PASSKEY_OPTIONS,
+    PASSKEYS,
+)
 from wsgiauth.endpoints.forgot import ForgotPage, ForgotSentPage
 from wsgiauth.endpoints.keys import KeysPage
 from wsgiauth.endpoints.login import LoginPage
-from wsgiauth.endpoints.passkeys import ListedPasskey, PasskeysPage
+from wsgiauth.endpoints.passkeys import PasskeysPage
 from wsgiauth.endpoints.password import PasswordPage
 from wsgiauth.endpoints.provider_samples import PROVIDERS
 from wsgiauth.endpoints.recovery_codes import RecoveryCodesPage
@@ -25,7 +31,7 @@ from wsgiauth.endpoints.register import RegisterPage, VerifiedRegisterPage, Veri
 from wsgiauth.endpoints.reset import ResetPage
 from wsgiauth.endpoints.second import SecondPage
 from wsgiauth.endpoints.sessions import SessionsPage
-from wsgiauth.endpoints.totp import SetUp, TotpPage, qr_code
+from wsgiauth.endpoints.totp import TotpPage
 from wsgiauth.endpoints.username import UsernamePage
 from wsgiauth.endpoints.verify import InvitationPage, VerifyAddressPage
 from wsgiauth.exceptions import ConfigurationError
@@ -35,18 +41,7 @@ from wsgiauth.site import Site
 from wsgiauth.web.pages import Around, ErrorPage, Page
 
 _THEN = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
-_PASSKEY_OPTIONS = (
-    '{"challenge": "", "allowCredentials": [], "userVerification": "required",'
-    ' "origin": "https://example.org"}'
-)
-_NEW_PASSKEY_OPTIONS = (
-    '{"challenge": "", "user": {"id": ""}, "excludeCredentials": [],'
-    ' "origin": "https://example.org"}'
-)
-_APP_LINK = "otpauth://totp/Library:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Library"
 _WRONG_CODE = "This code is wrong, or was used before."
-_FACTORS = (Factor("otp", "5f0c8e1b7a9d2c34", "Tablet", _THEN),)
-_APP = SetUp("Phone", "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ", _APP_LINK, qr_code(_APP_LINK))
 
 KEY = ListedKey(
     id="4fD8sKq2ZxLw",
@@ -67,18 +62,6 @@ SESSION = ListedSession(
     address="192.0.2.1",
     browser="Firefox on Windows",
     methods=("pwd",),
-)
-_PASSKEYS = tuple(
-    ListedPasskey(
-        handle=digit * 64,
-        name=name,
-        created_at=_THEN,
-        last_used_at=_THEN if digit == "1" else None,
-        is_backed_up=digit == "1",
-        is_usable=digit == "1",
-        host="example.org",
-    )
-    for digit, name in (("1", "Laptop"), ("2", "Blue key"))
 )
 _CODES = RecoveryCodesPage(left=3)
 _KEYS = KeysPage(keys=(KEY,))
@@ -126,7 +109,7 @@ PAGES: tuple[Page, ...] = (
         forgot_url="/auth/forgot",
         next="/",
         username="ada",
-        passkey_options=_PASSKEY_OPTIONS,
+        passkey_options=PASSKEY_OPTIONS,
         providers=PROVIDERS,
         message="The username and password do not match an active account.",
     ),
@@ -141,7 +124,7 @@ PAGES: tuple[Page, ...] = (
         username="ada",
         has_app=True,
         has_codes=True,
-        passkey_options=_PASSKEY_OPTIONS,
+        passkey_options=PASSKEY_OPTIONS,
         message=_WRONG_CODE,
     ),
     ConfirmPage(
@@ -163,7 +146,7 @@ PAGES: tuple[Page, ...] = (
         has_factor=True,
         has_app=True,
         has_codes=True,
-        passkey_options=_PASSKEY_OPTIONS,
+        passkey_options=PASSKEY_OPTIONS,
         message=_WRONG_CODE,
     ),
     AccountPage(
@@ -171,7 +154,7 @@ PAGES: tuple[Page, ...] = (
         email="ada@example.org",
         is_verified=False,
         since=_THEN,
-        factors=_FACTORS,
+        factors=FACTORS,
         codes_left=1,
         are_codes_few=True,
         links={
@@ -235,16 +218,16 @@ PAGES: tuple[Page, ...] = (
         message="The passkey was not added. Try again.",
     ),
     PasskeysPage(
-        passkeys=_PASSKEYS,
+        passkeys=PASSKEYS,
         codes_left=8,
         name="Firefox on Linux",
-        passkey_options=_NEW_PASSKEY_OPTIONS,
+        passkey_options=NEW_PASSKEY_OPTIONS,
     ),
     TotpPage(
-        devices=_FACTORS,
+        devices=FACTORS,
         codes_left=8,
         name="Phone",
-        set_up=_APP,
+        set_up=APP,
         errors={"code": ["This code is wrong. Enter the one that the app shows now."]},
     ),
     TotpPage(
