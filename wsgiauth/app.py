@@ -25,6 +25,7 @@ from wsgiauth.endpoints.close import Close
 from wsgiauth.endpoints.confirm import Confirm
 from wsgiauth.endpoints.email import Email
 from wsgiauth.endpoints.forgot import Forgot
+from wsgiauth.endpoints.identities import Identities
 from wsgiauth.endpoints.introspect import Introspect
 from wsgiauth.endpoints.jwks import KeySet
 from wsgiauth.endpoints.keys import Keys
@@ -82,6 +83,7 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/password": Password(),
     "/email": Email(),
     "/username": Username(),
+    "/identities": Identities(),
     "/sessions": Sessions(),
     "/second": SecondStep(),
     "/oidc/{provider}": ProviderLogin(),

@@ -1,5 +1,7 @@
 """A user without a password, and their sessions that began at a provider."""
 
+from dataclasses import replace
+
 from tests.support.identities import account
 from tests.support.logins import valid_session_ids
 from wsgiauth.accounts.models import User
@@ -39,3 +41,8 @@ def logged_in_at_provider(site, user, identity, *, ago=0, sid=""):
         proof = {"methods": "fed", "authenticated_at": login.proven_at(now)}
         Session.update(proof).where(Session.id == session_id).execute()
     return browser
+
+
+def with_providers(settings, *entries):
+    """Return settings with these entries of OIDC_PROVIDERS."""
+    return replace(settings, OIDC_PROVIDERS=entries, PUBLIC_URL="http://localhost")

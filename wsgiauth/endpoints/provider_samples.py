@@ -1,8 +1,29 @@
 """Examples of what pages show of providers."""
 
-from wsgiauth.web.pages import ProviderButton
+from datetime import UTC, datetime
+
+from wsgiauth.endpoints.identities import IdentitiesPage
+from wsgiauth.forms.connected import Connected
+from wsgiauth.web.pages import Page, ProviderButton
+
+_THEN = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
 
 PROVIDERS = (
     ProviderButton("google", "Google", "/auth/oidc/google"),
     ProviderButton("staff", "the staff account", "/auth/oidc/staff"),
+)
+
+CONNECTED = (
+    Connected("5f0c8e1b7a9d", "Google", "ada@example.org", _THEN, _THEN),
+    Connected("2c34d5e6f708", "id.example.org", "ada", _THEN, _THEN, is_offered=False),
+)
+
+MEMBER_PAGES: tuple[Page, ...] = (
+    IdentitiesPage(
+        identities=CONNECTED,
+        providers=PROVIDERS,
+        has_password=False,
+        message="This is the only way to log in to the account.",
+    ),
+    IdentitiesPage(identities=(), providers=PROVIDERS, notice="The account has been connected."),
 )

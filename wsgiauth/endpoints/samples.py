@@ -25,7 +25,7 @@ from wsgiauth.endpoints.keys import KeysPage
 from wsgiauth.endpoints.login import LoginPage
 from wsgiauth.endpoints.passkeys import PasskeysPage
 from wsgiauth.endpoints.password import PasswordPage
-from wsgiauth.endpoints.provider_samples import PROVIDERS
+from wsgiauth.endpoints.provider_samples import MEMBER_PAGES, PROVIDERS
 from wsgiauth.endpoints.recovery_codes import RecoveryCodesPage
 from wsgiauth.endpoints.register import RegisterPage, VerifiedRegisterPage, VerifiedRegisterSentPage
 from wsgiauth.endpoints.reset import ResetPage
@@ -95,6 +95,7 @@ WITH_FIELDS = tuple(
 
 PAGES: tuple[Page, ...] = (
     *WITH_FIELDS,
+    *MEMBER_PAGES,
     _REGISTER,
     VerifiedRegisterPage(
         login_url="/auth/login",

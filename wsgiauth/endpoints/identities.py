@@ -1,0 +1,92 @@
+"""GET, POST /auth/identities: list, connect and disconnect the user's accounts of providers."""
+
+from wsgiauth.authentication import ways_in
+from wsgiauth.authentication.identities import list_identities
+from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.oidc.errands import CONNECT, Errand
+from wsgiauth.exceptions import NotFoundError, ValidationError
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
+from wsgiauth.forms.connected import Connected, entries, list_connected
+from wsgiauth.forms.done import notice_of
+from wsgiauth.forms.endpoint import LOGIN, AccountLink
+from wsgiauth.forms.providers import find_provider, send_to_provider
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.pages import ProviderButton, UrlBelow
+from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import mount_url
+
+_NOTICES = {
+    "connected": "The account of {name} has been connected. You can now log in with it.",
+    "disconnected": "The account “{name}” has been disconnected.",
+}
+
+
+class IdentitiesPage(FormPage):
+    """The accounts of providers that a user has connected, and a button to connect another."""
+
+    template = "identities.html"
+    identities_url = UrlBelow("identities")
+    password_url = UrlBelow("password")
+    identities: tuple[Connected, ...]
+    has_password: bool = True
+
+
+class Identities(ListForm):
+    """Connects an account by a login at its provider, and disconnects accounts."""
+
+    account_link = AccountLink(
+        LOGIN, "Accounts of other providers", "Log in here with an account that you have elsewhere."
+    )
+    step = "Connect or disconnect an account"
+    is_sensitive = True
+    fields = ("connect", "disconnect")
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there are providers."""
+        return bool(settings.OIDC_PROVIDERS)
+
+    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+        """Return the accounts, and the providers of the site."""
+        return {
+            "identities": [each.document() for each in list_identities(member.user)],
+            "providers": [{"name": each.name, "title": each.title} for each in entries(site)],
+        }
+
+    def act(self, submission: MemberSubmission) -> Response:
+        """Disconnect an account, or send the browser to a provider to connect one."""
+        if submission.fields["disconnect"]:
+            return self._disconnect(submission)
+        return _connect(submission)
+
+    def _disconnect(self, submission: MemberSubmission) -> Response:
+        user, session_id = submission.member
+        name = ways_in.disconnect(
+            user,
+            submission.fields["disconnect"],
+            submission.site.settings,
+            except_session=session_id,
+        )
+        return self.answer_changed(submission, "identities?done=disconnected", name=name)
+
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> IdentitiesPage:
+        """Return the list and the buttons."""
+        environ, site, user = submission.environ, submission.site, submission.member.user
+        url = f"{mount_url(environ)}/identities"
+        return IdentitiesPage(
+            identities=tuple(list_connected(user, site)),
+            providers=tuple(ProviderButton(each.name, each.title, url) for each in entries(site)),
+            has_password=user.has_password,
+            message=refusal.text,
+            notice=notice_of(environ, _NOTICES),
+        )
+
+
+def _connect(submission: MemberSubmission) -> Response:
+    site, user = submission.site, submission.member.user
+    try:
+        provider = find_provider(site, submission.fields["connect"])
+    except NotFoundError:
+        raise ValidationError({"connect": ["Choose one of the providers."]}) from None
+    errand = Errand(CONNECT, submission.destination, user_id=user.id)
+    return send_to_provider(submission, provider, errand)
