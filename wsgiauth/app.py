@@ -34,6 +34,7 @@ from wsgiauth.endpoints.logout import Logout
 from wsgiauth.endpoints.me import Me
 from wsgiauth.endpoints.oidc import ProviderLogin
 from wsgiauth.endpoints.oidc_callback import ProviderCallback
+from wsgiauth.endpoints.oidc_logout import BackChannelLogout
 from wsgiauth.endpoints.openapi import OpenApi
 from wsgiauth.endpoints.passkeys import Passkeys
 from wsgiauth.endpoints.password import Password
@@ -88,6 +89,7 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/second": SecondStep(),
     "/oidc/{provider}": ProviderLogin(),
     "/oidc/{provider}/callback": ProviderCallback(),
+    "/oidc/{provider}/logout": BackChannelLogout(),
     "/passkeys": Passkeys(),
     "/totp": AuthenticatorApps(),
     "/recovery-codes": RecoveryCodes(),

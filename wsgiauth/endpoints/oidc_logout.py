@@ -1,0 +1,71 @@
+"""POST /auth/oidc/{provider}/logout: a provider ends sessions that began there.
+
+OpenID Connect Back-Channel Logout 1.0. Trusted: the token, once its signature is verified by the
+keys of this provider. Who sends it is not: the request needs no cookie and no origin, and neither
+the database nor, for a token that is malformed, the provider is asked before.
+"""
+
+import json
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth import events
+from wsgiauth.authentication import one_time, provider_sessions
+from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
+from wsgiauth.authentication.oidc import Provider
+from wsgiauth.exceptions import ProviderError, RequestError
+from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.forms.providers import require_provider
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.storage import database
+from wsgiauth.web.request import FORM, content_type, read_form, text_field
+from wsgiauth.web.responses import Response, json_response
+
+_LONGEST = 10 * MINUTE + 2 * CLOCK_SKEW  # for which a token is accepted
+
+
+class BackChannelLogout(Endpoint):
+    """Ends the sessions that a logout token names."""
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there are providers."""
+        return bool(settings.OIDC_PROVIDERS)
+
+    def post(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer 200, or 400 with the error of section 2.8."""
+        provider = require_provider(environ, site)
+        reason = _end_sessions(_token(environ), provider, site.tokens.now())
+        if not reason:
+            return json_response({"detail": "The sessions have ended."})
+        events.emit("provider_failed", reason=f"{provider.entry.name}: logout: {reason}")
+        # No more of the reason, because anyone can ask.
+        refused = {"error": "invalid_request", "error_description": "The token was refused."}
+        return json_response(refused, status=HTTPStatus.BAD_REQUEST)
+
+
+def _token(environ: WSGIEnvironment) -> str:
+    """Return the token in a form; empty if there is none."""
+    try:
+        if content_type(environ) == FORM:
+            return text_field(read_form(environ), "logout_token")
+    except RequestError:
+        pass  # answered as every other refusal
+    return ""
+
+
+def _end_sessions(token: str, provider: Provider, now: float) -> str:
+    """End the sessions that a token names; return why it is refused, or an empty string."""
+    try:
+        verified = provider.verify_logout_token(token)
+    except ProviderError as error:
+        return error.reason
+    identifier = json.dumps([verified.issuer, verified.jti])
+    expires_at = min(verified.expires_at + CLOCK_SKEW, int(now) + _LONGEST)
+    with database.atomic():
+        if not one_time.record(identifier, "used logout token", expires_at=expires_at):
+            return "used"
+        provider_sessions.revoke(
+            verified.issuer, subject=verified.subject or None, sid=verified.sid or None
+        )
+    return ""
