@@ -6,10 +6,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.docs.pages import PAGES, ROOT, section, shown
+from tests.support.oidc_provider_mock import oidc_provider_mock
+from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings
 from wsgiauth.authentication.oidc.failures import Failures
 from wsgiauth.authentication.oidc.profiles import make_account
@@ -20,6 +23,7 @@ FIVE = section(PAGE, "Entries for five providers")
 ENTRIES = re.findall(r"^OIDC_PROVIDERS='(.*)'$", FIVE, re.MULTILINE)
 CLIENT = "google:https://client:secret@accounts.google.com"
 SITE = "https://example.org"
+LOCAL = "http://localhost:8080"
 
 
 def tables(title):
@@ -90,6 +94,31 @@ def test_the_command_encodes_a_secret():
     assert entry.client_secret == secret
 
 
+@pytest.fixture(scope="module")
+def mock():
+    """Return an entry for a provider that runs here."""
+    with oidc_provider_mock() as issuer:
+        yield f"mock:http://client:secret@{urlsplit(issuer).netloc}"
+
+
+def test_check_warns_as_shown(mock, tmp_path):
+    ((command, printed),) = shown(PAGE, "When a provider fails")
+    done = subprocess.run(
+        command.split(),
+        env={
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "DATABASE_URL": f"sqlite:///{tmp_path}/accounts.db",
+            "SECRET_KEY": SECRET_KEY,
+            "PUBLIC_URL": LOCAL,
+            "OIDC_PROVIDERS": f"{mock.replace('mock:', 'google:')}/",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert printed.removesuffix("…\n") in done.stdout
+
+
 def methods_of(**claims):
     """Return the methods of a login at a provider that the site trusts, by its claims."""
     entry = parse_entry(f"{CLIENT}?second_factor=trusted")
@@ -124,17 +153,25 @@ def test_what_users_see_is_what_the_page_says():
 def test_every_reason_is_listed():
     _, listed = tables("When a provider fails")
     named = {each for reasons, _ in listed for each in re.findall(r"`([^`]+)`", reasons)}
-    assert {*reasons_of_the_code(), *COMPUTED} <= named
+    assert named - {"invalid_scope"} == {*reasons_of_the_code(), *COMPUTED}
 
 
 # The reasons that are no literals where they are raised.
-COMPUTED = {"…: connection", "…: timeout", "…: certificate", "clock", "auth_time", "used"}
+COMPUTED = {
+    "…: connection",
+    "…: timeout",
+    "…: certificate",
+    "clock",
+    "auth_time",
+    "used",
+    "logout: …",
+}
 
 
 def reasons_of_the_code():
     """Return the reasons of failures in the source, as the page writes them."""
     folder = ROOT / "wsgiauth/authentication/oidc"
-    files = [*folder.glob("*.py"), *ROOT.glob("wsgiauth/endpoints/oidc_callback.py")]
+    files = [*folder.glob("*.py"), ROOT / "wsgiauth/endpoints/oidc_callback.py"]
     found = set()
     for call in (node for file in files for node in calls_in(file)):
         prefix = {"DiscoveryError": "discovery: ", "_FailedError": "…: "}.get(name_of(call), "")
