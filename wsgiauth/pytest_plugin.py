@@ -65,6 +65,12 @@ def wsgiauth_recovery_codes(wsgiauth_app: AuthMiddleware) -> Callable[..., list[
 
 
 @pytest.fixture
+def wsgiauth_provider_account(wsgiauth_app: AuthMiddleware) -> Callable[..., None]:
+    """Return `wsgiauth.testing.provider_account` for this application."""
+    return partial(testing.provider_account, wsgiauth_app)
+
+
+@pytest.fixture
 def wsgiauth_client(wsgiauth_app: AuthMiddleware) -> Callable[..., Any]:
     """Return `wsgiauth.testing.logged_in` for this application."""
     return partial(testing.logged_in, wsgiauth_app)

@@ -25,6 +25,7 @@ FIXTURES = [
     "wsgiauth_api_key",
     "wsgiauth_authenticator",
     "wsgiauth_recovery_codes",
+    "wsgiauth_provider_account",
     "wsgiauth_client",
     "wsgiauth_mailbox",
 ]

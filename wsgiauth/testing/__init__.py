@@ -11,6 +11,7 @@ from wsgiauth.testing.factors import Authenticator, add_authenticator, recovery_
 from wsgiauth.testing.logins import api_key, bearer, logged_in
 from wsgiauth.testing.mails import Mails, mailbox
 from wsgiauth.testing.people import make_group, make_user
+from wsgiauth.testing.providers import provider_account
 from wsgiauth.testing.settings import make_settings
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "make_group",
     "make_settings",
     "make_user",
+    "provider_account",
     "recovery_codes",
 ]

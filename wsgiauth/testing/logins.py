@@ -8,11 +8,18 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import factors, keys, lifetimes, sessions
 from wsgiauth.authentication.factors import has_factor
+from wsgiauth.authentication.identities import rows_of
 from wsgiauth.authentication.lifetimes import Lifetime
-from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
+from wsgiauth.authentication.methods import FEDERATED, ONE_TIME_CODE, PASSWORD
+from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context
-from wsgiauth.testing.people import present_user, require_middleware
+from wsgiauth.testing.people import (
+    connect,
+    present_user,
+    require_middleware,
+    require_provider,
+)
 
 if TYPE_CHECKING:
     from webtest import TestApp
@@ -71,6 +78,7 @@ def logged_in(
     confirmed_minutes_ago: int = 0,
     minutes_left: int | None = None,
     second_factor: bool | None = None,
+    provider: str | None = None,
 ) -> "TestApp":
     """Return a WebTest client of `application`, with the cookie of a browser that has logged in.
 
@@ -82,16 +90,27 @@ def logged_in(
             None: as for a new login.
         second_factor: Whether the login was proven by a second factor, too; None: if the user has
             or must have one.
+        provider: The name of the provider in `OIDC_PROVIDERS` by whose account the user logged in,
+            who gets one if they have none; None: by the password.
 
     Raises:
         ImportError: WebTest is not installed.
-        ValueError: The user is inactive, deleted, or from another application.
+        ValueError: The user is inactive, deleted, or from another application; or the site has no
+            such provider.
     """
     from webtest import TestApp
 
     settings = require_middleware(application).site.settings
     lifetime = lifetimes.of_browser(settings, remember=remember)
-    token = _log_in(application, user, lifetime, confirmed_minutes_ago, minutes_left, second_factor)
+    token = _log_in(
+        application,
+        user,
+        lifetime,
+        confirmed_minutes_ago,
+        minutes_left,
+        second_factor,
+        provider=provider,
+    )
     client = TestApp(application)
     client.cookiejar.set_cookie(_login_cookie(application, token))
     return client
@@ -104,6 +123,7 @@ def _log_in(
     confirmed_minutes_ago: int,
     minutes_left: int | None,
     second_factor: bool | None,
+    provider: str | None = None,
 ) -> str:
     """Return the token of a new session; see `logged_in`."""
     site, issued = application.site, None
@@ -113,8 +133,15 @@ def _log_in(
             if second_factor is None:
                 is_demanded = factors.demands_second_factor_of(current, site.settings)
                 second_factor = is_demanded or has_factor(current, site.settings)
-            methods = f"{PASSWORD} {ONE_TIME_CODE}" if second_factor else PASSWORD
-            issued = sessions.start(current, site.tokens, lifetime, methods=methods)
+            login = None if provider is None else _provider_login(application, current, provider)
+            methods = PASSWORD if login is None else FEDERATED
+            issued = sessions.start(
+                current,
+                site.tokens,
+                lifetime,
+                methods=f"{methods} {ONE_TIME_CODE}" if second_factor else methods,
+                provider=login,
+            )
         if issued is None:
             raise ValueError(f"{user!r} cannot log in: inactive or deleted.")
         ago = 60 * confirmed_minutes_ago
@@ -123,6 +150,15 @@ def _log_in(
             changes["expires_at"] = int(site.tokens.now()) + 60 * minutes_left
         Session.update(changes).where(Session.id == issued.session_id).execute()
     return issued.token
+
+
+def _provider_login(application: AuthMiddleware, user: User, provider: str) -> ProviderLogin:
+    """Return a login by the user's account of a provider; connect one if there is none."""
+    issuer = require_provider(application, provider).entry.issuer
+    if issuer not in [each.issuer for each in rows_of(user)]:
+        connect(application, user, provider, f"account-of-{user.id}")
+    row = next(each for each in rows_of(user) if each.issuer == issuer)
+    return ProviderLogin.of(row, "", int(application.site.tokens.now()))
 
 
 def _login_cookie(application: AuthMiddleware, token: str) -> Cookie:

@@ -6,9 +6,13 @@ from typing import Any
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password
+from wsgiauth.authentication.identities import add
+from wsgiauth.authentication.oidc import Provider
+from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.logins import check_user
 from wsgiauth.middleware import AuthMiddleware
-from wsgiauth.storage import context
+from wsgiauth.storage import context, database
+from wsgiauth.storage.models import NO_PASSWORD
 from wsgiauth.testing.settings import ROUNDS
 
 # The hash of a random password that was not kept.
@@ -22,22 +26,30 @@ def make_user(
     password: str | None = None,
     permissions: Iterable[str] = (),
     groups: Iterable[str] = (),
+    identities: Iterable[tuple[str, str]] = (),
     **fields: Any,
 ) -> User:
     """Create a user of `application` and return it.
 
     Args:
         username: The name; the email address is this name at example.org, unless `fields` has one.
-        password: The password, for tests that log in with it; None for an unknown one.
+        password: The password, for tests that log in with it; None for an unknown one, or for none
+            at all with `identities`.
         permissions: The permissions to grant.
         groups: The names of the groups to join; missing ones are created, without permissions.
+        identities: The accounts of other providers by which the user logs in: the name of a
+            provider in `OIDC_PROVIDERS`, and the subject.
         fields: Other fields of `User`, such as `is_staff=True`.
 
     Raises:
         ValidationError, TakenError: See `User.save`.
-        ValueError: bcrypt cannot represent the password, or a permission is malformed.
+        ValueError: bcrypt cannot represent the password, a permission is malformed, the site has no
+            such provider, or another user has the account there.
     """
-    hashed = _UNKNOWN_PASSWORD if password is None else hash_password(password, rounds=ROUNDS)
+    accounts = list(identities)
+    hashed = NO_PASSWORD if accounts else _UNKNOWN_PASSWORD
+    if password is not None:
+        hashed = hash_password(password, rounds=ROUNDS)
     with context.using(require_middleware(application).database):
         user = User.objects.create(
             **{"email": f"{username}@example.org", **fields},
@@ -47,6 +59,8 @@ def make_user(
         user.grant(*permissions)
         for name in groups:
             user.join(make_group(application, name))
+        for provider, subject in accounts:
+            connect(application, user, provider, subject)
     return user
 
 
@@ -65,6 +79,26 @@ def make_group(application: AuthMiddleware, name: str, permissions: Iterable[str
         group = Group.objects.find(name) or Group.objects.create(name=name)
         group.grant(*permissions)
     return group
+
+
+def connect(application: AuthMiddleware, user: User, provider: str, subject: str) -> None:
+    """Connect the account of a provider with this subject to a user, who gets no notice."""
+    entry = require_provider(application, provider).entry
+    account = ProviderAccount(entry.name, entry.issuer, subject, name=subject[:100])
+    with database.atomic():
+        if not add(user, account, application.site.tokens.now(), is_new_user=True):
+            raise ValueError(f"Another user has the account {subject!r} of {provider}.")
+
+
+def require_provider(application: AuthMiddleware, name: str) -> Provider:
+    """Return a provider of the site, or raise ValueError."""
+    providers = require_middleware(application).site.providers
+    found = None if providers is None else providers.find(name)
+    if found is None:
+        raise ValueError(
+            f"The site has no provider {name!r}: make_settings(OIDC_PROVIDERS=...) sets it up."
+        )
+    return found
 
 
 def present_user(application: AuthMiddleware, user: User | None) -> User | None:

@@ -15,6 +15,7 @@ from wsgiauth.settings.kinds import missing_package
 from wsgiauth.settings.oidc import ProviderEntry, parse_entries
 
 if TYPE_CHECKING:
+    from wsgiauth.authentication.oidc.client import Client
     from wsgiauth.authentication.oidc.logout_tokens import LogoutToken
 
 _TIMEOUT = 5.0  # seconds for a request to a provider
@@ -65,6 +66,10 @@ class Provider:
         self._errands = errands
         self._now = clock
         self._client = Client(entry, clock, timeout)
+
+    def use_client(self, client: "Client") -> None:
+        """Ask another client from now on, which needs no network: see `wsgiauth.testing`."""
+        self._client = client
 
     def begin(self, errand: Errand, *, redirect_uri: str) -> Begun:
         """Return the URL to which a browser goes, and the value of the cookie that it gets."""

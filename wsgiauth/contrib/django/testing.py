@@ -92,7 +92,7 @@ def _account_of(row: Any) -> User:
     if account is None:
         email = getattr(row, get_user_model().get_email_field_name(), "")
         username = name.partition("@")[0]
-        fields = {"email": email} if email else {}
+        fields: dict[str, Any] = {"email": email} if email else {}
         account = testing.make_user(find_application(), username, **fields)
     for flag in ("is_staff", "is_superuser"):
         setattr(account, flag, getattr(row, flag, False))

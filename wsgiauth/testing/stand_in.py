@@ -1,0 +1,53 @@
+"""A provider without a network, whose every login is by the account that a test has described.
+
+Only `provider_account` imports this, because it needs the packages of the extra `oidc`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from wsgiauth.authentication.oidc.accounts import ProviderAccount
+from wsgiauth.authentication.oidc.client import Client
+from wsgiauth.authentication.oidc.errands import BegunErrand
+from wsgiauth.authentication.oidc.failures import Failures
+from wsgiauth.authentication.oidc.logout_tokens import LogoutToken
+from wsgiauth.authentication.oidc.profiles import make_account
+from wsgiauth.settings.oidc import ProviderEntry
+
+
+class StandIn(Client):
+    """Sends no request.
+
+    Args:
+        claims: Those of the ID token, without the time of the login, which is now.
+    """
+
+    def __init__(
+        self, entry: ProviderEntry, clock: Callable[[], float], claims: Mapping[str, Any]
+    ) -> None:
+        self._entry = entry
+        self._now = clock
+        self._claims = claims
+
+    def login_url(self, begun: BegunErrand, redirect_uri: str) -> str:
+        """Return the path of the callback, as if the user had logged in at the provider."""
+        query = urlencode({"state": begun.state, "code": "test", "iss": self._entry.issuer})
+        return f"{urlsplit(redirect_uri).path}?{query}"
+
+    def account(
+        self, query: Mapping[str, str], begun: BegunErrand, redirect_uri: str
+    ) -> ProviderAccount:
+        """Return the account."""
+        return make_account(self._entry, {**self._claims, "auth_time": int(self._now())})
+
+    def logout_url(self, post_logout_redirect_uri: str) -> str | None:
+        """Return None: there is no session at the provider."""
+        return None
+
+    def verify_logout_token(self, token: str) -> LogoutToken:
+        """Refuse every token."""
+        raise Failures(self._entry.title).logout_token("signature")
+
+    def check(self) -> None:
+        """Find nothing wrong."""
