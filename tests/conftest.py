@@ -1,5 +1,6 @@
 """Fixtures: a database, settings for it, a wrapped application, and people with accounts."""
 
+import gc
 import os
 import shutil
 import signal
@@ -135,7 +136,7 @@ THOROUGH_PATHS = {Path(__file__).parent / name for name in THOROUGH}
 THOROUGH_FIXTURES = {"chromium", "in_processes", "server_urls"}
 LEFT_OUT = (
     "Left to `make check`: PostgreSQL and MariaDB, browsers, other servers, frameworks, builds,"
-    " type checkers, OpenAPI, the programs of docs/, processes that race."
+    " type checkers, OpenAPI, the programs of docs/, processes that race, and slow tests."
 )
 
 
@@ -176,9 +177,19 @@ def pytest_collection_modifyitems(config, items):
     tests = Counter(item.path for item in items)
     items.sort(key=lambda item: (item.path not in THOROUGH_PATHS, tests[item.path] < MANY))
     if config.option.quick:
-        left_out = [item for item in items if THOROUGH_FIXTURES & set(item.fixturenames)]
+        left_out = [item for item in items if is_thorough(item)]
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        items[:] = [item for item in items if not is_thorough(item)]
+
+
+def is_thorough(item):
+    """Return whether a test needs more than Python and SQLite, or takes long."""
+    return item.get_closest_marker("slow") or THOROUGH_FIXTURES & set(item.fixturenames)
+
+
+def pytest_collection_finish():
+    """Let no search for garbage look through the tests, which take most of the memory."""
+    gc.freeze()
 
 
 def pytest_generate_tests(metafunc):

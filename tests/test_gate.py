@@ -174,6 +174,7 @@ PIECES = [
     start=st.sampled_from(["/pub/", "/pub/", "/pub/", "/", "", "/pub"]),
     pieces=st.lists(st.sampled_from(PIECES) | st.characters(max_codepoint=0xFF), max_size=8),
 )
+@pytest.mark.slow
 def test_nothing_reads_a_public_path_as_another(start, pieces):
     path = start + "".join(pieces)
     if path in PublicPaths(PUBLIC):

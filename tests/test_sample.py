@@ -136,6 +136,7 @@ def test_the_commands_quote_the_name_for_a_shell(visitor, ada):
     assert found["Staff"].endswith(" -m wsgiauth set 'Ada;ls' --staff")
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_home_page_open_the_rest(visitor, ada, run_command):
     log_in(visitor, "/members")
     for command in commands(visitor.get("/")).values():

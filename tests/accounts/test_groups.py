@@ -196,6 +196,7 @@ def test_a_right_of_a_group_is_lost_at_once(ada, editors, lose):
 
 
 @pytest.mark.promise(47)
+@pytest.mark.slow
 def test_another_process_grants_and_takes_away(ada, editors, settings):
     editors.grant("reports.publish")
     environ = {**os.environ, "DATABASE_URL": settings.DATABASE_URL}

@@ -223,6 +223,7 @@ def test_all_pages_of_users_are_one_document_and_one_table(wsgiauth, person):
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]], ids=["table", "JSON"])
+@pytest.mark.slow
 def test_the_memory_for_users_does_not_grow_with_their_number(
     wsgiauth, person, monkeypatch, options
 ):
@@ -938,6 +939,7 @@ def test_an_interrupted_command_says_nothing_more(wsgiauth, monkeypatch, capsys)
     assert capsys.readouterr().err == "\n"
 
 
+@pytest.mark.slow
 def test_both_programs_are_the_same_command_line():
     by_module = subprocess.check_output([sys.executable, "-m", "wsgiauth", "--help"])
     by_script = subprocess.check_output([f"{sys.prefix}/bin/wsgiauth", "--help"])
@@ -945,6 +947,7 @@ def test_both_programs_are_the_same_command_line():
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.slow
 def test_a_name_that_the_terminal_cannot_show_is_escaped(database, settings, encoding):
     create_user("żółw", EMAIL, PASSWORD, settings=settings)
     environ = {**os.environ, "DATABASE_URL": settings.DATABASE_URL, "PYTHONIOENCODING": encoding}

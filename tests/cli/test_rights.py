@@ -205,6 +205,7 @@ def test_permissions_lists_those_that_are_granted(wsgiauth, person, editors):
         ("declared:site", "off", ["pages.edit", "pages.read"]),
     ],
 )
+@pytest.mark.slow
 def test_permissions_lists_those_that_guards_and_the_panel_ask_for(
     tmp_path, person, settings, app, panel, asked_for
 ):

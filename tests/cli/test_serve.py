@@ -132,6 +132,7 @@ def test_without_an_application_the_login_is_served_alone(folder):
         pytest.param(["--trusted-proxy", "192.0.2.2"], "127.0.0.1 http", id="another proxy"),
     ],
 )
+@pytest.mark.slow
 def test_what_a_trusted_proxy_says_is_believed(folder, arguments, seen):
     (folder / "seen.py").write_text(SEEN)
     with process("seen:application", "--listen", "127.0.0.1:0", *arguments) as served:
@@ -153,6 +154,7 @@ def test_the_answer_to_head_has_no_body_that_could_be_the_next_answer(folder):
     assert (second[:15], second[-9:]) == (b"HTTP/1.1 200 OK", b"\r\n\r\nHello")
 
 
+@pytest.mark.slow
 def test_changes_at_the_import_are_those_of_the_application(folder):
     with process("hello:application", "--listen", "127.0.0.1:0") as served:
         address_of(served)

@@ -339,6 +339,7 @@ def test_an_export_has_no_hashes_unless_asked(run, settings):
     assert "$2b$" in run("export", "--with-hashes")[1]
 
 
+@pytest.mark.slow
 def test_a_pipe_is_utf_8_in_every_locale(database, settings, tmp_path):
     environ = {"DATABASE_URL": settings.DATABASE_URL, "LC_ALL": "C", "PYTHONUTF8": "0"}
     environ |= {"PATH": os.environ["PATH"], "PYTHONIOENCODING": "latin-1"}

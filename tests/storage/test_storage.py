@@ -131,6 +131,7 @@ print(*User.objects.get(username="Ada").permissions)
 
 @SQLITE
 @pytest.mark.promise(27)
+@pytest.mark.slow
 def test_a_forked_worker_has_locks_of_its_own(scheme, tmp_path):
     url = f"{scheme}:///{tmp_path}/accounts.db"
     told = run_python(FORK_WITH_A_FILE, tmp_path, DATABASE_URL=url, HASH=HASH)
@@ -154,6 +155,7 @@ print(User.objects.count())
 
 @SQLITE
 @pytest.mark.promise(27)
+@pytest.mark.slow
 def test_a_fork_in_a_transaction_leaves_it_to_the_parent(scheme, tmp_path):
     url = f"{scheme}:///{tmp_path}/accounts.db"
     assert run_python(FORK_IN_A_TRANSACTION, tmp_path, DATABASE_URL=url, HASH=HASH) == "1\n"
@@ -174,6 +176,7 @@ except storage.DATABASE_ERRORS as error:
 
 @pytest.mark.every_database
 @pytest.mark.promise(22)
+@pytest.mark.slow
 def test_a_connection_that_greenlets_would_share_is_refused(database_url, tmp_path):
     require("gevent")
     told = run_python(PATCHED_TOO_LATE, tmp_path, DATABASE_URL=database_url)
@@ -419,6 +422,7 @@ def test_a_thread_keeps_the_database_of_its_site_in_the_context_of_a_request(mak
         pytest.param({"DATABASE_URL": ""}, "wsgiauth.db", id="none"),
     ],
 )
+@pytest.mark.slow
 def test_a_script_that_opens_nothing_uses_the_environment(environ, file, tmp_path):
     program = f"""
 from wsgiauth import User

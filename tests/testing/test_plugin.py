@@ -172,6 +172,7 @@ def test_pytest_loads_the_fixtures_only_for_suites_that_ask_for_them():
     assert not entry_points(group="pytest11", name="wsgiauth")
 
 
+@pytest.mark.slow
 def test_a_suite_with_the_fixtures_passes(pytester):
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(SUITE)
@@ -237,6 +238,7 @@ sys.exit(status)
 """
 
 
+@pytest.mark.slow
 def test_a_suite_that_asks_for_nothing_opens_no_database_and_makes_no_file(tmp_path):
     (tmp_path / "test_it.py").write_text("def test_it(): pass")
     run = subprocess.run(

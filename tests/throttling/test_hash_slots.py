@@ -560,6 +560,7 @@ def test_a_client_that_stops_for_a_while_is_read_again(house):
     assert is_read(full.slots, "a")
 
 
+@pytest.mark.slow
 def test_the_refusals_of_any_number_of_clients_take_so_much_memory(house):
     full = house(queue=0, PER_ADDRESS=9)
     full.visit("x")
