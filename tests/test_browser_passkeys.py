@@ -129,9 +129,9 @@ def test_a_person_adds_a_passkey_and_removes_it(visitor, ada, device):
     visitor.open("/auth/passkeys")
     assert visitor.find("h2").text == "Laptop"
     visitor.find("summary").click()
-    assert "the password alone" in visitor.find("details").text
+    assert "no longer ask for a second step" in visitor.find("details").text
     visitor.press("Remove the passkey")
-    assert "Logins now need the password alone." in visitor.find("[role=status]").text
+    assert "Logins no longer ask for a second step." in visitor.find("[role=status]").text
     assert not Passkey.select().exists()
 
 

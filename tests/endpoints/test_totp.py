@@ -232,9 +232,10 @@ def test_a_person_removes_an_app_and_then_the_last_one(app, browser, site, ada):
     first, last = (each.text for each in page.html.find_all("h2"))
     page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     assert status_of(page) == f"The authenticator app “{first}” has been removed."
-    assert "logins will need the password alone" in page.html.details.text
+    assert "logins will no longer ask for a second step" in page.html.details.text
     page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
-    done = f"The authenticator app “{last}” has been removed. Logins now need the password alone."
+    text = "has been removed. Logins no longer ask for a second step."
+    done = f"The authenticator app “{last}” {text}"
     assert status_of(page) == done
 
 

@@ -64,8 +64,8 @@ class ListedPasskey(NamedTuple):
 _NOTICES = {
     "passkey": "The passkey “{name}” has been added.",
     "removed": "The passkey “{name}” has been removed. Remove it from your device, too.",
-    "last": "The passkey “{name}” has been removed. Remove it from your device, too. Logins now"
-    " need the password alone.",
+    "last": "The passkey “{name}” has been removed. Remove it from your device, too. Logins no"
+    " longer ask for a second step.",
 }
 
 

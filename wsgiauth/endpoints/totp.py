@@ -54,7 +54,8 @@ _NOTICES = {
     "added": "The authenticator app “{name}” has been added. From now on, you need a code to log"
     " in.",
     "removed": "The authenticator app “{name}” has been removed.",
-    "last": "The authenticator app “{name}” has been removed. Logins now need the password alone.",
+    "last": "The authenticator app “{name}” has been removed. Logins no longer ask for a"
+    " second step.",
 }
 
 
