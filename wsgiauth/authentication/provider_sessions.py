@@ -83,6 +83,12 @@ def provider_of(session_id: str) -> Identity | None:
     return None if found is None else found.identity
 
 
+def identities_by_session(user: User) -> dict[str, Identity]:
+    """Return the accounts of providers through which sessions of a user began, by their ids."""
+    rows = ProviderSession.select(ProviderSession, Identity).join(Identity)
+    return {row.session_id: row.identity for row in rows.where(Identity.user == user.id)}
+
+
 def revoke(issuer: str, *, subject: str | None, sid: str | None) -> int:
     """Revoke the sessions that a logout token names, and return how many there were.
 

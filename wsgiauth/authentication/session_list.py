@@ -12,7 +12,7 @@ from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.lifetimes import HOUR
-from wsgiauth.authentication.methods import methods_in_words
+from wsgiauth.authentication.methods import FEDERATED, methods_in_words
 from wsgiauth.authentication.refresh import REUSED
 from wsgiauth.storage import database
 from wsgiauth.storage.models import from_timestamp, utc_text
@@ -40,6 +40,7 @@ class ListedSession(NamedTuple):
     address: str  # where it began, or empty
     browser: str  # the browser and the system in words
     methods: tuple[str, ...]  # how the user proved who they are: see `methods`
+    provider: str = ""  # the title of the provider at which it began, if that is known
 
     @classmethod
     def of(cls, row: Session, current_id: str | None = None) -> "ListedSession":
@@ -66,7 +67,8 @@ class ListedSession(NamedTuple):
     @property
     def proven_by(self) -> str:
         """The methods in words, or empty."""
-        return methods_in_words(self.methods)
+        words = {FEDERATED: self.provider} if self.provider else {}
+        return ", ".join(words.get(each) or methods_in_words([each]) for each in self.methods)
 
     def document(self) -> dict[str, object]:
         """Return the session, ready for JSON."""

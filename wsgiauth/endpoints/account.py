@@ -7,6 +7,8 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.listing import profile
 from wsgiauth.authentication import recovery_codes
 from wsgiauth.authentication.factors import Factor, are_offered, list_factors
+from wsgiauth.authentication.methods import HARDWARE_KEY
+from wsgiauth.forms.connected import Connected, list_connected
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import (
     LEAVING,
@@ -44,6 +46,10 @@ class AccountPage(Page):
     email: str
     is_verified: bool | None  # None where the site sends no email
     since: datetime  # UTC
+    has_password: bool = True
+    connected: Sequence[Connected] = ()  # accounts of providers
+    passkeys: Sequence[Factor] = ()
+    has_other_ways: bool = False  # the site has other ways to log in than the password
     factors: Sequence[Factor] | None = None  # None where the site has no second factors
     codes_left: int | None = None  # None for a user without a second factor
     are_codes_few: bool = False  # the user should make new ones
@@ -84,6 +90,10 @@ class Account(Endpoint):
             email=user.email,
             is_verified=user.email_verified_at is not None if site.outbox else None,
             since=user.created_at,
+            has_password=user.has_password,
+            connected=[each for each in list_connected(user, site) if each.is_offered],
+            passkeys=[each for each in listed if each.method == HARDWARE_KEY],
+            has_other_ways=site.settings.PASSKEYS or site.providers is not None,
             factors=listed if are_offered(site.settings) else None,
             codes_left=codes_left,
             are_codes_few=codes_left is not None and codes_left <= recovery_codes.FEW,

@@ -7,9 +7,12 @@ from wsgiauth.authentication import recovery_codes
 from wsgiauth.authentication.factors import has_factor, list_factors
 from wsgiauth.authentication.freshness import confirm
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
+from wsgiauth.authentication.oidc import errands
+from wsgiauth.authentication.oidc.errands import Errand
 from wsgiauth.authentication.passkeys.challenges import CONFIRM
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
+from wsgiauth.forms.connected import buttons_of
 from wsgiauth.forms.handover import hand_over_renewed
 from wsgiauth.forms.proofs import (
     CODE,
@@ -19,11 +22,14 @@ from wsgiauth.forms.proofs import (
     require_factor,
     requiring_password,
 )
+from wsgiauth.forms.providers import find_provider, send_to_provider
 from wsgiauth.forms.site_map import SiteMap
 from wsgiauth.web.failures import RESEND, SWITCH
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, path_below, root_url, with_next
+
+PROVIDER = "provider"  # the field of the buttons that lead to a provider
 
 
 class NextStep(NamedTuple):
@@ -36,18 +42,25 @@ class NextStep(NamedTuple):
 
 
 class ConfirmPage(PasskeyPage):
-    """The form that asks for the password again, or for the second factor instead."""
+    """The form that asks for the password again, or for the second factor instead.
+
+    `providers` are those with which a user without a second factor can log in.
+    """
 
     template = "confirm.html"
     confirm_url: str
     switch_url: str  # the login form, for another account
     username: str
+    has_password: bool = True
     has_factor: bool = False  # it is asked for instead of the password
     has_app: bool = False  # its code is one of an authenticator app
     has_codes: bool = False  # recovery codes are left
     is_resent: bool = False  # a form was not processed, and must be sent again afterwards
     next_step: NextStep
     forgot_url: str | None = None  # None where the site sends no email
+
+
+_NO_PASSWORD = "Your account has no password. Log in again at a provider."  # noqa: S105
 
 
 class Confirm(MemberForm):
@@ -58,13 +71,17 @@ class Confirm(MemberForm):
     """
 
     admits_incomplete = True
-    fields = ("password", CODE, CREDENTIAL)
+    fields = ("password", CODE, CREDENTIAL, PROVIDER)
 
     def __init__(self, site_map: SiteMap) -> None:
         self._map = site_map
 
     def act(self, submission: MemberSubmission) -> Response:
-        """Renew the session, which is then fresh."""
+        """Renew the session, which is then fresh, or send the browser to a provider."""
+        if submission.fields[PROVIDER] and not has_factor(
+            submission.member.user, submission.site.settings
+        ):
+            return _ask_provider(submission)
         user, methods = _prove(submission)
         tokens = submission.site.tokens
         issued = confirm(submission.member.session_id, user, tokens, methods=methods)
@@ -75,20 +92,23 @@ class Confirm(MemberForm):
     def page(self, submission: MemberSubmission, refusal: Refusal) -> ConfirmPage:
         """Return the forms, without the password."""
         mount, destination = mount_url(submission.environ), submission.destination
-        user, session_id = submission.member
-        methods = [each.method for each in list_factors(user, submission.site.settings)]
+        (user, session_id), site = submission.member, submission.site
+        methods = [each.method for each in list_factors(user, site.settings)]
         is_resent = bool(query_field(submission.environ, RESEND))
+        url = f"{mount}/confirm{f'?{RESEND}=1' if is_resent else ''}"
         return ConfirmPage(
-            confirm_url=f"{mount}/confirm{f'?{RESEND}=1' if is_resent else ''}",
+            confirm_url=url,
             switch_url=with_next(f"{mount}/login?{SWITCH}=1", destination),
             username=user.username,
+            has_password=user.has_password,
+            providers=() if methods else buttons_of(user, site, url),
             has_factor=bool(methods),
             has_app=ONE_TIME_CODE in methods,
             has_codes=recovery_codes.count(user) > 0,
-            passkey_options=passkey_options(submission.site, CONFIRM, session_id, user=user),
+            passkey_options=passkey_options(site, CONFIRM, session_id, user=user),
             is_resent=is_resent,
             next_step=self._next_step(submission),
-            forgot_url=f"{mount}/forgot" if submission.site.outbox is not None else None,
+            forgot_url=f"{mount}/forgot" if site.outbox is not None else None,
             next=destination,
             message=refusal.text,
         )
@@ -111,6 +131,15 @@ class Confirm(MemberForm):
         )
 
 
+def _ask_provider(submission: MemberSubmission) -> Response:
+    """Send the browser to a provider of the user, at which they log in again."""
+    site, user, name = submission.site, submission.member.user, submission.fields[PROVIDER]
+    if name not in [each.name for each in buttons_of(user, site)]:
+        raise ValidationError({PROVIDER: ["You have connected no account of this provider."]})
+    errand = Errand(errands.CONFIRM, submission.destination, user_id=user.id)
+    return send_to_provider(submission, find_provider(site, name), errand)
+
+
 def _prove(submission: MemberSubmission) -> tuple[User, str]:
     """Return the user, and the methods that they have proven."""
     user, session_id = submission.member
@@ -119,6 +148,8 @@ def _prove(submission: MemberSubmission) -> tuple[User, str]:
             submission, user, CONFIRM, session_id, missing="Enter a code.", session_id=session_id
         )
         return user, methods
+    if not user.has_password:
+        raise ValidationError({PROVIDER: [_NO_PASSWORD]})
     password = submission.fields["password"]
     if not password:
         raise ValidationError({"password": ["Enter your password."]})

@@ -25,7 +25,7 @@ from wsgiauth.endpoints.keys import KeysPage
 from wsgiauth.endpoints.login import LoginPage
 from wsgiauth.endpoints.passkeys import PasskeysPage
 from wsgiauth.endpoints.password import PasswordPage
-from wsgiauth.endpoints.provider_samples import MEMBER_PAGES, PROVIDERS
+from wsgiauth.endpoints.provider_samples import CONNECTED, MEMBER_PAGES, PROVIDERS
 from wsgiauth.endpoints.recovery_codes import RecoveryCodesPage
 from wsgiauth.endpoints.register import RegisterPage, VerifiedRegisterPage, VerifiedRegisterSentPage
 from wsgiauth.endpoints.reset import ResetPage
@@ -155,6 +155,9 @@ PAGES: tuple[Page, ...] = (
         email="ada@example.org",
         is_verified=False,
         since=_THEN,
+        connected=CONNECTED[:1],
+        passkeys=FACTORS,
+        has_other_ways=True,
         factors=FACTORS,
         codes_left=1,
         are_codes_few=True,

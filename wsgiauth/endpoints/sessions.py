@@ -12,6 +12,7 @@ from wsgiauth.authentication.session_list import (
 )
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
+from wsgiauth.forms.connected import titles_by_handle
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.site import Site
@@ -73,10 +74,18 @@ class Sessions(ListForm):
     def page(self, submission: MemberSubmission, refusal: Refusal) -> SessionsPage:
         """Return the list."""
         return SessionsPage(
-            sessions=tuple(_listed(submission.member, submission.site)),
+            sessions=_with_titles(submission.member, submission.site),
             message=refusal.text,
             notice=notice_of(submission.environ, _NOTICES),
         )
+
+
+def _with_titles(member: UserSession, site: Site) -> tuple[ListedSession, ...]:
+    listed = _listed(member, site)
+    if site.providers is None:
+        return tuple(listed)
+    titles = titles_by_handle(member.user, site)
+    return tuple(each._replace(provider=titles.get(each.handle, "")) for each in listed)
 
 
 def _listed(member: UserSession, site: Site) -> list[ListedSession]:

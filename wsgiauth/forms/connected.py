@@ -7,8 +7,11 @@ from urllib.parse import urlsplit
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identities import list_identities
+from wsgiauth.authentication.provider_sessions import identities_by_session
+from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.settings.oidc import ProviderEntry
 from wsgiauth.site import Site
+from wsgiauth.web.pages import ProviderButton
 
 
 class Connected(NamedTuple):
@@ -52,3 +55,26 @@ def list_connected(user: User, site: Site) -> list[Connected]:
         )
         for each in list_identities(user)
     ]
+
+
+def titles_by_handle(user: User, site: Site) -> dict[str, str]:
+    """Return the titles of the providers at which sessions of a user began, by their handles."""
+    configured = entries(site)
+    return {
+        handle_of(session_id): title_of(configured, began.provider, began.issuer)
+        for session_id, began in identities_by_session(user).items()
+    }
+
+
+def buttons_of(user: User, site: Site, url: str = "") -> tuple[ProviderButton, ...]:
+    """Return a button for each provider with which a user can log in.
+
+    Args:
+        url: Where the form with the buttons is sent.
+    """
+    issuers = {each.issuer for each in list_identities(user)} if site.providers else set()
+    return tuple(
+        ProviderButton(each.name, each.title, url)
+        for each in entries(site)
+        if each.issuer in issuers
+    )
