@@ -63,6 +63,7 @@ class Site:
                 OIDC_PROVIDERS is missing.
         """
         tokens = Tokens(settings, claims=claims)
+        entries = parse_entries(settings.OIDC_PROVIDERS)
         services = ServiceTokens(settings, tokens.now) if settings.SERVICE_KEYS else None
         return cls(
             settings,
@@ -77,7 +78,8 @@ class Site:
                 logo=settings.SITE_LOGO,
                 sources=settings.PAGE_SOURCES,
                 password_min_length=settings.PASSWORD_MIN_LENGTH,
-                provider_origins=local_origins(parse_entries(settings.OIDC_PROVIDERS)),
+                provider_origins=local_origins(entries),
+                is_logout_elsewhere=any(each.logout == "provider" for each in entries),
             ),
             Clients(),
             Throttle(settings),

@@ -1,11 +1,13 @@
 """GET, POST /auth/logout: end the caller's session."""
 
 from http import HTTPStatus
+from urllib.parse import quote
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.authentication import sessions
-from wsgiauth.authentication.identity import bearer_token
+from wsgiauth.authentication import provider_sessions, sessions
+from wsgiauth.authentication.identity import UserSession, bearer_token
+from wsgiauth.authentication.oidc import Provider
 from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import Endpoint, require_same_origin
@@ -22,6 +24,9 @@ class Logout(Endpoint):
     GET logs out too, because people follow links. A request from another site, from an embedded
     part of a page, or in advance is refused with 403. With a bearer token the origin is not
     checked, because another site cannot make a browser send one.
+
+    A session that began at a provider whose entry says `logout=provider` ends there, too: the
+    browser is sent on to it (OpenID Connect RP-Initiated Logout 1.0).
     """
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
@@ -38,15 +43,38 @@ class Logout(Endpoint):
         if identity.key_id is not None:  # only /auth/keys revokes it
             raise KeyNotAcceptedError
         session = identity.any_session
-        if session is not None:
-            sessions.revoke(session.session_id, session.user)
+        elsewhere = None if session is None else _end(session, site)
         cleared = (site.identifier.expired_cookie(environ),)
         if not prefers_html(environ):
-            return json_response({"detail": "Logged out."}, headers=cleared)
+            further = {"next": elsewhere} if elsewhere else {}
+            return json_response({"detail": "Logged out.", **further}, headers=cleared)
+        if elsewhere:
+            headers = (("Location", elsewhere), *cleared)
+            return Response(HTTPStatus.SEE_OTHER, headers=headers)
         login_url = f"{mount_url(environ)}/login?done=logout"
         location = safe_next(query_field(environ, "next"), login_url)
         done = done_cookies(environ, location) if location == login_url else ()
         return redirect(HTTPStatus.SEE_OTHER, location, headers=(*cleared, *done))
+
+
+def _end(session: UserSession, site: Site) -> str | None:
+    """End a session, and return where it goes on at its provider, if it does."""
+    provider = _provider_of(session, site)
+    sessions.revoke(session.session_id, session.user)  # whether the provider answers or not
+    if provider is None:
+        return None
+    root = (site.settings.PUBLIC_URL or "").rstrip("/")
+    return provider.logout_url(f"{root}{quote(site.pages.mount)}/login")
+
+
+def _provider_of(session: UserSession, site: Site) -> Provider | None:
+    """Return the provider at which a session began, if its session ends with ours."""
+    offered = [each for each in site.providers or () if each.entry.logout == "provider"]
+    began = provider_sessions.provider_of(session.session_id) if offered else None
+    if began is None:
+        return None
+    same = [each for each in offered if each.entry.issuer == began.issuer]
+    return next((each for each in same if each.entry.name == began.provider), None)
 
 
 def _require_navigation(environ: WSGIEnvironment) -> None:

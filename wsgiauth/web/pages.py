@@ -115,6 +115,7 @@ class Pages:
         sources: Further origins from which pages can load fonts and images.
         password_min_length: In characters; said before a new password is sent.
         provider_origins: Those of providers without https, at this host.
+        is_logout_elsewhere: Whether a logout can lead to a provider: most pages have its form.
     """
 
     def __init__(
@@ -127,8 +128,10 @@ class Pages:
         sources: tuple[str, ...] = (),
         password_min_length: int = 8,
         provider_origins: tuple[str, ...] = (),
+        is_logout_elsewhere: bool = False,
     ) -> None:
         self.mount = mount
+        self._is_logout_elsewhere = is_logout_elsewhere
         self._templates = Templates(folder, autoescape=True)
         style = self._templates.read("style.css")
         self._branding = Branding(
@@ -174,7 +177,7 @@ class Pages:
             page.template, page=page, site=self._branding, scripts=scripts
         )
         body = html.encode(errors="replace")  # SITE_NAME, from an environment that is not UTF-8
-        policy = self._policies[page.script, bool(page.providers)]
+        policy = self._policies[page.script, self._is_logout_elsewhere or bool(page.providers)]
         return Response(status, body, "text/html; charset=utf-8", headers, policy=policy)
 
     def check(self, page: Page) -> str:
