@@ -30,7 +30,7 @@ from wsgiauth import authenticate, change_password, current_user, delete_user, e
 from wsgiauth import log_in, log_out, login_required, permission_required, update_user
 from wsgiauth.events import Event
 from wsgiauth.testing import bearer, logged_in, mailbox, make_group, make_settings, make_user
-from wsgiauth.testing import add_authenticator, recovery_codes
+from wsgiauth.testing import add_authenticator, provider_account, recovery_codes
 
 @login_required
 def bare(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
@@ -137,6 +137,9 @@ reveal_type(mailbox(site).links)
 reveal_type(mailbox(site))
 reveal_type(add_authenticator(site, ada).code())
 reveal_type(recovery_codes(site, ada))
+provider_account(site, "google", subject="108", email_verified=True, groups=["editors"])
+make_user(site, "ada", identities=[("google", "108")])
+logged_in(site, ada, provider="google")
 reveal_type(settings.JWT_EXPIRY_MINUTES)
 reveal_type(settings.REGISTRATION)
 reveal_type(settings.COOKIE_SECURE)
@@ -207,6 +210,7 @@ logged_in(bare)
 mailbox(bare)
 add_authenticator(bare)
 recovery_codes(site, "ada")
+provider_account(site, "google", "108")
 logged_in(site, ada, True)
 log_in({}, "ada")
 log_in({}, ada, "pwd")

@@ -277,4 +277,4 @@ class ProviderError(RequestError):
         )
         self.reason = reason
         self.seconds = seconds
-        self.pages = {"login": "Back to the login page"}
+        self.pages: Mapping[str, str] = {"login": "Back to the login page"}

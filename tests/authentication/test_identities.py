@@ -14,6 +14,7 @@ from wsgiauth.authentication import identities
 from wsgiauth.authentication.identities import MOST_IDENTITIES, Identity
 from wsgiauth.events import trail
 from wsgiauth.exceptions import RequestError, TakenError, UnauthenticatedError
+from wsgiauth.settings.oidc import parse_entries
 
 NOW = 2_000_000_000
 
@@ -182,3 +183,20 @@ def test_of_users_who_connect_one_account_at_the_same_time_one_gets_it(settings,
     results = in_processes(connect_once, settings.DATABASE_URL, [each.id for each in users])
     assert results.count("identity_taken") == 7
     assert identities.find(ISSUER, "s-1").user_id in results
+
+
+@pytest.mark.parametrize(
+    ("entries", "title"),
+    [
+        pytest.param((), "accounts.example.com:8443", id="no entry"),
+        pytest.param(("a:https://i:s@other.example.com?title=A",), None, id="another issuer"),
+        pytest.param(("a:{}?title=A", "b:{}?title=B"), "A", id="another name"),
+        pytest.param(("a:{}?title=A", "example:{}?title=Firm"), "Firm", id="two of the issuer"),
+    ],
+)
+def test_the_title_of_a_provider_is_that_of_its_entry(ada, entries, title):
+    at = "accounts.example.com:8443"
+    identities.connect(ada, account(issuer=f"https://{at}"), NOW)
+    (listed,) = identities.list_identities(ada)
+    texts = [each.format(f"https://id{n}:s@{at}") for n, each in enumerate(entries)]
+    assert listed.title(parse_entries(texts)) == (title or at)

@@ -5,15 +5,17 @@ import pytest
 from tests.support.hostile_provider import Provider
 from tests.support.identities import account
 from tests.support.sites import SECRET_KEY
+from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import identities
 from wsgiauth.authentication.passkeys import Passkey
+from wsgiauth.storage import context
 
 PUBLIC = "https://example.org"
 
 
 @pytest.fixture
-def check(wsgiauth, person, monkeypatch):
+def check(wsgiauth, person, monkeypatch, database):
     """Return a function that runs `check` with settings, and returns the lines."""
 
     def run(*entries, strict=False, **settings):
@@ -24,6 +26,8 @@ def check(wsgiauth, person, monkeypatch):
             for name, value in values.items():
                 patch.setenv(name, value)
             status, output, errors = wsgiauth("check", *(["--strict"] if strict else []))
+        storage.discard_connection(storage.current())
+        context.use(database)  # the command opened it once more
         assert status == int(strict), errors
         return output.splitlines()
 
