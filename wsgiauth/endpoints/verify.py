@@ -3,7 +3,6 @@
 The purpose of the link's secret decides what happens.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -27,33 +26,13 @@ from wsgiauth.exceptions import (
 from wsgiauth.forms import FormPage, Refusal, Submission, see_other
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import account_created, start_first_session
-from wsgiauth.forms.links import TOKEN, LinkForm
+from wsgiauth.forms.links import TOKEN, LinkForm, LinkPurpose, has_account
 from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
-
-
-class LinkPurpose(ABC):
-    """Answers for the links whose secrets have one purpose, and have not been used yet.
-
-    Both methods raise `LinkExpiredError` if the link cannot be used.
-    """
-
-    @abstractmethod
-    def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
-        """Use the secret, and answer; see `Form.act`."""
-
-    @abstractmethod
-    def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
-        """Return the page that says what the link does, with a form."""
-
-
-def _has_account() -> LinkExpiredError:
-    advice = "This address has an account. Log in, or ask for a new password on the login page."
-    return LinkExpiredError(advice, {"login": "Go to the login page"})
 
 
 class InvitationPage(NewAccountPage):
@@ -84,7 +63,7 @@ class InvitationLink(LinkPurpose):
         """Return the form, without the password."""
         invitation = read_invitation(secret)
         if find_user(invitation.email) is not None:
-            raise _has_account()
+            raise has_account()
         username, errors = submission.fields["username"], {**refusal.errors}
         if not username and invitation.username and find_user(invitation.username) is not None:
             errors.setdefault("username", ["This username is taken."])
@@ -122,10 +101,10 @@ def _create(submission: Submission, secret: OneTimeSecret) -> User:
         user = accept_invitation(invitation, secret, account, hashed_password)
     except ValidationError as error:
         if "email" in error.errors and find_user(invitation.email) is not None:
-            raise _has_account() from None
+            raise has_account() from None
         raise
     if user is None:
-        raise _has_account()
+        raise has_account()
     site.throttle.recognise(user, submission.networks)
     return user
 
@@ -199,7 +178,10 @@ def _require_proof(submission: Submission, secret: OneTimeSecret) -> AddressProo
     return proof
 
 
-PURPOSES: Mapping[str, LinkPurpose] = {INVITATION: InvitationLink(), ADDRESS: AddressLink()}
+PURPOSES: Mapping[str, LinkPurpose] = {
+    INVITATION: InvitationLink(),
+    ADDRESS: AddressLink(),
+}
 
 
 class Verify(LinkForm):

@@ -1,8 +1,11 @@
 """Forms to which links in emails lead."""
 
+from abc import ABC, abstractmethod
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.forms import PublicForm, Refusal, Submission
+from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.exceptions import LinkExpiredError
+from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.request import query_field
@@ -29,3 +32,24 @@ class LinkForm(PublicForm):
         fields = {**dict.fromkeys(self.strings(site), ""), TOKEN: query_field(environ, TOKEN)}
         submission = Submission(environ=environ, site=site, fields=fields)
         return site.pages.render(environ, self.page(submission, Refusal()))
+
+
+class LinkPurpose(ABC):
+    """Answers for the links whose secrets have one purpose, and have not been used yet.
+
+    Both methods raise `LinkExpiredError` if the link cannot be used.
+    """
+
+    @abstractmethod
+    def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
+        """Use the secret, and answer; see `Form.act`."""
+
+    @abstractmethod
+    def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
+        """Return the page that says what the link does, with a form."""
+
+
+def has_account() -> LinkExpiredError:
+    """Return the error for a link to create an account, whose address has one."""
+    advice = "This address has an account. Log in, or ask for a new password on the login page."
+    return LinkExpiredError(advice, {"login": "Go to the login page"})

@@ -24,6 +24,11 @@ from wsgiauth.authentication.invitations import (
 )
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.authentication.provider_addresses import (
+    PROVIDER_ADDRESS,
+    ProviderAddress,
+    make_provider_address_link,
+)
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.mail.letters import Addressed, Letter, LinkLetter, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
@@ -55,6 +60,15 @@ class AddressLetter(LinkLetter):
     """
 
     template = "mail/address.txt"
+
+
+class ProviderAddressLetter(LinkLetter):
+    """The email with the link to create an account for an account of another provider.
+
+    It has no text that anyone chose, because anyone can type an address.
+    """
+
+    template = "mail/provider_address.txt"
 
 
 class AddressTakenLetter(Letter):
@@ -89,6 +103,12 @@ def request_address_link(outbox: Outbox, user: User, email: str, *, mount: str) 
 def request_invitation(outbox: Outbox, username: str, email: str, *, mount: str) -> None:
     """Ask for an invitation; the names keep the rules for names."""
     _enqueue(outbox, Invitation(email=email, username=username, is_requested=True), mount)
+
+
+def request_provider_address(outbox: Outbox, asked: ProviderAddress, *, mount: str) -> None:
+    """Ask for a link to create an account with an address; the names keep the rules for names."""
+    data = {"mount": mount, "asked": asked}
+    enqueue(outbox, PROVIDER_ADDRESS, name=asked.email, data=data)
 
 
 def issue_invitation(
@@ -174,8 +194,21 @@ def _compose_address(mail: Mail, settings: Settings, now: float) -> Addressed | 
     return Addressed(letter, mail.name, user.id)
 
 
+def _compose_provider_address(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+    """Return the letter with the link, or the one to the owner of a taken address."""
+    owner = find_user(mail.name)
+    if owner is not None:
+        return Addressed(AddressTakenLetter(), owner.email, owner.id) if owner.is_active else None
+    data = json.loads(mail.data)
+    asked = ProviderAddress(*data["asked"])
+    link = make_provider_address_link(asked, settings, mount=data["mount"], now=now)
+    letter = ProviderAddressLetter(link=link, minutes=settings.LINK_MINUTES)
+    return Addressed(letter, asked.email, None)
+
+
 COMPOSERS: Mapping[str, Composer] = {
     RESET: _compose_reset,
     INVITATION: _compose_invitation,
     ADDRESS: _compose_address,
+    PROVIDER_ADDRESS: _compose_provider_address,
 }

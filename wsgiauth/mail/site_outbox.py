@@ -20,6 +20,7 @@ from wsgiauth.mail.link_letters import (
     AddressLetter,
     AddressTakenLetter,
     InvitationLetter,
+    ProviderAddressLetter,
     ResetLetter,
 )
 from wsgiauth.mail.notices import Notice
@@ -38,6 +39,7 @@ SAMPLES: tuple[Letter, ...] = (
     InvitationLetter(link=_VERIFY_LINK, minutes=HOURS * 60, is_requested=False),
     AddressLetter(link=_VERIFY_LINK, minutes=60),
     AddressTakenLetter(),
+    ProviderAddressLetter(link=_VERIFY_LINK, minutes=60),
     *(
         Notice(
             event=event,
