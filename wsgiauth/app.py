@@ -22,6 +22,7 @@ from wsgiauth.authentication.introspection import INTROSPECT
 from wsgiauth.endpoints.account import Account
 from wsgiauth.endpoints.check import Check
 from wsgiauth.endpoints.close import Close
+from wsgiauth.endpoints.complete import Complete
 from wsgiauth.endpoints.confirm import Confirm
 from wsgiauth.endpoints.email import Email
 from wsgiauth.endpoints.forgot import Forgot
@@ -89,6 +90,7 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/second": SecondStep(),
     "/oidc/{provider}": ProviderLogin(),
     "/oidc/{provider}/callback": ProviderCallback(),
+    "/complete": Complete(),
     "/oidc/{provider}/logout": BackChannelLogout(),
     "/passkeys": Passkeys(),
     "/totp": AuthenticatorApps(),

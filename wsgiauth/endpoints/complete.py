@@ -1,0 +1,285 @@
+"""GET, POST /auth/complete: an account of another provider gets its user.
+
+The browser comes from a login at the provider, which no user of the site has. Who is logged in, and
+who has the address, decides what is offered.
+"""
+
+from abc import ABC, abstractmethod
+from http import HTTPStatus
+from typing import ClassVar
+
+from wsgiauth.accounts import find_user, names
+from wsgiauth.accounts.proposals import propose_username
+from wsgiauth.authentication import identities, unclaimed
+from wsgiauth.authentication.oidc import Provider
+from wsgiauth.authentication.provider_addresses import ProviderAddress
+from wsgiauth.authentication.unclaimed import Unclaimed
+from wsgiauth.exceptions import ForbiddenError, TakenError, ValidationError
+from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, email_accepted, see_other
+from wsgiauth.forms.endpoint import require_fresh, require_part
+from wsgiauth.forms.handover import destination_after_login
+from wsgiauth.forms.provider_accounts import (
+    ProviderAccountExpiredError,
+    answer_created,
+    create_account,
+    expired_cookie,
+    is_creation_open,
+    require_unclaimed,
+    verified_address,
+)
+from wsgiauth.forms.registration import NewAccountPage, sent_values
+from wsgiauth.mail.link_letters import request_provider_address
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.storage import database
+from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.urls import mount_url, with_next
+
+_CONNECT = "connect"  # to the user who is logged in
+_CANCEL = "cancel"  # ends the wait
+
+
+class CompletePage(NewAccountPage):
+    """The form to create an account, without a password."""
+
+    template = "complete.html"
+    typed: ClassVar[tuple[str, ...]] = ("username", "email")
+    complete_url = UrlBelow("complete")
+    login_url: str  # of the login to an account that exists, and back
+    title: str  # of the provider
+    name: str  # what the provider calls its account
+    username: str = ""
+    email: str = ""
+    asks_email: bool = True  # the provider has verified none
+    sends_link: bool = False  # to the address, before there is an account
+
+
+class CompleteSentPage(Page):
+    """What to do next. It shows nothing that was sent, and not whether there is an account."""
+
+    template = "complete_sent.html"
+    complete_url = UrlBelow("complete")
+    title: str
+    minutes: int
+
+
+class CompleteExistingPage(FormPage):
+    """The page that leads to the login to an account that exists."""
+
+    template = "complete_existing.html"
+    complete_url = UrlBelow("complete")
+    login_url: str
+    title: str
+    name: str
+    email: str = ""  # which an account has; empty if there can be no new account
+
+
+class CompleteConnectPage(FormPage):
+    """The page that asks a logged-in user whether to connect the account of the provider."""
+
+    template = "complete_connect.html"
+    complete_url = UrlBelow("complete")
+    username: str
+    title: str
+    name: str
+
+
+class _Case(ABC):
+    """What is offered to a browser in which an account of a provider waits."""
+
+    def __init__(self, waiting: Unclaimed, provider: Provider) -> None:
+        self.waiting = waiting
+        self.account = waiting.account
+        self.title: str = provider.entry.title
+
+    @abstractmethod
+    def act(self, submission: Submission) -> Response:
+        """See `Form.act`."""
+
+    @abstractmethod
+    def page(self, submission: Submission, refusal: Refusal) -> FormPage:
+        """See `Form.page`."""
+
+
+class _New(_Case):
+    """Creates an account: with the address that the provider has verified, or another one."""
+
+    sends_link = False
+
+    def act(self, submission: Submission) -> Response:
+        """Create the account, and log the user in."""
+        fields = submission.fields
+        email = verified_address(self.account) or fields["email"]
+        user = create_account(submission, self.waiting, self.account, fields["username"], email)
+        return answer_created(submission, self.waiting, user)
+
+    def page(self, submission: Submission, refusal: Refusal) -> CompletePage:
+        """Return the form, with a proposal for the username."""
+        fields, email = submission.fields, verified_address(self.account)
+        # Whether a name is taken is only said to whoever has proven an address, or in the answer
+        # to a form, which is counted.
+        wanted = (self.account.username, self.account.email)
+        proposal = fields["username"] or propose_username(wanted, is_free=bool(email))
+        return CompletePage(
+            login_url=_login_url(submission),
+            title=self.title,
+            name=self.account.name,
+            username=proposal,
+            email=email or fields["email"] or self.account.email,
+            asks_email=not email,
+            sends_link=self.sends_link,
+            message=refusal.text_without(*fields),
+            errors=refusal.errors,
+            fields=() if self.sends_link else submission.site.registration.fields,
+            values={} if self.sends_link else sent_values(submission),
+        )
+
+
+class _ByLink(_New):
+    """Sends a link to an address that the provider has not verified.
+
+    The answer, and the work before it, do not depend on whether the address has an account.
+    """
+
+    sends_link = True
+
+    def act(self, submission: Submission) -> Response:
+        """Insert the email, whoever has the address."""
+        site, fields = submission.site, submission.fields
+        asked = {name: fields[name] for name in CompletePage.typed}
+        errors = names.name_errors(asked)
+        if errors:
+            raise ValidationError(errors)
+        site.mail_limits.count(fields["email"], submission.networks)
+        identity_id = identities.identity_id(self.account.issuer, self.account.subject)
+        request_provider_address(
+            require_part(site.outbox), ProviderAddress(identity_id, **asked), mount=site.pages.mount
+        )
+        detail = (
+            "If the address can have an account, an email with a link is on its way. Open the link"
+            " in this browser."
+        )
+        page = CompleteSentPage(title=self.title, minutes=site.settings.LINK_MINUTES)
+        return email_accepted(submission, detail, page)
+
+
+class _Existing(_Case):
+    """Leads to the login to an account that exists, and creates none.
+
+    Args:
+        email: The verified address that an account has; empty if there can be no new account.
+    """
+
+    def __init__(self, waiting: Unclaimed, provider: Provider, email: str) -> None:
+        super().__init__(waiting, provider)
+        self._email = email
+
+    def act(self, submission: Submission) -> Response:
+        """Refuse to create an account."""
+        if self._email:
+            raise TakenError({"email": [names.TAKEN["email"]]})
+        raise ForbiddenError("New accounts cannot be created with this provider.")
+
+    def page(self, submission: Submission, refusal: Refusal) -> CompleteExistingPage:
+        """Return the page with the link to the login."""
+        return CompleteExistingPage(
+            login_url=_login_url(submission),
+            title=self.title,
+            name=self.account.name,
+            email=self._email,
+            message=refusal.text,
+        )
+
+
+class _Connect(_Case):
+    """Connects the account to a user who is logged in, and has recently proved who they are."""
+
+    def act(self, submission: Submission) -> Response:
+        """Connect both, if the user has asked for it."""
+        environ, site = submission.environ, submission.site
+        member = require_fresh(environ, site)
+        if _CONNECT not in submission.flags:
+            raise ValidationError({_CONNECT: ["Choose whether to connect the two accounts."]})
+        now = site.tokens.now()
+        with database.atomic():
+            if not unclaimed.finish(self.waiting, now):
+                raise ProviderAccountExpiredError
+            identities.connect(member.user, self.account, now)
+        cookie, wanted = expired_cookie(submission), self.waiting.destination
+        location = destination_after_login(environ, wanted) if wanted else ""
+        if submission.wants_json:
+            location = location or f"{mount_url(environ)}/identities"
+            return json_response({"detail": "Connected.", "next": location}, headers=(cookie,))
+        if location:
+            return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
+        return see_other(submission, "identities?done=connected", cookie, name=self.title)
+
+    def page(self, submission: Submission, refusal: Refusal) -> CompleteConnectPage:
+        """Return the page with the button."""
+        member = require_fresh(submission.environ, submission.site)
+        return CompleteConnectPage(
+            username=member.user.username,
+            title=self.title,
+            name=self.account.name,
+            message=refusal.text,
+        )
+
+
+class Complete(PublicForm):
+    """Creates an account, connects one, or says how to."""
+
+    fields = ("username", "email")
+    flags = (_CONNECT, _CANCEL)
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there are providers."""
+        return bool(settings.OIDC_PROVIDERS)
+
+    def strings(self, site: Site) -> tuple[str, ...]:
+        """Return the fields, with those of the application."""
+        return (*self.fields, *site.registration.names)
+
+    def act(self, submission: Submission) -> Response:
+        """Do what is offered, or end the wait."""
+        if _CANCEL in submission.flags:
+            return _cancel(submission)
+        return _case(submission).act(submission)
+
+    def page(self, submission: Submission, refusal: Refusal) -> FormPage:
+        """Return the page of what is offered."""
+        return _case(submission).page(submission, refusal)
+
+
+def _case(submission: Submission) -> _Case:
+    environ, site = submission.environ, submission.site
+    waiting, provider = require_unclaimed(environ, site)
+    if site.identifier.identify(environ).any_session is not None:
+        return _Connect(waiting, provider)
+    email = verified_address(waiting.account)
+    if email and find_user(email) is not None:
+        return _Existing(waiting, provider, email)
+    if not is_creation_open(site, provider):
+        return _Existing(waiting, provider, "")
+    if not email and site.outbox is not None:
+        return _ByLink(waiting, provider)
+    return _New(waiting, provider)
+
+
+def _cancel(submission: Submission) -> Response:
+    """End the wait."""
+    environ, site = submission.environ, submission.site
+    waiting, _ = require_unclaimed(environ, site)
+    unclaimed.finish(waiting, site.tokens.now())
+    is_guest = site.identifier.identify(environ).any_session is None
+    page, cookie = "login" if is_guest else "account", expired_cookie(submission)
+    if submission.wants_json:
+        location = f"{mount_url(environ)}/{page}"
+        return json_response({"detail": "Cancelled.", "next": location}, headers=(cookie,))
+    return see_other(submission, page, cookie)
+
+
+def _login_url(submission: Submission) -> str:
+    """Return the login page, which leads back to this one."""
+    mount = mount_url(submission.environ)
+    return with_next(f"{mount}/login", f"{mount}/complete")
