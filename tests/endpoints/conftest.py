@@ -25,11 +25,21 @@ def make_provider_site(settings, provider, heard, letters):
     """Return a function that makes a site; `entry` are parameters of its provider."""
     made = []
 
-    def make(entry=None, *, app=echo, further=(), **changes):
-        changed = with_provider(settings, provider, entry=entry, further=further, **changes)
-        send_mail = letters if changed.MAIL_URL else None
-        made.append(AuthMiddleware(app, changed, on_event=heard.append, send_mail=send_mail))
-        return made[-1]
+    def make(
+        entry=None, *, further=(), registration=(), on_registered=None, claims=None, **changes
+    ):
+        changed = with_provider(settings, provider, entry=entry, **changes)
+        site = AuthMiddleware(
+            echo,
+            changed,
+            on_event=heard.append,
+            send_mail=letters if changed.MAIL_URL else None,
+            registration=registration,
+            on_registered=on_registered,
+            claims=claims,
+        )
+        made.append(site)
+        return site
 
     yield make
     for each in made:

@@ -107,7 +107,10 @@ def test_a_page_leads_to_other_sites_only_by_the_buttons_of_providers(page):
     answer = shown(page, provider_origins=(origin,))
     by_url, by_name = (
         answer.html.select(each)
-        for each in ("button[formaction]", "button[name=connect], button[name=provider]")
+        for each in (
+            "button[formaction]",
+            "button[name=connect]:not([value=on]), button[name=provider]",
+        )
     )
     buttons = by_url or by_name
     found = [(each.get("value"), each.get("formaction")) for each in buttons]
