@@ -371,7 +371,7 @@ def test_of_two_requests_at_the_same_time_one_connects(member, monkeypatch):
     assert "too long ago" in page.html.main.text
 
 
-# By a link.
+# By a link: tests/endpoints/test_provider_address.py has what the link does.
 
 
 @pytest.mark.promise(68)

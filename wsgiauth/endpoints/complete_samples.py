@@ -6,6 +6,7 @@ from wsgiauth.endpoints.complete import (
     CompletePage,
     CompleteSentPage,
 )
+from wsgiauth.endpoints.provider_address import ProviderAddressPage
 from wsgiauth.web.pages import Page
 
 _TAKEN = {"username": ["This username is taken."]}
@@ -16,6 +17,13 @@ COMPLETE = CompletePage(
     name="ada@example.org",
     username="ada",
     email="ada@example.org",
+    errors=_TAKEN,
+)
+PROVIDER_ADDRESS = ProviderAddressPage(
+    token="example",  # noqa: S106 - an example
+    title="Google",
+    email="ada@example.org",
+    username="ada",
     errors=_TAKEN,
 )
 
@@ -37,4 +45,5 @@ COMPLETE_PAGES: tuple[Page, ...] = (
     CompleteConnectPage(
         username="ada", title="Google", name="ada@example.org", message="It was refused."
     ),
+    PROVIDER_ADDRESS,
 )

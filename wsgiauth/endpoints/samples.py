@@ -11,7 +11,7 @@ from wsgiauth.authentication.keys import ListedKey
 from wsgiauth.authentication.session_list import ListedSession
 from wsgiauth.endpoints.account import AccountPage
 from wsgiauth.endpoints.close import ClosePage
-from wsgiauth.endpoints.complete_samples import COMPLETE, COMPLETE_PAGES
+from wsgiauth.endpoints.complete_samples import COMPLETE, COMPLETE_PAGES, PROVIDER_ADDRESS
 from wsgiauth.endpoints.confirm import ConfirmPage, NextStep
 from wsgiauth.endpoints.email import EmailPage, EmailSentPage
 from wsgiauth.endpoints.factor_samples import (
@@ -275,6 +275,7 @@ def check_registration(site: Site) -> None:
         (_REGISTER, settings.REGISTRATION and not settings.VERIFICATION),
         (_INVITATION, settings.PUBLIC_URL is not None),
         (COMPLETE, bool(settings.OIDC_PROVIDERS)),
+        (PROVIDER_ADDRESS, bool(settings.OIDC_PROVIDERS)),
     )
     for page in (page for page, is_used in pages if is_used):
         values = dict.fromkeys(site.registration.names, "")

@@ -16,7 +16,9 @@ from wsgiauth.authentication.invitations import (
     accept_invitation,
     read_invitation,
 )
+from wsgiauth.authentication.provider_addresses import PROVIDER_ADDRESS
 from wsgiauth.authentication.tokens import IssuedTokens
+from wsgiauth.endpoints.provider_address import ProviderAddressLink
 from wsgiauth.exceptions import (
     LinkExpiredError,
     RequestError,
@@ -181,6 +183,7 @@ def _require_proof(submission: Submission, secret: OneTimeSecret) -> AddressProo
 PURPOSES: Mapping[str, LinkPurpose] = {
     INVITATION: InvitationLink(),
     ADDRESS: AddressLink(),
+    PROVIDER_ADDRESS: ProviderAddressLink(),
 }
 
 

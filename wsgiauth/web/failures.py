@@ -69,6 +69,7 @@ HEADLINES = {
     "throttled": "Too many attempts",
     "no_second_factor": "Two-step verification is not set up",
     "identity_taken": "This account is connected already",
+    "other_browser": "This link is for another browser",
     "provider_failed": "The login was not completed",
     "provider_login_expired": "Log in with the provider again",
     "provider_unavailable": "The provider does not answer",
