@@ -8,4 +8,4 @@ def test_the_tests_pass(run):
     tests = "test_publish.py test_editors.py test_keys.py test_factors.py test_providers.py"
     tests += " test_reset.py"
     assert names == ["# conftest.py", *(f"# {name}" for name in tests.split())]
-    assert "10 passed" in run(f"python -m pytest -p no:cacheprovider {tests}")
+    assert "11 passed" in run(f"python -m pytest -p no:cacheprovider {tests}")

@@ -65,6 +65,18 @@ def rows_of(site):
         return list(identities.Identity.select())
 
 
+def test_an_account_without_a_user_gets_one(site, browser):
+    provider_account(
+        site, "google", email="ada@example.org", email_verified=True, username="countess"
+    )
+    form = log_in(browser).follow().form
+    assert form["username"].value == "countess"
+    form.submit(headers=SAME_ORIGIN, status=303)
+    found = profile(browser)
+    assert (found["username"], found["email"]) == ("countess", "ada@example.org")
+    assert found["email_verified"] is True
+
+
 def test_the_next_account_replaces_the_one_before(site):
     for subject, name in (("1", "ada"), ("2", "grace")):
         make_user(site, name, identities=[("google", subject)])
@@ -154,3 +166,14 @@ def test_a_session_can_have_begun_at_a_provider(site, second_factor, methods):
         started = list(Session.select())
         assert {each.methods for each in started} == {methods}
         assert {provider_sessions.provider_of(each.id) for each in started} == {row}
+
+
+def test_a_login_from_a_new_browser_is_told_as_with_a_password(make_site):
+    site = make_site(OIDC_PROVIDERS=(GOOGLE,), MAIL_URL="memory:", LOGIN_NOTICES=True)
+    make_user(site, identities=[("google", "108")])
+    provider_account(site, "google", subject="108")
+    for agent in ("Firefox/147.0", "Chrome/143.0"):
+        environ = {"HTTP_USER_AGENT": f"Mozilla/5.0 (X11; Linux) {agent}"}
+        log_in(TestApp(site, extra_environ=environ | {"REMOTE_ADDR": "192.0.2.7"}))
+    (notice,) = mailbox(site)
+    assert "Chrome" in notice.get_content()
