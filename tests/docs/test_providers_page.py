@@ -3,20 +3,25 @@
 import ast
 import os
 import re
+import shlex
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import pytest
+from webtest import TestApp
 
+from tests.conftest import require
 from tests.docs.pages import PAGES, ROOT, section, shown
-from tests.support.oidc_provider_mock import oidc_provider_mock
-from tests.support.sites import SECRET_KEY
-from wsgiauth import Settings
+from tests.support.sites import BROWSER, SECRET_KEY, echo, free_port, started
+from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.authentication.oidc.failures import Failures
 from wsgiauth.authentication.oidc.profiles import make_account
 from wsgiauth.settings.oidc import ProviderEntry, parse_entry
+from wsgiauth.testing import make_settings
 
 PAGE = PAGES["docs/providers.md"]
 FIVE = section(PAGE, "Entries for five providers")
@@ -24,6 +29,7 @@ ENTRIES = re.findall(r"^OIDC_PROVIDERS='(.*)'$", FIVE, re.MULTILINE)
 CLIENT = "google:https://client:secret@accounts.google.com"
 SITE = "https://example.org"
 LOCAL = "http://localhost:8080"
+FORM = {"Sec-Fetch-Site": "same-origin", **BROWSER}
 
 
 def tables(title):
@@ -96,9 +102,56 @@ def test_the_command_encodes_a_secret():
 
 @pytest.fixture(scope="module")
 def mock():
-    """Return an entry for a provider that runs here."""
-    with oidc_provider_mock() as issuer:
-        yield f"mock:http://client:secret@{urlsplit(issuer).netloc}"
+    """Start the provider as the page says, on another port; return the entry for it."""
+    require("oidc_provider_mock")
+    _, start, serve = (command for command, _ in shown(PAGE, "Try it here"))
+    port = free_port()
+    program = [sys.executable, "-m", "oidc_provider_mock"]
+    command = [*program, *shlex.split(start.replace("9400", str(port)))[1:]]
+    with started(command, port, stderr=subprocess.DEVNULL):
+        yield re.search("'(.*)'", serve)[1].replace("9400", str(port))
+
+
+@contextmanager
+def site_with(entry):
+    """Return a browser at a site with an entry."""
+    settings = make_settings(OIDC_PROVIDERS=(entry,), PUBLIC_URL=LOCAL)
+    site = AuthMiddleware(echo, settings)
+    yield TestApp(
+        site, extra_environ={"HTTP_HOST": urlsplit(LOCAL).netloc, "REMOTE_ADDR": "127.0.0.1"}
+    )
+    storage.discard_connection(site.database)
+
+
+def log_in(browser, user="1"):
+    """Press the button, and choose a user at the provider; return the answer of the callback."""
+    page = browser.get("/auth/login")
+    assert ">Log in with Mock</button>" in page
+    url = browser.post("/auth/oidc/mock", {"next": "/"}, headers=FORM, status=303).location
+    assert f'name="sub" value="{user}"' in httpx.get(url).text
+    location = httpx.post(url, data={"sub": user}).headers["Location"]
+    return browser.get(location.removeprefix(LOCAL), headers=BROWSER, status=303)
+
+
+def test_a_reader_logs_in_with_the_provider_that_runs_here(mock):
+    with site_with(mock) as browser:
+        page = log_in(browser).follow()
+        assert page.form["username"].value == "ada"
+        page.form.submit(status=303)
+        assert browser.get("/auth/me").json["has_password"] is False
+        browser.reset()
+        assert log_in(browser).location == "/"
+
+
+def test_a_logout_goes_on_at_the_provider_which_knows_the_way_back(mock):
+    with site_with(f"{mock}?logout=provider") as browser:
+        log_in(browser).follow().form.submit(status=303)
+        url = browser.post("/auth/logout", headers=FORM, status=303).location
+    assert url.startswith(f"{parse_entry(mock).issuer}/")
+    _, urls, _ = tables("The setting")
+    registered, _ = urls[-1]
+    sent = parse_qs(urlsplit(url).query)["post_logout_redirect_uri"]
+    assert [each.replace(LOCAL, SITE) for each in sent] == [registered.strip("`")]
 
 
 def test_check_warns_as_shown(mock, tmp_path):
