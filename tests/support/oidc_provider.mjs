@@ -6,10 +6,10 @@
 // the issuer. Sessions at the provider are kept. It ends with the standard input.
 //
 //     {"clients": [client metadata], "people": {LOGIN: {claims, and "amr", "acr"}},
-//      "keys": [names], "conform": true}
+//      "keys": [names], "algorithm": "RS256", "conform": true}
 //
-// `keys` are published, and the first signs; a name stands for the same key each time. `conform`
-// leaves all claims about people to userinfo. Anyone can log in with any password; the login is the
+// `keys` are published, and the first signs; a name stands for the same key of an algorithm each
+// time. `conform` leaves all claims about people to userinfo. Anyone can log in with any password; the login is the
 // subject, and its email address at example.org is verified unless `people` says otherwise.
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -24,17 +24,24 @@ const load = async (path) => (await import(pathToFileURL(resolve(path)))).defaul
 const Provider = await load('oidc-provider');
 const MemoryAdapter = await load('oidc-provider/lib/adapters/memory_adapter.js');
 
+const PARAMETERS = {
+  RS256: ['rsa', { modulusLength: 2048 }],
+  PS256: ['rsa', { modulusLength: 2048 }],
+  ES256: ['ec', { namedCurve: 'P-256' }],
+  EdDSA: ['ed25519'],
+};
+
 const keys = new Map();
-const keyNamed = (name) => {
+const keyNamed = (kid, alg) => {
+  const name = `${alg} ${kid}`;
   if (!keys.has(name)) {
-    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    const jwk = privateKey.export({ format: 'jwk' });
-    keys.set(name, { ...jwk, kid: name, use: 'sig', alg: 'RS256' });
+    const { privateKey } = generateKeyPairSync(...PARAMETERS[alg]);
+    keys.set(name, { ...privateKey.export({ format: 'jwk' }), kid, alg, use: 'sig' });
   }
   return keys.get(name);
 };
 
-const makeProvider = (issuer, { clients, people, keys: names, conform }) => {
+const makeProvider = (issuer, { clients, people, keys: names, algorithm, conform }) => {
   const claimsOf = (login) => ({
     email: `${login}@example.org`,
     email_verified: true,
@@ -45,7 +52,7 @@ const makeProvider = (issuer, { clients, people, keys: names, conform }) => {
   });
   const provider = new Provider(issuer, {
     clients,
-    jwks: { keys: names.map(keyNamed) },
+    jwks: { keys: names.map((name) => keyNamed(name, algorithm)) },
     adapter: (model) => new MemoryAdapter(model), // of all configurations
     acrValues: ['urn:example:two-factors'],
     claims: {

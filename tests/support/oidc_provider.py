@@ -52,14 +52,24 @@ class OidcProvider:
     def __init__(self, process):
         self._process = process
 
-    def configure(self, site, name="work", *, people=None, keys=("1",), conform=True, **client):
+    def configure(
+        self,
+        site,
+        name="work",
+        *,
+        people=None,
+        keys=("1",),
+        algorithm="RS256",
+        conform=True,
+        **client,
+    ):
         """Know a site at this address, and these people, from now on.
 
         Args:
             site: The address; nothing but its origin and the path of a mount.
             name: That of the entry of OIDC_PROVIDERS.
             people: Claims of people by their login, with `amr` and `acr` of their logins.
-            keys: Names of the published keys, of which the first signs.
+            keys: Names of the published keys, of which the first signs, by `algorithm`.
             conform: Whether only userinfo says something about people.
             client: What is otherwise in the client's metadata.
         """
@@ -70,12 +80,14 @@ class OidcProvider:
             "post_logout_redirect_uris": [f"{site}/auth/login"],
             "backchannel_logout_uri": f"{site}/auth/oidc/{name}/logout",
             "backchannel_logout_session_required": True,
+            "id_token_signed_response_alg": algorithm,
             **client,
         }
         configuration = {
             "clients": [metadata],
             "people": people or {},
             "keys": keys,
+            "algorithm": algorithm,
             "conform": conform,
         }
         self._process.stdin.write(f"{json.dumps(configuration)}\n")
@@ -97,48 +109,50 @@ class Person:
     """A browser that sends the forms of a provider's pages, and keeps its cookies.
 
     Attributes:
+        client: Keeps the cookies, also of other sites.
         pages: What it has seen there.
     """
 
     def __init__(self, issuer):
-        self._issuer = issuer
-        self._client = httpx.Client(timeout=60)
+        self.issuer = issuer
+        self.client = httpx.Client(timeout=60)
         self.pages = []
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self._client.close()
+        self.client.close()
 
     def log_in(self, location, login="ada"):
         """Begin at a URL of the provider, and return the URL of the site that follows."""
         return self.visit(location, login=login, password="any password")
 
     def visit(self, url, **fields):
-        """Do so, with these fields in each form."""
-        answer = self._client.get(url)
+        """Do so with these fields in each form; return the URL of the site, or of the last page."""
+        answer = self.client.get(url)
         while True:
             if answer.is_redirect:
                 url = urljoin(str(answer.url), answer.headers["Location"])
-                if not url.startswith(f"{self._issuer}/"):
+                if not url.startswith(f"{self.issuer}/"):
                     return url
-                answer = self._client.get(url)
+                answer = self.client.get(url)
             else:
                 assert answer.status_code == 200, answer.text
                 self.pages.append(answer.text)
-                answer = self._submit(answer, fields)
+                form = re.search(r'<form[^>]* method="post"[^>]*>', answer.text)
+                if form is None:
+                    return str(answer.url)
+                answer = self._submit(answer, form[0], fields)
 
     def cancel(self, location):
         """Refuse to log in, and return the URL of the site that follows."""
-        page = self._client.get(location, follow_redirects=True)
+        page = self.client.get(location, follow_redirects=True)
         (url,) = re.findall(r'href="([^"]+/abort)"', page.text)
         return self.visit(url)
 
-    def _submit(self, page, fields):
-        form = re.search(r'<form[^>]* method="post"[^>]*>', page.text)
-        assert form is not None, page.text
-        action = re.search(r' action="([^"]+)"', form[0])
+    def _submit(self, page, form, fields):
+        action = re.search(r' action="([^"]+)"', form)
         hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page.text)
         url = urljoin(str(page.url), action[1] if action else "")
-        return self._client.post(url, data={**dict(hidden), **fields})
+        return self.client.post(url, data={**dict(hidden), **fields})
