@@ -74,6 +74,7 @@ THOROUGH = {
     "test_accessibility.py",
     "test_browser.py",
     "test_browser_passkeys.py",
+    "test_browser_providers.py",
     # other servers than waitress, for the site or in front of it; frameworks
     "contrib/test_pyramid.py",
     "contrib/django",
@@ -82,6 +83,7 @@ THOROUGH = {
     "frameworks/test_framework_views.py",
     "frameworks/test_logout.py",
     "frameworks/test_nginx.py",
+    "frameworks/test_oidc_providers.py",
     "frameworks/test_public_paths.py",
     "frameworks/test_pyramid.py",
     "frameworks/test_recipes.py",
