@@ -1,0 +1,136 @@
+"""Logins with another provider in Chromium: oidc-provider, at another site than ours."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.browser import Visitor, start_browser
+from tests.support.gallery import bare_sample
+from tests.support.logins import make_stale
+from tests.support.oidc_provider import oidc_provider
+from tests.support.sites import Stage, serving
+from wsgiauth import AuthMiddleware, storage
+
+
+@pytest.fixture(scope="module")
+def provider():
+    """Serve the provider at localhost, which is another site than 127.0.0.1."""
+    with oidc_provider() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    return bare_sample(tmp_path_factory.mktemp("sample"))
+
+
+@pytest.fixture(scope="module")
+def stage():
+    return Stage()
+
+
+@pytest.fixture(scope="module")
+def address(stage):
+    with serving(stage) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser(chromium, tmp_path_factory, address, provider):
+    profile = f"--user-data-dir={tmp_path_factory.mktemp('profile')}"
+    with start_browser(*chromium, profile) as started:
+        yield started
+
+
+@pytest.fixture
+def parameters():
+    """Return the parameters of the entry."""
+    return {}
+
+
+@pytest.fixture
+def site(sample, settings, stage, address, provider, parameters):
+    provider.configure(address)
+    entry = provider.entry(**parameters)
+    settings = replace(settings, OIDC_PROVIDERS=(entry,), PUBLIC_URL=address)
+    stage.app = AuthMiddleware(sample, settings)
+    yield stage.app
+    storage.discard_connection(stage.app.database)
+
+
+@pytest.fixture
+def visitor(browser, address, site):
+    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    return Visitor(browser, address)
+
+
+@pytest.fixture
+def at_provider(browser, provider, visitor):
+    """Return the same person at the pages of the provider."""
+    return Visitor(browser, provider.issuer)
+
+
+@pytest.mark.promise(73)
+def test_a_person_comes_by_a_provider_and_returns_and_keeps_a_way_in(visitor, at_provider):
+    visitor.open("/members?page=2")
+    visitor.press("Log in with Work")
+    assert at_provider.heading == "Sign-in"
+    at_provider.submit("grace", "any password")
+    at_provider.press("Continue")
+    assert (visitor.path, visitor.heading) == ("/auth/complete", "Create your account")
+    assert visitor.value("username") == "grace"
+    visitor.press("Create account")
+    assert (visitor.path, visitor.heading) == ("/members?page=2", "Members")
+
+    visitor.open("/auth/account")
+    visitor.press("Accounts of other providers")
+    assert visitor.shown("dd bdi") == ["grace@example.org"]
+
+    visitor.open("/auth/account")
+    visitor.press("Log out")
+    visitor.press("Log in with Work")  # which does not ask again
+    assert (visitor.path, visitor.heading) == ("/", "Welcome")
+
+    visitor.open("/auth/identities")
+    visitor.find("summary").click()
+    visitor.press("Disconnect the account")
+    assert "only way to log in" in visitor.shown("[role=alert]")[0]
+    assert visitor.shown("dd bdi") == ["grace@example.org"]
+
+
+def test_who_is_not_recently_logged_in_confirms_it_at_the_provider(visitor, at_provider):
+    visitor.open("/auth/login")
+    visitor.press("Log in with Work")
+    at_provider.submit("ada", "any password")
+    at_provider.press("Continue")
+    visitor.press("Create account")
+    make_stale()
+    visitor.open("/auth/identities")
+    assert visitor.heading == "Confirm that it is you"
+    visitor.press("Continue with Work")
+    assert at_provider.heading == "Sign-in"
+    at_provider.submit("ada", "any password")
+    assert visitor.path == "/auth/identities"
+
+
+@pytest.mark.parametrize("parameters", [{"logout": "provider"}], ids=[""])
+def test_a_logout_continues_at_the_provider(visitor, at_provider):
+    visitor.open("/auth/login")
+    visitor.press("Log in with Work")
+    at_provider.submit("lin", "any password")
+    at_provider.press("Continue")
+    visitor.press("Create account")
+    visitor.open("/auth/account")
+    visitor.press("Log out")
+    at_provider.press("Yes, sign me out")
+    assert (visitor.path, visitor.heading) == ("/auth/login", "Log in")
+    visitor.press("Log in with Work")
+    assert at_provider.heading == "Sign-in"
+
+
+def test_who_cancels_at_the_provider_can_try_again(visitor, at_provider):
+    visitor.open("/auth/login")
+    visitor.press("Log in with Work")
+    at_provider.press("[ Cancel ]")
+    visitor.press("Back to the login page")
+    assert visitor.path == "/auth/login"
