@@ -1,4 +1,4 @@
-"""What a flood of logins does to everybody else, on a real server: `make flood`.
+"""What a flood of logins does to all other requests, on a real server: `make flood`.
 
 A server with the default settings and bcrypt's usual cost runs in one process, the flood in
 another. Meanwhile a visitor opens a protected page again and again, the owner of an account logs in
@@ -20,9 +20,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from urllib.parse import parse_qs, urlsplit
 
 import bcrypt
 
+from tests.support.hostile_provider import Provider
+from tests.support.provider_answers import Drip, Slow
 from tests.support.sites import FORKSERVER, PASSWORD, SECRET_KEY, echo, serving
 from wsgiauth import AuthMiddleware, Settings, User, login_required, storage
 
@@ -50,10 +54,11 @@ MAX_MEDIAN, MAX_WORST = 2, 5  # seconds for the owner's login
 # The server, in its process
 
 
-def serve(folder, threads, pipe):
-    """Serve until told to end."""
+def serve(folder, threads, further, pipe):
+    """Serve, with further settings, until told to end."""
     logging.basicConfig(filename=f"{folder}/log")
-    settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=f"sqlite:///{folder}/flood.db")
+    database = f"sqlite:///{folder}/flood.db"
+    settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=database, **further)
     site = AuthMiddleware(login_required(echo), settings)
     hashed = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(settings.BCRYPT_ROUNDS)).decode()
     for name in PEOPLE:
@@ -81,43 +86,52 @@ def in_process(target, *arguments):
 
 
 @contextmanager
-def running(threads):
-    """Run the server; yields its address."""
-    with tempfile.TemporaryDirectory() as folder, in_process(serve, folder, threads) as pipe:
+def running(threads, **further):
+    """Run the server, with further settings; yields its address."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        in_process(serve, folder, threads, further) as pipe,
+    ):
         yield pipe.recv()
         pipe.send("stop")
 
 
-# The flood, in its process
+# The flood, in its process: each attack yields functions of a client that return a status
+
+
+def guess(address, name, password):
+    return lambda client: client.log_in(address, name, password).status
 
 
 def ipv4(number):
     return f"198.51.100.{number % 16}"
 
 
-def with_one_account(connection) -> Iterator[tuple[str, str, str]]:
+def with_one_account(connection) -> Iterator[Callable]:
     """One account, to which four addresses log in."""
-    return itertools.repeat((ipv4(connection % 4), ATTACKERS[0], PASSWORD))
+    return itertools.repeat(guess(ipv4(connection % 4), ATTACKERS[0], PASSWORD))
 
 
 def from_one_address(connection):
     """Guesses at one name after another."""
-    return ((ipv4(0), f"{connection}-{number}", "wrong") for number in itertools.count())
+    return (guess(ipv4(0), f"{connection}-{number}", "wrong") for number in itertools.count())
 
 
 def from_one_site(connection):
     """Guesses from another /64 of one /48 each time."""
     networks = (f"2001:db8:1:{connection:x}{number % 256:02x}::1" for number in itertools.count())
-    return ((network, f"{connection}-{number}", "wrong") for number, network in enumerate(networks))
+    return (
+        guess(network, f"{connection}-{number}", "wrong") for number, network in enumerate(networks)
+    )
 
 
 def with_accounts(connection):
     """Sixteen addresses that log in to sixteen accounts, and guess at the owner's meanwhile."""
     address = ipv4(connection)
     if connection >= CONNECTIONS // 2:
-        return itertools.repeat((address, OWNER, "wrong"))
+        return itertools.repeat(guess(address, OWNER, "wrong"))
     accounts = ATTACKERS[connection % 16 :] + ATTACKERS[: connection % 16]
-    return ((address, name, PASSWORD) for name in itertools.cycle(accounts))
+    return (guess(address, name, PASSWORD) for name in itertools.cycle(accounts))
 
 
 def flood(server, attack, connections, pipe):
@@ -125,7 +139,7 @@ def flood(server, attack, connections, pipe):
     stop = threading.Event()
     with ThreadPoolExecutor(connections) as threads:
         begun = time.perf_counter()
-        calls = [threads.submit(log_in_on, server, attack(n), stop) for n in range(connections)]
+        calls = [threads.submit(act_on, server, attack(n), stop) for n in range(connections)]
         pipe.recv()
         stop.set()
         elapsed = time.perf_counter() - begun
@@ -133,16 +147,48 @@ def flood(server, attack, connections, pipe):
         pipe.send({status: count / elapsed for status, count in statuses.items()})
 
 
-def log_in_on(server, attempts, stop):
-    """Log in on one connection; returns how often each status was the answer."""
+def act_on(server, actions, stop):
+    """Act on one connection; returns how often each status was the answer."""
     statuses = Counter()
     client = Client(server)
-    for address, name, password in attempts:
+    for act in actions:
         if stop.is_set():
             break
-        statuses[client.log_in(address, name, password).status] += 1
+        statuses[act(client)] += 1
     client.close()
     return statuses
+
+
+# A flood of callbacks: every browser comes back from the provider with a code that is none
+
+
+def serve_provider(name, pipe):
+    """Serve one of `PROVIDERS` until told to end; sends the settings of its site."""
+    with Provider() as provider:
+        provider.answers |= PROVIDERS[name]
+        entry = provider.entry("google")
+        pipe.send({"OIDC_PROVIDERS": (entry,), "PUBLIC_URL": "http://localhost"})
+        pipe.recv()
+
+
+def through_callbacks(connection):
+    """Come back from a provider again and again, each time from another address."""
+    for number in itertools.count():
+        address = f"10.{connection}.{number // 256 % 256}.{number % 256}"
+        yield partial(come_back, address=address)
+
+
+def come_back(client, address):
+    """Go to the provider, and come back from it at once; returns the status of the latter."""
+    headers = {"X-Forwarded-For": address, "Sec-Fetch-Site": "same-origin"}
+    form = {**headers, "Content-Type": "application/x-www-form-urlencoded"}
+    begun = client.ask("POST", "/auth/oidc/google", "", form)
+    if begun.status != 303:
+        return begun.status
+    state = parse_qs(urlsplit(begun.headers["Location"]).query)["state"][0]
+    headers["Cookie"] = begun.headers["Set-Cookie"].partition(";")[0]
+    path = f"/auth/oidc/google/callback?code=none&state={state}"
+    return client.ask("GET", path, headers=headers).status
 
 
 # The others
@@ -268,6 +314,12 @@ def row(name, phase):
     )
 
 
+PROVIDERS = {
+    "64 connections, callbacks, honest provider": {},
+    "64 connections, callbacks, slow provider": {"/token": Slow(3)},
+    "64 connections, callbacks, silent provider": {"/token": Slow(60)},
+    "64 connections, callbacks, dripping provider": {"/token": Drip(0.5)},
+}
 ATTACKS = {
     "16 connections, one address, guesses": (from_one_address, 16),
     "16 connections, 4 addresses, one account": (with_one_account, 16),
@@ -286,17 +338,27 @@ def main():
     for name, (attack, connections) in ATTACKS.items():
         with running(THREADS) as server:
             phase = observe(server, attack, connections)
-        row(name, phase)
-        goals = {
-            f"pages stay below {MAX_P99 * 1000:.0f} ms (p99)": phase.p99 < MAX_P99,
-            "the owner gets in at each first try": phase.refused == 0,
-            f"in {MAX_MEDIAN} s (median)": statistics.median(phase.logins) < MAX_MEDIAN,
-            f"and {MAX_WORST} s (worst)": max(phase.logins) < MAX_WORST,
-            "newcomers get in": len(phase.newcomers) > 1,
-        }
-        missed += [f"{name}: {goal}" for goal, is_met in goals.items() if not is_met]
+        missed += judged(name, phase)
+    for name in PROVIDERS:
+        with in_process(serve_provider, name) as pipe, running(THREADS, **pipe.recv()) as server:
+            phase = observe(server, through_callbacks, CONNECTIONS)
+            pipe.send("stop")
+        missed += judged(name, phase)
     print("".join(f"\nMISSED {goal}" for goal in missed) or "\nAll goals are met.")
     return bool(missed)
+
+
+def judged(name, phase):
+    """Print what was seen in a phase; returns the goals that were missed."""
+    row(name, phase)
+    goals = {
+        f"pages stay below {MAX_P99 * 1000:.0f} ms (p99)": phase.p99 < MAX_P99,
+        "the owner gets in at each first try": phase.refused == 0,
+        f"in {MAX_MEDIAN} s (median)": statistics.median(phase.logins) < MAX_MEDIAN,
+        f"and {MAX_WORST} s (worst)": max(phase.logins) < MAX_WORST,
+        "newcomers get in": len(phase.newcomers) > 1,
+    }
+    return [f"{name}: {goal}" for goal, is_met in goals.items() if not is_met]
 
 
 if __name__ == "__main__":
