@@ -198,7 +198,7 @@ class AuthApp:
             response = unavailable(environ, error)
         hidden = _HIDDEN.find(environ.get("PATH_INFO", ""))
         if hidden is not None:
-            headers = hidden[0].parting_headers(environ, self._site)
+            headers = hidden[0].parting_headers(environ, self._site, response.status)
             response = replace(
                 response, referrer="no-referrer", headers=(*response.headers, *headers)
             )

@@ -1,5 +1,6 @@
 """GET /auth/oidc/{provider}/callback: logins by known accounts, connections and confirmations."""
 
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
@@ -7,6 +8,7 @@ from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.hostile_provider import Provider
+from tests.support.provider_answers import Held
 from tests.support.provider_logins import (
     begin,
     come_back,
@@ -24,6 +26,7 @@ from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import identities, oidc
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT
+from wsgiauth.authentication.oidc.transport import MAX_AT_ONCE
 from wsgiauth.authentication.provider_sessions import ProviderSession
 from wsgiauth.testing import logged_in, make_user
 
@@ -195,6 +198,28 @@ def test_a_provider_that_is_down_makes_nobody_wait(
 
 
 # Promise 69: the browser, the provider, the moment.
+
+
+@pytest.mark.promise(71)
+def test_a_browser_that_comes_back_while_others_wait_can_reload_the_page(
+    site, client, known, provider, heard, queries
+):
+    waiting = [TestApp(site) for _ in range(MAX_AT_ONCE)]
+    callbacks = [provider.authorize(begin(each), "ada") for each in (*waiting, client)]
+    held = provider.answers["/token"] = Held()
+    with ThreadPoolExecutor() as threads:
+        calls = [threads.submit(come_back, *each) for each in zip(waiting, callbacks, strict=False)]
+        while len(provider.requests["/token"]) < MAX_AT_ONCE:
+            held.reached.wait()
+        refused = []
+        sent = queries(lambda: refused.append(come_back(client, callbacks[-1], status=503)))
+        held.release()
+        assert [path_of(call.result()) for call in calls] == ["/", "/"]
+    assert sent == []
+    assert refused[0].headers["Retry-After"] == "1"
+    assert "Reload this page" in refused[0]
+    assert failures(heard) == ["google: busy"]
+    assert path_of(come_back(client, callbacks[-1])) == "/"
 
 
 @pytest.mark.promise(69)

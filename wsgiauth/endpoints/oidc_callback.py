@@ -42,6 +42,8 @@ from wsgiauth.web.urls import leads_to, mount_url
 # RFC 6749 section 4.1.2, RFC 9207 section 2; others are ignored (RFC 6749 section 3.1).
 _PARAMETERS = ("state", "code", "error", "iss")
 
+_TRY_AGAIN = HTTPStatus.SERVICE_UNAVAILABLE
+
 _PAGES = {
     LOG_IN: {"login": "Back to the login page"},
     CONNECT: {"identities": "Back to your ways to log in"},
@@ -77,9 +79,12 @@ class ProviderCallback(Endpoint):
         """Return whether there are providers."""
         return bool(settings.OIDC_PROVIDERS)
 
-    def parting_headers(self, environ: WSGIEnvironment, site: Site) -> tuple[Header, ...]:
-        """Return the header that deletes the cookie of the errand."""
-        if environ["REQUEST_METHOD"] != "GET" or site.providers is None:
+    def parting_headers(
+        self, environ: WSGIEnvironment, site: Site, status: HTTPStatus
+    ) -> tuple[Header, ...]:
+        """Return the header that deletes the cookie of the errand, if that is over."""
+        is_over = environ["REQUEST_METHOD"] == "GET" and status is not _TRY_AGAIN
+        if not is_over or site.providers is None:
             return ()
         return (site.identifier.own_cookie(environ, ERRAND, ""),)
 
@@ -90,7 +95,8 @@ class ProviderCallback(Endpoint):
             query = _read_query(environ, provider)
             begun = _read_errand(environ, site, provider, query.get("state", ""))
         with reporting(provider), _leading_back(begun.errand.purpose):
-            account = _ask(environ, site, provider, begun, query)
+            with provider.admit():
+                account = _ask(environ, site, provider, begun, query)
             submission = Submission(
                 environ=environ,
                 site=site,
@@ -151,7 +157,7 @@ def _ask(
     try:
         account = provider.finish(query, begun, redirect_uri=callback_url(site, provider))
     except ProviderError as error:
-        if error.status == HTTPStatus.SERVICE_UNAVAILABLE:  # not a failure of the client
+        if error.status is _TRY_AGAIN:  # not a failure of the client
             attempt.succeeded()
         raise
     attempt.succeeded()

@@ -94,7 +94,9 @@ class Endpoint:
         """Return what an error page at this URL shows around the error to a user."""
         return Around("member.html", f"{mount_url(environ)}/{back.path}", back.text)
 
-    def parting_headers(self, environ: WSGIEnvironment, site: Site) -> tuple[Header, ...]:
+    def parting_headers(
+        self, environ: WSGIEnvironment, site: Site, status: HTTPStatus
+    ) -> tuple[Header, ...]:
         """Return headers of every answer at this URL, also of errors, if it hides its address."""
         return ()
 

@@ -5,6 +5,7 @@ size. Every failure is a `ProviderError`, whose reason is for the log; a user is
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
@@ -75,6 +76,15 @@ class Provider:
         """Return the URL to which a browser goes, and the value of the cookie that it gets."""
         begun, cookie = self._errands.begin(errand, self.entry.name, self._now())
         return Begun(self._client.login_url(begun, redirect_uri), cookie)
+
+    def admit(self) -> AbstractContextManager[None]:
+        """Admit a browser that comes back, for the `with` block, or refuse it at once.
+
+        A few are admitted at a time, because each keeps a thread of the server waiting for the
+        provider. The others are refused before anything is counted or recorded, so that a flood is
+        cheap, and a refused browser can load the same URL again.
+        """
+        return self._client.admit()
 
     def finish(
         self, query: Mapping[str, str], errand: BegunErrand, *, redirect_uri: str

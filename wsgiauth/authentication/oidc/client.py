@@ -2,7 +2,9 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import BoundedSemaphore
 from urllib.parse import quote_plus, urlencode
 
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
@@ -21,7 +23,7 @@ from wsgiauth.authentication.oidc.key_sets import KeySet, read_key_set
 from wsgiauth.authentication.oidc.logout_tokens import LogoutToken, verify_logout_token
 from wsgiauth.authentication.oidc.profiles import make_account, merge
 from wsgiauth.authentication.oidc.signed_tokens import CLOCK, Expected, TokenError
-from wsgiauth.authentication.oidc.transport import REST, Request, Response, Transport
+from wsgiauth.authentication.oidc.transport import MAX_AT_ONCE, REST, Request, Response, Transport
 from wsgiauth.exceptions import ProviderError
 from wsgiauth.settings.oidc import ProviderEntry
 
@@ -44,6 +46,17 @@ class Client:
         self._transport = Transport(self._failures, clock, timeout)
         self._metadata = Kept("discovery", self._discover, self._failures, clock)
         self._keys = Kept("keys", self._fetch_keys, self._failures, clock)
+        self._entrances = BoundedSemaphore(MAX_AT_ONCE)
+
+    @contextmanager
+    def admit(self) -> Iterator[None]:
+        """Admit a browser that comes back; see `Provider.admit`."""
+        if not self._entrances.acquire(blocking=False):
+            raise self._failures.busy()
+        try:
+            yield
+        finally:
+            self._entrances.release()
 
     def login_url(self, begun: BegunErrand, redirect_uri: str) -> str:
         """Return the URL at the provider to which a browser goes."""

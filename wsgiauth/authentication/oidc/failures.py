@@ -16,6 +16,14 @@ class Failures:
         detail = f"{self._title} does not answer at the moment. Try again in a few seconds."
         return ProviderError(HTTPStatus.SERVICE_UNAVAILABLE, reason, detail, seconds=seconds)
 
+    def busy(self) -> ProviderError:
+        """Return the error for a browser that is not admitted yet; its URL still works."""
+        detail = (
+            f"Many users are logging in with {self._title} at the moment. Reload this page in a few"
+            " seconds."
+        )
+        return ProviderError(HTTPStatus.SERVICE_UNAVAILABLE, "busy", detail, seconds=1)
+
     def wrong(self, reason: str) -> ProviderError:
         """Return the error for a provider whose answer is refused, or is configured wrongly."""
         detail = (
