@@ -21,6 +21,11 @@ from webtest import TestApp
 
 import wsgiauth
 from tests.endpoints.panel_requests import PANEL_WITHOUT_A_DATABASE, panel_requests
+from tests.endpoints.provider_requests import (
+    FORM,
+    provider_requests,
+    requests_at_wrong_provider,
+)
 from tests.support.authenticators import Authenticator
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.federated import remove_password
@@ -106,12 +111,18 @@ CONFIG = schemathesis.Config.from_dict(
                 }
                 for name, expected in (
                     ("POST /email", [202, 302, 401, 422]),
+                    ("POST /identities", [200, 302, 401, 422]),
                     ("POST /username", [200, 302, 401, 409, 422]),
                     ("POST /close", [200, 302, 401]),
                     ("POST /token", [200, 302, 400, 401]),
                     ("POST /keys", [200, 201, 302, 303, 401, 404, 409, 422]),
                 )
             ),
+            {
+                "include-name": ["GET /oidc/{provider}/callback", "POST /oidc/{provider}/logout"],
+                # No browser has begun, and no token is signed by the provider.
+                "checks": {"positive_data_acceptance": {"expected-statuses": [400, 404]}},
+            },
             {
                 "include-name": "POST /confirm",
                 # A browser without a login is sent to the login page, whatever it sends. Either of
@@ -179,6 +190,8 @@ REQUESTS = [
             "/introspect",
             "/sessions",
             "/keys",
+            "/identities",
+            "/oidc/google",
             "/password",
             "/confirm",
             "/forgot",
@@ -240,7 +253,7 @@ REQUESTS = [
     *(
         (method, path, headers, "{}")
         for path in (
-            *("/email", "/username", "/close", "/second"),
+            *("/email", "/username", "/close", "/second", "/identities"),
             *("/passkeys", "/totp", "/recovery-codes"),
         )
         for method, headers in (("GET", {}), ("GET", GARBAGE), ("POST", JSON | GARBAGE))
@@ -280,6 +293,7 @@ REQUESTS_OF_A_USER = [  # each of the last two ends the login that sends it
     ("POST", "/username", JSON, json.dumps(BOB)),
     ("POST", "/username", JSON, json.dumps({"username": "lovelace"})),
     ("POST", "/username", JSON, "{}"),
+    ("GET", "/identities", {}),
     ("GET", "/passkeys", {}),
     ("POST", "/passkeys", JSON, "{}"),
     ("GET", "/totp", {}),
@@ -299,7 +313,11 @@ REQUESTS_OF_A_STALE_BROWSER = [
     ),
 ]
 REQUESTS_OF_A_STALE_BROWSER += [
-    ("POST", path, JSON, "{}") for path in ("/passkeys", "/totp", "/recovery-codes")
+    ("GET", "/identities", BROWSER, "{}"),  # as JSON, it is for every session
+    *(
+        ("POST", path, JSON, "{}")
+        for path in ("/identities", "/passkeys", "/totp", "/recovery-codes")
+    ),
 ]
 REQUESTS_WITHOUT_A_DATABASE = [  # by somebody who had logged in before it went away
     ("GET", "/me", {}),
@@ -328,7 +346,10 @@ REQUESTS_WITHOUT_A_DATABASE = [  # by somebody who had logged in before it went 
     ("POST", "/verify", JSON, json.dumps({"token": "x", "password": "x"})),
     *(
         (method, path, headers, "{}")
-        for path in ("/email", "/username", "/close", "/passkeys", "/totp", "/recovery-codes")
+        for path in (
+            *("/email", "/username", "/close", "/identities"),
+            *("/passkeys", "/totp", "/recovery-codes"),
+        )
         for method, headers in (("GET", {}), ("POST", JSON))
     ),
     ("GET", "/second", {}, None, None, {"wsgiauth-second": "x"}),
@@ -353,7 +374,7 @@ THROTTLE = {
 
 
 @pytest.fixture
-def make_service(database_url, unsent, tmp_path):
+def make_service(database_url, unsent, tmp_path, provider):
     """Return a function that makes a site, without a throttle unless the test asks for one."""
 
     keys = write_key(tmp_path / "key")
@@ -373,6 +394,7 @@ def make_service(database_url, unsent, tmp_path):
             "FORWARD_AUTH": "on",
             "SERVICE_KEYS": str(keys),
             "SERVICES": REPORTS,
+            "OIDC_PROVIDERS": provider.entry("google"),
             **MAIL,
         }
         settings = Settings.from_mapping(defaults | changes)
@@ -857,7 +879,7 @@ def test_schemathesis_registers_and_logs_in_by_itself(service):
     assert finished[PhaseName.AUTH_BOOTSTRAP] is Status.SUCCESS
 
 
-def test_every_answer_that_is_described_is_given(service, make_service, database_url):
+def test_every_answer_that_is_described_is_given(service, make_service, database_url, provider):
     limited = make_service(**THROTTLE)
     throttled = contract_of(limited)
     contract = contract_of(service)
@@ -884,11 +906,22 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
     given |= {each for request in second_steps(service) for each in answers(contract, *request)}
     requests = passkeys_of_grace(service)
     given |= {each for request in requests for each in answers(contract, *request)}
+    requests = provider_requests(service, provider)
+    given |= {each for request in requests for each in answers(contract, *request)}
+    with provider.down():
+        away = contract_of(make_service())
+        given |= set(answers(away, "POST", "/oidc/google", JSON, "{}"))
+    provider.discovery["issuer"] = "https://elsewhere.example"
+    wrong = make_service()
+    requests = requests_at_wrong_provider(wrong, provider)
+    given |= {each for request in requests for each in answers(contract_of(wrong), *request)}
     update_user(ada_of(service), is_superuser=True)
     given |= set(answers(contract, "POST", "/close", JSON | bearer_of_ada(service), "{}"))
     requests = panel_requests(service)
     given |= {each for request in requests for each in answers(contract, *request)}
+    logout = ("POST", "/oidc/google/logout", FORM, f"logout_token={provider.logout_token()}")
     lose(database_url)
+    given |= set(answers(contract, *logout))
     for method, path, headers, *body in (
         *REQUESTS_WITHOUT_A_DATABASE,
         *PANEL_WITHOUT_A_DATABASE,
@@ -903,7 +936,8 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
         for media_type in resolved(response).get("content", [None])
         if status != "500"  # test_claims.py and test_registration_fields.py draw these
     }
-    assert given == described
+    missing, extra = described - given, given - described
+    assert (sorted(map(str, missing)), sorted(map(str, extra))) == ([], [])
 
 
 @pytest.mark.parametrize(
