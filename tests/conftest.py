@@ -19,7 +19,7 @@ import pytest
 from playhouse import db_url
 from webtest import TestApp
 
-from tests.support.coverage import trace_no_sql
+from tests.support.coverage import TracedTests, trace_less
 from tests.support.hostile_provider import Provider
 from tests.support.leftovers import drop_leftovers, end_with_tests
 from tests.support.processes import eight_processes
@@ -37,7 +37,7 @@ pytest_plugins = "pytester"
 end_with_tests()  # also workers, and the server that forks for the tests, which import this
 
 if sys.gettrace() is not None:  # coverage is measured
-    trace_no_sql()
+    trace_less()
 
 # Begun in the background by a shell, the tests and the programs that they run would ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -148,9 +148,11 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Load the plugin of Schemathesis, unless what uses it is left out."""
+    """Load the plugin of Schemathesis, unless what uses it is left out, and that of coverage."""
     if not config.option.quick:
         config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
+    if sys.gettrace() is not None:  # coverage is measured
+        config.pluginmanager.register(TracedTests())
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -470,15 +472,6 @@ def unmeasured():
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
         yield
-
-
-@pytest.fixture
-def uncounted():
-    """Measure no coverage in this process: it takes most of the time of generated requests."""
-    measuring = sys.gettrace()
-    sys.settrace(None)
-    yield
-    sys.settrace(measuring)
 
 
 @pytest.fixture(scope="session")

@@ -175,6 +175,7 @@ PIECES = [
     pieces=st.lists(st.sampled_from(PIECES) | st.characters(max_codepoint=0xFF), max_size=8),
 )
 @pytest.mark.slow
+@pytest.mark.uncounted
 def test_nothing_reads_a_public_path_as_another(start, pieces):
     path = start + "".join(pieces)
     if path in PublicPaths(PUBLIC):
@@ -184,6 +185,7 @@ def test_nothing_reads_a_public_path_as_another(start, pieces):
 
 
 @pytest.mark.promise(48)
+@pytest.mark.uncounted
 def test_no_single_character_is_read_as_the_syntax_of_paths():
     public = PublicPaths(PUBLIC)
     for code in range(0x80, 0x11_0000):

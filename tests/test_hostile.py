@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from tests.support import hostile
 from tests.support.sites import USERNAME
 
+pytestmark = pytest.mark.uncounted
+
 # The same requests in every run. `make fuzz` tries others, a hundred times as many.
 bounded = settings(
     max_examples=100,

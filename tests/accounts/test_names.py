@@ -70,6 +70,7 @@ def spellings(character):
 
 
 @pytest.mark.promise(10)
+@pytest.mark.uncounted
 def test_every_character_of_unicode_has_the_key_of_its_other_cases(cased):
     differing = {
         (character, spelling)

@@ -426,6 +426,7 @@ def test_the_first_rows_are_read_before_the_answer_begins(program, monkeypatch):
 
 @pytest.mark.promise(50)
 @pytest.mark.slow
+@pytest.mark.uncounted
 def test_memory_does_not_grow_with_the_number_of_users(site, bearer, boss):
     headers = bearer(boss)
     insert_users(20_000)

@@ -224,6 +224,7 @@ def test_all_pages_of_users_are_one_document_and_one_table(wsgiauth, person):
 
 @pytest.mark.parametrize("options", [[], ["--json"]], ids=["table", "JSON"])
 @pytest.mark.slow
+@pytest.mark.uncounted
 def test_the_memory_for_users_does_not_grow_with_their_number(
     wsgiauth, person, monkeypatch, options
 ):

@@ -64,6 +64,7 @@ def value_like(empty, text):
 
 @pytest.mark.every_database
 @pytest.mark.slow
+@pytest.mark.uncounted
 def test_a_field_with_nul_does_not_fail_the_database(site, boss, forms):
     """PostgreSQL refuses a string with NUL, which is an error of the query, not of the database."""
     client, failed = logged_in(site, boss), set()

@@ -789,6 +789,7 @@ def test_the_description_has_the_version_of_the_package():
     ("schema", "problem", "form"),
     [("Username", username_problem, "a{}b"), ("Email", email_problem, "a{0}b@c{0}d.example")],
 )
+@pytest.mark.uncounted
 def test_the_patterns_of_names_admit_what_is_accepted_and_no_control_characters(
     schema, problem, form
 ):
@@ -850,7 +851,7 @@ def test_it_names_the_cookie_as_it_is_configured(make_service):
 
 # To make the cases takes long: the test does it, and not the collection, as `CONTRACT.parametrize`
 # would in each worker.
-@pytest.mark.usefixtures("uncounted")
+@pytest.mark.uncounted
 @pytest.mark.parametrize("label", LABELS)
 def test_whatever_is_sent_is_answered_as_described(label, service, login_of_ada):
     @hypothesis_settings(
@@ -873,6 +874,7 @@ def test_whatever_is_sent_is_answered_as_described(label, service, login_of_ada)
     )()
 
 
+@pytest.mark.uncounted
 def test_schemathesis_registers_and_logs_in_by_itself(service):
     engine = from_schema(contract_of(service, WITHOUT_CASES)).execute()
     finished = {each.phase.name: each.status for each in engine if isinstance(each, PhaseFinished)}

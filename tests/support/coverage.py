@@ -1,26 +1,97 @@
-"""Coverage of wsgiauth, without the time that it takes to trace what is not wsgiauth."""
+"""Coverage of wsgiauth, without the time that it takes to trace what is not wsgiauth.
+
+A tracer makes Python 3.11 much slower, in every module. So that of coverage is there only while
+something of wsgiauth can run: in fixtures, in tests, and in modules that are imported. It is not
+there while pytest goes from one to the other, while libraries are imported, in functions that take
+long and call nothing of wsgiauth, and in tests that are marked `uncounted` or use Chromium.
+"""
 
 import sys
+import threading
+from functools import wraps
+from importlib.machinery import SourceFileLoader
 
+import bs4
 import peewee
+import pytest
+
+_OURS = ("wsgiauth", "sample_wsgi")
+# The tests of code that differs by the kind of database. What the others do on PostgreSQL and
+# MariaDB is measured on SQLite.
+_OF_SERVERS = (
+    "tests/accounts/test_last_superuser.py",
+    "tests/accounts/test_user_search.py",
+    "tests/cli/",
+    "tests/events/test_trail.py",
+    "tests/storage/",
+)
 
 
-def trace_no_sql():
-    """Trace nothing while Peewee makes the text of a statement, most of its work.
+def trace_less():
+    """Trace nothing while Peewee makes the text of a statement, or a page is parsed.
 
-    Tracing doubles that time. Of wsgiauth, only `db_value` of its fields is called there, which has
-    tests of its own in `tests/storage/test_models.py`; nothing is imported.
+    Of wsgiauth, only `db_value` of its fields is called there, which has tests of its own in
+    `tests/storage/test_models.py`; nothing is imported.
     """
-    make = peewee.Context.sql
+    peewee.Context.sql = _traced_by(lambda *_: None, peewee.Context.sql)
+    bs4.BeautifulSoup.__init__ = _traced_by(lambda *_: None, bs4.BeautifulSoup.__init__)
 
-    def sql(self, item):
-        tracer = sys.gettrace()
-        if tracer is None:  # also within another item
-            return make(self, item)
+
+class TracedTests:
+    """A plugin that measures the coverage of wsgiauth in fixtures and tests, and of imports."""
+
+    def __init__(self):
+        self._tracer = sys.gettrace()
+        self._of_thread = threading.gettrace()
+        self._of_test = None
+        loader = SourceFileLoader
+        loader.exec_module = _traced_by(self._of_module, loader.exec_module)
+        for kind, name in (
+            (pytest.FixtureDef, "execute"),
+            (pytest.FixtureDef, "finish"),
+            (pytest.Function, "runtest"),
+        ):
+            setattr(kind, name, _traced_by(lambda *_: self._of_test, getattr(kind, name)))
+
+    def pytest_collection_finish(self):
         sys.settrace(None)
-        try:
-            return make(self, item)
-        finally:
-            sys.settrace(tracer)
 
-    peewee.Context.sql = sql
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item):
+        is_measured = _is_measured(item)
+        self._of_test = self._tracer if is_measured else None
+        threading.settrace(self._of_thread if is_measured else None)
+
+    def pytest_unconfigure(self):
+        sys.settrace(self._tracer)
+        threading.settrace(self._of_thread)
+
+    def _of_module(self, _, module):
+        if module.__name__.partition(".")[0] in _OURS:
+            return self._tracer
+        is_of_library = "/lib/python" in (module.__spec__.origin or "")
+        return None if is_of_library else sys.gettrace()  # tests and programs decorate views
+
+
+def _traced_by(tracer_of, function):
+    """Return a function whose tracer depends on its arguments."""
+
+    @wraps(function)
+    def call(*arguments, **keywords):
+        before, tracer = sys.gettrace(), tracer_of(*arguments)
+        if tracer is before:
+            return function(*arguments, **keywords)
+        sys.settrace(tracer)
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            sys.settrace(before)
+
+    return call
+
+
+def _is_measured(item):
+    if item.get_closest_marker("uncounted") or "chromium" in item.fixturenames:
+        return False
+    kind = getattr(item, "callspec", None) and item.callspec.params.get("database_url")
+    return kind in (None, "sqlite") or item.nodeid.startswith(_OF_SERVERS)
