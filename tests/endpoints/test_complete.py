@@ -355,6 +355,8 @@ def test_only_a_user_who_has_recently_proved_who_they_are_connects(site, ada, pr
     page = arrive(client, provider)
     assert page.location == "/auth/confirm?next=%2Fauth%2Fcomplete"
     assert path_of(send(client, 303, connect="on")) == "/auth/confirm"
+    refused = send(client, 401, headers=SCRIPT, connect="on")
+    assert "insufficient_user_authentication" in refused.headers["WWW-Authenticate"]
     assert not Identity.select().exists()
 
 

@@ -20,6 +20,12 @@ from schemathesis.pytest._test_builder import build_operation_test
 from webtest import TestApp
 
 import wsgiauth
+from tests.endpoints.callback_requests import (
+    callback_of,
+    callbacks_of,
+    completion,
+    completions,
+)
 from tests.endpoints.panel_requests import PANEL_WITHOUT_A_DATABASE, panel_requests
 from tests.endpoints.provider_requests import (
     FORM,
@@ -119,6 +125,14 @@ CONFIG = schemathesis.Config.from_dict(
                 )
             ),
             {
+                "include-name": ["GET /complete", "POST /complete"],
+                # No account of a provider waits.
+                "checks": {
+                    "positive_data_acceptance": {"expected-statuses": [410]},
+                    "negative_data_rejection": {"expected-statuses": ["4xx"]},
+                },
+            },
+            {
                 "include-name": ["GET /oidc/{provider}/callback", "POST /oidc/{provider}/logout"],
                 # No browser has begun, and no token is signed by the provider.
                 "checks": {"positive_data_acceptance": {"expected-statuses": [400, 404]}},
@@ -192,6 +206,7 @@ REQUESTS = [
             "/keys",
             "/identities",
             "/oidc/google",
+            "/complete",
             "/password",
             "/confirm",
             "/forgot",
@@ -215,6 +230,9 @@ REQUESTS = [
         )
     ),
     ("POST", "/login", JSON, json.dumps({**ADA, "password": "wrong"})),
+    ("GET", "/complete", {}),
+    ("GET", "/oidc/google/callback", {}),
+    ("GET", "/oidc/unknown/callback", {}),
     ("GET", "/register", {}),
     ("GET", "/login", {}),
     ("GET", "/openapi.json", {}),
@@ -910,6 +928,15 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
     given |= {each for request in requests for each in answers(contract, *request)}
     requests = provider_requests(service, provider)
     given |= {each for request in requests for each in answers(contract, *request)}
+    requests = completions(service)
+    given |= {each for request in requests for each in answers(contract, *request)}
+    closed = make_service(OIDC_PROVIDERS=provider.entry("google", create="off"))
+    given |= set(answers(contract_of(closed), *completion(closed)))
+    for _ in range(2):
+        given |= set(answers(throttled, *completion(limited)))
+    callbacks = callbacks_of(service, limited, provider)
+    given |= {each for where, request in callbacks for each in answers_once(where, *request)}
+    callback, unfinished = callback_of(service, provider), completion(service)
     with provider.down():
         away = contract_of(make_service())
         given |= set(answers(away, "POST", "/oidc/google", JSON, "{}"))
@@ -923,7 +950,8 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
     given |= {each for request in requests for each in answers(contract, *request)}
     logout = ("POST", "/oidc/google/logout", FORM, f"logout_token={provider.logout_token()}")
     lose(database_url)
-    given |= set(answers(contract, *logout))
+    for request in (logout, callback, unfinished, ("GET", *unfinished[1:])):
+        given |= set(answers(contract, *request))
     for method, path, headers, *body in (
         *REQUESTS_WITHOUT_A_DATABASE,
         *PANEL_WITHOUT_A_DATABASE,
@@ -980,10 +1008,17 @@ def contract_of(site, config=CONFIG):
     return schemathesis.openapi.from_wsgi("/auth/openapi.json", site, config=config)
 
 
-def answers(contract, method, path, headers, body=None, environ=None, cookies=None):
+def answers_once(site, accept, *request):
+    """Yield what a client with this `Accept` is answered, to what it can send only once."""
+    yield from answers(contract_of(site), *request, accepts=(accept,))
+
+
+def answers(
+    contract, method, path, headers, body=None, environ=None, cookies=None, accepts=({}, BROWSER)
+):
     """Yield what a program and a browser are answered, when that is as described."""
     path, parameters = ROUTER.find(path)
-    for accept in ({}, BROWSER):
+    for accept in accepts:
         answer = (
             contract[path][method]
             .Case(path_parameters={**parameters})

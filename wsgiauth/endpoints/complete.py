@@ -240,6 +240,15 @@ class Complete(PublicForm):
         """Return the fields, with those of the application."""
         return (*self.fields, *site.registration.names)
 
+    def _admit(self, submission: Submission) -> Submission:
+        """Refuse a browser in which no account waits, or whose user has not proven who they are."""
+        environ, site = submission.environ, submission.site
+        require_unclaimed(environ, site)
+        is_guest = site.identifier.identify(environ).any_session is None
+        if not is_guest and _CANCEL not in submission.flags:
+            require_fresh(environ, site)
+        return submission
+
     def act(self, submission: Submission) -> Response:
         """Do what is offered, or end the wait."""
         if _CANCEL in submission.flags:
