@@ -145,6 +145,7 @@ def test_logins_follow_the_groups_that_a_claim_names(ada):
     assert [each.name for each in ada.groups] == ["by hand", "Editors", "readers"]
     assert logged_in("Editors", "READERS", "by hand") == ["by hand", "Editors"]
     assert logged_in() == ["by hand"]
+    assert logged_in("Editors ", "\uff25ditors", "editors") == ["by hand"]
     assert logged_in("Editors") == ["by hand", "Editors"]
     Group.get(name="Editors").delete_instance()
     assert logged_in("readers") == ["by hand", "readers"]

@@ -211,7 +211,9 @@ def _follow_groups(identity: Identity, wanted: Iterable[str]) -> None:
     """
     user = identity.user
     joined: set[int] = set(json.loads(identity.joined))
-    named = {each.id: each for each in Group.select().where(Group.name.in_(list(wanted)))}
+    wanted = list(wanted)
+    found = Group.select().where(Group.name.in_(wanted))
+    named = {each.id: each for each in found if each.name in wanted}  # MariaDB ignores last spaces
     for group in Group.select().where(Group.id.in_(list(joined - named.keys()))):
         user.leave(group)
     now_joined = {each.id for each in named.values() if user.join(each) or each.id in joined}

@@ -72,8 +72,9 @@ def test_a_name_to_show_is_found(changes, name, username):
         ({"staff": True}, ()),
         (DROP, ()),
         ([str(number) for number in range(200)], tuple(map(str, range(100)))),
+        (["\ud800", "a\0b", "staff ", "a\nb", "x" * 151, "Staff only"], ("Staff only",)),
     ],
-    ids=["mixed", "one", "object", "none", "many"],
+    ids=["mixed", "one", "object", "none", "many", "impossible"],
 )
 def test_groups_are_the_strings_of_the_claim(said, groups):
     assert account(groups=said).groups == groups

@@ -1,5 +1,6 @@
 """From claims to a provider account: what a provider says about a user, in a form that is safe."""
 
+from wsgiauth.accounts import names
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.oidc.documents import Document, strings
 from wsgiauth.authentication.oidc.signed_tokens import is_subject, number
@@ -63,7 +64,9 @@ def _groups(entry: ProviderEntry, claims: Document) -> tuple[str, ...]:
         return ()
     value = claims.get(entry.groups)
     found = [value] if isinstance(value, str) else strings(value)
-    return tuple(dict.fromkeys(each for each in found if each))[:MAX_GROUPS]
+    # A database refuses other characters, or takes a name for another one (spaces at its end).
+    possible = [each for each in found if names.group_problem(each) is None]
+    return tuple(dict.fromkeys(possible))[:MAX_GROUPS]
 
 
 def _has_trusted_factor(entry: ProviderEntry, claims: Document) -> bool:
