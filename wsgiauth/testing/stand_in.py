@@ -26,8 +26,7 @@ class StandIn(Client):
     def __init__(
         self, entry: ProviderEntry, clock: Callable[[], float], claims: Mapping[str, Any]
     ) -> None:
-        self._entry = entry
-        self._now = clock
+        super().__init__(entry, clock, timeout=0)
         self._claims = claims
 
     def login_url(self, begun: BegunErrand, redirect_uri: str) -> str:
