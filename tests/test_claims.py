@@ -235,7 +235,8 @@ def test_the_description_has_the_failure_where_functions_of_the_application_are_
         for operation in operations.values()
         if "500" in operation["responses"]
     }
-    assert described == {*PLACES, "/register", "/verify"}
+    at_providers = {"/complete", "/oidc/{provider}/callback"}
+    assert described == {*PLACES, *at_providers, "/register", "/verify"}
 
 
 @pytest.mark.parametrize(

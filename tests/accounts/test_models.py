@@ -474,6 +474,13 @@ def test_what_is_no_hash_is_not_stored_as_one(ada, value):
     assert read(ada).hashed_password == HASH
 
 
+@pytest.mark.promise(73)
+def test_an_account_can_have_no_password(ada):
+    ada.hashed_password = ""
+    ada.save()
+    assert not read(ada).has_password
+
+
 def test_a_password_is_not_stored_by_a_query_either(ada):
     with pytest.raises(ValueError, match="hash_password"):
         User.update(hashed_password="canary").execute()

@@ -193,6 +193,7 @@ def test_what_users_see_is_what_the_page_says():
     failures = Failures("Google")
     made = [
         failures.unavailable("timeout", 10),
+        failures.busy(),
         failures.wrong("keys"),
         failures.clock(),
         failures.callback("state"),
@@ -216,6 +217,7 @@ COMPUTED = {
     "…: certificate",
     "clock",
     "auth_time",
+    "busy",
     "used",
     "logout: …",
 }

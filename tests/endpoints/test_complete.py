@@ -275,6 +275,10 @@ def test_the_owner_of_an_address_logs_in_and_connects_both(client, site, ada, pr
     page = arrive(client, provider, "ada", next="/reports")
     assert EMAIL in page.html.main.text
     login = page.click("Log in to connect both")
+    assert "You can then connect it to the account of the other provider." in login
+    assert "connect" not in TestApp(client.app).get(
+        "/auth/login?next=/auth/complete", headers=BROWSER
+    )
     login.form["username"], login.form["password"] = USERNAME, PASSWORD
     back = login.form.submit(headers=SAME_ORIGIN, status=303)
     assert back.location == "/auth/complete"

@@ -252,6 +252,17 @@ def test_a_state_is_used_once(client, known, provider, heard):
     assert (who(client), len(provider.requests["/token"])) == (None, 1)
 
 
+def test_a_user_who_comes_back_once_more_is_led_to_the_account(client, known, provider):
+    url = begin(client)
+    query = provider.authorize(url)
+    come_back(client, query, status=303)
+    page = come_back(client, query, status=400)
+    assert page.html.find("a", string="Go to your account")["href"] == "/auth/account"
+    client.reset()
+    page = come_back(client, query, status=400)
+    assert page.html.find("a", string="Back to the login page")
+
+
 @pytest.mark.promise(69)
 def test_a_state_that_failed_is_used_too(client, known, provider):
     provider.claims["nonce"] = "wrong"

@@ -6,6 +6,7 @@ from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.factors import has_factor
+from wsgiauth.authentication.identity import UNCLAIMED
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
@@ -13,7 +14,7 @@ from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import Refusal, Submission
-from wsgiauth.forms.done import just_done
+from wsgiauth.forms.done import Done, just_done
 from wsgiauth.forms.handover import (
     REMEMBER,
     GuestForm,
@@ -40,7 +41,7 @@ from wsgiauth.web.failures import SWITCH, UNSENT
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import mount_url, with_next
+from wsgiauth.web.urls import leads_to, mount_url, with_next
 from wsgiauth.web.www_authenticate import challenge
 
 _NOTICES = {
@@ -51,6 +52,10 @@ _NOTICES = {
 _UNSENT = (
     "You are not logged in, so the form that you sent was not processed. Log in, then fill it in"
     " again."
+)
+_TO_CONNECT = (
+    "Log in to your account here as you always do. You can then connect it to the account of the"
+    " other provider."
 )
 
 
@@ -118,7 +123,7 @@ class LogIn(GuestForm):
             remember=REMEMBER in submission.flags,
             message=refusal.text,
             was_logged_out=not refusal.text and _was_logged_out(submission),
-            notice=_UNSENT if _is_unsent(submission) else _NOTICES.get(done.word, ""),
+            notice=_notice(submission, done),
         )
 
 
@@ -137,6 +142,17 @@ def _was_logged_out(submission: Submission) -> bool:
     if query_field(environ, SWITCH):
         return False
     return submission.site.identifier.identify(environ).error == "invalid_token"
+
+
+def _notice(submission: Submission, done: Done) -> str:
+    """Return what has just been done, or why the user is asked to log in."""
+    environ, site = submission.environ, submission.site
+    if _is_unsent(submission):
+        return _UNSENT
+    leads_on = leads_to(submission.destination, f"{mount_url(environ)}/complete")
+    if leads_on and site.identifier.sent_cookie(environ, UNCLAIMED):
+        return _TO_CONNECT
+    return _NOTICES.get(done.word, "")
 
 
 def _is_unsent(submission: Submission) -> bool:

@@ -91,10 +91,10 @@ class ProviderCallback(Endpoint):
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Let the provider say who the user is, and do the errand."""
         provider = require_provider(environ, site)
-        with reporting(provider), _leading_back(LOG_IN):
+        with reporting(provider), _leading_back(lambda: _pages_of(environ, site)):
             query = _read_query(environ, provider)
             begun = _read_errand(environ, site, provider, query.get("state", ""))
-        with reporting(provider), _leading_back(begun.errand.purpose):
+        with reporting(provider), _leading_back(lambda: _PAGES[begun.errand.purpose]):
             with provider.admit():
                 account = _ask(environ, site, provider, begun, query)
             submission = Submission(
@@ -113,13 +113,19 @@ class ProviderCallback(Endpoint):
 
 
 @contextmanager
-def _leading_back(purpose: str) -> Iterator[None]:
+def _leading_back(pages: Callable[[], Mapping[str, str]]) -> Iterator[None]:
     """Let the page of each refusal lead to where the user can try again."""
     try:
         yield
     except RequestError as error:
-        error.pages = _PAGES[purpose]
+        error.pages = pages()
         raise
+
+
+def _pages_of(environ: WSGIEnvironment, site: Site) -> Mapping[str, str]:
+    """Return where a browser can go on that may have come back before: by Back, or a reload."""
+    is_logged_in = site.identifier.identify(environ).any_session is not None
+    return {"account": "Go to your account"} if is_logged_in else _PAGES[LOG_IN]
 
 
 def _read_query(environ: WSGIEnvironment, provider: Provider) -> Mapping[str, str]:

@@ -111,7 +111,10 @@ def _client(netloc: str) -> tuple[str, str]:
     written = netloc.rpartition("@")[0]
     client_id, _, client_secret = written.partition(":")
     if not client_id or not client_secret:
-        raise ValueError("it must have client-id:client-secret@ before the host of the issuer")
+        raise ValueError(
+            "it must have client-id:client-secret@ before the host of the issuer, with both"
+            " percent-encoded"
+        )
     if not re.fullmatch(_CLIENT, written) or re.search(_BAD_PERCENT, written):
         raise ValueError("characters such as @, / and % in the client must be percent-encoded")
     decoded = unquote(client_id), unquote(client_secret)
