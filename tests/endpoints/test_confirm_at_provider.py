@@ -214,7 +214,7 @@ def test_a_user_without_any_proof_reads_what_to_do(site, tim, changes, text):
 
 
 def test_the_account_page_shows_the_ways_to_log_in(site, browser, ada, tim):
-    assert _ways(browser) == "no password, Google (ada@example.com)"
+    assert _ways(browser) == "Google (ada@example.com)"
     User.update(hashed_password=ada.hashed_password, security_stamp=User.security_stamp).execute()
     key = Authenticator()
     key.host, key.origin = "example.org", MAIL["PUBLIC_URL"]

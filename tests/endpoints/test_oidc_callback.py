@@ -257,7 +257,8 @@ def test_a_user_who_comes_back_once_more_is_led_to_the_account(client, known, pr
     query = provider.authorize(url)
     come_back(client, query, status=303)
     page = come_back(client, query, status=400)
-    assert page.html.find("a", string="Go to your account")["href"] == "/auth/account"
+    assert page.html.find("a", string="Back to your account")["href"] == "/auth/account"
+    assert not page.html.find("a", string="Back to the login page")
     client.reset()
     page = come_back(client, query, status=400)
     assert page.html.find("a", string="Back to the login page")

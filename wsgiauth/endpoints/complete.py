@@ -126,7 +126,7 @@ class _New(_Case):
             title=self.title,
             name=self.account.name,
             username=proposal,
-            email=email or fields["email"] or self.account.email,
+            email=email or fields["email"] or _as_address(self.account.email),
             asks_email=not email,
             sends_link=self.sends_link,
             message=refusal.text_without(*fields),
@@ -258,6 +258,11 @@ class Complete(PublicForm):
     def page(self, submission: Submission, refusal: Refusal) -> FormPage:
         """Return the page of what is offered."""
         return _case(submission).page(submission, refusal)
+
+
+def _as_address(email: str) -> str:
+    """Return what a provider calls an address, if it is one."""
+    return email if names.email_problem(email) is None else ""
 
 
 def _case(submission: Submission) -> _Case:

@@ -123,9 +123,9 @@ def _leading_back(pages: Callable[[], Mapping[str, str]]) -> Iterator[None]:
 
 
 def _pages_of(environ: WSGIEnvironment, site: Site) -> Mapping[str, str]:
-    """Return where a browser can go on that may have come back before: by Back, or a reload."""
+    """Return where a browser can try again; one that is logged in already need not."""
     is_logged_in = site.identifier.identify(environ).any_session is not None
-    return {"account": "Go to your account"} if is_logged_in else _PAGES[LOG_IN]
+    return {} if is_logged_in else _PAGES[LOG_IN]
 
 
 def _read_query(environ: WSGIEnvironment, provider: Provider) -> Mapping[str, str]:
