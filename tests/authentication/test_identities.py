@@ -130,6 +130,22 @@ def test_a_refused_account_leaves_nothing_behind(ada, settings):
     assert Identity.select().count() == 1
 
 
+def test_a_group_that_is_deleted_during_a_login_is_not_joined(ada, monkeypatch):
+    row = identities.connect(ada, account(), NOW)
+    for name in ("gone", "readers"):
+        Group.objects.create(name=name)
+    join = User.join
+
+    def joined(user, group):
+        if group.name == "gone":
+            Group.delete().where(Group.name == "gone").execute()
+        return join(user, group)
+
+    monkeypatch.setattr(User, "join", joined)
+    identities.record_login(row, account(groups=("gone", "readers")), NOW)
+    assert [each.name for each in ada.groups] == ["readers"]
+
+
 @pytest.mark.promise(72)
 @pytest.mark.every_database
 def test_logins_follow_the_groups_that_a_claim_names(ada):

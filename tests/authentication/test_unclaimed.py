@@ -24,6 +24,14 @@ def test_the_cookie_finds_what_the_provider_has_said(database):
     assert found.secret not in str(list(OneTimeSecret.select().dicts()))
 
 
+@pytest.mark.every_database
+def test_the_longest_account_that_a_provider_can_describe_is_kept(database):
+    groups = tuple(f"{number:03}{'😀' * 147}" for number in range(100))
+    described = account(groups=groups, name="😀" * 100, username="😀" * 100)
+    cookie = unclaimed.start(described, destination="", remember=False, now=NOW)
+    assert unclaimed.find(cookie, NOW).account.groups == groups
+
+
 @pytest.mark.parametrize("cookie", ["", ".", "x", "x.y", "é.", "a" * 5000])
 def test_another_cookie_finds_nothing(database, cookie):
     start()

@@ -23,7 +23,7 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
-from wsgiauth.authentication import identities, oidc
+from wsgiauth.authentication import freshness, identities, oidc
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT
 from wsgiauth.authentication.oidc.transport import MAX_AT_ONCE
@@ -530,6 +530,28 @@ def test_a_session_that_ends_at_the_same_moment_is_not_confirmed(
     monkeypatch.setattr("wsgiauth.authentication.freshness.confirm", lambda *_, **__: None)
     page = go(member, site, provider, CONFIRM, ada)
     assert (page.status_int, failures(heard)) == (400, ["google: session ended"])
+
+
+@pytest.mark.every_database
+def test_an_account_that_is_disconnected_at_the_same_moment_confirms_nothing(
+    member, site, ada, provider, heard, monkeypatch
+):
+    connect(ada, provider)
+    before = Session.get()
+    renew = freshness.renew
+
+    def disconnected(*arguments, **further):
+        Identity.delete().execute()
+        return renew(*arguments, **further)
+
+    monkeypatch.setattr(freshness, "renew", disconnected)
+    page = go(member, site, provider, CONFIRM, ada)
+    assert (page.status_int, failures(heard)) == (400, ["google: session ended"])
+    assert "confirmed" not in [each.name for each in heard]
+    assert (Session.get().id, Session.get().authenticated_at) == (
+        before.id,
+        before.authenticated_at,
+    )
 
 
 def test_a_provider_that_does_not_ask_again_confirms_nothing(member, site, ada, provider, heard):

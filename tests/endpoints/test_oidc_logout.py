@@ -230,6 +230,14 @@ def test_a_forged_token_ends_nothing_and_costs_no_query(
 
 
 @pytest.mark.promise(71)
+@pytest.mark.parametrize("token", ["", "x", "a.b", "x" * 15_000, "a.b.c=", "a.b." + "c" * 16_384])
+def test_for_what_is_no_token_the_provider_is_not_asked(site, provider, heard, token):
+    send(site, token, status=400)
+    assert not provider.requests
+    assert reasons(heard) == ["google: logout: form"]
+
+
+@pytest.mark.promise(71)
 @pytest.mark.promise(74)
 def test_a_flood_of_unknown_keys_asks_the_provider_twice(site, browser, provider):
     token = unknown_key(provider)

@@ -93,6 +93,7 @@ def test_the_client_is_percent_decoded():
         (f"a:https://{CLIENT}example.org/a#b", "the path of the issuer"),
         (f"a:https://{CLIENT}example.org/a|b", "the path of the issuer"),
         (f"a:https://{CLIENT}example.org/a/../b", "must not have . or .."),
+        (f"a:https://{CLIENT}example.org/{'a' * 236}", "at most 255 characters"),
         (f"{GOOGLE}?title", "name=value&name=value"),
         (f"{GOOGLE}?title=%ff", "name=value&name=value"),
         (f"{GOOGLE}?tilte=Google", "a parameter is unknown; those known are title, scope"),

@@ -14,9 +14,11 @@ import peewee
 from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication import provider_sessions
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.authentication.methods import PASSWORD, has_second_factor
+from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
@@ -74,15 +76,33 @@ def methods_of(session_id: str) -> str:
 
 
 def confirm(
-    session_id: str, user: User, tokens: Tokens, *, methods: str = PASSWORD
+    session_id: str,
+    user: User,
+    tokens: Tokens,
+    *,
+    methods: str = PASSWORD,
+    provider: ProviderLogin | None = None,
 ) -> IssuedTokens | None:
-    """Give a session a new proof, and report it; see `renew`."""
+    """Give a session a new proof, and report it; see `renew`.
+
+    Args:
+        provider: The login at a provider that is the proof, if it is one.
+
+    Returns:
+        None if the session has ended, or the account of the provider was disconnected, meanwhile.
+    """
     claims = tokens.claims_for(user)
-    with database.atomic():
-        issued = renew(session_id, user, tokens, claims, methods=methods)
-        if issued is not None:
+    try:
+        with database.atomic():
+            issued = renew(session_id, user, tokens, claims, methods=methods)
+            if issued is None:
+                return None
+            if provider is not None:
+                provider_sessions.record(issued.session_id, provider)
             events.emit("confirmed", user_id=user.id, reason=methods)
-    return issued
+            return issued
+    except peewee.IntegrityError:  # a foreign key's: the user or the identity was just deleted
+        return None
 
 
 def renew(

@@ -216,11 +216,19 @@ def _follow_groups(identity: Identity, wanted: Iterable[str]) -> None:
     named = {each.id: each for each in found if each.name in wanted}  # MariaDB ignores last spaces
     for group in Group.select().where(Group.id.in_(list(joined - named.keys()))):
         user.leave(group)
-    now_joined = {each.id for each in named.values() if user.join(each) or each.id in joined}
+    now_joined = {each.id for each in named.values() if _joins(user, each) or each.id in joined}
     if now_joined != joined:
         Identity.update(joined=json.dumps(sorted(now_joined))).where(
             Identity.id == identity.id
         ).execute()
+
+
+def _joins(user: User, group: Group) -> bool:
+    """Let a user join a group, unless it has just been deleted; return whether anything changed."""
+    try:
+        return user.join(group)
+    except Group.DoesNotExist:
+        return False
 
 
 def remove(row: Identity) -> None:

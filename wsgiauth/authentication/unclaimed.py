@@ -30,7 +30,8 @@ class Unclaimed(NamedTuple):
 
 def start(account: ProviderAccount, *, destination: str, remember: bool, now: float) -> str:
     """Return the cookie of an account of a provider that no user has."""
-    data = json.dumps({"account": account._asdict(), "remember": remember})
+    # Not in ASCII: a column of MariaDB has room for what a provider can send, but not escaped.
+    data = json.dumps({"account": account._asdict(), "remember": remember}, ensure_ascii=False)
     secret = one_time.issue(_PURPOSE, None, now=now, lifetime=LIFETIME, data=data)
     return pending.with_destination(secret, destination)
 

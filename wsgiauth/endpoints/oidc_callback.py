@@ -12,7 +12,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user, names
 from wsgiauth.accounts.tables import OneTimeSecret
-from wsgiauth.authentication import freshness, identities, one_time, provider_sessions, unclaimed
+from wsgiauth.authentication import freshness, identities, one_time, unclaimed
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.identity import ERRAND, UNCLAIMED, UserSession
 from wsgiauth.authentication.oidc import Provider
@@ -232,12 +232,15 @@ def _confirm(arrival: _Arrival) -> Response:
     if needs_second_step(submission, session.user, account):
         detail = f"{title} cannot replace your two-step verification."
         raise arrival.refusal("one factor", detail)
-    tokens = submission.site.tokens
-    issued = freshness.confirm(session.session_id, session.user, tokens, methods=account.methods)
+    issued = freshness.confirm(
+        session.session_id,
+        session.user,
+        submission.site.tokens,
+        methods=account.methods,
+        provider=ProviderLogin.of(identity, account.sid, account.authenticated_at),
+    )
     if issued is None:
         raise _session_ended(arrival.provider)
-    login = ProviderLogin.of(identity, account.sid, account.authenticated_at)
-    provider_sessions.record(issued.session_id, login)
     member = MemberSubmission(**vars(submission), member=session)
     return hand_over_renewed(member, issued, "Confirmed.")
 

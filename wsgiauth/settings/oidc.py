@@ -19,6 +19,7 @@ _PATH = r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]*)*"
 _CLIENT = r"[A-Za-z0-9._~!$&'()*+,;=:%-]+"
 _BAD_PERCENT = r"%(?![0-9A-Fa-f]{2})"
 _SCOPE = r"[!#-\[\]-~]+( [!#-\[\]-~]+)*"  # RFC 6749 appendix A.4
+_MAX_ISSUER = 255  # characters, as in the database
 _MAX_LENGTH = 100  # characters of a title and of a claim's name
 
 
@@ -137,7 +138,10 @@ def _issuer(parts: SplitResult) -> str:
         raise ValueError("the path of the issuer must be one that a URL can have")
     if {".", ".."} & set(parts.path.split("/")):
         raise ValueError("the path of the issuer must not have . or .. as a part")
-    return f"{parts.scheme}://{host}{parts.path}"
+    issuer = f"{parts.scheme}://{host}{parts.path}"
+    if len(issuer) > _MAX_ISSUER:
+        raise ValueError(f"the issuer must have at most {_MAX_ISSUER} characters")
+    return issuer
 
 
 def _parameters(query: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from wsgiauth.authentication.oidc.kept import Kept
 from wsgiauth.authentication.oidc.key_sets import KeySet, read_key_set
 from wsgiauth.authentication.oidc.logout_tokens import LogoutToken, verify_logout_token
 from wsgiauth.authentication.oidc.profiles import make_account, merge
-from wsgiauth.authentication.oidc.signed_tokens import CLOCK, Expected, TokenError
+from wsgiauth.authentication.oidc.signed_tokens import CLOCK, Expected, TokenError, require_form
 from wsgiauth.authentication.oidc.transport import MAX_AT_ONCE, REST, Request, Response, Transport
 from wsgiauth.exceptions import ProviderError
 from wsgiauth.settings.oidc import ProviderEntry
@@ -110,6 +110,7 @@ class Client:
     def verify_logout_token(self, token: str) -> LogoutToken:
         """Return what a logout token says."""
         try:
+            require_form(token)  # before the provider is asked
             return verify_logout_token(token, self._expected(self._metadata.get()), self._now())
         except TokenError as error:
             raise self._failures.logout_token(str(error)) from None

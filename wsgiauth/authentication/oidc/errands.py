@@ -124,4 +124,6 @@ def _encoded(octets: bytes) -> str:
 
 
 def _decoded(text: str) -> bytes:
-    return urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    """Return what base64 stands for; what it cannot stand for is nothing."""
+    padding = -len(text) % 4
+    return b"" if padding == 3 else urlsafe_b64decode(text + "=" * padding)

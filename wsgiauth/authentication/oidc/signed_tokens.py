@@ -52,9 +52,7 @@ def verify(token: str, expected: Expected, types: Collection[str], now: float) -
         TokenError: It is refused.
         ProviderError: The provider's keys cannot be fetched.
     """
-    match = _TOKEN.fullmatch(token) if len(token) <= MAX_LENGTH else None
-    if match is None:
-        raise TokenError("form")
+    match = require_form(token)
     header, claims = parse_document(_decoded(match[2])), parse_document(_decoded(match[3]))
     if header is None or claims is None:
         raise TokenError("form")
@@ -65,6 +63,14 @@ def verify(token: str, expected: Expected, types: Collection[str], now: float) -
     _check_audience(claims, expected)
     _check_times(claims, now)
     return SignedToken(algorithm, claims)
+
+
+def require_form(token: str) -> re.Match[str]:
+    """Return the parts of what can be a signed token, or raise TokenError."""
+    match = _TOKEN.fullmatch(token) if len(token) <= MAX_LENGTH else None
+    if match is None:
+        raise TokenError("form")
+    return match
 
 
 def is_subject(value: object) -> bool:
