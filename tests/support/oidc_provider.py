@@ -28,8 +28,8 @@ SCRIPT = Path(__file__).with_name("oidc_provider.mjs")
 def oidc_provider():
     """Run the provider, with a client that no site has yet."""
     require_program("node")
-    modules = os.environ.get("OIDC_PROVIDER") or skip_or_fail(
-        "OIDC_PROVIDER does not name a folder: see .ci/run"
+    modules = os.environ.get("CERTIFIED_PROVIDER") or skip_or_fail(
+        "CERTIFIED_PROVIDER does not name a folder: see .ci/run"
     )
     command = ending_with_parent(["node", str(SCRIPT), modules])
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
