@@ -1,10 +1,21 @@
 """Sessions that began at a provider: how they began, and who can end them."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from tests.support.identities import ISSUER, account
+from wsgiauth import storage
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import freshness, identities, provider_sessions, sessions
+from wsgiauth.authentication import (
+    freshness,
+    identities,
+    provider_sessions,
+    sessions,
+    ways_in,
+)
 from wsgiauth.authentication.provider_sessions import ProviderLogin, ProviderSession
 from wsgiauth.events import trail
 
@@ -107,3 +118,31 @@ def test_a_provider_ends_what_it_names_and_nothing_else(ada, grace, tokens, log_
     assert [name for name, each in ids.items() if each not in left] == ended
     reasons = {each.event.user_id for each in trail.page() if each.event.reason == "provider"}
     assert reasons == {user.id for user in (ada, grace) if str(user).lower() in str(ended)}
+
+
+@pytest.mark.promise(74)
+@pytest.mark.every_database
+@pytest.mark.parametrize("by", ["provider", "disconnection"])
+def test_a_session_that_is_renewed_at_the_same_moment_ends_too(by, ada, tokens, log_in, settings):
+    session_id = log_in(ada, sid="a")
+    [row] = identities.rows_of(ada)
+    is_renewed = threading.Event()
+    opened = storage.current()
+
+    def renew():
+        storage.context.use(opened)
+        with storage.database.atomic():
+            freshness.renew(session_id, ada, tokens, {})
+            is_renewed.set()
+            time.sleep(0.3)  # in which the other transaction reads, and then waits
+        storage.discard_connection(opened)
+
+    with ThreadPoolExecutor(1) as thread:
+        renewal = thread.submit(renew)
+        assert is_renewed.wait(10)
+        if by == "provider":
+            assert provider_sessions.revoke(ISSUER, subject="s-1", sid=None) == 1
+        else:
+            ways_in.disconnect(ada, row.handle, settings)
+        renewal.result()
+    assert Session.select().count() == 0

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import peewee
 
 from wsgiauth import events
+from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import provider_sessions
@@ -131,7 +132,8 @@ def renew(
     stamp = user.security_stamp if stamp is None else stamp
     present_stamp = User.select(User.security_stamp).where(User.id == user.id)
     with database.atomic():
-        now = int(tokens.now())  # after the wait for SQLite's lock, in which the session can end
+        lock_user(user.id)  # whoever revokes sessions by their ids must not miss the new one
+        now = int(tokens.now())  # after the wait for the locks, in which the session can end
         proof = {} if methods is None else {"authenticated_at": now, "methods": methods}
         # Both stamps are compared, so that a session that has ended does not become valid again.
         renewed = Session.update(

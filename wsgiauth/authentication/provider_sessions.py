@@ -5,11 +5,13 @@ just logged in at the provider can set a first password.
 """
 
 import json
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import peewee
 
 from wsgiauth import events
+from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.identities import Identity, identity_id
@@ -89,26 +91,55 @@ def identities_by_session(user: User) -> dict[str, Identity]:
     return {row.session_id: row.identity for row in rows.where(Identity.user == user.id)}
 
 
-def revoke(issuer: str, *, subject: str | None, sid: str | None) -> int:
-    """Revoke the sessions that a logout token names, and return how many there were.
+def revoke(
+    issuer: str,
+    *,
+    subject: str | None,
+    sid: str | None,
+    is_permitted: Callable[[], bool] = lambda: True,
+) -> int | None:
+    """Revoke the sessions that a logout token names.
+
+    Their users are locked first, so that no session gets another id meanwhile: see
+    `freshness.renew`. They are found before the transaction, in which MariaDB would otherwise hide
+    what others have committed while this one waits.
 
     Args:
         issuer: Of the provider.
         subject: Whose sessions; None: of any account.
         sid: Which session at the provider; None: all.
+        is_permitted: Called in the transaction.
+
+    Returns:
+        How many there were; None if it was not permitted.
     """
-    began = _sessions()
+    named = []
     if subject is not None:
-        began = began.where(ProviderSession.identity == identity_id(issuer, subject))
+        named.append(ProviderSession.identity == identity_id(issuer, subject))
     if sid is not None:
-        began = began.where(ProviderSession.sid == _digest(issuer, sid))
-    return 0 if subject is None and not sid else _revoke(began, "provider")
+        named.append(ProviderSession.sid == _digest(issuer, sid))
+    owners = _owners(named) if subject is not None or sid else []
+    with database.atomic():
+        for user_id in owners:
+            lock_user(user_id)
+        if not is_permitted():
+            return None
+        return _revoke(_sessions().where(*named), "provider") if owners else 0
 
 
 def revoke_begun_by(identity: Identity, *, except_id: str | None = None) -> int:
-    """Revoke the sessions that began by an account of a provider, but for one."""
+    """Revoke the sessions that began by an account of a provider, but for one.
+
+    The user is locked, as for `revoke`.
+    """
     began = _sessions().where(ProviderSession.identity == identity.id)
     return _revoke(began.where(Session.id != (except_id or "")), "identity disconnected")
+
+
+def _owners(named: list[Any]) -> list[int]:
+    """Return the users of the sessions that these conditions name, in the order of their locks."""
+    began: Any = ProviderSession.select(Identity.user).join(Identity).where(*named)
+    return sorted({user_id for (user_id,) in began.tuples()})
 
 
 def _sessions() -> "peewee.ModelSelect[Session]":

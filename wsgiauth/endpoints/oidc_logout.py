@@ -18,7 +18,6 @@ from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.forms.providers import require_provider
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.storage import database
 from wsgiauth.web.request import FORM, content_type, read_form, text_field
 from wsgiauth.web.responses import Response, json_response
 
@@ -62,10 +61,12 @@ def _end_sessions(token: str, provider: Provider, now: float) -> str:
         return error.reason
     identifier = json.dumps([verified.issuer, verified.jti])
     expires_at = min(verified.expires_at + CLOCK_SKEW, int(now) + _LONGEST)
-    with database.atomic():
-        if not one_time.record(identifier, "used logout token", expires_at=expires_at):
-            return "used"
-        provider_sessions.revoke(
-            verified.issuer, subject=verified.subject or None, sid=verified.sid or None
-        )
-    return ""
+    revoked = provider_sessions.revoke(
+        verified.issuer,
+        subject=verified.subject or None,
+        sid=verified.sid or None,
+        is_permitted=lambda: one_time.record(
+            identifier, "used logout token", expires_at=expires_at
+        ),
+    )
+    return "used" if revoked is None else ""

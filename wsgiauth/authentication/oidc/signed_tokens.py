@@ -34,7 +34,7 @@ class SignedToken(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What a token has to be signed with, and whose and for whom it has to be."""
+    """The keys, the issuer and the audience that a token must have."""
 
     algorithms: Collection[str]  # of the discovery document
     keys: Kept[KeySet]
