@@ -25,9 +25,7 @@ def make_provider_site(settings, provider, heard, letters):
     """Return a function that makes a site; `entry` are parameters of its provider."""
     made = []
 
-    def make(
-        entry=None, *, further=(), registration=(), on_registered=None, claims=None, **changes
-    ):
+    def make(entry=None, *, registration=(), on_registered=None, claims=None, **changes):
         changed = with_provider(settings, provider, entry=entry, **changes)
         site = AuthMiddleware(
             echo,

@@ -5,6 +5,7 @@ from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY
 from tests.support.mails import MAIL
+from tests.support.provider_keys import DROP
 from tests.support.provider_logins import connect, log_in, path_of
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import Field
@@ -59,6 +60,15 @@ def test_a_user_creates_an_account_with_the_verified_address(client, provider, h
     assert ["Max-Age=25" in each for each in cookies] == [True, False]
     assert UNCLAIMED not in client.cookies
     log_in(client, provider, "eve", status=303)
+
+
+@pytest.mark.promise(74)
+def test_a_logout_at_the_provider_ends_the_wait(client, provider):
+    arrive(client, provider)
+    logout = {"logout_token": provider.logout_token(sub="eve", sid=DROP)}
+    client.post("/auth/oidc/google/logout", logout, status=200)
+    send(client, 410, username="Evelyn")
+    assert User.select().count() == 0
 
 
 @pytest.mark.promise(72)

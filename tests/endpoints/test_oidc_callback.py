@@ -9,6 +9,7 @@ from webtest import TestApp
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.hostile_provider import Provider
 from tests.support.provider_answers import Held
+from tests.support.provider_keys import DROP
 from tests.support.provider_logins import (
     begin,
     come_back,
@@ -124,6 +125,20 @@ def test_a_second_factor_is_asked_for_as_after_a_password(client, site, ada, kno
     done = page.form.submit(headers=SAME_ORIGIN, status=303)
     assert done.location == "/reports"
     assert Session.get().methods == "fed otp"
+
+
+@pytest.mark.promise(74)
+def test_a_logout_at_the_provider_ends_the_login_that_waits_for_the_second_factor(
+    client, site, ada, known, provider
+):
+    app = add_app(site, ada)
+    log_in(client, provider)
+    client.get("/auth/second", headers=BROWSER, status=200)
+    logout = {"logout_token": provider.logout_token(sid=DROP)}
+    client.post("/auth/oidc/google/logout", logout, status=200)
+    answer = client.post("/auth/second", {"code": app.code()}, headers=SAME_ORIGIN, status=302)
+    assert path_of(answer) == "/auth/login"
+    assert who(client) is None
 
 
 @pytest.mark.promise(72)

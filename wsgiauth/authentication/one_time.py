@@ -122,7 +122,14 @@ def end_about(subject: str, purpose: str) -> None:
             OneTimeSecret.delete().where(OneTimeSecret.id.in_(ids)).execute()
 
 
-def record(value: str, purpose: str, *, user_id: int | None = None, expires_at: int) -> bool:
+def record(
+    value: str,
+    purpose: str,
+    *,
+    user_id: int | None = None,
+    subject: str | None = None,
+    expires_at: int,
+) -> bool:
     """Record that a value that is no row was used; return False if it was used before.
 
     Of several requests with one value, the primary key lets one succeed. Call this in the
@@ -131,6 +138,7 @@ def record(value: str, purpose: str, *, user_id: int | None = None, expires_at: 
     Args:
         purpose: None of `issue`, so that the row opens nothing.
         user_id: The user with which the row is deleted, if it is about one.
+        subject: By what the row can be found; only its digest is stored.
         expires_at: In seconds since the epoch.
     """
     with database.atomic():
@@ -139,6 +147,7 @@ def record(value: str, purpose: str, *, user_id: int | None = None, expires_at: 
             id=digest(value),
             purpose=purpose,
             user=user_id,
+            subject=None if subject is None else digest(subject),
             expires_at=expires_at,
         )
 

@@ -70,14 +70,10 @@ def find(cookie: str, now: float) -> Pending | None:
         return None
     data = json.loads(row.data)
     methods, provider = data.get("methods", PASSWORD), data.get("provider")  # not in older rows
-    return Pending(
-        secret,
-        row.user,
-        destination,
-        data["remember"],
-        methods,
-        ProviderLogin(*provider) if provider else None,
-    )
+    login = ProviderLogin(*provider) if provider else None
+    if login is not None and login.has_ended_since(row.expires_at - LIFETIME):
+        return None
+    return Pending(secret, row.user, destination, data["remember"], methods, login)
 
 
 def cancel(pending: Pending) -> None:

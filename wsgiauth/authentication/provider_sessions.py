@@ -1,11 +1,10 @@
 """Sessions that began at another provider: where, and when the user last logged in there.
 
-The provider can end them (OpenID Connect Back-Channel Logout 1.0), and a session whose user has
-just logged in at the provider can set a first password.
+The provider can end them (OpenID Connect Back-Channel Logout 1.0), as well as logins that are not
+complete yet. A session whose user has just logged in at the provider can set a first password.
 """
 
 import json
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import peewee
@@ -13,12 +12,20 @@ import peewee
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
-from wsgiauth.accounts.tables import Session
+from wsgiauth.accounts.tables import OneTimeSecret, Session
+from wsgiauth.authentication import one_time
 from wsgiauth.authentication.identities import Identity, identity_id
-from wsgiauth.authentication.lifetimes import CLOCK_SKEW
+from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
+from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.storage import database
 from wsgiauth.storage.models import Model
+
+# Seconds for which a logout token is remembered: as long as it could be used again, and as long as
+# a login can remain incomplete.
+REMEMBERED = 30 * MINUTE
+
+_LOGOUT = "used logout token"
 
 
 class ProviderSession(Model):
@@ -50,13 +57,28 @@ class ProviderLogin(NamedTuple):
     authenticated_at: int | None
 
     @classmethod
-    def of(cls, identity: Identity, sid: str, authenticated_at: int | None) -> "ProviderLogin":
-        """Return that of an identity; `sid` is as the provider has sent it."""
-        return cls(identity.id, _digest(identity.issuer, sid), authenticated_at)
+    def of(
+        cls, account: Identity | ProviderAccount, sid: str, authenticated_at: int | None
+    ) -> "ProviderLogin":
+        """Return that of an account; `sid` is as the provider has sent it."""
+        identity = identity_id(account.issuer, account.subject)
+        return cls(identity, _digest(account.issuer, sid), authenticated_at)
 
     def proven_at(self, now: int) -> int:
         """Return when the user proved who they are; a provider that does not say, just has."""
         return now if self.authenticated_at is None else min(now, self.authenticated_at)
+
+    def has_ended_since(self, begun_at: int) -> bool:
+        """Return whether a logout token has named this login since a time, in seconds."""
+        named = [_named(self.identity_id, "")]
+        if self.sid:
+            named += [_named("", self.sid), _named(self.identity_id, self.sid)]
+        tokens = OneTimeSecret.select(OneTimeSecret.id).where(
+            OneTimeSecret.subject.in_([digest(each) for each in named]),
+            OneTimeSecret.purpose == _LOGOUT,
+            OneTimeSecret.expires_at >= begun_at + REMEMBERED,
+        )
+        return bool(tokens.exists())
 
 
 def record(session_id: str, login: ProviderLogin) -> None:
@@ -91,40 +113,41 @@ def identities_by_session(user: User) -> dict[str, Identity]:
     return {row.session_id: row.identity for row in rows.where(Identity.user == user.id)}
 
 
-def revoke(
-    issuer: str,
-    *,
-    subject: str | None,
-    sid: str | None,
-    is_permitted: Callable[[], bool] = lambda: True,
-) -> int | None:
-    """Revoke the sessions that a logout token names.
+def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int | None:
+    """Revoke the sessions that a logout token names, and end such logins that are not complete yet.
 
-    Their users are locked first, so that no session gets another id meanwhile: see
+    The users are locked first, so that no session gets another id meanwhile: see
     `freshness.renew`. They are found before the transaction, in which MariaDB would otherwise hide
     what others have committed while this one waits.
 
     Args:
         issuer: Of the provider.
-        subject: Whose sessions; None: of any account.
-        sid: Which session at the provider; None: all.
-        is_permitted: Called in the transaction.
+        jti: Names the token, which counts once.
+        subject: Whose sessions; empty: of any account.
+        sid: Which session at the provider; empty: all. At least one of both is given.
+        now: In seconds since the epoch.
 
     Returns:
-        How many there were; None if it was not permitted.
+        How many sessions there were; None if the token was used before.
     """
+    identity = identity_id(issuer, subject) if subject else ""
+    session = _digest(issuer, sid)
     named = []
-    if subject is not None:
-        named.append(ProviderSession.identity == identity_id(issuer, subject))
-    if sid is not None:
-        named.append(ProviderSession.sid == _digest(issuer, sid))
-    owners = _owners(named) if subject is not None or sid else []
+    if identity:
+        named.append(ProviderSession.identity == identity)
+    if session:
+        named.append(ProviderSession.sid == session)
+    owners = _owners(named)
     with database.atomic():
         for user_id in owners:
             lock_user(user_id)
-        if not is_permitted():
-            return None
-        return _revoke(_sessions().where(*named), "provider") if owners else 0
+        is_new = one_time.record(
+            json.dumps([issuer, jti]),
+            _LOGOUT,
+            subject=_named(identity, session),
+            expires_at=int(now) + REMEMBERED,
+        )
+        return _revoke(_sessions().where(*named), "provider") if is_new else None
 
 
 def revoke_begun_by(identity: Identity, *, except_id: str | None = None) -> int:
@@ -157,6 +180,11 @@ def _revoke(began: "peewee.ModelSelect[Session]", reason: str) -> int:
 
 
 _OF_SESSION = Session.user == User.id
+
+
+def _named(identity: str, session: str) -> str:
+    """Return the `subject` of the row of a logout token that names these, or one of them."""
+    return json.dumps([identity, session])
 
 
 def _digest(issuer: str, sid: str) -> str:

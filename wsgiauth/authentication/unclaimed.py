@@ -8,10 +8,10 @@ import json
 from typing import NamedTuple
 
 from wsgiauth.authentication import one_time, pending
-from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
+from wsgiauth.authentication.provider_sessions import REMEMBERED, ProviderLogin
 
-LIFETIME = 30 * MINUTE  # seconds
+LIFETIME = REMEMBERED  # seconds
 
 _PURPOSE = "provider account"
 
@@ -37,7 +37,7 @@ def start(account: ProviderAccount, *, destination: str, remember: bool, now: fl
 
 
 def find(cookie: str, now: float) -> Unclaimed | None:
-    """Return the account of a cookie, or None if it has been claimed, or its time is over."""
+    """Return the account of a cookie; None if it was claimed or logged out, or its time is over."""
     secret, destination = pending.split(cookie)
     row = one_time.find(secret, _PURPOSE, now=now)
     if row is None:
@@ -45,6 +45,9 @@ def find(cookie: str, now: float) -> Unclaimed | None:
     data = json.loads(row.data)
     groups = tuple(data["account"].pop("groups"))
     account = ProviderAccount(**data["account"], groups=groups)
+    login = ProviderLogin.of(account, account.sid, account.authenticated_at)
+    if login.has_ended_since(row.expires_at - LIFETIME):
+        return None
     return Unclaimed(secret, account, destination, data["remember"])
 
 

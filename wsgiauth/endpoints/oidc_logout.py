@@ -5,13 +5,11 @@ keys of this provider. Who sends it is not: the request needs no cookie and no o
 the database nor, for a token that is malformed, the provider is asked before.
 """
 
-import json
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.authentication import one_time, provider_sessions
-from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
+from wsgiauth.authentication import provider_sessions
 from wsgiauth.authentication.oidc import Provider
 from wsgiauth.exceptions import ProviderError, RequestError
 from wsgiauth.forms.endpoint import Endpoint
@@ -20,8 +18,6 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.request import FORM, content_type, read_form, text_field
 from wsgiauth.web.responses import Response, json_response
-
-_LONGEST = 10 * MINUTE + 2 * CLOCK_SKEW  # for which a token is accepted
 
 
 class BackChannelLogout(Endpoint):
@@ -59,14 +55,7 @@ def _end_sessions(token: str, provider: Provider, now: float) -> str:
         verified = provider.verify_logout_token(token)
     except ProviderError as error:
         return error.reason
-    identifier = json.dumps([verified.issuer, verified.jti])
-    expires_at = min(verified.expires_at + CLOCK_SKEW, int(now) + _LONGEST)
     revoked = provider_sessions.revoke(
-        verified.issuer,
-        subject=verified.subject or None,
-        sid=verified.sid or None,
-        is_permitted=lambda: one_time.record(
-            identifier, "used logout token", expires_at=expires_at
-        ),
+        verified.issuer, jti=verified.jti, subject=verified.subject, sid=verified.sid, now=now
     )
     return "used" if revoked is None else ""
