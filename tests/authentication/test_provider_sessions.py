@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.identities import ISSUER, account
 from wsgiauth import storage
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import (
     freshness,
@@ -121,6 +122,31 @@ def test_a_provider_ends_what_it_names_and_nothing_else(ada, grace, tokens, log_
     assert [name for name, each in ids.items() if each not in left] == ended
     reasons = {each.event.user_id for each in trail.page() if each.event.reason == "provider"}
     assert reasons == {user.id for user in (ada, grace) if str(user).lower() in str(ended)}
+
+
+@pytest.mark.every_database
+def test_logins_of_two_users_at_the_same_moment_do_not_wait_for_each_other(
+    ada, grace, tokens, log_in
+):
+    opened = storage.current()
+    for each in (ada, grace):
+        sessions.start(each, tokens)
+    ada, grace = User.get_by_id(ada.id), User.get_by_id(grace.id)  # their last login is known
+
+    def log_grace_in():
+        storage.context.use(opened)
+        log_in(grace, "s-2")
+        storage.discard_connection(opened)
+
+    with ThreadPoolExecutor(1) as thread:
+        with storage.database.atomic():
+            log_in(ada)
+            other = thread.submit(log_grace_in)
+            if storage.database.for_update:  # SQLite has one writer
+                other.result(10)
+            log_in(ada)
+        other.result()
+    assert ProviderSession.select().count() == 3
 
 
 @pytest.mark.promise(74)

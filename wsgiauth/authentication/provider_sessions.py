@@ -83,13 +83,16 @@ class ProviderLogin(NamedTuple):
 
 def record(session_id: str, login: ProviderLogin) -> None:
     """Record how a session began, or was confirmed; in the transaction of that."""
-    ProviderSession.delete().where(ProviderSession.session == session_id).execute()
-    ProviderSession.insert(
-        session=session_id,
-        identity=login.identity_id,
-        sid=login.sid,
-        authenticated_at=login.authenticated_at,
-    ).execute()
+    values = {
+        "identity": login.identity_id,
+        "sid": login.sid,
+        "authenticated_at": login.authenticated_at,
+    }
+    # A deletion of what is not there would lock, on MariaDB, the gap that other logins insert into.
+    if ProviderSession.get_or_none(session=session_id) is None:
+        ProviderSession.insert(session=session_id, **values).execute()
+    else:
+        ProviderSession.update(values).where(ProviderSession.session == session_id).execute()
 
 
 def was_proven_at_provider(session_id: str, now: float, max_age: int) -> bool:

@@ -13,6 +13,7 @@ from wsgiref.types import WSGIEnvironment
 import peewee
 
 from wsgiauth import events
+from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import Group, keep_group_names
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
@@ -253,6 +254,7 @@ def revoke_all(user: User, *, except_id: str | None = None) -> int:
     )
     which = "all sessions" if except_id is None else "all other sessions"
     with database.atomic():
+        lock_user(user.id)  # a login inserts several rows: on MariaDB, the two could deadlock
         revoked: int = valid.execute()
         if revoked:
             events.emit("logout", user_id=user.id, reason=which)
