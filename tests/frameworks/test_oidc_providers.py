@@ -262,7 +262,7 @@ def test_a_second_factor_of_the_provider_counts_if_it_is_trusted(visitor, site, 
     assert visitor.log_in() == path
 
 
-@pytest.mark.parametrize("algorithm", ["RS256", "PS256", "ES256", "EdDSA"])
+@pytest.mark.parametrize("algorithm", ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"])
 def test_a_token_of_each_algorithm_is_accepted(visitor, certified, address, algorithm):
     certified.configure(address, algorithm=algorithm)
     visitor.register()

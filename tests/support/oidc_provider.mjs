@@ -29,6 +29,7 @@ const PARAMETERS = {
   PS256: ['rsa', { modulusLength: 2048 }],
   ES256: ['ec', { namedCurve: 'P-256' }],
   EdDSA: ['ed25519'],
+  Ed25519: ['ed25519'],
 };
 
 const keys = new Map();

@@ -12,7 +12,8 @@ from wsgiauth.settings.oidc import LOCAL_HOSTS
 
 # RFC 8725 section 3.1: asymmetric ones only. `none` and HMAC are never accepted.
 ALGORITHMS = frozenset(
-    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+    [f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512)]
+    + ["EdDSA", "Ed25519"]  # two names of one, the second by RFC 9864
 )
 MAX_URL = 2048  # characters
 

@@ -46,7 +46,7 @@ def verify_id_token(
 
 def _half(access_token: str, algorithm: str) -> str:
     """Return the `at_hash` of an access token (section 3.1.3.6); Ed25519 uses SHA-512."""
-    bits = "512" if algorithm == "EdDSA" else algorithm[2:]
+    bits = "512" if algorithm.startswith("Ed") else algorithm[2:]
     digest = hashlib.new(f"sha{bits}", access_token.encode()).digest()
     return urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode()
 

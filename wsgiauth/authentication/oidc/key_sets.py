@@ -19,7 +19,7 @@ _MEMBERS = {"RSA": ("n", "e"), "EC": ("crv", "x", "y"), "OKP": ("crv", "x")}
 
 
 class _Use(NamedTuple):
-    """How an algorithm (RFC 7518 section 3.1, RFC 8037) uses keys."""
+    """How an algorithm (RFC 7518 section 3.1, RFC 8037, RFC 9864) uses keys."""
 
     algorithm: Any
     key_type: str
@@ -37,6 +37,7 @@ _USES: Mapping[str, _Use] = {
     "ES384": _Use(ECAlgorithm(ECAlgorithm.SHA384), "EC", "P-384"),
     "ES512": _Use(ECAlgorithm(ECAlgorithm.SHA512), "EC", "P-521"),
     "EdDSA": _Use(OKPAlgorithm(), "OKP", "Ed25519"),
+    "Ed25519": _Use(OKPAlgorithm(), "OKP", "Ed25519"),
 }
 
 
