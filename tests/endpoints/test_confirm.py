@@ -21,8 +21,7 @@ from wsgiauth.web.responses import json_response
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 NOT_CARRIED_OUT = (
-    "The form that you sent was not processed. After this, fill it in again: what you entered is"
-    " lost."
+    "Nothing has been changed yet. After this, fill in the form again: what you entered is lost."
 )
 RIGHT, WRONG = {"password": PASSWORD}, {"password": "wrong"}
 

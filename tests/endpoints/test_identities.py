@@ -78,7 +78,7 @@ def test_the_page_names_the_providers_and_leads_to_them(browser, identity):
     assert "form-action 'self' https:" in page.headers["Content-Security-Policy"]
     buttons = page.html.find_all("button", {"name": "connect"})
     assert [(each["value"], each.text) for each in buttons] == [
-        ("google", "Connect Google"),
+        ("google", "Connect another account of Google"),
         ("work", "Connect the staff account"),
     ]
 

@@ -41,7 +41,7 @@ def test_a_page_has_a_button_that_leads_to_the_provider_and_keeps_next(
     client = TestApp(make_provider_site({"title": "Our <school>"}, **changes))
     page = client.get(f"/auth/{path}?next=/reports", headers=BROWSER)
     [button] = page.html.select("button[formaction]")
-    assert button.text == "Log in with Our <school>"
+    assert button.text == f"{'Log in' if path == 'login' else 'Continue'} with Our <school>"
     assert button["formaction"] == "/auth/oidc/google"
     assert button.find_parent("form").select_one("[name=next]")["value"] == "/reports"
     assert policy_of(page)["form-action"] == f"'self' https: {provider.origin}"

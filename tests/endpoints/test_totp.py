@@ -228,7 +228,7 @@ def test_a_user_has_at_most_ten_apps(site, ada, client):
 def test_a_person_removes_an_app_and_then_the_last_one(app, browser, site, ada):
     add_app(site, ada, "Tablet")
     page = browser.get(TOTP, headers=BROWSER)
-    assert "You can no longer log in with it." in page.html.details.text
+    assert "You will no longer be able to log in with it." in page.html.details.text
     first, last = (each.text for each in page.html.find_all("h2"))
     page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     assert status_of(page) == f"The authenticator app “{first}” has been removed."

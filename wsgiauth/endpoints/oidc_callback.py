@@ -227,7 +227,10 @@ def _confirm(arrival: _Arrival) -> Response:
     session = _require_same_user(arrival, found.any_session)
     identity = identities.find(account.issuer, account.subject)
     if identity is None or identity.user_id != session.user.id:
-        detail = f"This account of {title} is not connected to your account. Use the one that is."
+        detail = (
+            f"This account of {title} is not connected to your account. Try again with the one that"
+            " is, or confirm in another way."
+        )
         raise arrival.refusal("another account", detail)
     if needs_second_step(submission, session.user, account):
         detail = f"{title} cannot replace your two-step verification."

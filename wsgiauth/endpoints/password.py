@@ -33,7 +33,7 @@ from wsgiauth.web.urls import mount_url
 END_KEYS = "end_keys"  # the checkbox, and its field in JSON
 
 _FIRST = AccountLink(
-    LOGIN, "Set a password", "You can then also log in without another provider or a passkey."
+    LOGIN, "Set a password", "You can then also log in with your username and a password."
 )
 _DONE_FIRST = ("Password set.", "set")
 

@@ -73,14 +73,13 @@ def wrong_setting(name: str, expected: str) -> ConfigurationError:
     return ConfigurationError(f"{name} must be {expected}.")
 
 
-def missing_package(name: str, expected: str, package: str, extra: str) -> ConfigurationError:
+def missing_package(name: str, package: str, extra: str) -> ConfigurationError:
     """Return the error for a setting that needs a package, which an extra of wsgiauth installs."""
     is_checkout = (Path(__file__).parents[2] / "setup.py").exists()
     distribution = "." if is_checkout else "wsgi-accounts"
-    return wrong_setting(
-        name,
-        f"{expected}, because the package {package} is not installed:"
-        f" `pip install '{distribution}[{extra}]'` installs it",
+    return ConfigurationError(
+        f"{name} needs the package {package}, which is not installed:"
+        f" `pip install '{distribution}[{extra}]'` installs it."
     )
 
 

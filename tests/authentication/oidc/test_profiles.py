@@ -47,14 +47,16 @@ def test_an_address_that_is_none_is_left_out_and_not_verified(email):
     ("changes", "name", "username"),
     [
         ({}, "ada@example.org", "ada"),
-        ({"email": "x" * 254}, "x" * 100, "ada"),
+        ({"email": "x" * 100}, "x" * 100, "ada"),
+        ({"email": "x" * 101}, "x" * 99 + "…", "ada"),
         ({"email": DROP}, "ada", "ada"),
+        ({"email": DROP, "preferred_username": DROP, "name": " " * 150 + "A"}, "A", ""),
         ({"email": DROP, "preferred_username": "x" * 101}, "Ada Lovelace", ""),
         ({"email": DROP, "preferred_username": DROP, "nickname": "al"}, "Ada Lovelace", "al"),
         ({"email": DROP, "preferred_username": "a\nb", "name": 1}, "248289761001", ""),
         (
             {"email": DROP, "preferred_username": DROP, "name": DROP, "sub": "s" * 255},
-            "s" * 100,
+            "s" * 99 + "…",
             "",
         ),
     ],

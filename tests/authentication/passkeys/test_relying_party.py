@@ -451,7 +451,7 @@ def test_a_missing_package_is_said_in_one_sentence(
     with pytest.raises(ConfigurationError) as caught:
         AuthMiddleware(echo, settings)
     assert str(caught.value) == (
-        "PASSKEYS must be off, because the package fido2 is not installed:"
+        "PASSKEYS needs the package fido2, which is not installed:"
         f" `pip install '{distribution}[passkeys]'` installs it."
     )
     plain = AuthMiddleware(echo, replace(settings, PASSKEYS=False))

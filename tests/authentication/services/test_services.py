@@ -180,7 +180,7 @@ def test_a_missing_package_is_a_sentence_at_start(settings, folder, monkeypatch)
     with pytest.raises(ConfigurationError) as caught:
         AuthMiddleware(lambda *_: [], with_services(settings, folder))
     assert str(caught.value) == (
-        "SERVICE_KEYS must be unset, because the package cryptography is not installed:"
+        "SERVICE_KEYS needs the package cryptography, which is not installed:"
         " `pip install '.[services]'` installs it."
     )
 

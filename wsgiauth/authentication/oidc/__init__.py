@@ -62,7 +62,7 @@ class Provider:
             from wsgiauth.authentication.oidc.client import Client
         except ImportError:
             packages = "urllib3 or cryptography"
-            raise missing_package("OIDC_PROVIDERS", "unset", packages, "oidc") from None
+            raise missing_package("OIDC_PROVIDERS", packages, "oidc") from None
         self.entry: ProviderEntry = entry
         self._errands = errands
         self._now = clock

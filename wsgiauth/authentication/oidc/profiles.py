@@ -36,12 +36,12 @@ def make_account(entry: ProviderEntry, claims: Document) -> ProviderAccount:
     preferred = _printable(claims, "preferred_username", MAX_NAME)
     subject = str(claims["sub"])
     authenticated_at = number(claims, "auth_time")
-    shown = email or preferred or _printable(claims, "name", MAX_EMAIL) or subject
+    shown = (email or preferred or _printable(claims, "name", MAX_EMAIL) or subject).strip()
     return ProviderAccount(
         provider=entry.name,
         issuer=entry.issuer,
         subject=subject,
-        name=shown[:MAX_NAME].strip(),
+        name=shown if len(shown) <= MAX_NAME else f"{shown[: MAX_NAME - 1]}…",
         email=email,
         email_verified=email != "" and claims.get("email_verified") is True,
         username=preferred or _printable(claims, "nickname", MAX_NAME),

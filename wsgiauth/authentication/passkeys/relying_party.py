@@ -48,7 +48,7 @@ class RelyingParty:
         try:
             from wsgiauth.authentication.passkeys.webauthn import Ceremonies
         except ImportError:
-            raise missing_package("PASSKEYS", "off", "fido2", "passkeys") from None
+            raise missing_package("PASSKEYS", "fido2", "passkeys") from None
         parts = urlsplit(settings.PUBLIC_URL or "")
         self.host: str = parts.hostname or ""  # for which authenticators make keys
         self._origin = f"{parts.scheme}://{parts.netloc}"

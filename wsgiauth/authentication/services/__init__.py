@@ -51,7 +51,7 @@ class ServiceTokens:
         try:
             from wsgiauth.authentication.services.signing import load_keys
         except ImportError:
-            raise missing_package("SERVICE_KEYS", "unset", "cryptography", "services") from None
+            raise missing_package("SERVICE_KEYS", "cryptography", "services") from None
         self.lifetime: int = settings.SERVICE_TOKEN_MINUTES * 60
         self.audiences: frozenset[str] = frozenset(settings.SERVICES)
         self._issuer = settings.PUBLIC_URL
