@@ -1,6 +1,7 @@
 """Users, their permissions, and what saving a user does."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC
 
 import peewee
@@ -9,7 +10,7 @@ from playhouse.shortcuts import model_to_dict
 
 from tests.support.logins import insert_session, valid_session_ids
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth import events, hash_password
+from wsgiauth import events, hash_password, storage
 from wsgiauth.accounts import find_user, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
@@ -294,6 +295,27 @@ def test_the_messages_for_both_names_come_together(database):
 def test_a_name_is_shown_as_it_was_written(database, username, email):
     user = read(create(username, email))
     assert (user.username, user.email) == (username, email)
+
+
+@pytest.mark.every_database
+def test_a_name_that_was_taken_since_the_transaction_began_is_taken(database):
+    opened = storage.current()
+
+    def create_elsewhere():
+        storage.context.use(opened)
+        create()
+        storage.discard_connection(opened)
+
+    with database.atomic():
+        assert User.select().count() == 0  # MariaDB shows nothing newer from now on
+        if storage.database.for_update:
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(create_elsewhere).result()
+        else:  # SQLite has one writer
+            create()
+        with pytest.raises(TakenError) as caught:
+            create("Another")
+    assert caught.value.errors == {"email": ["This email address is taken."]}
 
 
 @pytest.mark.every_database

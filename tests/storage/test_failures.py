@@ -9,6 +9,7 @@ from webtest import TestApp
 
 from tests.support.sites import PASSWORD
 from wsgiauth import hash_password, storage
+from wsgiauth.accounts.models import User
 from wsgiauth.storage.failures import report_failure, unavailable
 from wsgiauth.web.pages import Pages
 
@@ -37,6 +38,19 @@ def test_a_row_that_a_server_rejects_is_not_logged(server_urls, caplog):
     assert "null value" in message
     assert HASH not in message
     assert opened.is_closed()
+
+
+@pytest.mark.every_database
+def test_a_name_that_is_taken_is_not_logged(database, caplog):
+    row = {"username": "Ada", "username_key": "ada", "email": "a@b.example", "email_key": "a@b"}
+    insert = User.insert(**row, hashed_password="")
+    insert.execute()
+    with pytest.raises(peewee.IntegrityError) as refused:
+        insert.execute()
+    report_failure(refused.value)
+    (message,) = caplog.messages
+    assert re.search("(?i)duplicate|unique", message)
+    assert not re.search("'ada'|a@b", message)
 
 
 @pytest.mark.promise(28)

@@ -97,7 +97,7 @@ class Group(RightsHolder):
                     self._report("created" if is_new else "renamed to")
         except peewee.IntegrityError:
             with self._using_origin():
-                names.refuse_names(Group, written, {}, owner_id=self.id)
+                names.refuse_names(Group, written, {}, owner_id=self.id, is_refused=True)
             raise  # the name is no longer taken
         return saved
 

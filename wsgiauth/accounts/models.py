@@ -182,7 +182,7 @@ class User(UserRights):
         except peewee.IntegrityError:
             with self._using_origin():
                 written = {"username": self.username, "email": self.email}
-                names.refuse_names(User, written, {}, owner_id=self.id)
+                names.refuse_names(User, written, {}, owner_id=self.id, is_refused=True)
             raise  # another constraint, or the name is no longer taken
         return saved
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import peewee
 
 from wsgiauth.exceptions import TakenError, ValidationError
+from wsgiauth.storage import database
 
 USERNAME_MAX_LENGTH = 150  # characters
 EMAIL_MAX_LENGTH = 254  # characters: RFC 5321 section 4.5.3.1.3, less the angle brackets
@@ -129,6 +130,8 @@ def refuse_names(
         written: The names, by field.
         errors: What `name_errors` says of them. A name that breaks a rule is not looked up.
         owner_id: The user or group that is allowed to have the names.
+        is_refused: Whether the database has just refused them, perhaps because of a row that the
+            transaction cannot see yet.
 
     Raises:
         ValidationError: There are `errors`.
@@ -136,6 +139,8 @@ def refuse_names(
     """
     fields = model._meta.fields
     others = model.select().where(fields["id"] != (owner_id or 0))
+    if is_refused and database.shared_lock:
+        others = others.for_update(database.shared_lock)
     taken = {
         field: [TAKEN[field]]
         for field, name in written.items()

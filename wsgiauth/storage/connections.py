@@ -7,6 +7,7 @@ thread has open during the fork cannot be closed safely in the child.
 
 import logging
 import os
+import re
 import sqlite3
 import threading
 from abc import abstractmethod
@@ -31,6 +32,8 @@ DATABASE_ERRORS = (
 
 logger = logging.getLogger("wsgiauth")
 
+_DUPLICATE = re.compile("Duplicate entry '.*'(?= for key )")
+
 BUSY_TIMEOUT = 5  # seconds to wait for a lock: SQLite's write lock, a server's row or table lock
 
 
@@ -42,6 +45,9 @@ class AccountDatabase(peewee.Database):
     """
 
     _state: Any
+
+    # What lets a SELECT in a transaction see what others have committed since it began.
+    shared_lock: ClassVar[str] = ""
 
     # Does not record the use, because the callers begin no transaction.
     _quick_connection: ClassVar[Callable[[Any], Any]] = peewee.Database.connection
@@ -120,8 +126,10 @@ class AccountDatabase(peewee.Database):
 
 def reason_of(failure: Exception) -> str:
     """Return why a database failed, in one line that shows no row."""
-    # PostgreSQL's second line may show the rejected row, including the password hash.
-    return (str(failure).strip().splitlines() or [""])[0].strip()
+    # PostgreSQL's second line may show the rejected row, including the password hash; MariaDB's
+    # first line shows a name that is taken.
+    reason = (str(failure).strip().splitlines() or [""])[0].strip()
+    return _DUPLICATE.sub("Duplicate entry", reason)
 
 
 def roll_back_forgotten(database: AccountDatabase) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from heapq import heappop, heappush
 from time import monotonic, time
-from typing import Any
+from typing import Any, ClassVar
 
 import peewee
 from playhouse import pool
@@ -182,6 +182,8 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
 
 class MariaDB(Server, peewee.MySQLDatabase):
     """MariaDB or MySQL, through PyMySQL."""
+
+    shared_lock: ClassVar[str] = "LOCK IN SHARE MODE"
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
