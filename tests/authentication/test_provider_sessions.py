@@ -20,14 +20,17 @@ from wsgiauth.authentication import (
 from wsgiauth.authentication.provider_sessions import ProviderLogin, ProviderSession
 from wsgiauth.events import trail
 
+NOW = 2_000_000_000  # seconds since the epoch
+
 
 @pytest.fixture
 def log_in(tokens):
     """Return a function that starts a session at a provider, and returns its id."""
 
     def start(user, subject="s-1", sid="", authenticated_at=None):
-        row = identities.connect(user, account(subject), tokens.now())
-        login = ProviderLogin.of(row, sid, authenticated_at)
+        seen = account(subject, sid=sid, authenticated_at=authenticated_at)
+        identities.connect(user, seen, tokens.now())
+        login = ProviderLogin.of(seen)
         return sessions.start(user, tokens, methods="fed", provider=login).session_id
 
     return start
@@ -77,9 +80,8 @@ def test_a_session_is_as_fresh_as_the_login_at_the_provider(ada, tokens, log_in,
     ],
 )
 def test_only_a_time_that_the_provider_says_is_a_proof(ada, log_in, ago, is_proven):
-    now = 2_000_000_000
-    session_id = log_in(ada, authenticated_at=None if ago is None else now - ago)
-    assert provider_sessions.was_proven_at_provider(session_id, now, 900) == is_proven
+    session_id = log_in(ada, authenticated_at=None if ago is None else NOW - ago)
+    assert provider_sessions.was_proven_at_provider(session_id, NOW, 900) == is_proven
 
 
 def test_a_session_by_the_password_was_not_proven_at_a_provider(ada, tokens):
@@ -88,9 +90,9 @@ def test_a_session_by_the_password_was_not_proven_at_a_provider(ada, tokens):
 
 
 def test_a_session_of_an_account_that_was_just_disconnected_does_not_begin(ada, tokens):
-    row = identities.connect(ada, account(), 0)
+    identities.connect(ada, account(), 0)
     identities.remove_all(ada)
-    login = ProviderLogin.of(row, "", None)
+    login = ProviderLogin.of(account())
     assert sessions.start(ada, tokens, provider=login) is None
     assert Session.select().count() == 0
 
@@ -102,7 +104,9 @@ def test_a_session_of_an_account_that_was_just_disconnected_does_not_begin(ada, 
     [
         pytest.param({"sid": "a"}, ["ada a", "grace a"], id="a session"),
         pytest.param({"subject": "s-1"}, ["ada a", "ada b", "ada"], id="an account"),
-        pytest.param({"subject": "s-1", "sid": "b"}, ["ada b"], id="a session of an account"),
+        pytest.param(
+            {"subject": "s-1", "sid": "b"}, ["ada b", "ada"], id="a session of an account"
+        ),
         pytest.param({"subject": "s-2", "sid": "b"}, [], id="a session of another account"),
         pytest.param({"subject": "S-1"}, [], id="an unknown account"),
     ],
@@ -196,7 +200,52 @@ def test_a_session_that_is_renewed_at_the_same_moment_ends_too(by, ada, tokens, 
 )
 def test_a_logout_token_ends_a_login_that_is_not_complete(database, tokens, named, sid, has_ended):
     now = int(tokens.now())
-    login = ProviderLogin.of(account(), sid, None)
+    before, after = (
+        ProviderLogin.of(account(sid=sid, asked_at=now + seconds)) for seconds in (-60, 1)
+    )
     revoke(tokens, now=now, **named)
-    assert login.has_ended_since(now - 60) == has_ended
-    assert not login.has_ended_since(now + 1)
+    assert before.has_ended() == has_ended
+    assert not after.has_ended()
+
+
+@pytest.mark.promise(74)
+@pytest.mark.every_database
+def test_a_login_that_was_logged_out_meanwhile_begins_and_confirms_nothing(ada, tokens, log_in):
+    session_id = log_in(ada)
+    begun = account(asked_at=int(tokens.now()) - 4)
+    revoke(tokens, subject="s-1")
+    login = ProviderLogin.of(begun)
+    assert sessions.start(ada, tokens, provider=login) is None
+    by_password = sessions.start(ada, tokens).session_id
+    for each in (session_id, by_password):
+        assert freshness.confirm(each, ada, tokens, provider=login) is None
+
+
+def test_an_account_that_another_user_has_meanwhile_begins_nothing(ada, grace, tokens):
+    identities.connect(ada, account(), tokens.now())
+    identities.remove_all(ada)
+    identities.connect(grace, account(), tokens.now())
+    assert sessions.start(ada, tokens, provider=ProviderLogin.of(account())) is None
+
+
+@pytest.mark.promise(74)
+@pytest.mark.parametrize(
+    "named",
+    [
+        pytest.param({"subject": "s-1", "sid": "a"}, id="the session in which it began"),
+        pytest.param({"subject": "s-1", "sid": "b"}, id="the session in which it was confirmed"),
+        pytest.param({"subject": "s-2"}, id="the other account"),
+    ],
+)
+def test_a_session_that_was_confirmed_elsewhere_ends_with_each_of_its_logins(
+    ada, tokens, log_in, named
+):
+    session_id = log_in(ada, sid="a")
+    identities.connect(ada, account("s-2"), tokens.now())
+    for seen in (account("s-2"), account(sid="b"), account(sid="b", authenticated_at=NOW)):
+        login = ProviderLogin.of(seen)
+        session_id = freshness.confirm(session_id, ada, tokens, provider=login).session_id
+    assert provider_sessions.provider_of(session_id).subject == "s-1"
+    assert provider_sessions.was_proven_at_provider(session_id, NOW, 900)
+    assert ProviderSession.select().count() == 3
+    assert revoke(tokens, **named) == 1

@@ -175,7 +175,7 @@ def test_check_warns_as_shown(mock, tmp_path):
 def methods_of(**claims):
     """Return the methods of a login at a provider that the site trusts, by its claims."""
     entry = parse_entry(f"{CLIENT}?second_factor=trusted")
-    return make_account(entry, {"sub": "1", **claims}).methods
+    return make_account(entry, {"sub": "1", **claims}, 0).methods
 
 
 def test_the_claims_of_the_table_prove_a_second_factor():

@@ -4,16 +4,17 @@ import pytest
 from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY
+from tests.support.hostile_provider import Provider
 from tests.support.mails import MAIL
 from tests.support.provider_keys import DROP
-from tests.support.provider_logins import connect, log_in, path_of
-from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
-from wsgiauth import Field
+from tests.support.provider_logins import connect, log_in, path_of, with_provider
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, Field, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import identities
 from wsgiauth.authentication.identities import Identity
-from wsgiauth.authentication.provider_sessions import ProviderSession
+from wsgiauth.authentication.provider_sessions import ProviderLogin, ProviderSession
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in
 
@@ -62,6 +63,34 @@ def test_a_user_creates_an_account_with_the_verified_address(client, provider, h
     log_in(client, provider, "eve", status=303)
 
 
+@pytest.mark.promise(68)
+@pytest.mark.parametrize(
+    ("sent", "typed", "is_verified"),
+    [
+        pytest.param("Eve@example.org", "eve@EXAMPLE.org", True, id="letter case"),
+        pytest.param("eve\uff20example.org", "eve@example.org", False, id="fullwidth @"),
+        pytest.param("eve\ufe6bexample.org", "eve@example.org", False, id="small @"),
+    ],
+)
+def test_only_the_very_address_that_the_provider_has_verified_is_verified(
+    client, provider, sent, typed, is_verified
+):
+    provider.claims.update(email=sent, email_verified=True)
+    arrive(client, provider)
+    send(client, 303, username="Evelyn", email=typed)
+    assert (User.get().email_verified_at is not None) is is_verified
+
+
+@pytest.mark.promise(68)
+def test_an_account_does_not_wait_where_its_provider_has_another_issuer(client, settings, provider):
+    arrive(client, provider)
+    with Provider() as other:
+        moved = AuthMiddleware(echo, with_provider(settings, other))
+        browser = TestApp(moved, cookiejar=client.cookiejar)
+        browser.get("/auth/complete", headers=BROWSER, status=410)
+    storage.discard_connection(moved.database)
+
+
 @pytest.mark.promise(74)
 def test_a_logout_at_the_provider_ends_the_wait(client, provider):
     arrive(client, provider)
@@ -69,6 +98,16 @@ def test_a_logout_at_the_provider_ends_the_wait(client, provider):
     client.post("/auth/oidc/google/logout", logout, status=200)
     send(client, 410, username="Evelyn")
     assert User.select().count() == 0
+
+
+def test_a_logout_here_ends_the_wait(client, provider):
+    arrive(client, provider)
+    cookie = client.cookies[UNCLAIMED]
+    client.post("/auth/logout", headers=SAME_ORIGIN, status=303)
+    assert UNCLAIMED not in client.cookies
+    client.set_cookie(UNCLAIMED, cookie)
+    client.get("/auth/complete", headers=BROWSER, status=410)
+    client.post("/auth/logout", headers=SAME_ORIGIN, status=303)
 
 
 @pytest.mark.promise(72)
@@ -213,7 +252,7 @@ def test_a_user_whose_claims_fail_has_an_account_and_logs_in_later(provider, mak
 
 def test_an_account_that_is_disconnected_at_once_has_no_session(client, provider, monkeypatch):
     page = arrive(client, provider)
-    monkeypatch.setattr("wsgiauth.forms.provider_accounts.identities.find", lambda *_: None)
+    monkeypatch.setattr(ProviderLogin, "is_valid_for", lambda *_: False)
     assert path_of(page.form.submit(headers=SAME_ORIGIN, status=303)) == "/auth/login"
 
 

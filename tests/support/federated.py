@@ -36,8 +36,10 @@ def logged_in_at_provider(site, user, identity, *, ago=0, sid=""):
         before, browser = valid_session_ids(), logged_in(site, user)
         (session_id,) = valid_session_ids() - before
         now = int(site.site.tokens.now())
-        login = ProviderLogin.of(identity, sid, None if ago is None else now - ago)
-        provider_sessions.record(session_id, login)
+        at = {"provider": identity.provider, "issuer": identity.issuer, "sid": sid}
+        seen = account(identity.subject, **at, authenticated_at=None if ago is None else now - ago)
+        login = ProviderLogin.of(seen)
+        provider_sessions.record(session_id, login, is_first=True)
         proof = {"methods": "fed", "authenticated_at": login.proven_at(now)}
         Session.update(proof).where(Session.id == session_id).execute()
     return browser

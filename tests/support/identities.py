@@ -1,5 +1,7 @@
 """Accounts of providers, as a verified ID token describes them."""
 
+import time
+
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 
 ISSUER = "https://accounts.example.com"
@@ -20,5 +22,6 @@ def account(subject="s-1", **changes):
         "methods": "fed",
         "sid": "",
         "authenticated_at": None,
+        "asked_at": int(time.time()),
     }
     return ProviderAccount(**values | changes)

@@ -64,8 +64,8 @@ class NewAccount:
         return self.answers.are_telling or not self._names.keys() <= self.errors.keys()
 
     def has_email(self, email: str) -> bool:
-        """Return whether it has this email address, in any letter case."""
-        return names.key(self._names["email"]) == names.key(email)
+        """Return whether it has the same email address: see `names.is_same_mailbox`."""
+        return names.is_same_mailbox(self._names["email"], email)
 
     def check(self) -> None:
         """Raise an error if the account cannot be created.

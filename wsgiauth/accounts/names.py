@@ -116,12 +116,23 @@ def name_errors(fields: Mapping[str, str]) -> dict[str, list[str]]:
     return {field: [problem] for field, problem in problems.items() if problem is not None}
 
 
+def is_same_mailbox(one: str, other: str) -> bool:
+    """Return whether two email addresses differ at most in the case of ASCII letters.
+
+    The keys by which names are compared also fold letters that look alike, which are the mailboxes
+    of different people.
+    """
+    is_ascii = one.isascii() and other.isascii()
+    return one == other or (is_ascii and one.lower() == other.lower())
+
+
 def refuse_names(
     model: type[peewee.Model],
     written: Mapping[str, str],
     errors: Mapping[str, list[str]],
     *,
     owner_id: int | None = None,
+    is_refused: bool = False,
 ) -> None:
     """Raise an error if a rule is broken or a name is taken; it reports both.
 

@@ -95,6 +95,8 @@ def confirm(
     claims = tokens.claims_for(user)
     try:
         with database.atomic():
+            if provider is not None and not provider.is_valid_for(user):
+                return None
             issued = renew(session_id, user, tokens, claims, methods=methods)
             if issued is None:
                 return None

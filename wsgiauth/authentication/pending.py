@@ -71,7 +71,7 @@ def find(cookie: str, now: float) -> Pending | None:
     data = json.loads(row.data)
     methods, provider = data.get("methods", PASSWORD), data.get("provider")  # not in older rows
     login = ProviderLogin(*provider) if provider else None
-    if login is not None and login.has_ended_since(row.expires_at - LIFETIME):
+    if login is not None and login.has_ended():
         return None
     return Pending(secret, row.user, destination, data["remember"], methods, login)
 

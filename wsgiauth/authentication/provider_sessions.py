@@ -29,12 +29,12 @@ _LOGOUT = "used logout token"
 
 
 class ProviderSession(Model):
-    """How a session began, or was confirmed, at a provider."""
+    """A login at a provider by which a session began, or was confirmed."""
 
     session_id: str
     # A renewed session has another id.
     session: "peewee.ForeignKeyField[Session]" = peewee.ForeignKeyField(
-        Session, backref="+", on_delete="CASCADE", on_update="CASCADE", primary_key=True
+        Session, backref="+", on_delete="CASCADE", on_update="CASCADE", index=False
     )
     identity_id: str
     identity: "peewee.ForeignKeyField[Identity]" = peewee.ForeignKeyField(
@@ -42,11 +42,14 @@ class ProviderSession(Model):
     )
     # The digest of the session's id at the provider; empty without one.
     sid: "peewee.CharField[str]" = peewee.CharField(max_length=64, index=True)
+    # Whether the session began by it.
+    is_first: "peewee.BooleanField[bool]" = peewee.BooleanField()
     # When the user logged in at the provider, in seconds since the epoch; None if it does not say.
     authenticated_at: "peewee.BigIntegerField[int | None]" = peewee.BigIntegerField(null=True)
 
     class Meta:
         table_name = "wsgiauth_provider_session"
+        primary_key = peewee.CompositeKey("session", "identity", "sid")
 
 
 class ProviderLogin(NamedTuple):
@@ -55,69 +58,85 @@ class ProviderLogin(NamedTuple):
     identity_id: str
     sid: str
     authenticated_at: int | None
+    asked_at: int = 0  # see `ProviderAccount`
 
     @classmethod
-    def of(
-        cls, account: Identity | ProviderAccount, sid: str, authenticated_at: int | None
-    ) -> "ProviderLogin":
-        """Return that of an account; `sid` is as the provider has sent it."""
+    def of(cls, account: ProviderAccount) -> "ProviderLogin":
+        """Return the login that has brought an account."""
         identity = identity_id(account.issuer, account.subject)
-        return cls(identity, _digest(account.issuer, sid), authenticated_at)
+        sid = _digest(account.issuer, account.sid)
+        return cls(identity, sid, account.authenticated_at, account.asked_at)
 
     def proven_at(self, now: int) -> int:
         """Return when the user proved who they are; a provider that does not say, just has."""
         return now if self.authenticated_at is None else min(now, self.authenticated_at)
 
-    def has_ended_since(self, begun_at: int) -> bool:
-        """Return whether a logout token has named this login since a time, in seconds."""
+    def has_ended(self) -> bool:
+        """Return whether a logout token has named this login since the provider was asked."""
         named = [_named(self.identity_id, "")]
         if self.sid:
             named += [_named("", self.sid), _named(self.identity_id, self.sid)]
         tokens = OneTimeSecret.select(OneTimeSecret.id).where(
             OneTimeSecret.subject.in_([digest(each) for each in named]),
             OneTimeSecret.purpose == _LOGOUT,
-            OneTimeSecret.expires_at >= begun_at + REMEMBERED,
+            OneTimeSecret.expires_at >= self.asked_at + REMEMBERED,
         )
         return bool(tokens.exists())
 
+    def is_valid_for(self, user: User) -> bool:
+        """Return whether a session of a user can begin by this login, or be confirmed by it.
 
-def record(session_id: str, login: ProviderLogin) -> None:
-    """Record how a session began, or was confirmed; in the transaction of that."""
-    values = {
-        "identity": login.identity_id,
-        "sid": login.sid,
-        "authenticated_at": login.authenticated_at,
-    }
+        Call this in the transaction of that. It locks the user, as `revoke` does.
+        """
+        lock_user(user.id)
+        identity: Identity | None = Identity.get_or_none(Identity.id == self.identity_id)
+        return identity is not None and identity.user_id == user.id and not self.has_ended()
+
+
+def record(session_id: str, login: ProviderLogin, *, is_first: bool = False) -> None:
+    """Record how a session began, or was confirmed; in the transaction of that.
+
+    `is_first` says that it is the former.
+    """
+    key = {"session": session_id, "identity": login.identity_id, "sid": login.sid}
     # A deletion of what is not there would lock, on MariaDB, the gap that other logins insert into.
-    if ProviderSession.get_or_none(session=session_id) is None:
-        ProviderSession.insert(session=session_id, **values).execute()
+    row: ProviderSession | None = ProviderSession.get_or_none(**key)
+    if row is None:
+        proof = {"is_first": is_first, "authenticated_at": login.authenticated_at}
+        ProviderSession.insert(**key, **proof).execute()
     else:
-        ProviderSession.update(values).where(ProviderSession.session == session_id).execute()
+        row.authenticated_at = login.authenticated_at
+        row.save()
 
 
 def was_proven_at_provider(session_id: str, now: float, max_age: int) -> bool:
     """Return whether the provider has said that the user logged in there at most `max_age` ago."""
-    row: ProviderSession | None = ProviderSession.get_or_none(session=session_id)
-    if row is None or row.authenticated_at is None:
-        return False
-    return -CLOCK_SKEW <= int(now) - row.authenticated_at <= max_age
+    rows = ProviderSession.select().where(
+        ProviderSession.session == session_id,
+        ProviderSession.authenticated_at.between(int(now) - max_age, int(now) + CLOCK_SKEW),
+    )
+    return bool(rows.exists())
 
 
 def provider_of(session_id: str) -> Identity | None:
     """Return the account of a provider through which a session began, or None."""
     row = ProviderSession.select(ProviderSession, Identity).join(Identity)
-    found: ProviderSession | None = row.where(ProviderSession.session == session_id).first()
+    of_session = row.where(ProviderSession.session == session_id, ProviderSession.is_first)
+    found: ProviderSession | None = of_session.first()
     return None if found is None else found.identity
 
 
 def identities_by_session(user: User) -> dict[str, Identity]:
     """Return the accounts of providers through which sessions of a user began, by their ids."""
     rows = ProviderSession.select(ProviderSession, Identity).join(Identity)
-    return {row.session_id: row.identity for row in rows.where(Identity.user == user.id)}
+    of_user = rows.where(Identity.user == user.id, ProviderSession.is_first)
+    return {row.session_id: row.identity for row in of_user}
 
 
 def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int | None:
-    """Revoke the sessions that a logout token names, and end such logins that are not complete yet.
+    """Revoke the sessions that began or were confirmed by what a logout token names.
+
+    Such logins that are not complete yet end, too: see `ProviderLogin.has_ended`.
 
     The users are locked first, so that no session gets another id meanwhile: see
     `freshness.renew`. They are found before the transaction, in which MariaDB would otherwise hide
@@ -127,7 +146,8 @@ def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int 
         issuer: Of the provider.
         jti: Names the token, which counts once.
         subject: Whose sessions; empty: of any account.
-        sid: Which session at the provider; empty: all. At least one of both is given.
+        sid: Which session at the provider; empty: all. At least one of both is given. With both,
+            sessions of the subject end, too, whose session at the provider is not known.
         now: In seconds since the epoch.
 
     Returns:
@@ -139,8 +159,8 @@ def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int 
     if identity:
         named.append(ProviderSession.identity == identity)
     if session:
-        named.append(ProviderSession.sid == session)
-    owners = _owners(named)
+        named.append(ProviderSession.sid.in_([session, ""] if identity else [session]))
+    owners = _owners(identity, session)
     with database.atomic():
         for user_id in owners:
             lock_user(user_id)
@@ -153,19 +173,23 @@ def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int 
         return _revoke(_sessions().where(*named), "provider") if is_new else None
 
 
-def revoke_begun_by(identity: Identity, *, except_id: str | None = None) -> int:
-    """Revoke the sessions that began by an account of a provider, but for one.
+def revoke_by(identity: Identity, *, except_id: str | None = None) -> int:
+    """Revoke the sessions that began or were confirmed by an account of a provider, but for one.
 
     The user is locked, as for `revoke`.
     """
-    began = _sessions().where(ProviderSession.identity == identity.id)
-    return _revoke(began.where(Session.id != (except_id or "")), "identity disconnected")
+    sessions = _sessions().where(ProviderSession.identity == identity.id)
+    return _revoke(sessions.where(Session.id != (except_id or "")), "identity disconnected")
 
 
-def _owners(named: list[Any]) -> list[int]:
-    """Return the users of the sessions that these conditions name, in the order of their locks."""
-    began: Any = ProviderSession.select(Identity.user).join(Identity).where(*named)
-    return sorted({user_id for (user_id,) in began.tuples()})
+def _owners(identity: str, session: str) -> list[int]:
+    """Return the users of what a logout token names, in the order of their locks."""
+    owners: Any = Identity.select(Identity.user)
+    if identity:
+        owners = owners.where(Identity.id == identity)
+    else:
+        owners = owners.join(ProviderSession).where(ProviderSession.sid == session)
+    return sorted({user_id for (user_id,) in owners.tuples()})
 
 
 def _sessions() -> "peewee.ModelSelect[Session]":

@@ -107,8 +107,8 @@ def start(
 def _insert(session: Session, user: User, provider: ProviderLogin | None) -> bool:
     """Insert a session unless the user has changed, and return whether it was inserted.
 
-    No lock is needed. If the user changes at the same moment, the row can be inserted all the same,
-    but with the old stamp, so it is not valid after the change.
+    Only a login at a provider needs a lock. If the user changes at the same moment, the row can be
+    inserted all the same, but with the old stamp, so it is not valid after the change.
     """
     columns: Any = Session._meta.sorted_fields
     values = [peewee.Value(session.__data__[each.name], each.db_value) for each in columns]
@@ -119,10 +119,12 @@ def _insert(session: Session, user: User, provider: ProviderLogin | None) -> boo
     try:
         # A transaction, because only its BEGIN is repeated if the connection is lost.
         with database.atomic():
+            if provider is not None and not provider.is_valid_for(user):
+                return False
             _record_login(user)
             is_inserted = bool(insert.execute())
             if is_inserted and provider is not None:
-                provider_sessions.record(session.id, provider)
+                provider_sessions.record(session.id, provider, is_first=True)
             if is_inserted:
                 details = {"agent": session.agent}
                 events.emit("login", user_id=user.id, reason=session.methods, details=details)

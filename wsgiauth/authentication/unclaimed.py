@@ -45,8 +45,7 @@ def find(cookie: str, now: float) -> Unclaimed | None:
     data = json.loads(row.data)
     groups = tuple(data["account"].pop("groups"))
     account = ProviderAccount(**data["account"], groups=groups)
-    login = ProviderLogin.of(account, account.sid, account.authenticated_at)
-    if login.has_ended_since(row.expires_at - LIFETIME):
+    if ProviderLogin.of(account).has_ended():
         return None
     return Unclaimed(secret, account, destination, data["remember"])
 

@@ -20,7 +20,7 @@ from wsgiauth.storage.models import NO_PASSWORD
 
 def has_way_in(user: User, settings: Settings) -> bool:
     """Return whether a user can log in on a site with these settings."""
-    if user.has_password or (settings.PASSKEYS and passkeys.list_passkeys(user)):
+    if user.has_password or _has_passkey(user, settings):
         return True
     issuers = {each.issuer for each in parse_entries(settings.OIDC_PROVIDERS)}
     return any(row.issuer in issuers for row in identities.rows_of(user))
@@ -39,8 +39,17 @@ def count_stranded(settings: Settings) -> int:
         .where(User.is_active, User.hashed_password == NO_PASSWORD, User.id.not_in(usable))
     )
     if settings.PASSKEYS:
-        stranded = stranded.where(User.id.not_in(Passkey.select(Passkey.user)))
+        usable_keys = Passkey.select(Passkey.user).where(
+            Passkey.relying_party == passkeys.host_of(settings)
+        )
+        stranded = stranded.where(User.id.not_in(usable_keys))
     return int(stranded.distinct().count())
+
+
+def _has_passkey(user: User, settings: Settings) -> bool:
+    """Return whether a user has a passkey of the host of PUBLIC_URL; others do not work there."""
+    keys = passkeys.list_passkeys(user) if settings.PASSKEYS else []
+    return any(each.relying_party == passkeys.host_of(settings) for each in keys)
 
 
 def disconnect(
@@ -67,7 +76,7 @@ def disconnect(
         row = next((each for each in rows if each.handle == handle), None)
         if owner is None or row is None:
             raise ValidationError({"disconnect": ["This account is not connected any more."]})
-        provider_sessions.revoke_begun_by(row, except_id=except_session)
+        provider_sessions.revoke_by(row, except_id=except_session)
         identities.remove(row)
         require_way_in(owner, settings)
     return row.name

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterable
 from dataclasses import fields
 from difflib import get_close_matches
-from urllib.parse import urlsplit
 
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
@@ -109,7 +108,7 @@ def _hidden_addresses(settings: Settings) -> list[str]:
 
 
 def _unusable_passkeys(settings: Settings) -> list[str]:
-    host = urlsplit(settings.PUBLIC_URL or "").hostname or ""
+    host = passkeys.host_of(settings)
     if not (settings.PASSKEYS and passkeys.is_used(except_at=host)):
         return []
     return [

@@ -5,8 +5,8 @@ from urllib.parse import quote
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.authentication import provider_sessions, sessions
-from wsgiauth.authentication.identity import UserSession, bearer_token
+from wsgiauth.authentication import provider_sessions, sessions, unclaimed
+from wsgiauth.authentication.identity import UNCLAIMED, UserSession, bearer_token
 from wsgiauth.authentication.oidc import Provider
 from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
 from wsgiauth.forms.done import done_cookies
@@ -14,7 +14,7 @@ from wsgiauth.forms.endpoint import Endpoint, require_same_origin
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import is_prefetch
 from wsgiauth.web.request import prefers_html, query_field
-from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, safe_next
 
 
@@ -44,7 +44,7 @@ class Logout(Endpoint):
             raise KeyNotAcceptedError
         session = identity.any_session
         elsewhere = None if session is None else _end(session, site)
-        cleared = (site.identifier.expired_cookie(environ),)
+        cleared = (site.identifier.expired_cookie(environ), *_forget_unclaimed(environ, site))
         if not prefers_html(environ):
             further = {"next": elsewhere} if elsewhere else {}
             return json_response({"detail": "Logged out.", **further}, headers=cleared)
@@ -65,6 +65,18 @@ def _end(session: UserSession, site: Site) -> str | None:
         return None
     root = (site.settings.PUBLIC_URL or "").rstrip("/")
     return provider.logout_url(f"{root}{quote(site.pages.mount)}/login")
+
+
+def _forget_unclaimed(environ: WSGIEnvironment, site: Site) -> tuple[Header, ...]:
+    """End the wait of an account of a provider, which the next user of the browser must not get."""
+    cookie = site.identifier.sent_cookie(environ, UNCLAIMED)
+    if not cookie:
+        return ()
+    now = site.tokens.now()
+    waiting = unclaimed.find(cookie, now)
+    if waiting is not None:
+        unclaimed.finish(waiting, now)
+    return (site.identifier.own_cookie(environ, UNCLAIMED, ""),)
 
 
 def _provider_of(session: UserSession, site: Site) -> Provider | None:

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts import find_user, names
+from wsgiauth.accounts import find_user, lock_user, names
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import freshness, identities, one_time, unclaimed
 from wsgiauth.authentication.identities import Identity
@@ -30,10 +30,12 @@ from wsgiauth.exceptions import (
 from wsgiauth.forms import MemberSubmission, Submission, see_other
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.forms.handover import REMEMBER, hand_over_renewed
+from wsgiauth.forms.provider_accounts import verified_address
 from wsgiauth.forms.provider_logins import log_in, needs_second_step, require_active
 from wsgiauth.forms.providers import callback_url, reporting, require_provider
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.storage import database
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.web.request import query_fields
 from wsgiauth.web.responses import Header, Response
@@ -189,25 +191,23 @@ def _log_in(arrival: _Arrival) -> Response:
 def _link_verified(arrival: _Arrival) -> Identity | None:
     """Connect the account to the user whose address it has, if the operator has said so.
 
-    Both sides must have verified the address, and it must be the same in every character but for
-    the case of ASCII letters: what we compare names by also folds letters that look alike, which
-    are the mailboxes of different people.
+    Both sides must have verified the address, and it must be the same mailbox.
     """
     account = arrival.account
-    if arrival.provider.entry.link != "verified" or not account.email_verified:
+    email = verified_address(account)
+    if arrival.provider.entry.link != "verified" or not email:
         return None
-    user = find_user(account.email) if names.email_problem(account.email) is None else None
-    if user is None or user.email_verified_at is None:
+    found = find_user(email)
+    if found is None:
         return None
-    if not _is_same_address(user.email, account.email):
-        return None
-    require_active(user)
-    return identities.connect(user, account, arrival.now)
-
-
-def _is_same_address(one: str, other: str) -> bool:
-    is_ascii = one.isascii() and other.isascii()
-    return one == other or (is_ascii and one.lower() == other.lower())
+    with database.atomic():
+        user = lock_user(found.id)  # the address could change meanwhile
+        if user is None or user.email_verified_at is None:
+            return None
+        if not names.is_same_mailbox(user.email, email):
+            return None
+        require_active(user)
+        return identities.connect(user, account, arrival.now)
 
 
 def _connect(arrival: _Arrival) -> Response:
@@ -240,7 +240,7 @@ def _confirm(arrival: _Arrival) -> Response:
         session.user,
         submission.site.tokens,
         methods=account.methods,
-        provider=ProviderLogin.of(identity, account.sid, account.authenticated_at),
+        provider=ProviderLogin.of(account),
     )
     if issued is None:
         raise _session_ended(arrival.provider)

@@ -47,7 +47,7 @@ def require_unclaimed(environ: WSGIEnvironment, site: Site) -> tuple[Unclaimed, 
     provider = None
     if waiting is not None and site.providers is not None:
         provider = site.providers.find(waiting.account.provider)
-    if waiting is None or provider is None:
+    if waiting is None or provider is None or provider.entry.issuer != waiting.account.issuer:
         raise ProviderAccountExpiredError
     return waiting, provider
 
@@ -130,10 +130,7 @@ def _start_session(
     submission: Submission, user: User, account: ProviderAccount
 ) -> IssuedTokens | None:
     """Start a session as after a login; None if the user has to log in: see `handover`."""
-    identity = identities.find(account.issuer, account.subject)
-    if identity is None:  # disconnected at the same moment
-        return None
-    login = ProviderLogin.of(identity, account.sid, account.authenticated_at)
+    login = ProviderLogin.of(account)
     try:
         return start_browser_session(submission, user, methods=account.methods, provider=login)
     except ClaimsError:

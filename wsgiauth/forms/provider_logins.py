@@ -33,7 +33,7 @@ def log_in(submission: Submission, identity: Identity, account: ProviderAccount)
     require_active(user)
     site.throttle.login_without_password(user).begin()
     identities.record_login(identity, account, site.tokens.now())
-    login = ProviderLogin.of(identity, account.sid, account.authenticated_at)
+    login = ProviderLogin.of(account)
     if needs_second_step(submission, user, account):
         return ask_for_second_step(submission, user, methods=account.methods, provider=login)
     issued = start_browser_session(submission, user, methods=account.methods, provider=login)

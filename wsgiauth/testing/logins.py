@@ -158,7 +158,8 @@ def _provider_login(application: AuthMiddleware, user: User, provider: str) -> P
     if issuer not in [each.issuer for each in rows_of(user)]:
         connect(application, user, provider, f"account-of-{user.id}")
     row = next(each for each in rows_of(user) if each.issuer == issuer)
-    return ProviderLogin.of(row, "", int(application.site.tokens.now()))
+    now = int(application.site.tokens.now())
+    return ProviderLogin(row.id, "", authenticated_at=now, asked_at=now)
 
 
 def _login_cookie(application: AuthMiddleware, token: str) -> Cookie:

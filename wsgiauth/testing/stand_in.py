@@ -38,7 +38,8 @@ class StandIn(Client):
         self, query: Mapping[str, str], begun: BegunErrand, redirect_uri: str
     ) -> ProviderAccount:
         """Return the account."""
-        return make_account(self._entry, {**self._claims, "auth_time": int(self._now())})
+        now = int(self._now())
+        return make_account(self._entry, {**self._claims, "auth_time": now}, now)
 
     def logout_url(self, post_logout_redirect_uri: str) -> str | None:
         """Return None: there is no session at the provider."""

@@ -20,13 +20,14 @@ MULTI_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
 
 def account(query="groups=groups", **changes):
     entry = parse_entry(f"id:https://client:secret@id.example.org?{query}")
-    return make_account(entry, changed(CLAIMS, changes))
+    return make_account(entry, changed(CLAIMS, changes), 1_800_000_000)
 
 
 def test_an_account_is_what_the_claims_say():
     assert account(sid="s-1", auth_time=1_700_000_000.5) == (
         *("id", "https://id.example.org", "248289761001", "ada@example.org", "ada@example.org"),
         *(True, "ada", ("staff", "authors"), "fed", "s-1", 1_700_000_000),
+        1_800_000_000,
     )
 
 

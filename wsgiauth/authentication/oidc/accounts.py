@@ -20,3 +20,4 @@ class ProviderAccount(NamedTuple):
     methods: str = "fed"  # `fed mfa` if the entry trusts the provider's second factor
     sid: str = ""  # the session at the provider
     authenticated_at: int | None = None  # when the user last logged in there
+    asked_at: int = 0  # when this site asked the provider for it, in seconds since the epoch

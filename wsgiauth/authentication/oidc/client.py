@@ -81,6 +81,7 @@ class Client:
         self, query: Mapping[str, str], begun: BegunErrand, redirect_uri: str
     ) -> ProviderAccount:
         """Return the account with which a browser comes back."""
+        asked_at = int(self._now())
         metadata = self._metadata.get()
         self._check_response(query, metadata)
         tokens = self._exchange(query.get("code", ""), begun, redirect_uri, metadata)
@@ -93,7 +94,7 @@ class Client:
             raise self._refused_token(str(error)) from None
         if "email" not in claims and metadata.userinfo_endpoint:
             claims = merge(claims, self._userinfo(access_token, claims["sub"], metadata))
-        return make_account(self._entry, claims)
+        return make_account(self._entry, claims, asked_at)
 
     def logout_url(self, post_logout_redirect_uri: str) -> str | None:
         """Return the URL at the provider that ends the session there, if there is one."""

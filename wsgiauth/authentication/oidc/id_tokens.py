@@ -8,6 +8,7 @@ from wsgiauth.authentication.lifetimes import CLOCK_SKEW
 from wsgiauth.authentication.oidc.documents import Document
 from wsgiauth.authentication.oidc.errands import CONFIRM, BegunErrand
 from wsgiauth.authentication.oidc.signed_tokens import (
+    CLOCK,
     Expected,
     TokenError,
     is_subject,
@@ -37,11 +38,19 @@ def verify_id_token(
             raise TokenError("at_hash")
     if not is_subject(claims.get("sub")):
         raise TokenError("sub")
+    if "auth_time" in claims and number(claims, "auth_time") is None:
+        raise TokenError("times")
     if begun.errand.purpose == CONFIRM:
-        authenticated_at = number(claims, "auth_time")
-        if authenticated_at is None or authenticated_at < begun.begun_at - CLOCK_SKEW:
-            raise TokenError(AUTH_TIME)
+        _require_new_login(claims, begun.begun_at - CLOCK_SKEW)
     return claims
+
+
+def _require_new_login(claims: Document, since: int) -> None:
+    issued_at, authenticated_at = number(claims, "iat"), number(claims, "auth_time")
+    if issued_at is not None and issued_at < since:
+        raise TokenError(CLOCK)
+    if authenticated_at is None or authenticated_at < since:
+        raise TokenError(AUTH_TIME)
 
 
 def _half(access_token: str, algorithm: str) -> str:

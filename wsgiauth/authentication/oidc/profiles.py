@@ -30,8 +30,8 @@ def merge(claims: Document, userinfo: Document) -> Document:
     return {**other, **first}
 
 
-def make_account(entry: ProviderEntry, claims: Document) -> ProviderAccount:
-    """Return the account of verified claims."""
+def make_account(entry: ProviderEntry, claims: Document, asked_at: int) -> ProviderAccount:
+    """Return the account of verified claims, for which this site asked at a time, in seconds."""
     email = _printable(claims, "email", MAX_EMAIL)
     preferred = _printable(claims, "preferred_username", MAX_NAME)
     subject = str(claims["sub"])
@@ -49,6 +49,7 @@ def make_account(entry: ProviderEntry, claims: Document) -> ProviderAccount:
         methods="fed mfa" if _has_trusted_factor(entry, claims) else "fed",
         sid=str(claims["sid"]) if is_subject(claims.get("sid")) else "",
         authenticated_at=None if authenticated_at is None else int(authenticated_at),
+        asked_at=asked_at,
     )
 
 

@@ -6,6 +6,7 @@ asked, and verifies what it answers.
 """
 
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import peewee
 
@@ -16,6 +17,7 @@ from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.passkeys import challenges
 from wsgiauth.authentication.passkeys.challenges import Challenge
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import Model
 
@@ -65,6 +67,11 @@ class NewPasskey(NamedTuple):
     user_handle: str
     transports: str
     is_backed_up: bool
+
+
+def host_of(settings: Settings) -> str:
+    """Return the host of PUBLIC_URL, where alone the passkeys of a site work; can be empty."""
+    return urlsplit(settings.PUBLIC_URL or "").hostname or ""
 
 
 def list_passkeys(user: User) -> list[Passkey]:

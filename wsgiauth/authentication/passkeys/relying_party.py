@@ -50,7 +50,7 @@ class RelyingParty:
         except ImportError:
             raise missing_package("PASSKEYS", "fido2", "passkeys") from None
         parts = urlsplit(settings.PUBLIC_URL or "")
-        self.host: str = parts.hostname or ""  # for which authenticators make keys
+        self.host: str = passkeys.host_of(settings)  # for which authenticators make keys
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._ceremonies = Ceremonies(self.host, self._origin)
         self._name = settings.SITE_NAME or self.host

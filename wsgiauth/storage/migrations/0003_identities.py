@@ -1,4 +1,4 @@
-"""Tables for accounts of other providers, and for the sessions that began at one.
+"""Tables for accounts of other providers, and for the logins at one by which sessions began.
 
 The models are copies, frozen as they were when this migration was written.
 """
@@ -43,13 +43,15 @@ def up(migrator, db):
 
     class ProviderSession(Table):
         session = peewee.ForeignKeyField(
-            Session, on_delete="CASCADE", on_update="CASCADE", primary_key=True
+            Session, on_delete="CASCADE", on_update="CASCADE", index=False
         )
         identity = peewee.ForeignKeyField(Identity, on_delete="CASCADE")
         sid = peewee.CharField(max_length=64, index=True)
+        is_first = peewee.BooleanField()
         authenticated_at = peewee.BigIntegerField(null=True)
 
         class Meta:
             table_name = "wsgiauth_provider_session"
+            primary_key = peewee.CompositeKey("session", "identity", "sid")
 
     db.create_tables([Identity, ProviderSession])
