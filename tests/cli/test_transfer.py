@@ -373,7 +373,7 @@ def providers(monkeypatch):
 @pytest.mark.promise(68)
 @pytest.mark.usefixtures("providers")
 def test_accounts_of_other_providers_are_imported_with_their_user(run):
-    cell = f"{GOOGLE}#108 {REALM}#{quote(SUBJECT, safe='')} {GOOGLE}#108"
+    cell = f"{GOOGLE}#108 {REALM}#{quote(SUBJECT, safe='')} {GOOGLE}#%3108"
     row = f'{USERNAME},{EMAIL},"{cell}"'
     assert run("import", "-", stdin=lines(row, columns=WITH_IDENTITIES))[0] == 0
     (ada,) = User.select()
@@ -428,6 +428,8 @@ SUBJECTS = "identities: a subject must have 1 to 255 printable ASCII characters.
         pytest.param("http://accounts.google.com#108", MALFORMED, id="http"),
         pytest.param(f"{GOOGLE}/{'x' * 255}#108", MALFORMED, id="long issuer"),
         pytest.param(f"{GOOGLE}#100%", MALFORMED, id="percent"),
+        pytest.param(f"{GOOGLE}#1,{GOOGLE}#2", MALFORMED, id="comma"),
+        pytest.param(f"{GOOGLE}#1;2", MALFORMED, id="semicolon"),
         pytest.param(f"{GOOGLE}\u00e9#1", MALFORMED, id="issuer not ASCII"),
         pytest.param(f"{GOOGLE}#", SUBJECTS, id="no subject"),
         pytest.param(f"{GOOGLE}#%C3%A9", SUBJECTS, id="not ASCII"),

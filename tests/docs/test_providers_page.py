@@ -219,6 +219,7 @@ COMPUTED = {
     "auth_time",
     "busy",
     "used",
+    "changed meanwhile",
     "logout: …",
 }
 

@@ -24,7 +24,9 @@ def cookie_of(site, user, **further):
 
 def waiting(site, subject, **changes):
     """Return the cookie of an account of a provider that no user has."""
-    what = account(subject, provider="google", email=f"{subject}@example.com", **changes)
+    [entry] = site.site.providers
+    values = {"provider": "google", "issuer": entry.entry.issuer, **changes}
+    what = account(subject, email=f"{subject}@example.com", **values)
     with context.using(site.database):
         value = unclaimed.start(what, destination="", remember=False, now=time.time())
     return {"wsgiauth-provider": value}

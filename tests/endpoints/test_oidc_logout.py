@@ -241,10 +241,10 @@ def test_a_flood_of_unknown_keys_asks_the_provider_twice(site, browser, provider
     assert len(provider.requests["/keys"]) <= 2
 
 
-def test_a_provider_that_is_down_is_a_refusal(site, browser, provider, heard):
+def test_a_provider_that_is_down_is_asked_to_send_the_token_again(site, browser, provider, heard):
     token = provider.logout_token()
     with provider.down():
-        send(site, token, status=400)
+        assert send(site, token, status=503).headers["Retry-After"]
     assert is_logged_in(browser)
     assert reasons(heard) == ["google: logout: discovery: connection"]
 

@@ -66,7 +66,7 @@ def test_the_client_is_percent_decoded():
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        (f"https://{CLIENT}example.org", "an https URL with a host"),
+        (f"https://{CLIENT}example.org", "must begin with a name"),
         (f"Google:https://{CLIENT}example.org", "must begin with a name"),
         (f"{'a' * 33}:https://{CLIENT}example.org", "must begin with a name"),
         (f"1a:https://{CLIENT}example.org", "must begin with a name"),
@@ -75,7 +75,8 @@ def test_the_client_is_percent_decoded():
         ("a:https://client@example.org", "must have client-id:client-secret@"),
         ("a:https://client:@example.org", "must have client-id:client-secret@"),
         (f"a:https://:{SECRET}@example.org", "must have client-id:client-secret@"),
-        (f"a:https://client:{SECRET}/x@example.org", "must have client-id:client-secret@"),
+        (f"a:https://client:{SECRET}/x@example.org", "must be percent-encoded"),
+        (f"a:https://client:x@{SECRET}/x@example.org", "must be percent-encoded"),
         (f"a:https://client:{SECRET}%zz@example.org", "must be percent-encoded"),
         (f"a:https://client:{SECRET}@x@example.org", "must be percent-encoded"),
         (f"a:https://client:{SECRET}%00@example.org", "client must be printable ASCII"),
@@ -122,7 +123,7 @@ def test_what_is_no_entry_is_refused_without_its_secret(entry, problem):
     ("entries", "problem"),
     [
         ((GOOGLE, "b:x"), "in the entry b: it must have client-id"),
-        ((GOOGLE, f"https://{SECRET}"), "in the entry https: it must have client-id"),
+        ((GOOGLE, f"https://{SECRET}"), "in the entry https: it must begin with a name"),
         ((GOOGLE, f"//{SECRET}"), "in the entry number 2: it must begin with a name"),
         ((GOOGLE, GOOGLE), "in the entry google: another entry has this name"),
         (

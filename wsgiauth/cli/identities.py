@@ -44,7 +44,8 @@ def disconnect(arguments: Arguments) -> None:
     except RequestError:  # 409
         raise CommandError(
             f"with these settings, {user} has no other way to log in: set a password with"
-            " `changepassword` or print a link with `resetlink` first, or use `deactivate`"
+            " `changepassword`, or let the user set one by a link of `resetlink`; or use"
+            " `deactivate`"
         ) from None
     found = listed[arguments.id]
     print_line(

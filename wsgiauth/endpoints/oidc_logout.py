@@ -13,7 +13,7 @@ from wsgiauth.authentication import provider_sessions
 from wsgiauth.authentication.oidc import Provider
 from wsgiauth.exceptions import ProviderError, RequestError
 from wsgiauth.forms.endpoint import Endpoint
-from wsgiauth.forms.providers import require_provider
+from wsgiauth.forms.providers import reporting, require_provider
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.request import FORM, content_type, read_form, text_field
@@ -28,9 +28,10 @@ class BackChannelLogout(Endpoint):
         return bool(settings.OIDC_PROVIDERS)
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer 200, or 400 with the error of section 2.8."""
+        """Answer 200, or 400 with the error of section 2.8; 503 if the keys cannot be fetched."""
         provider = require_provider(environ, site)
-        reason = _end_sessions(_token(environ), provider, site.tokens.now())
+        with reporting(provider, "logout: "):
+            reason = _end_sessions(_token(environ), provider, site.tokens.now())
         if not reason:
             return json_response({"detail": "The sessions have ended."})
         events.emit("provider_failed", reason=f"{provider.entry.name}: logout: {reason}")
@@ -54,6 +55,8 @@ def _end_sessions(token: str, provider: Provider, now: float) -> str:
     try:
         verified = provider.verify_logout_token(token)
     except ProviderError as error:
+        if error.status is HTTPStatus.SERVICE_UNAVAILABLE:  # the token may be valid
+            raise
         return error.reason
     revoked = provider_sessions.revoke(
         verified.issuer, jti=verified.jti, subject=verified.subject, sid=verified.sid, now=now

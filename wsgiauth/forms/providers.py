@@ -62,10 +62,10 @@ def callback_url(site: Site, provider: Provider) -> str:
 
 
 @contextmanager
-def reporting(provider: Provider) -> Iterator[None]:
-    """Report each ProviderError of the `with` block."""
+def reporting(provider: Provider, what: str = "") -> Iterator[None]:
+    """Report each ProviderError of the `with` block; `what` comes before its reason."""
     try:
         yield
     except ProviderError as error:
-        events.emit("provider_failed", reason=f"{provider.entry.name}: {error.reason}")
+        events.emit("provider_failed", reason=f"{provider.entry.name}: {what}{error.reason}")
         raise

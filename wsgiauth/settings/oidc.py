@@ -19,6 +19,7 @@ _PATH = r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]*)*"
 _CLIENT = r"[A-Za-z0-9._~!$&'()*+,;=:%-]+"
 _BAD_PERCENT = r"%(?![0-9A-Fa-f]{2})"
 _SCOPE = r"[!#-\[\]-~]+( [!#-\[\]-~]+)*"  # RFC 6749 appendix A.4
+_NOT_ENCODED = "characters such as @, / and % in the client must be percent-encoded"
 _MAX_ISSUER = 255  # characters, as in the database
 _MAX_LENGTH = 100  # characters of a title and of a claim's name
 
@@ -46,11 +47,14 @@ class ProviderEntry(NamedTuple):
 def parse_entry(text: str) -> ProviderEntry:
     """Return an entry; a ValueError says what is wrong, for an operator."""
     name, _, url = text.partition(":")
-    if not re.fullmatch(_NAME, name):
+    if not re.fullmatch(_NAME, name) or url.startswith("//"):
         raise ValueError(
-            "it must begin with a name, of up to 32 lower-case letters, digits and dashes"
+            "it must begin with a name and a colon; a name has up to 32 lower-case letters, digits"
+            " and dashes, the first a letter"
         )
     parts = _split(url)
+    if "@" in parts.path:  # the secret may end before it
+        raise ValueError(_NOT_ENCODED)
     client_id, client_secret = _client(parts.netloc)
     return ProviderEntry(
         name,
@@ -117,7 +121,7 @@ def _client(netloc: str) -> tuple[str, str]:
             " percent-encoded"
         )
     if not re.fullmatch(_CLIENT, written) or re.search(_BAD_PERCENT, written):
-        raise ValueError("characters such as @, / and % in the client must be percent-encoded")
+        raise ValueError(_NOT_ENCODED)
     decoded = unquote(client_id), unquote(client_secret)
     if not all(each.isascii() and each.isprintable() for each in decoded):
         raise ValueError("the client must be printable ASCII")  # RFC 6749 appendix A.1

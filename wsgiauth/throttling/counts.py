@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import peewee
 
-from wsgiauth.storage import Statement
+from wsgiauth.storage import Statement, database
 from wsgiauth.storage.models import Model
 from wsgiauth.storage.upkeep import purge_some
 
@@ -118,9 +118,10 @@ class Counter(NamedTuple):
 
     def take_back(self) -> None:
         """Subtract one attempt and cancel the current wait."""
-        AttemptCount.update(retry_at=0, count=AttemptCount.count - 1).where(
-            AttemptCount.id == self.id, AttemptCount.count > 0
-        ).execute()
+        with database.atomic():  # whose BEGIN is repeated if the connection was lost meanwhile
+            AttemptCount.update(retry_at=0, count=AttemptCount.count - 1).where(
+                AttemptCount.id == self.id, AttemptCount.count > 0
+            ).execute()
 
     def forget(self) -> None:
         """Delete the row, which resets the count to zero."""

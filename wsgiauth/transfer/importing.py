@@ -139,6 +139,6 @@ def _insert(rows: Sequence[ImportedRow]) -> None:
             events.emit("rights_changed", user_id=user_id, reason=right)
         for account in row.identities:
             if not add(User(id=user_id), account, utc_now().timestamp(), is_new_user=True):
-                raise peewee.IntegrityError  # it was connected in between
+                raise peewee.IntegrityError("an account of a provider was connected meanwhile")
         if row.answers.are_passed_on:
             row.answers.pass_on(User.get_by_id(user_id))

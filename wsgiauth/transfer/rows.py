@@ -32,7 +32,7 @@ _MAX_LENGTH = 255  # characters of an issuer and of a subject (OpenID Connect Co
 _PROVIDER_MAX_LENGTH = 32
 _SHOWN = 100  # characters
 _SUBJECT = re.compile("[!-~]([ -~]*[!-~])?")
-_BAD_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
+_NOT_ENCODED = re.compile("%(?![0-9A-Fa-f]{2})|[#,;]")  # another separator than a space
 
 
 class ImportedRow(NamedTuple):
@@ -144,15 +144,15 @@ def _parse_permissions(_name: str, text: str) -> list[str]:
 
 def _parse_identities(_name: str, text: str) -> list[tuple[str, str]]:
     """Return the issuers and the subjects."""
-    found = [_parse_identity(each) for each in dict.fromkeys(text.split())]
+    found = dict.fromkeys(map(_parse_identity, text.split()))
     if len(found) > MOST_IDENTITIES:
         raise ValueError(f"identities has more than {MOST_IDENTITIES} values.")
-    return found
+    return list(found)
 
 
 def _parse_identity(text: str) -> tuple[str, str]:
     issuer, _, quoted = text.partition("#")
-    if not is_issuer(issuer) or len(issuer) > _MAX_LENGTH or _BAD_PERCENT.search(quoted):
+    if not is_issuer(issuer) or len(issuer) > _MAX_LENGTH or _NOT_ENCODED.search(quoted):
         raise ValueError(
             "identities must have the form issuer#subject, such as"
             " https://accounts.google.com#1082, with the subject percent-encoded."

@@ -10,7 +10,7 @@ from tests.support.hostile_provider import CLIENT_ID, CLIENT_SECRET, DISCOVERY, 
 from tests.support.mail_servers import make_certificate
 from tests.support.oidc_clients import CALLBACK, Client
 from tests.support.provider_answers import Answer, HangUp, Json, Redirect, Slow
-from tests.support.provider_keys import DROP
+from tests.support.provider_keys import DROP, signing_key
 from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings
 from wsgiauth.authentication.oidc import Providers
@@ -374,3 +374,26 @@ def test_no_error_has_anything_that_was_sent(provider, client):
         shown = f"{error!r} {vars(error)}"
         assert [each for each in secrets if each in shown] == []
         error = error.__context__
+
+
+@pytest.mark.promise(71)
+@pytest.mark.parametrize(
+    ("key", "header", "reason"),
+    [
+        pytest.param(signing_key("RS256", "2"), {}, "unknown key", id="another key"),
+        pytest.param(signing_key("RS256", "1", 3072), {}, "signature", id="the same name"),
+        pytest.param(signing_key("RS256", "2"), {"kid": DROP}, "signature", id="no name"),
+        pytest.param(signing_key("ES256", "2"), {}, "alg", id="another algorithm"),
+    ],
+)
+def test_keys_that_have_changed_are_fetched_again_after_a_minute(provider, key, header, reason):
+    later = [0]
+    client = Client(provider, clock=lambda: time.time() + later[0])
+    client.log_in()
+    provider.key, provider.header = key, header
+    provider.keys[:] = [key.jwk]
+    provider.discovery["id_token_signing_alg_values_supported"] = [key.algorithm]
+    assert client.refusal().reason == reason
+    later[0] = 61
+    assert client.log_in().subject == "ada"
+    assert len(provider.requests["/keys"]) == 2

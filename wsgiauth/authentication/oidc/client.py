@@ -46,6 +46,7 @@ class Client:
         self._transport = Transport(self._failures, clock, timeout)
         self._metadata = Kept("discovery", self._discover, self._failures, clock)
         self._keys = Kept("keys", self._fetch_keys, self._failures, clock)
+        self._expected = Expected(self._metadata, self._keys, entry.issuer, entry.client_id)
         self._entrances = BoundedSemaphore(MAX_AT_ONCE)
 
     @contextmanager
@@ -88,7 +89,7 @@ class Client:
         access_token = str(tokens["access_token"])
         try:
             claims = verify_id_token(
-                str(tokens["id_token"]), access_token, begun, self._expected(metadata), self._now()
+                str(tokens["id_token"]), access_token, begun, self._expected, self._now()
             )
         except TokenError as error:
             raise self._refused_token(str(error)) from None
@@ -112,7 +113,7 @@ class Client:
         """Return what a logout token says."""
         try:
             require_form(token)  # before the provider is asked
-            return verify_logout_token(token, self._expected(self._metadata.get()), self._now())
+            return verify_logout_token(token, self._expected, self._now())
         except TokenError as error:
             raise self._failures.logout_token(str(error)) from None
 
@@ -136,10 +137,6 @@ class Client:
         if keys is None:
             raise self._failures.wrong("keys")
         return keys
-
-    def _expected(self, metadata: Metadata) -> Expected:
-        entry = self._entry
-        return Expected(metadata.algorithms, self._keys, entry.issuer, entry.client_id)
 
     def _check_response(self, query: Mapping[str, str], metadata: Metadata) -> None:
         # RFC 9207 section 2.4: so that no other provider can take the place of this one.

@@ -1,5 +1,6 @@
 """The failures of a provider, as the pages describe them."""
 
+import secrets
 from http import HTTPStatus
 
 from wsgiauth.exceptions import ProviderError
@@ -17,12 +18,15 @@ class Failures:
         return ProviderError(HTTPStatus.SERVICE_UNAVAILABLE, reason, detail, seconds=seconds)
 
     def busy(self) -> ProviderError:
-        """Return the error for a browser that is not admitted yet; its URL still works."""
+        """Return the error for a browser that is not admitted yet; it loads the URL again."""
         detail = (
-            f"Many users are logging in with {self._title} at the moment. Reload this page in a few"
-            " seconds."
+            f"Many users are logging in with {self._title} at the moment. This page is loaded again"
+            " in a few seconds."
         )
-        return ProviderError(HTTPStatus.SERVICE_UNAVAILABLE, "busy", detail, seconds=1)
+        error = ProviderError(HTTPStatus.SERVICE_UNAVAILABLE, "busy", detail, seconds=1)
+        # Not all at the same moment. Every browser knows this header, which no RFC describes.
+        error.headers += (("Refresh", str(1 + secrets.randbelow(3))),)
+        return error
 
     def wrong(self, reason: str) -> ProviderError:
         """Return the error for a provider whose answer is refused, or is configured wrongly."""

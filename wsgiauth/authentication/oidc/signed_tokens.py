@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
+from wsgiauth.authentication.oidc.discovery import Metadata
 from wsgiauth.authentication.oidc.documents import Document, parse_document, strings
 from wsgiauth.authentication.oidc.kept import Kept
 from wsgiauth.authentication.oidc.key_sets import KeySet, is_signed
@@ -36,7 +37,7 @@ class SignedToken(NamedTuple):
 class Expected(NamedTuple):
     """The keys, the issuer and the audience that a token must have."""
 
-    algorithms: Collection[str]  # of the discovery document
+    metadata: Kept[Metadata]
     keys: Kept[KeySet]
     issuer: str
     client_id: str
@@ -56,10 +57,12 @@ def verify(token: str, expected: Expected, types: Collection[str], now: float) -
     header, claims = parse_document(_decoded(match[2])), parse_document(_decoded(match[3]))
     if header is None or claims is None:
         raise TokenError("form")
-    algorithm = _algorithm(header, expected.algorithms, types)
-    key = _key(header, algorithm, expected.keys)
-    if not is_signed(algorithm, key, match[1].encode(), _decoded(match[4])):
-        raise TokenError("signature")
+    _check_header(header, types)
+    metadata, keys = expected.metadata, expected.keys
+    try:
+        algorithm = _signed_with(match, header, metadata.get(), keys.get())
+    except TokenError:  # the provider may have changed its keys, at most once a minute
+        algorithm = _signed_with(match, header, metadata.get_newer(), keys.get_newer())
     _check_audience(claims, expected)
     _check_times(claims, now)
     return SignedToken(algorithm, claims)
@@ -86,26 +89,27 @@ def number(claims: Document, name: str) -> float | None:
     return value if abs(value) < _LATEST else None
 
 
-def _algorithm(header: Document, algorithms: Collection[str], types: Collection[str]) -> str:
-    algorithm, token_type = header.get("alg"), header.get("typ", "JWT")
-    if not isinstance(algorithm, str) or algorithm not in algorithms:
-        raise TokenError("alg")
+def _check_header(header: Document, types: Collection[str]) -> None:
+    token_type = header.get("typ", "JWT")
     if not isinstance(token_type, str) or token_type.lower() not in types:
         raise TokenError("typ")
     if "crit" in header:  # no extension is understood (RFC 7515 section 4.1.11)
         raise TokenError("crit")
-    return algorithm
 
 
-def _key(header: Document, algorithm: str, keys: Kept[KeySet]) -> object:
-    """Return the one key that fits; unknown ones are fetched again, at most once a minute."""
-    key_id = header.get("kid")
+def _signed_with(match: re.Match[str], header: Document, metadata: Metadata, keys: KeySet) -> str:
+    """Return the algorithm by which the one key that fits has signed a token."""
+    algorithm, key_id = header.get("alg"), header.get("kid")
+    if not isinstance(algorithm, str) or algorithm not in metadata.algorithms:
+        raise TokenError("alg")
     if key_id is not None and not isinstance(key_id, str):
         raise TokenError("kid")
-    fitting = keys.get().find(algorithm, key_id) or keys.get_newer().find(algorithm, key_id)
+    fitting = keys.find(algorithm, key_id)
     if len(fitting) != 1:
         raise TokenError("several keys" if fitting else "unknown key")
-    return fitting[0]
+    if not is_signed(algorithm, fitting[0], match[1].encode(), _decoded(match[4])):
+        raise TokenError("signature")
+    return algorithm
 
 
 def _check_audience(claims: Document, expected: Expected) -> None:
