@@ -250,7 +250,7 @@ def test_a_clock_that_is_behind_confirms_nothing_and_is_named(provider, client):
     assert (error.status, error.reason) == (502, "clock")
 
 
-@pytest.mark.parametrize("auth_time", ["now", str(int(time.time())), True, [1], None, 1e300])
+@pytest.mark.parametrize("auth_time", ["now", "2000000000", True, [1], None, 1e300])
 def test_a_malformed_time_of_the_login_is_refused(provider, client, auth_time):
     provider.claims["auth_time"] = auth_time
     error = client.refusal(errand=Errand(LOG_IN))
