@@ -549,7 +549,7 @@ def test_a_sensitive_page_asks_for_the_password_and_returns(visitor, stage, ada,
     make_stale()
     visitor.press("Send")
     assert visitor.heading == "Confirm that it is you"
-    assert "was not processed" in visitor.find("main").text
+    assert "Nothing has been changed yet" in visitor.find("main").text
     visitor.submit("wrong")
     assert visitor.focus == "password"
     visitor.submit(PASSWORD)

@@ -14,6 +14,7 @@ from importlib.machinery import SourceFileLoader
 import bs4
 import peewee
 import pytest
+from _pytest.assertion.rewrite import AssertionRewritingHook
 
 _OURS = ("wsgiauth", "sample_wsgi")
 # The tests of code that differs by the kind of database. What the others do on PostgreSQL and
@@ -44,17 +45,19 @@ class TracedTests:
         self._tracer = sys.gettrace()
         self._of_thread = threading.gettrace()
         self._of_test = None
-        loader = SourceFileLoader
-        loader.exec_module = _traced_by(self._of_module, loader.exec_module)
+        self._of_module_of_tests = self._tracer  # which decorates views
+        for loader in (SourceFileLoader, AssertionRewritingHook):
+            loader.exec_module = _traced_by(self._of_module, loader.exec_module)
         for kind, name in (
             (pytest.FixtureDef, "execute"),
             (pytest.FixtureDef, "finish"),
             (pytest.Function, "runtest"),
         ):
             setattr(kind, name, _traced_by(lambda *_: self._of_test, getattr(kind, name)))
+        sys.settrace(None)
 
     def pytest_collection_finish(self):
-        sys.settrace(None)
+        self._of_module_of_tests = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item):
@@ -70,7 +73,7 @@ class TracedTests:
         if module.__name__.partition(".")[0] in _OURS:
             return self._tracer
         is_of_library = "/lib/python" in (module.__spec__.origin or "")
-        return None if is_of_library else sys.gettrace()  # tests and programs decorate views
+        return None if is_of_library else sys.gettrace() or self._of_module_of_tests
 
 
 def _traced_by(tracer_of, function):
