@@ -21,7 +21,7 @@ from tests.support.provider_logins import (
 )
 from tests.support.sites import BROWSER, SAME_ORIGIN, USERNAME
 from wsgiauth import AuthMiddleware, storage
-from wsgiauth.accounts import update_user
+from wsgiauth.accounts import find_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import freshness, identities, oidc
@@ -29,6 +29,8 @@ from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT
 from wsgiauth.authentication.oidc.transport import MAX_AT_ONCE
 from wsgiauth.authentication.provider_sessions import ProviderSession
+from wsgiauth.endpoints import oidc_callback
+from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in, make_user
 
 ERRAND = "wsgiauth-oidc"
@@ -125,6 +127,23 @@ def test_a_second_factor_is_asked_for_as_after_a_password(client, site, ada, kno
     done = page.form.submit(headers=SAME_ORIGIN, status=303)
     assert done.location == "/reports"
     assert Session.get().methods == "fed otp"
+
+
+@pytest.mark.promise(68)
+def test_an_address_that_its_user_changes_meanwhile_connects_nothing(
+    make_provider_site, ada, provider, monkeypatch
+):
+    client = TestApp(make_provider_site({"link": "verified"}))
+    update_user(ada, email="ada@example.org", email_verified_at=utc_now())
+
+    def find_and_change(name):
+        found = find_user(name)
+        update_user(found, email="new@example.org", email_verified_at=utc_now())
+        return User(**{**vars(found)["__data__"], "email": "ada@example.org"})
+
+    monkeypatch.setattr(oidc_callback, "find_user", find_and_change)
+    assert log_in(client, provider, status=303).location == "/auth/complete"
+    assert not Identity.select().exists()
 
 
 @pytest.mark.promise(74)

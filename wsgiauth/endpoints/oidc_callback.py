@@ -7,10 +7,11 @@ transaction is open while the provider is asked.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user, lock_user, names
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import freshness, identities, one_time, unclaimed
 from wsgiauth.authentication.identities import Identity
@@ -198,16 +199,22 @@ def _link_verified(arrival: _Arrival) -> Identity | None:
     if arrival.provider.entry.link != "verified" or not email:
         return None
     found = find_user(email)
-    if found is None:
+    if not _has_verified(found, email):
         return None
+    require_active(found)
     with database.atomic():
         user = lock_user(found.id)  # the address could change meanwhile
-        if user is None or user.email_verified_at is None:
+        if not _has_verified(user, email):
             return None
-        if not names.is_same_mailbox(user.email, email):
-            return None
-        require_active(user)
         return identities.connect(user, account, arrival.now)
+
+
+def _has_verified(user: User | None, email: str) -> TypeGuard[User]:
+    return (
+        user is not None
+        and user.email_verified_at is not None
+        and names.is_same_mailbox(user.email, email)
+    )
 
 
 def _connect(arrival: _Arrival) -> Response:
