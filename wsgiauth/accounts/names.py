@@ -7,6 +7,7 @@ apply to HTTP, to the command line and to code.
 import re
 import unicodedata
 from collections.abc import Mapping
+from typing import Any
 
 import peewee
 
@@ -149,9 +150,8 @@ def refuse_names(
         TakenError: Another one has a name, and there are no `errors`.
     """
     fields = model._meta.fields
-    others = model.select().where(fields["id"] != (owner_id or 0))
-    if is_refused and database.shared_lock:
-        others = others.for_update(database.shared_lock)
+    lock: Any = database.shared_lock if is_refused else ""  # a string is a clause of its own
+    others = model.select().where(fields["id"] != (owner_id or 0)).for_update(lock)
     taken = {
         field: [TAKEN[field]]
         for field, name in written.items()
