@@ -50,9 +50,10 @@ test check: export PYTHONDONTWRITEBYTECODE =
 test: .venv/dev ## run the tests that need only Python and SQLite, in a minute or two
 	$(BIN)/python -m pytest --quick -n auto --dist loadfile --no-loadscope-reorder
 
+# While mypy uses one processor, the other compiles the tests, which each worker would do otherwise.
 check: .venv/check ## what CI runs: lint, types, all tests, with branch coverage
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	$(BIN)/mypy
+	@$(BIN)/python -m pytest --collect-only --quiet >/dev/null & $(BIN)/mypy && wait
 	rm -f .coverage .coverage.*
 	$(BIN)/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder && $(BIN)/coverage combine --quiet && $(BIN)/coverage report
 
