@@ -873,7 +873,6 @@ def test_it_names_the_cookie_as_it_is_configured(make_service):
 @pytest.mark.parametrize("label", LABELS)
 def test_whatever_is_sent_is_answered_as_described(label, service, login_of_ada):
     @hypothesis_settings(
-        max_examples=50,  # of new ones in each run; `make fuzz` sends more
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
