@@ -128,6 +128,14 @@ def test_a_provider_ends_what_it_names_and_nothing_else(ada, grace, tokens, log_
     assert reasons == {user.id for user in (ada, grace) if str(user).lower() in str(ended)}
 
 
+@pytest.mark.promise(74)
+def test_what_names_nothing_ends_nothing(ada, tokens, log_in):
+    log_in(ada)
+    with pytest.raises(ValueError, match="names a subject, a session"):
+        revoke(tokens)
+    assert Session.select().count() == 1
+
+
 @pytest.mark.every_database
 def test_logins_of_two_users_at_the_same_moment_do_not_wait_for_each_other(
     ada, grace, tokens, log_in

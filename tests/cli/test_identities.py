@@ -49,7 +49,7 @@ def test_unlink_disconnects_one_and_ends_its_sessions(wsgiauth, person, row, mon
     goes_on = sessions.start(person, TOKENS).session_id
     output = (
         r"Disconnected ada\x1b[2J@example.com of example from Ada, and revoked the sessions that"
-        " began with it.\n"
+        " began or were confirmed with it.\n"
     )
     assert wsgiauth("unlink", "ada", row.handle) == (0, output, "")
     assert identities.rows_of(person) == [other]

@@ -125,7 +125,7 @@ _ACTIONS = (
         name="disconnect",
         button="Disconnect",
         question="The user can no longer log in with this account of the other provider, and the"
-        " sessions that began with it are revoked. They can connect it again.",
+        " sessions that began or were confirmed with it are revoked. They can connect it again.",
         done="The account of the other provider has been disconnected.",
         right=Right.MANAGE,
         change=disconnect,

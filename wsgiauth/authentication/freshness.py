@@ -90,7 +90,8 @@ def confirm(
         provider: The login at a provider that is the proof, if it is one.
 
     Returns:
-        None if the session has ended, or the account of the provider was disconnected, meanwhile.
+        None if the session or the login at the provider has ended, or the account of the provider
+        was disconnected, meanwhile.
     """
     claims = tokens.claims_for(user)
     try:

@@ -152,7 +152,12 @@ def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int 
 
     Returns:
         How many sessions there were; None if the token was used before.
+
+    Raises:
+        ValueError: Neither a subject nor a session is given, which would name all sessions.
     """
+    if not (subject or sid):
+        raise ValueError("a logout token names a subject, a session, or both")
     identity = identity_id(issuer, subject) if subject else ""
     session = _digest(issuer, sid)
     named = []

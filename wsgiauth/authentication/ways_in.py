@@ -55,7 +55,7 @@ def _has_passkey(user: User, settings: Settings) -> bool:
 def disconnect(
     user: User, handle: str, settings: Settings, *, except_session: str | None = None
 ) -> str:
-    """Disconnect an account of a provider from a user, and revoke the sessions that it began.
+    """Disconnect an account of a provider from a user, and revoke its sessions.
 
     Args:
         user: The user.

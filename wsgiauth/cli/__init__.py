@@ -69,7 +69,7 @@ COMMANDS = {
     "identities": ("identities", "list the accounts of other providers that a user has connected"),
     "unlink": (
         "identities",
-        "disconnect an account of another provider, and revoke the sessions that it began",
+        "disconnect an account of another provider, and revoke its sessions",
     ),
     "events": ("events", "print the audit trail, the newest change last"),
     "mail": ("mail", "send the emails that are due, as the server does"),

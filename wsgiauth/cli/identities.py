@@ -33,7 +33,7 @@ def print_identities(arguments: Arguments) -> None:
 
 
 def disconnect(arguments: Arguments) -> None:
-    """Disconnect an account of another provider, and revoke the sessions that it began."""
+    """Disconnect an account of another provider, and revoke its sessions."""
     settings = open_database(arguments)
     user = require_user(arguments.user)
     listed = {each.id: each for each in list_identities(user)}
@@ -50,5 +50,5 @@ def disconnect(arguments: Arguments) -> None:
     found = listed[arguments.id]
     print_line(
         f"Disconnected {found.name} of {found.provider} from {user}, and revoked the sessions that"
-        " began with it."
+        " began or were confirmed with it."
     )

@@ -24,7 +24,7 @@ class Failures:
             " in a few seconds."
         )
         error = ProviderError(HTTPStatus.SERVICE_UNAVAILABLE, "busy", detail, seconds=1)
-        # Not all at the same moment. Every browser knows this header, which no RFC describes.
+        # Not all at the same moment. The HTML standard, not an RFC, describes this header.
         error.headers += (("Refresh", str(1 + secrets.randbelow(3))),)
         return error
 
