@@ -15,6 +15,7 @@ from wsgiauth.accounts.names import check_permission
 from wsgiauth.authentication.freshness import methods_of
 from wsgiauth.authentication.methods import has_second_factor
 from wsgiauth.exceptions import MiddlewareMissingError
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.step_up import ask_to_identify, second_factor_missing, step_up
 from wsgiauth.storage.connections import DATABASE_ERRORS
@@ -97,12 +98,13 @@ def refuse_permission(environ: WSGIEnvironment, user: User, permission: str) -> 
     """Report that the user of a request lacks a permission, and return the 403."""
     events.emit("refused", user_id=user.id, reason=f"lacks {permission}")
     if environ["wsgiauth.key"] is not None:
-        return refuse_key(environ, "The API key does not have the permission that this needs.")
+        detail = _("The API key does not have the permission that this needs.")
+        return refuse_key(environ, detail)
     return failure(
         environ,
         HTTPStatus.FORBIDDEN,
         "forbidden",
-        "Your account does not have the permission that this page requires.",
+        _("Your account does not have the permission that this page requires."),
     )
 
 

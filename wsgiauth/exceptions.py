@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from types import MappingProxyType
 
+from wsgiauth.messages import Joined, _, ngettext
+
 # RFC 9470 section 3: the session is valid, but its proof is not enough for the request.
 INSUFFICIENT_AUTHENTICATION = "insufficient_user_authentication"
 # RFC 6750 section 3.1: the API key is valid, but cannot be used for the request.
@@ -46,7 +48,7 @@ class ValidationError(WsgiAuthError, ValueError):
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     code = "invalid"
-    detail: str = "The request is invalid; see `errors`."
+    detail: str = _("The request is invalid; see `errors`.")
 
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__(" ".join(message for messages in errors.values() for message in messages))
@@ -58,12 +60,12 @@ class TakenError(ValidationError):
 
     status = HTTPStatus.CONFLICT
     code = "taken"
-    detail: str = "The username or the email address is taken; see `errors`."
+    detail: str = _("The username or the email address is taken; see `errors`.")
 
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__(errors)
         if "name" in errors:  # that of a group
-            self.detail = "The group name is taken; see `errors`."
+            self.detail = _("The group name is taken; see `errors`.")
 
 
 class ApplicationError(WsgiAuthError):
@@ -80,7 +82,7 @@ class ApplicationError(WsgiAuthError):
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     code = "application_error"
-    detail: str = "The site made an error. Its operator can find it in the log."
+    detail: str = _("The site made an error. Its operator can find it in the log.")
 
 
 class ClaimsError(ApplicationError):
@@ -89,7 +91,9 @@ class ClaimsError(ApplicationError):
     No session has begun or changed.
     """
 
-    detail = "The site made an error while it logged you in. Its operator can find it in the log."
+    detail: str = _(
+        "The site made an error while it logged you in. Its operator can find it in the log."
+    )
 
 
 class LastSuperuserError(WsgiAuthError):
@@ -146,7 +150,7 @@ class NotFoundError(RequestError):
         super().__init__(
             HTTPStatus.NOT_FOUND,
             "not_found",
-            "Check the address. What it led to may have been deleted.",
+            _("Check the address. What it led to may have been deleted."),
         )
 
 
@@ -167,7 +171,7 @@ class UnauthenticatedError(RequestError):
 
     def __init__(self, error: str | None, *, accepts_keys: bool = False) -> None:
         super().__init__(
-            HTTPStatus.UNAUTHORIZED, error or "unauthenticated", "Log in to open this page."
+            HTTPStatus.UNAUTHORIZED, error or "unauthenticated", _("Log in to open this page.")
         )
         self.error = error
         self.accepts_keys = accepts_keys
@@ -184,7 +188,7 @@ class InsufficientAuthenticationError(RequestError):
         super().__init__(
             HTTPStatus.UNAUTHORIZED,
             INSUFFICIENT_AUTHENTICATION,
-            "Confirm that it is you, then try again.",
+            _("Confirm that it is you, then try again."),
         )
         self.max_age = max_age
 
@@ -199,13 +203,13 @@ class SecondFactorMissingError(RequestError):
 
     def __init__(self, *, needs_set_up: bool, is_switched_off: bool = False) -> None:
         code = INSUFFICIENT_AUTHENTICATION
-        detail = "Enter a code of your two-step verification, then try again."
+        detail = _("Enter a code of your two-step verification, then try again.")
         if needs_set_up:
             code = "second_factor_setup_required"
-            detail = "Set up two-step verification, then try again."
+            detail = _("Set up two-step verification, then try again.")
         if is_switched_off:
             code = "second_factor_switched_off"
-            detail = (
+            detail = _(
                 "Your two-step verification cannot be used here now, and a password alone cannot"
                 " replace it. An operator of this site must switch its type on again, or remove it"
                 " by `removefactor`."
@@ -222,7 +226,7 @@ class KeyNotAcceptedError(RequestError):
         super().__init__(
             HTTPStatus.FORBIDDEN,
             INSUFFICIENT_SCOPE,
-            "An API key cannot be used here: log in with a password.",
+            _("An API key cannot be used here: log in with a password."),
         )
 
 
@@ -230,12 +234,11 @@ class LinkExpiredError(RequestError):
     """The link of an email was used before, has expired, or ended with a change of the account."""
 
     def __init__(self, advice: str, pages: Mapping[str, str]) -> None:
-        super().__init__(
-            HTTPStatus.GONE,
-            "link_expired",
+        reason = _(
             "This link is incomplete, was used before, has expired, or ended because the account"
-            f" has changed since. {advice}",
+            " has changed since."
         )
+        super().__init__(HTTPStatus.GONE, "link_expired", Joined([reason, advice]))
         self.pages = pages
 
 
@@ -246,7 +249,11 @@ class TooManyKeysError(RequestError):
         super().__init__(
             HTTPStatus.CONFLICT,
             "too_many_keys",
-            f"A user can have {limit} API keys. Revoke one, then create the new one.",
+            ngettext(
+                "A user can have %(num)s API key. Revoke it, then create the new one.",
+                "A user can have %(num)s API keys. Revoke one, then create the new one.",
+                limit,
+            ),
         )
 
 
@@ -277,4 +284,4 @@ class ProviderError(RequestError):
         )
         self.reason = reason
         self.seconds = seconds
-        self.pages: Mapping[str, str] = {"login": "Back to the login page"}
+        self.pages: Mapping[str, str] = {"login": _("Back to the login page")}

@@ -16,6 +16,7 @@ from wsgiauth.authentication.factors import (
     list_factors,
 )
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, SecondFactorMissingError
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.connections import DATABASE_ERRORS
@@ -43,7 +44,7 @@ def step_up(environ: WSGIEnvironment, site: Site, error: SecondFactorMissingErro
     if error.is_switched_off:
         return second_factor_failure(environ, error, error.detail)
     if not are_offered(site.settings):  # a guard asks for what only `log_in` could say
-        detail = "This page needs two-step verification, and this site has none."
+        detail = _("This page needs two-step verification, and this site has none.")
         return second_factor_failure(environ, error, detail)
     path = set_up_path(site.settings) if error.needs_set_up else "/confirm"
     return ask_for_second_factor(environ, site.pages.mount + path, error)

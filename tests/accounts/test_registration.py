@@ -1,11 +1,11 @@
 """The fields that an application asks new users for."""
 
 import pytest
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from wsgiauth import Field, User
 from wsgiauth.accounts import registration
-from wsgiauth.accounts.names import EMAIL_MAX_LENGTH, USERNAME_MAX_LENGTH
+from wsgiauth.accounts.names import EMAIL_MAX_LENGTH, USERNAME_MAX_LENGTH, username_problem
 from wsgiauth.accounts.passwords import MAX_BYTES
 from wsgiauth.accounts.registration import (
     LABEL_MAX_LENGTH,
@@ -20,8 +20,9 @@ from wsgiauth.endpoints.verify import Verify
 from wsgiauth.exceptions import ApplicationError, ConfigurationError, TakenError, ValidationError
 from wsgiauth.forms import NEXT, ONCE
 from wsgiauth.forms.handover import REMEMBER
+from wsgiauth.messages import Message
 from wsgiauth.transfer.rows import COLUMNS
-from wsgiauth.web.request import MAX_BODY
+from wsgiauth.web.body import MAX_BODY
 from wsgiauth.web.request import MAX_FIELDS as MAX_FORM_FIELDS
 from wsgiauth.web.urls import MAX_NEXT
 
@@ -174,7 +175,6 @@ def test_markup_becomes_plain_text(database):
     promised = Markup("<b>no</b>")
     field = Field("phone", promised, check=lambda _: promised)
     (message,) = Registration([field]).read({"phone": "1"}).errors["phone"]
-    assert (type(message), type(field.label)) == (str, str)
 
     def refuse_all(_user, _values):
         raise ValidationError({"phone": [promised], "note": promised})
@@ -182,7 +182,22 @@ def test_markup_becomes_plain_text(database):
     with pytest.raises(ValidationError) as refused, database.atomic():
         Registration([], refuse_all).read({}).pass_on(User())
     messages = [*refused.value.errors["phone"], *refused.value.errors["note"]]
-    assert [(type(each), each) for each in messages] == [(str, "<b>no</b>")] * 2
+    for each in (message, field.label, *messages):
+        assert (type(each), each) == (Message, "<b>no</b>")
+        assert escape(each) == "&lt;b&gt;no&lt;/b&gt;"
+
+
+def test_what_the_application_writes_can_be_translated_whatever_is_in_it():
+    asked = Registration([Field("share", "Your share in %", check=lambda _: "Not 50 %(all)s.")])
+    assert asked.fields[0].label == "Your share in %"
+    (message,) = asked.read({"share": "50"}).errors["share"]
+    assert (message, message.text, message.values) == ("Not 50 %(all)s.", "Not 50 %%(all)s.", {})
+
+
+def test_a_message_of_wsgiauth_that_the_application_passes_on_keeps_its_values():
+    asked = Registration([Field("nick", "Nickname", check=username_problem, max_length=200)])
+    (message,) = asked.read({"nick": "x" * (USERNAME_MAX_LENGTH + 1)}).errors["nick"]
+    assert message.values == {"num": USERNAME_MAX_LENGTH}
 
 
 @pytest.mark.parametrize("answer", [True, False, "", 5])

@@ -267,7 +267,7 @@ def test_an_order_in_which_so_many_cannot_be_read_is_refused_in_words(browser):
     [
         (0, "", "1 user,"),
         (1000, "", "More than 1,000 users,"),
-        (999, "", "1000 users,"),
+        (999, "", "1,000 users,"),
         (1200, "?q=user", "More than 1,000 users,"),
     ],
 )

@@ -4,7 +4,13 @@ import logging
 
 import pytest
 
-from wsgiauth.web.clients import Clients, client_address, user_agent_in_words
+from wsgiauth.messages import Message
+from wsgiauth.web.clients import (
+    Clients,
+    browser_in_words,
+    client_address,
+    user_agent_in_words,
+)
 
 DOCUMENTED = ("2001:db8:1:2::/64", "2001:db8:1::/48")
 LINK_LOCAL = ("fe80::/64", "fe80::/48")
@@ -153,3 +159,36 @@ WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)"
 )
 def test_a_user_agent_has_the_words_that_its_owner_knows(header, words):
     assert user_agent_in_words(header) == words
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("Firefox on Windows", "%(browser)s on %(system)s"),
+        ("Samsung Internet on Android", "%(browser)s on %(system)s"),
+        ("Unknown browser on Linux", "Unknown browser on %(system)s"),
+        ("Unknown browser", "Unknown browser"),
+    ],
+)
+def test_the_words_that_a_row_has_can_be_translated(words, text):
+    message = browser_in_words(words)
+    assert isinstance(message, Message)
+    assert (message, message.text) == (words, text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param("curl", id="a name alone"),
+        pytest.param("Mosaic on Windows", id="an unknown browser"),
+        pytest.param("Firefox on Amiga", id="an unknown system"),
+        pytest.param("Firefox on Windows on Linux", id="two systems"),
+        pytest.param("Firefox on ", id="no system"),
+        pytest.param(" on Linux", id="no browser"),
+        pytest.param("unknown browser", id="in lower case"),
+        pytest.param("", id="nothing"),
+    ],
+)
+def test_other_words_stay_as_they_are(words):
+    assert browser_in_words(words) == words
+    assert not isinstance(browser_in_words(words), Message)

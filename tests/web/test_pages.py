@@ -281,6 +281,22 @@ def test_the_title_of_a_page_whose_form_was_refused_says_so(page, title):
     assert html.h1.text == title.removeprefix("Error: ")
 
 
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (LOGIN.replaced(remember_days=1), "for up to 1 day\n"),
+        (LOGIN.replaced(remember_days=2), "for up to 2 days\n"),
+        (PAGES["forgot_sent.html"].replaced(minutes=1), "within the next 1 minute."),
+        (PAGES["forgot_sent.html"].replaced(minutes=2), "within the next 2 minutes."),
+        (PAGES["email_sent.html"].replaced(minutes=1), "within the next 1 minute."),
+        (PAGES["complete_sent.html"].replaced(minutes=1), "within the next 1 minute."),
+        (PAGES["verified_register_sent.html"].replaced(minutes=1), "within the next 1 minute."),
+    ],
+)
+def test_a_number_chooses_singular_or_plural(page, text):
+    assert text in shown(page).html.main.text
+
+
 @pytest.mark.parametrize("page", [LOGIN, REGISTER], ids=["login", "register"])
 def test_every_field_names_the_text_that_says_why_it_was_refused(page):
     html = shown(filled(page, "No.")).html

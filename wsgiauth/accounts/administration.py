@@ -13,6 +13,7 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.last_superuser import change_locked
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ForbiddenError
+from wsgiauth.messages import _
 from wsgiauth.storage import database
 
 MANAGE_USERS = "wsgiauth.manage_users"
@@ -22,8 +23,8 @@ TO_CHANGE_AN_ACCOUNT = "to change an account"
 TO_CHANGE_A_GROUP = "to change a group"
 TO_INVITE = "to invite"
 
-ONLY_SUPERUSERS = "Only superusers can change groups."
-_DELETED = "Your account has been deleted."
+ONLY_SUPERUSERS = _("Only superusers can change groups.")
+_DELETED = _("Your account has been deleted.")
 
 _Result = TypeVar("_Result")
 
@@ -52,21 +53,21 @@ class Party(NamedTuple):
 def refusal_reason(right: Right, actor: Party, target: Party) -> str | None:
     """Return why `actor` does not have a right to change `target`, for people, or None."""
     if not (actor.user.is_active and actor.user.is_staff):
-        return "Only members of the staff can change other accounts."
+        return _("Only members of the staff can change other accounts.")
     if actor.user.id == target.user.id:
         if right is Right.SUPPORT:
             return None
-        return "You cannot change your own account here: ask another superuser."
+        return _("You cannot change your own account here: ask another superuser.")
     if actor.user.is_superuser:
         return None
     if right is Right.GOVERN:
-        return "Only superusers can make this change."
+        return _("Only superusers can make this change.")
     if MANAGE_USERS not in actor.permissions:
-        return f"This change needs the permission {MANAGE_USERS}."
+        return _("This change needs the permission %(permission)s.", permission=MANAGE_USERS)
     if target.user.is_staff or target.user.is_superuser:
-        return "Only superusers can change members of the staff and superusers."
+        return _("Only superusers can change members of the staff and superusers.")
     if not target.permissions <= actor.permissions:
-        return "This user has permissions that you do not have: ask a superuser."
+        return _("This user has permissions that you do not have: ask a superuser.")
     return None
 
 
@@ -119,13 +120,13 @@ def invitation_refusal(actor: Party, *, gives_rights: bool) -> str | None:
     `gives_rights`: whether the account is to be one of the staff, gets permissions or joins groups.
     """
     if not (actor.user.is_active and actor.user.is_staff):
-        return "Only members of the staff can invite people."
+        return _("Only members of the staff can invite people.")
     if actor.user.is_superuser:
         return None
     if MANAGE_USERS not in actor.permissions:
-        return f"Inviting people needs the permission {MANAGE_USERS}."
+        return _("Inviting people needs the permission %(permission)s.", permission=MANAGE_USERS)
     if gives_rights:
-        return "Only superusers can invite members of the staff, or give permissions or groups."
+        return _("Only superusers can invite members of the staff, or give permissions or groups.")
     return None
 
 

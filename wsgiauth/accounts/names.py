@@ -7,11 +7,12 @@ apply to HTTP, to the command line and to code.
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import peewee
 
 from wsgiauth.exceptions import TakenError, ValidationError
+from wsgiauth.messages import _, ngettext
 from wsgiauth.storage import database
 
 USERNAME_MAX_LENGTH = 150  # characters
@@ -20,16 +21,16 @@ GROUP_MAX_LENGTH = 150  # characters
 PERMISSION_MAX_LENGTH = 100  # characters
 KEY_NAME_MAX_LENGTH = 100  # characters
 
-TAKEN = {
-    "username": "This username is taken.",
-    "email": "This email address is taken.",
-    "name": "This group name is taken.",
+TAKEN: Mapping[str, str] = {
+    "username": _("This username is taken."),
+    "email": _("This email address is taken."),
+    "name": _("This group name is taken."),
 }
 
 _ACE_PREFIX = "xn--"  # of a label in ASCII: RFC 5890 section 2.3.2.1
 _LABEL_MAX_LENGTH = 63  # characters in ASCII: RFC 1035 section 2.3.4
 
-LEADING_DASH = "A username cannot begin with -."  # a command line would read it as an option
+LEADING_DASH = _("A username cannot begin with -.")  # a command line would read it as an option
 
 _PERMISSION = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 # One address only, without characters that have a meaning in an email header or a domain name.
@@ -45,6 +46,60 @@ _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zs", "Zl", "Zp"}
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
+
+
+class _Kind(NamedTuple):
+    """What holds for all names of a kind, with the messages for people about those refused."""
+
+    max_length: int  # characters
+    missing: str
+    too_long: str
+    refused: str  # of a name with a character that is refused
+    misspaced: str = ""  # of a kind that can have spaces
+
+
+_USERNAME = _Kind(
+    USERNAME_MAX_LENGTH,
+    _("Enter a username."),
+    ngettext(
+        "A username must have at most %(num)s character.",
+        "A username must have at most %(num)s characters.",
+        USERNAME_MAX_LENGTH,
+    ),
+    _("A username cannot contain spaces or invisible characters."),
+)
+_EMAIL_ADDRESS = _Kind(
+    EMAIL_MAX_LENGTH,
+    _("Enter an email address."),
+    ngettext(
+        "An email address must have at most %(num)s character.",
+        "An email address must have at most %(num)s characters.",
+        EMAIL_MAX_LENGTH,
+    ),
+    _("An email address cannot contain spaces or invisible characters."),
+)
+_GROUP_NAME = _Kind(
+    GROUP_MAX_LENGTH,
+    _("Enter a group name."),
+    ngettext(
+        "A group name must have at most %(num)s character.",
+        "A group name must have at most %(num)s characters.",
+        GROUP_MAX_LENGTH,
+    ),
+    _("A group name cannot contain invisible characters or unusual spaces."),
+    _("A group name cannot begin or end with a space, or have two in a row."),
+)
+_KEY_NAME = _Kind(
+    KEY_NAME_MAX_LENGTH,
+    _("Enter a name."),
+    ngettext(
+        "A name must have at most %(num)s character.",
+        "A name must have at most %(num)s characters.",
+        KEY_NAME_MAX_LENGTH,
+    ),
+    _("A name cannot contain invisible characters or unusual spaces."),
+    _("A name cannot begin or end with a space, or have two in a row."),
 )
 
 
@@ -73,9 +128,9 @@ def _fold(name: str) -> str:
 
 def username_problem(username: str) -> str | None:
     """Return why `username` is refused, for people, or None."""
-    problem = _problem(username, "a username", USERNAME_MAX_LENGTH)
+    problem = _problem(username, _USERNAME)
     if problem is None and "@" in key(username):
-        return "A username cannot contain @."
+        return _("A username cannot contain @.")
     if problem is None and key(username).startswith("-"):
         return LEADING_DASH
     return problem
@@ -86,26 +141,26 @@ def email_problem(email: str) -> str | None:
 
     Does not check that the address exists: only a message sent there could show that.
     """
-    problem = _problem(email, "an email address", EMAIL_MAX_LENGTH)
+    problem = _problem(email, _EMAIL_ADDRESS)
     # RFC 2047: email software decodes `=?...?=` in a header, line breaks included.
     if problem is None and not (
         _EMAIL.fullmatch(email) and _EMAIL.fullmatch(key(email)) and "=?" not in key(email)
     ):
-        return "Enter an email address such as ada@example.org."
+        return _("Enter an email address such as ada@example.org.")
     return problem
 
 
 def group_problem(name: str) -> str | None:
     """Return why `name`, such as "Blog editors", is refused for a group, for people, or None."""
-    problem = _spaced_problem(name, "a group name", GROUP_MAX_LENGTH)
+    problem = _spaced_problem(name, _GROUP_NAME)
     if problem is None and key(name).startswith("-"):
-        return "A group name cannot begin with -."
+        return _("A group name cannot begin with -.")
     return problem
 
 
 def key_name_problem(name: str) -> str | None:
     """Return why `name` is refused for an API key, for people, or None."""
-    return _spaced_problem(name, "a name", KEY_NAME_MAX_LENGTH)
+    return _spaced_problem(name, _KEY_NAME)
 
 
 def name_errors(fields: Mapping[str, str]) -> dict[str, list[str]]:
@@ -216,31 +271,27 @@ def is_invisible(form: str) -> bool:
     )
 
 
-def _spaced_problem(name: str, kind: str, max_length: int) -> str | None:
+def _spaced_problem(name: str, kind: _Kind) -> str | None:
     if not isinstance(name, str):
-        return f"Enter {kind}."
+        return kind.missing
     if name.startswith(" ") or name.endswith(" ") or "  " in name:
-        return f"{kind.capitalize()} cannot begin or end with a space, or have two in a row."
-    return _problem(
-        name.replace(" ", "_"), kind, max_length, refused="invisible characters or unusual spaces"
-    )
+        return kind.misspaced
+    return _problem(name.replace(" ", "_"), kind)
 
 
-def _problem(
-    name: str, kind: str, max_length: int, *, refused: str = "spaces or invisible characters"
-) -> str | None:
+def _problem(name: str, kind: _Kind) -> str | None:
     if not (isinstance(name, str) and name):
-        return f"Enter {kind}."
+        return kind.missing
     # Check the length first: normalizing a hostile string takes quadratic time.
-    if len(name) > max_length:
-        return f"{kind.capitalize()} must have at most {max_length} characters."
+    if len(name) > kind.max_length:
+        return kind.too_long
     # A key can be longer than its name (one ligature becomes eighteen letters), and can contain a
     # space although the name has none, so check both.
     for form in (name, key(name)):
-        if len(form) > max_length:
-            return f"{kind.capitalize()} must have at most {max_length} characters."
+        if len(form) > kind.max_length:
+            return kind.too_long
         if is_invisible(form):
-            return f"{kind.capitalize()} cannot contain {refused}."
+            return kind.refused
     return None
 
 

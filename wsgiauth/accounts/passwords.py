@@ -16,6 +16,7 @@ from wsgiauth.accounts import names
 from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.guessing.known_passwords import is_breached, is_common
 from wsgiauth.guessing.patterns import length_without_runs, repeated_unit
+from wsgiauth.messages import _, ngettext
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context
 from wsgiauth.storage.models import BCRYPT_HASH
@@ -53,24 +54,28 @@ def password_problem(password: str, settings: Settings, *, username: str, email:
     if problem is not None:
         return problem
     if len(password) < settings.PASSWORD_MIN_LENGTH:
-        return f"A password must have at least {settings.PASSWORD_MIN_LENGTH} characters."
+        return ngettext(
+            "A password must have at least %(num)s character.",
+            "A password must have at least %(num)s characters.",
+            settings.PASSWORD_MIN_LENGTH,
+        )
     folded = names.key(password)
     unit = repeated_unit(folded)
     cores = {*_cores(folded), *_cores(unit)}
     if not cores.isdisjoint(_keys_of_user(username, email)):
-        return "The password is too similar to the username or the email address."
+        return _("The password is too similar to the username or the email address.")
     if not cores.isdisjoint(_keys_of_site(settings)):
-        return "The password is too similar to a name of this site."
+        return _("The password is too similar to a name of this site.")
     if is_common(folded) or is_common(unit):
-        return "This password is one of the most common; choose another."
+        return _("This password is one of the most common; choose another.")
     if any(map(is_common, cores)):
-        return "This password is a common one with a few characters added; choose another."
+        return _("This password is a common one with a few characters added; choose another.")
     if len(unit) < MIN_LENGTH:
-        return "This password repeats a character or a short pattern; choose another."
+        return _("This password repeats a character or a short pattern; choose another.")
     if length_without_runs(unit) <= min(len(unit) // 3, _LONGEST_OF_RUNS):
-        return "This password follows the order of keys, letters or digits; choose another."
+        return _("This password follows the order of keys, letters or digits; choose another.")
     if settings.BREACHED_PASSWORDS and _is_known_breached(password, settings.BREACHED_PASSWORDS):
-        return "This password is known from a data breach; choose another."
+        return _("This password is known from a data breach; choose another.")
     return None
 
 
@@ -79,11 +84,15 @@ def representation_problem(password: str) -> str | None:
     try:
         encoded = password.encode()
     except UnicodeEncodeError:
-        return "A password cannot contain unpaired surrogates."
+        return _("A password cannot contain unpaired surrogates.")
     if len(encoded) > MAX_BYTES:
-        return f"A password must have at most {MAX_BYTES} bytes in UTF-8."
+        return ngettext(
+            "A password must have at most %(num)s byte in UTF-8.",
+            "A password must have at most %(num)s bytes in UTF-8.",
+            MAX_BYTES,
+        )
     if b"\0" in encoded:
-        return "A password cannot contain NUL."
+        return _("A password cannot contain NUL.")
     return None
 
 
@@ -176,7 +185,7 @@ def _is_known_breached(password: str, file: str | os.PathLike[str]) -> bool:
     except OSError as error:
         # An unchecked password could stay for years; a refusal lasts for some minutes.
         logger.error("BREACHED_PASSWORDS cannot be read: %s", error.strerror)
-        detail = "New passwords cannot be checked at the moment. Try again in a minute."
+        detail = _("New passwords cannot be checked at the moment. Try again in a minute.")
         status = HTTPStatus.SERVICE_UNAVAILABLE
         raise RetryLaterError(status, "unavailable", detail, seconds=_RETRY_AFTER) from None
 

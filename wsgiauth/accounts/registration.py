@@ -13,6 +13,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.events.application import application_code
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
+from wsgiauth.messages import Message, _, ngettext, of_application
 from wsgiauth.storage import database
 
 Check = Callable[[str], str | None]
@@ -96,7 +97,7 @@ class Field:
         if check is not None:
             _require_function(check, f"the check of the Field {name}")
         self.name: str = name
-        self.label: str = str(label)  # of a subclass that promises to be markup, too
+        self.label: str = _message(label)
         self.required: bool = required
         self.max_length: int = max_length
         self.autocomplete: str = autocomplete
@@ -112,18 +113,22 @@ class Field:
             ApplicationError: `check` failed.
         """
         if not value:
-            return "This field is required." if self.required else None
+            return _("This field is required.") if self.required else None
         if len(value) > self.max_length:
-            return f"This field must have at most {self.max_length} characters."
+            return ngettext(
+                "This field must have at most %(num)s character.",
+                "This field must have at most %(num)s characters.",
+                self.max_length,
+            )
         if _is_refused(value):
-            return "This field must be one line, without control characters."
+            return _("This field must be one line, without control characters.")
         if self.check is None:
             return None
         with application_code(f"the check of the field {self.name}"):
             found = self.check(value)
             if not (found is None or (isinstance(found, str) and found)):
                 raise TypeError(f"it must return a message or None, not {found!r}")
-        return None if found is None else str(found)  # see `label`
+        return None if found is None else _message(found)
 
 
 class Answers:
@@ -174,7 +179,7 @@ class Answers:
                 self._on_registered(user, dict(self.values))
         except ValidationError as refusal:
             kind = TakenError if isinstance(refusal, TakenError) else ValidationError
-            raise kind(_plain(refusal.errors)) from refusal
+            raise kind(_as_messages(refusal.errors)) from refusal
 
 
 class Registration:
@@ -239,12 +244,17 @@ def _is_blank(text: str) -> bool:
     return all(map(names.is_invisible, text))
 
 
-def _plain(errors: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    """Return errors as plain strings: see `Field.label`."""
+def _as_messages(errors: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Return errors of the application as messages."""
     return {
-        str(name): [str(each) for each in ([found] if isinstance(found, str) else found)]
+        str(name): [_message(each) for each in ([found] if isinstance(found, str) else found)]
         for name, found in errors.items()
     }
+
+
+def _message(text: str) -> Message:
+    """Return a text of the application, even if its class promises to be markup."""
+    return text if isinstance(text, Message) else of_application(str(text))
 
 
 def _is_refused(text: str) -> bool:

@@ -5,7 +5,7 @@ recent proof of who they are, and is a POST. To all others, the panel does not e
 
 This file has what all URLs of the panel share. `users`, `user`, `several`, `groups`, `group`,
 `invite` and `trail` have the URLs. `actions` has what the buttons of a user and of a group share,
-and `user_actions` the table of those of a user.
+`user_actions` the table of those of a user, and `event_words` what the trail calls its events.
 
 Every function in this room that uses the database raises peewee.DatabaseError if it fails.
 """
@@ -21,6 +21,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import InsufficientAuthenticationError, NotFoundError, UnauthenticatedError
 from wsgiauth.forms import MemberForm
 from wsgiauth.forms.endpoint import BackLink, Endpoint, require_login, require_same_origin
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Around, Page
@@ -55,7 +56,7 @@ class PanelEndpoint(Endpoint):
     """A URL of the panel."""
 
     is_for_staff = True
-    back = BackLink("admin/users", "Back to the users")
+    back = BackLink("admin/users", _("Back to the users"))
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site has a panel."""

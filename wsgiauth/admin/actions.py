@@ -17,14 +17,15 @@ from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.admin.user_query import carrying
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
+from wsgiauth.messages import Joined, _, pgettext
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import ID, routing_argument
 
 DELETE = "delete"
 UNCHANGED = "unchanged"  # as the `done` of a query
-NOTHING_CHANGED = "Nothing has changed."
-ACCESS, RIGHTS, DANGER = "Access", "Rights", "Danger"
+NOTHING_CHANGED = _("Nothing has changed.")
+ACCESS, RIGHTS, DANGER = pgettext("heading", "Access"), _("Rights"), _("Danger")
 
 
 class Field(NamedTuple):
@@ -34,7 +35,7 @@ class Field(NamedTuple):
     label: str
 
 
-PERMISSION = Field("permission", "Permission")
+PERMISSION = Field("permission", _("Permission"))
 ONLY_KNOWN = "only_known"  # the flag that refuses to grant a permission that nothing asks for
 
 
@@ -157,7 +158,7 @@ def read_permission(submission: MemberSubmission) -> str:
     """Return the permission that a form names, or raise ValidationError."""
     permission = submission.fields[PERMISSION.name].strip()
     if not names.is_permission(permission):
-        message = "A permission has the form app.action, such as reports.publish."
+        message = _("A permission has the form app.action, such as reports.publish.")
         raise ValidationError({PERMISSION.name: [message]})
     return permission
 
@@ -172,7 +173,7 @@ def read_new_permission(submission: MemberSubmission) -> str:
     permission = read_permission(submission)
     if ONLY_KNOWN not in submission.flags or permission in offered_permissions():
         return permission
-    message = f"Nothing in this application asks for {permission}."
+    message = _("Nothing in this application asks for %(permission)s.", permission=permission)
     if similar := similar_permission(permission):
-        message += f" Did you mean {similar}?"
+        message = Joined([message, _("Did you mean %(permission)s?", permission=similar)])
     raise ValidationError({PERMISSION.name: [message]})

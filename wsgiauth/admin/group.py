@@ -43,13 +43,14 @@ from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.messages import _, pgettext
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import ID
 
-USER = Field("user", "Username or email address")
+USER = Field("user", _("Username or email address"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +94,7 @@ def _of_member(change: Callable[[User, Group], bool]) -> Callable[[MemberSubmiss
                 lambda present: change(present, require_row(submission.environ, Group)),
             )
         except User.DoesNotExist:  # perhaps since the user was found
-            message = "There is no user with this username or email address."
+            message = _("There is no user with this username or email address.")
             raise ValidationError({USER.name: [message]}) from None
 
     return administered
@@ -103,44 +104,48 @@ _ACTIONS = (
     GroupAction(
         name="grant",
         section=RIGHTS,
-        button="Grant",
-        question="All members of the group get this permission.",
-        done="The permission has been granted to the group.",
+        button=pgettext("permission", "Grant"),
+        question=_("All members of the group get this permission."),
+        done=_("The permission has been granted to the group."),
         change=_of_group(lambda group, submission: group.grant(read_new_permission(submission))),
         field=PERMISSION,
     ),
     GroupAction(
         name="revoke",
         section=RIGHTS,
-        button="Revoke",
-        question="The members lose this permission, unless it is also granted to them elsewhere.",
-        done="The permission has been revoked from the group.",
+        button=pgettext("permission", "Revoke"),
+        question=_(
+            "The members lose this permission, unless it is also granted to them elsewhere."
+        ),
+        done=_("The permission has been revoked from the group."),
         change=_of_group(lambda group, submission: group.revoke(read_permission(submission))),
         field=PERMISSION,
     ),
     GroupAction(
         name="add",
-        button="Add a member",
-        question="The user gets the permissions of this group.",
-        done="The user has been added to the group.",
+        button=_("Add a member"),
+        question=_("The user gets the permissions of this group."),
+        done=_("The user has been added to the group."),
         change=_of_member(lambda user, group: user.join(group)),
         field=USER,
     ),
     GroupAction(
         name="remove",
-        button="Remove a member",
-        question="The user loses the permissions of this group.",
-        done="The user has been removed from the group.",
+        button=_("Remove a member"),
+        question=_("The user loses the permissions of this group."),
+        done=_("The user has been removed from the group."),
         change=_of_member(lambda user, group: user.leave(group)),
         field=USER,
     ),
     GroupAction(
         name=DELETE,
         section=DANGER,
-        button="Delete the group",
-        question="The members lose the permissions of the group. No user is deleted. This cannot"
-        " be undone.",
-        done="The group has been deleted.",
+        button=_("Delete the group"),
+        question=_(
+            "The members lose the permissions of the group. No user is deleted. This cannot be"
+            " undone."
+        ),
+        done=_("The group has been deleted."),
         change=_of_group(lambda group, submission: group.delete_instance()),
     ),
 )
@@ -148,7 +153,7 @@ GROUP_ACTIONS: Mapping[str, GroupAction] = {each.name: each for each in _ACTIONS
 
 _NOTICES = {name: each.done for name, each in GROUP_ACTIONS.items()}
 _NOTICES |= {UNCHANGED: NOTHING_CHANGED}
-_NOTICES |= {"create": "The group has been created. It has no permissions and no members yet."}
+_NOTICES |= {"create": _("The group has been created. It has no permissions and no members yet.")}
 
 
 class GroupPage(PanelPage):
@@ -172,7 +177,7 @@ class ShowGroup(PanelEndpoint):
     """Shows a group."""
 
     back = TO_GROUPS
-    step = "The page of a group"
+    step = _("The page of a group")
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the group as JSON."""
@@ -201,7 +206,7 @@ class ChangeGroup(ActionForm):
     """Does what `GROUP_ACTIONS` lists."""
 
     section = GROUPS
-    back = BackLink("admin/groups/{id}", "Back to the group")
+    back = BackLink("admin/groups/{id}", _("Back to the group"))
     actions = GROUP_ACTIONS
     fields = ("permission", "user")
     flags = (ONLY_KNOWN,)

@@ -21,6 +21,7 @@ from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_fields
@@ -29,9 +30,9 @@ from wsgiauth.web.responses import Response, json_response
 PAGE = 50  # groups
 AFTER = "after"
 
-TO_GROUPS = BackLink("admin/groups", "Back to the groups")
+TO_GROUPS = BackLink("admin/groups", _("Back to the groups"))
 
-_NOTICES = {"delete": "The group has been deleted."}
+_NOTICES = {"delete": _("The group has been deleted.")}
 
 
 class ListedGroup(NamedTuple):
@@ -66,7 +67,7 @@ class Groups(PanelForm):
     """Lists the groups, and creates one."""
 
     back = TO_GROUPS
-    step = "The groups"
+    step = _("The groups")
     fields = ("name",)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
@@ -125,7 +126,7 @@ def require_group(name: str, field: str) -> Group:
     """Return the group that a field of a form names, or raise ValidationError."""
     group = Group.objects.find(name.strip())
     if group is None:
-        raise ValidationError({field: ["There is no group with this name."]})
+        raise ValidationError({field: [_("There is no group with this name.")]})
     return group
 
 

@@ -20,13 +20,18 @@ from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.mail.link_letters import issue_invitation
+from wsgiauth.messages import _, ngettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
 INVITED = "invite"  # in the path, and as the `done` of the query
-SENT = f"The invitation is on its way. Its link works for {HOURS} hours."
+SENT = ngettext(
+    "The invitation is on its way. Its link works for %(num)s hour.",
+    "The invitation is on its way. Its link works for %(num)s hours.",
+    HOURS,
+)
 
 
 class InvitePage(PanelPage, FormPage):
@@ -50,7 +55,7 @@ class InvitePage(PanelPage, FormPage):
 class Invite(PanelForm):
     """Sends an invitation, on a site that sends email."""
 
-    step = "Invite a person"
+    step = _("Invite a person")
     fields = ("email", "username")
     lists = ("permissions", "groups")
     flags = ("is_staff",)
@@ -62,9 +67,10 @@ class Invite(PanelForm):
     def act(self, submission: MemberSubmission) -> Response:
         """Send the invitation, if the member of the staff still has the right to."""
         site = submission.site
-        permissions, errors = submission.lists["permissions"], {}
+        permissions = submission.lists["permissions"]
+        errors: dict[str, list[str]] = {}
         if not all(map(names.is_permission, permissions)):
-            message = "A permission has the form app.action, such as reports.publish."
+            message = _("A permission has the form app.action, such as reports.publish.")
             errors["permissions"] = [message]
         groups = set()
         for name in submission.lists["groups"]:

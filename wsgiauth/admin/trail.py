@@ -10,11 +10,17 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
 from wsgiauth.admin import EVENTS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
-from wsgiauth.authentication.methods import ONE_TIME_CODE, methods_in_words
-from wsgiauth.events import CHANGES, Event, actors, trail
+from wsgiauth.admin.event_words import (
+    APPLICATION_CODE,
+    TITLES,
+    actor_in_words,
+    reason_in_words,
+)
+from wsgiauth.events import CHANGES, actors, trail
 from wsgiauth.events.trail import Entry, Filters, Position
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
 from wsgiauth.web.pages import UrlBelow
@@ -28,31 +34,6 @@ _FIELDS = ("user", "actor", "name", "since", "until")
 _BEFORE = "before"
 _NO_USER = 0  # no user has this number
 _POSITION = re.compile("([0-9]{1,12})-([0-9]{1,18})")
-
-# What people read; programs and the log have the name.
-TITLES = {
-    "registration": "Account created",
-    "login": "Logged in",
-    "logout": "Logged out",
-    "confirmed": "Confirmed who they are",
-    "password_changed": "Password changed",
-    "names_changed": "Name or email address changed",
-    "rights_changed": "Rights changed",
-    "group_changed": "Group changed",
-    "link_sent": "Link sent",
-    "user_deleted": "Account deleted",
-    "users_exported": "Users downloaded",
-    "refresh_reused": "Refresh token used twice",
-    "key_created": "API key created",
-    "key_ended": "API key revoked",
-    "factor_added": "Two-step verification method added",
-    "factor_removed": "Two-step verification method removed",
-    "factor_guessed": "Wrong codes after the right password",
-    "recovery_code_used": "Recovery code used",
-    "passkey_cloned": "Passkey possibly copied",
-    "identity_connected": "Account of another provider connected",
-    "identity_disconnected": "Account of another provider disconnected",
-}
 
 
 class Person(NamedTuple):
@@ -69,9 +50,9 @@ class TrailRow(NamedTuple):
     time: datetime
     title: str  # what happened, in words
     user: Person | None
-    actor: Person | str | None  # the user who did it; otherwise as in `Event.actor`
+    actor: Person | str | None  # who did it; in words if no user did
     address: str
-    reason: str
+    reason: str  # in words
 
 
 class EventsPage(PanelPage):
@@ -91,8 +72,8 @@ class EventsPage(PanelPage):
 class Events(PanelEndpoint):
     """Lists the events of the trail, a page at a time."""
 
-    back = BackLink("admin/events", "Back to the audit trail")
-    step = "The audit trail"
+    back = BackLink("admin/events", _("Back to the audit trail"))
+    step = _("The audit trail")
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the trail, or with the same as JSON."""
@@ -132,42 +113,32 @@ def trail_rows(entries: list[Entry]) -> list[TrailRow]:
             time=event.time,
             title=TITLES.get(event.name, event.name),
             user=_person(event.user_id, names),
-            actor=_person(actor_id, names, actors.key_of(event.actor or "")) or event.actor,
+            actor=_person(actor_id, names, actors.key_of(event.actor or ""))
+            or (event.actor and actor_in_words(event.actor)),
             address=event.address or "",
-            reason=_reason(event),
+            reason=reason_in_words(event),
         )
         for event, actor_id in zip(events, acting, strict=True)
     ]
 
 
-_REASONS = {
-    ONE_TIME_CODE: "authenticator app",
-    "is_staff on": "added to the staff",
-    "is_staff off": "removed from the staff",
-    "is_superuser on": "made superuser",
-    "is_superuser off": "superuser status removed",
-}
-
-
-def _reason(event: Event) -> str:
-    reason = event.reason or ""
-    if event.name in ("login", "confirmed"):
-        return methods_in_words(reason.split())
-    return _REASONS.get(reason, reason)
-
-
 def _filters(fields: dict[str, str]) -> Filters:
-    errors = {
-        name: [f"{name} must be a date or a time, such as 2026-11-02 or 2026-11-02T09:30:00Z."]
+    errors: dict[str, list[str]] = {
+        name: [
+            _(
+                "%(field)s must be a date or a time, such as 2026-11-02 or 2026-11-02T09:30:00Z.",
+                field=name,
+            )
+        ]
         for name in ("since", "until")
         if fields[name] and _time(fields[name]) is None
     }
     if fields["name"] not in ("", *CHANGES):
-        errors["name"] = ["name must be the name of an event."]
+        errors["name"] = [_("name must be the name of an event.")]
     if errors:
         raise ValidationError(errors)
     actor = fields["actor"]
-    if actor == "application code":  # as the page shows it
+    if actor == APPLICATION_CODE:  # as the page shows it
         actor = actors.CODE
     elif actor and not actors.is_actor(actor):
         actor = actors.user(_user_id(actor))

@@ -58,6 +58,7 @@ from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, R
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.site import Site
@@ -69,11 +70,11 @@ from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.templates import Content
 from wsgiauth.web.urls import ID
 
-_IN_USE = (
+_IN_USE = _(
     "Data of the application refers to this account. Delete that data first, or deactivate the"
     " account."
 )
-LAST_SUPERUSER = "This is the last active superuser. Make another user a superuser first."
+LAST_SUPERUSER = _("This is the last active superuser. Make another user a superuser first.")
 
 _EVENTS = 10  # on the page of the user
 _FIELDS = FoundUser._fields
@@ -174,7 +175,7 @@ class UserPage(PanelPage):
 class ShowUser(PanelEndpoint):
     """Shows a user."""
 
-    step = "The page of a user"
+    step = _("The page of a user")
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the user as JSON."""
@@ -205,7 +206,7 @@ class ChangeUser(ActionForm):
     """Does what `user_actions.ACTIONS` lists."""
 
     section = USERS
-    back = BackLink("admin/users/{id}", "Back to the user")
+    back = BackLink("admin/users/{id}", _("Back to the user"))
     actions = ACTIONS
     fields = ("permission", "group", "login", "key", "identity")
     flags = (ONLY_KNOWN,)
@@ -273,7 +274,10 @@ class ChangeUser(ActionForm):
         if field is IDENTITY:
             listed = list_identities(owner)
             titles = _titles(listed, site.settings)
-            named = {each.id: f"{titles[each.id]}: {each.name}" for each in listed}
+            named = {
+                each.id: _("%(provider)s: %(name)s", provider=titles[each.id], name=each.name)
+                for each in listed
+            }
         return named.get(value, "")
 
 

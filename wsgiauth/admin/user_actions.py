@@ -32,6 +32,7 @@ from wsgiauth.admin.user_changes import (
 )
 from wsgiauth.authentication import factors, sessions
 from wsgiauth.forms import MemberSubmission
+from wsgiauth.messages import _, pgettext
 from wsgiauth.settings import Settings
 
 
@@ -67,9 +68,9 @@ _ACTIONS = (
     UserAction(
         name="activate",
         section=ACCESS,
-        button="Activate",
-        question="The user can log in again.",
-        done="The account is active again.",
+        button=_("Activate"),
+        question=_("The user can log in again."),
+        done=_("The account is active again."),
         right=Right.MANAGE,
         change=set_flag("is_active", True),
         applies=lambda user: not user.is_active,
@@ -77,10 +78,12 @@ _ACTIONS = (
     UserAction(
         name="deactivate",
         section=ACCESS,
-        button="Deactivate",
-        question="The user can no longer log in, and all of their sessions are revoked at once."
-        " Nothing is deleted; you can activate the account again.",
-        done="The account is inactive: the user cannot log in, and all sessions are revoked.",
+        button=_("Deactivate"),
+        question=_(
+            "The user can no longer log in, and all of their sessions are revoked at once."
+            " Nothing is deleted; you can activate the account again."
+        ),
+        done=_("The account is inactive: the user cannot log in, and all sessions are revoked."),
         right=Right.MANAGE,
         change=set_flag("is_active", False),
         asks_first=True,
@@ -90,10 +93,12 @@ _ACTIONS = (
     UserAction(
         name="end-logins",
         section=ACCESS,
-        button="Revoke all sessions",
-        question="The user is logged out everywhere, and can log in again. If this is your own"
-        " account, you stay logged in here.",
-        done="All sessions have been revoked.",
+        button=_("Revoke all sessions"),
+        question=_(
+            "The user is logged out everywhere, and can log in again. If this is your own"
+            " account, you stay logged in here."
+        ),
+        done=_("All sessions have been revoked."),
         right=Right.SUPPORT,
         change=lambda user, submission: sessions.revoke_all(
             user, except_id=submission.member.session_id
@@ -103,19 +108,21 @@ _ACTIONS = (
     ),
     UserAction(
         name="end-login",
-        button="Revoke this session",
-        question="The user is logged out of this session.",
-        done="The session has been revoked.",
+        button=_("Revoke this session"),
+        question=_("The user is logged out of this session."),
+        done=_("The session has been revoked."),
         right=Right.SUPPORT,
         change=end_login,
         field=LOGIN,
     ),
     UserAction(
         name="end-key",
-        button="Revoke this key",
-        question="Programs can no longer use this API key. This cannot be undone; the user can"
-        " create another key.",
-        done="The API key has been revoked.",
+        button=_("Revoke this key"),
+        question=_(
+            "Programs can no longer use this API key. This cannot be undone; the user can"
+            " create another key."
+        ),
+        done=_("The API key has been revoked."),
         right=Right.SUPPORT,
         change=end_key,
         field=KEY,
@@ -123,10 +130,12 @@ _ACTIONS = (
     ),
     UserAction(
         name="disconnect",
-        button="Disconnect",
-        question="The user can no longer log in with this account of the other provider, and the"
-        " sessions that began or were confirmed with it are revoked. They can connect it again.",
-        done="The account of the other provider has been disconnected.",
+        button=_("Disconnect"),
+        question=_(
+            "The user can no longer log in with this account of the other provider, and the"
+            " sessions that began or were confirmed with it are revoked. They can connect it again."
+        ),
+        done=_("The account of the other provider has been disconnected."),
         right=Right.MANAGE,
         change=disconnect,
         field=IDENTITY,
@@ -135,11 +144,13 @@ _ACTIONS = (
     ),
     UserAction(
         name="remove-factors",
-        button="Turn off two-step verification",
-        question="The authenticator apps, passkeys and recovery codes of the user are removed, and"
-        " all of their sessions end. The password alone is then enough to log in. Make sure that"
-        " the user asked for this.",
-        done="Two-step verification has been turned off, and all sessions have been revoked.",
+        button=_("Turn off two-step verification"),
+        question=_(
+            "The authenticator apps, passkeys and recovery codes of the user are removed, and"
+            " all of their sessions end. The password alone is then enough to log in. Make sure"
+            " that the user asked for this."
+        ),
+        done=_("Two-step verification has been turned off, and all sessions have been revoked."),
         right=Right.MANAGE,
         change=lambda user, submission: factors.remove_all(user),
         asks_first=True,
@@ -148,9 +159,9 @@ _ACTIONS = (
     UserAction(
         name="reset-link",
         section=ACCESS,
-        button="Send a password reset link",
-        question="The user gets an email with a link to choose a new password.",
-        done="An email with a link to choose a new password is on its way to the user.",
+        button=_("Send a password reset link"),
+        question=_("The user gets an email with a link to choose a new password."),
+        done=_("An email with a link to choose a new password is on its way to the user."),
         right=Right.SUPPORT,
         change=send_link,
         count=count_link,
@@ -160,18 +171,18 @@ _ACTIONS = (
     UserAction(
         name="grant",
         section=RIGHTS,
-        button="Grant",
-        question="The user gets this permission.",
-        done="The permission has been granted.",
+        button=pgettext("permission", "Grant"),
+        question=_("The user gets this permission."),
+        done=_("The permission has been granted."),
         right=Right.GOVERN,
         change=lambda user, submission: user.grant(read_new_permission(submission)),
         field=PERMISSION,
     ),
     UserAction(
         name="revoke",
-        button="Revoke",
-        question="The user loses this permission, unless a group also grants it.",
-        done="The permission has been revoked.",
+        button=pgettext("permission", "Revoke"),
+        question=_("The user loses this permission, unless a group also grants it."),
+        done=_("The permission has been revoked."),
         right=Right.GOVERN,
         change=lambda user, submission: user.revoke(read_permission(submission)),
         field=PERMISSION,
@@ -179,18 +190,18 @@ _ACTIONS = (
     UserAction(
         name="join",
         section=RIGHTS,
-        button="Add to the group",
-        question="The user gets the permissions of this group.",
-        done="The user has been added to the group.",
+        button=_("Add to the group"),
+        question=_("The user gets the permissions of this group."),
+        done=_("The user has been added to the group."),
         right=Right.GOVERN,
         change=lambda user, submission: user.join(named_group(submission)),
         field=GROUP,
     ),
     UserAction(
         name="leave",
-        button="Remove",
-        question="The user loses the permissions of this group.",
-        done="The user has been removed from the group.",
+        button=pgettext("group", "Remove"),
+        question=_("The user loses the permissions of this group."),
+        done=_("The user has been removed from the group."),
         right=Right.GOVERN,
         change=lambda user, submission: user.leave(named_group(submission)),
         field=GROUP,
@@ -198,9 +209,9 @@ _ACTIONS = (
     UserAction(
         name="make-staff",
         section=RIGHTS,
-        button="Add to the staff",
-        question="The user can open this panel, and see all users.",
-        done="The user is now a member of the staff.",
+        button=_("Add to the staff"),
+        question=_("The user can open this panel, and see all users."),
+        done=_("The user is now a member of the staff."),
         right=Right.GOVERN,
         change=set_flag("is_staff", True),
         asks_first=True,
@@ -209,9 +220,9 @@ _ACTIONS = (
     UserAction(
         name="unmake-staff",
         section=RIGHTS,
-        button="Remove from the staff",
-        question="The user can no longer open this panel.",
-        done="The user is no longer a member of the staff.",
+        button=_("Remove from the staff"),
+        question=_("The user can no longer open this panel."),
+        done=_("The user is no longer a member of the staff."),
         right=Right.GOVERN,
         change=set_flag("is_staff", False),
         asks_first=True,
@@ -220,10 +231,12 @@ _ACTIONS = (
     UserAction(
         name="make-superuser",
         section=RIGHTS,
-        button="Make superuser",
-        question="The user gets every permission. A superuser in the staff can change every"
-        " account, including yours.",
-        done="The user is now a superuser.",
+        button=_("Make superuser"),
+        question=_(
+            "The user gets every permission. A superuser in the staff can change every"
+            " account, including yours."
+        ),
+        done=_("The user is now a superuser."),
         right=Right.GOVERN,
         change=set_flag("is_superuser", True),
         asks_first=True,
@@ -232,9 +245,9 @@ _ACTIONS = (
     UserAction(
         name="unmake-superuser",
         section=RIGHTS,
-        button="Remove superuser status",
-        question="The user keeps only the permissions that have been granted.",
-        done="The user is no longer a superuser.",
+        button=_("Remove superuser status"),
+        question=_("The user keeps only the permissions that have been granted."),
+        done=_("The user is no longer a superuser."),
         right=Right.GOVERN,
         change=set_flag("is_superuser", False),
         asks_first=True,
@@ -244,10 +257,12 @@ _ACTIONS = (
     UserAction(
         name=DELETE,
         section=DANGER,
-        button="Delete the account",
-        question="The account is deleted with all of its sessions and permissions. This cannot be"
-        " undone. Others can then register the username and the email address.",
-        done="The account has been deleted.",
+        button=_("Delete the account"),
+        question=_(
+            "The account is deleted with all of its sessions and permissions. This cannot be"
+            " undone. Others can then register the username and the email address."
+        ),
+        done=_("The account has been deleted."),
         right=Right.GOVERN,
         change=lambda user, submission: user.delete_instance(),
         asks_first=True,

@@ -13,13 +13,14 @@ from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.endpoint import require_part
 from wsgiauth.mail.link_letters import send_reset
+from wsgiauth.messages import _
 
-GROUP = Field("group", "Group")
-LOGIN = Field("login", "Session")
-KEY = Field("key", "API key")
-IDENTITY = Field("identity", "Account")
+GROUP = Field("group", _("Group"))
+LOGIN = Field("login", _("Session"))
+KEY = Field("key", _("API key"))
+IDENTITY = Field("identity", _("Account"))
 
-_LAST_WAY_IN = (
+_LAST_WAY_IN = _(
     "This is the only way to log in to the account. Send a link to choose a password first, or"
     " deactivate the account."
 )
@@ -39,21 +40,23 @@ def end_login(user: User, submission: MemberSubmission) -> None:
     """Revoke the session that a form names."""
     handle = submission.fields[LOGIN.name]
     if not handle:
-        raise ValidationError({LOGIN.name: ["Choose a session."]})
+        raise ValidationError({LOGIN.name: [_("Choose a session.")]})
     if revoke_by_handle(user, handle, submission.site.tokens.now()) is None:
-        raise RequestError(HTTPStatus.NOT_FOUND, "no_such_login", "This session has already ended.")
+        raise RequestError(
+            HTTPStatus.NOT_FOUND, "no_such_login", _("This session has already ended.")
+        )
 
 
 def end_key(user: User, submission: MemberSubmission) -> None:
     """Revoke the API key that a form names."""
     key_id = submission.fields[KEY.name].strip()
     if not key_id:
-        raise ValidationError({KEY.name: ["Choose an API key."]})
+        raise ValidationError({KEY.name: [_("Choose an API key.")]})
     if not keys.revoke(user, key_id):
         raise RequestError(
             HTTPStatus.NOT_FOUND,
             "no_such_key",
-            "This API key has already been revoked or has expired.",
+            _("This API key has already been revoked or has expired."),
         )
 
 
@@ -63,7 +66,8 @@ def disconnect(user: User, submission: MemberSubmission) -> None:
     try:
         ways_in.disconnect(user, handle, submission.site.settings)
     except ValidationError:  # which names the field of another form
-        message = "This account is not connected any more." if handle else "Choose an account."
+        gone = _("This account is not connected any more.")
+        message = gone if handle else _("Choose an account.")
         raise ValidationError({IDENTITY.name: [message]}) from None
     except RequestError as error:
         raise RequestError(error.status, error.code, _LAST_WAY_IN) from None
@@ -79,7 +83,7 @@ def send_link(user: User, submission: MemberSubmission) -> None:
     """Send the user a link to choose a new password."""
     if not user.is_active:
         raise RequestError(
-            HTTPStatus.CONFLICT, "inactive", "The account is inactive. Activate it first."
+            HTTPStatus.CONFLICT, "inactive", _("The account is inactive. Activate it first.")
         )
     site = submission.site
     send_reset(require_part(site.outbox), user, mount=site.pages.mount)

@@ -11,6 +11,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.user_criteria import Criteria
 from wsgiauth.accounts.user_search import SORTS
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.messages import _, list_of, pgettext
 from wsgiauth.web.request import query_field, query_fields
 from wsgiauth.web.urls import is_number
 
@@ -27,7 +28,7 @@ class Filter(NamedTuple):
     label: str
     criterion: str  # the attribute of `Criteria`
     values: tuple[str, str] = ("yes", "no")  # for true and for false, in the query
-    texts: tuple[str, str] = ("yes", "no")  # the same for people
+    texts: tuple[str, str] = (_("yes"), _("no"))  # the same for people
 
 
 class Choice(NamedTuple):
@@ -38,11 +39,17 @@ class Choice(NamedTuple):
 
 
 FILTERS = (
-    Filter("active", "Active", "is_active"),
-    Filter("staff", "Staff", "is_staff"),
-    Filter("superuser", "Superuser", "is_superuser"),
-    Filter("verified", "Email address verified", "is_verified"),
-    Filter("seen", "Logged in", "has_logged_in", ("ever", "never"), ("at least once", "never")),
+    Filter("active", pgettext("filter", "Active"), "is_active"),
+    Filter("staff", pgettext("filter", "Staff"), "is_staff"),
+    Filter("superuser", pgettext("filter", "Superuser"), "is_superuser"),
+    Filter("verified", pgettext("filter", "Email address verified"), "is_verified"),
+    Filter(
+        "seen",
+        pgettext("filter", "Logged in"),
+        "has_logged_in",
+        ("ever", "never"),
+        (pgettext("logged in", "at least once"), pgettext("logged in", "never")),
+    ),
 )
 
 
@@ -63,15 +70,23 @@ class Query(NamedTuple):
         given = query_fields(environ, fields)
         choices = tuple(Choice(each, given[each.name]) for each in FILTERS)
         group = given[_GROUP]
-        errors = {
-            each.name: [f"{each.name} must be {' or '.join(each.values)}."]
+        errors: dict[str, list[str]] = {
+            each.name: [
+                _(
+                    "%(field)s must be %(first)s or %(second)s.",
+                    field=each.name,
+                    first=each.values[0],
+                    second=each.values[1],
+                )
+            ]
             for each, value in choices
             if value not in ("", *each.values)
         }
         if group and not is_number(group):
-            errors[_GROUP] = [f"{_GROUP} must be the number of a group."]
+            errors[_GROUP] = [_("%(field)s must be the number of a group.", field=_GROUP)]
         if given[SORT] not in ("", *SORTS):
-            errors[SORT] = [f"{SORT} must be one of {', '.join(SORTS)}."]
+            names = list_of(SORTS)
+            errors[SORT] = [_("%(field)s must be one of %(values)s.", field=SORT, values=names)]
         if errors:
             raise ValidationError(errors)
         return cls(

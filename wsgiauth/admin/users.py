@@ -21,6 +21,7 @@ from wsgiauth.admin.several import SharedAction, shared_actions
 from wsgiauth.admin.user_query import AFTER, BEFORE, SORT, Choice, Query, carrying
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import STAFF, AccountLink
+from wsgiauth.messages import _, pgettext
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
 from wsgiauth.transfer.cells import neutralize_formula
@@ -29,7 +30,7 @@ from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import path_asked_for
 
-_NOTICES = {"delete": "The account has been deleted.", INVITED: SENT}
+_NOTICES = {"delete": _("The account has been deleted."), INVITED: SENT}
 
 _ROWS = 500  # of one chunk of the file
 
@@ -44,23 +45,23 @@ class Column(NamedTuple):
 
 # The labels of the columns, and the order to which the first click leads.
 _COLUMNS = (
-    ("Username", "username"),
-    ("Email address", "email"),
-    ("Status", ""),
-    ("Created", "-created"),
-    ("Last login", "-last_login"),
+    (_("Username"), "username"),
+    (_("Email address"), "email"),
+    (_("Status"), ""),
+    (pgettext("account", "Created"), "-created"),
+    (_("Last login"), "-last_login"),
 )
 ORDERS = {
-    "-created": "the newest first",
-    "created": "the oldest first",
-    "username": "by username",
-    "-username": "by username, in reverse",
-    "email": "by email address",
-    "-email": "by email address, in reverse",
-    "-last_login": "the latest login first, then users who never logged in",
-    "last_login": "users who never logged in first, then the earliest login",
-    "name": "by name",
-    "-verified": "the latest verification first",
+    "-created": _("the newest first"),
+    "created": _("the oldest first"),
+    "username": _("by username"),
+    "-username": _("by username, in reverse"),
+    "email": _("by email address"),
+    "-email": _("by email address, in reverse"),
+    "-last_login": _("the latest login first, then users who never logged in"),
+    "last_login": _("users who never logged in first, then the earliest login"),
+    "name": _("by name"),
+    "-verified": _("the latest verification first"),
 }
 
 
@@ -99,7 +100,9 @@ class UsersPage(PanelPage):
 class Users(PanelEndpoint):
     """Lists users, a page at a time."""
 
-    account_link = AccountLink(STAFF, "Users and groups", "Find users, and change their accounts.")
+    account_link = AccountLink(
+        STAFF, _("Users and groups"), _("Find users, and change their accounts.")
+    )
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the list, or with the same as JSON."""

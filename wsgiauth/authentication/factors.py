@@ -17,11 +17,12 @@ from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE, has_sec
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.totp import Totp
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import from_timestamp, utc_text
 
-_KINDS = {ONE_TIME_CODE: "Authenticator app", HARDWARE_KEY: "Passkey"}
+_KINDS = {ONE_TIME_CODE: _("Authenticator app"), HARDWARE_KEY: _("Passkey")}
 
 
 class Factor(NamedTuple):

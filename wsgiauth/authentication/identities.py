@@ -22,6 +22,7 @@ from wsgiauth.accounts.tables import insert_new
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
+from wsgiauth.messages import _, ngettext
 from wsgiauth.settings.oidc import ProviderEntry
 from wsgiauth.storage import database
 from wsgiauth.storage.models import Model, from_timestamp, json_fields, utc_now
@@ -132,7 +133,11 @@ def connect(user: User, account: ProviderAccount, now: float) -> Identity:
             raise RequestError(
                 HTTPStatus.CONFLICT,
                 "too_many_identities",
-                f"You can connect {MOST_IDENTITIES} accounts. Disconnect one first.",
+                ngettext(
+                    "You can connect %(num)s account. Disconnect it first.",
+                    "You can connect %(num)s accounts. Disconnect one first.",
+                    MOST_IDENTITIES,
+                ),
             )
         is_new = add(owner, account, now)
         found = _of(account)
@@ -251,8 +256,10 @@ def _taken() -> RequestError:
     return RequestError(
         HTTPStatus.CONFLICT,
         "identity_taken",
-        "This account is connected to another account of this site. Log in to that one and"
-        " disconnect it first.",
+        _(
+            "This account is connected to another account of this site. Log in to that one and"
+            " disconnect it first."
+        ),
     )
 
 

@@ -32,6 +32,7 @@ from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.lifetimes import DAY, HOUR
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
+from wsgiauth.messages import _, list_of, ngettext
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.models import from_timestamp, json_fields
 from wsgiauth.storage.upkeep import OptionalWrites, purge_some
@@ -124,13 +125,13 @@ def is_handle(text: object) -> bool:
 
 
 def _random(length: int) -> str:
-    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+    return "".join(secrets.choice(_ALPHABET) for _place in range(length))
 
 
 def _checksum(unchecked: str) -> str:
     """Return the CRC-32 of an ASCII string as six digits of base 62."""
     rest, checksum = zlib.crc32(unchecked.encode()), ""
-    for _ in range(_CHECKSUM_LENGTH):
+    for _place in range(_CHECKSUM_LENGTH):
         rest, digit = divmod(rest, len(_ALPHABET))
         checksum = _ALPHABET[digit] + checksum
     return checksum
@@ -210,8 +211,10 @@ def create(
             return None
         missing = set() if owner.is_superuser else set(chosen) - owner.permissions
         if missing:
-            lacked = ", ".join(sorted(missing))
-            problem = f"A key can only have permissions of its owner, who lacks {lacked}."
+            problem = _(
+                "A key can only have permissions of its owner, who lacks %(permissions)s.",
+                permissions=list_of(sorted(missing)),
+            )
             raise ValidationError({"permissions": [problem]})
         if _live(owner, now).count() >= MAX_KEYS:
             raise TooManyKeysError(MAX_KEYS)
@@ -256,11 +259,16 @@ def _check(name: str, permissions: list[str], days: int) -> None:
     if name_problem is not None:
         errors["name"] = [name_problem]
     if len(permissions) > MAX_PERMISSIONS:
-        errors["permissions"] = [f"A key can have at most {MAX_PERMISSIONS} permissions."]
+        problem = ngettext(
+            "A key can have at most %(num)s permission.",
+            "A key can have at most %(num)s permissions.",
+            MAX_PERMISSIONS,
+        )
+        errors["permissions"] = [problem]
     elif not all(map(names.is_permission, permissions)):
-        errors["permissions"] = ["A permission has the form <app>.<action>."]
+        errors["permissions"] = [_("A permission has the form <app>.<action>.")]
     if not 1 <= days <= MAX_DAYS:
-        errors["days"] = [f"Enter a number of days from 1 to {MAX_DAYS}."]
+        errors["days"] = [_("Enter a number of days from 1 to %(days)s.", days=str(MAX_DAYS))]
     if errors:
         raise ValidationError(errors)
 

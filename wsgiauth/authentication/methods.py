@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
+from wsgiauth.messages import list_of, pgettext
 
 PASSWORD = "pwd"  # noqa: S105 - a method, not a password
 ONE_TIME_CODE = "otp"
@@ -13,21 +14,21 @@ SEVERAL = "mfa"  # several factors, as a provider says
 USER_VERIFIED = "user"  # its authenticator made sure who uses it: with it, two factors
 
 _WORDS = {
-    "face": "face",
-    "fed": "another provider",
-    "fpt": "fingerprint",
-    "hwk": "passkey",
-    "mail": "link by email",
-    "mfa": "several factors",
-    "otp": "one-time code",
-    "pin": "PIN",
-    "pwd": "password",
-    "sc": "smart card",
-    "sms": "code by text message",
-    "swk": "software key",
-    "tel": "phone call",
-    "user": "fingerprint, face or PIN",
-    "wia": "Windows login",
+    "face": pgettext("a way to log in", "face"),
+    "fed": pgettext("a way to log in", "another provider"),
+    "fpt": pgettext("a way to log in", "fingerprint"),
+    "hwk": pgettext("a way to log in", "passkey"),
+    "mail": pgettext("a way to log in", "link by email"),
+    "mfa": pgettext("a way to log in", "several factors"),
+    "otp": pgettext("a way to log in", "one-time code"),
+    "pin": pgettext("a way to log in", "PIN"),
+    "pwd": pgettext("a way to log in", "password"),
+    "sc": pgettext("a way to log in", "smart card"),
+    "sms": pgettext("a way to log in", "code by text message"),
+    "swk": pgettext("a way to log in", "software key"),
+    "tel": pgettext("a way to log in", "phone call"),
+    "user": pgettext("a way to log in", "fingerprint, face or PIN"),
+    "wia": pgettext("a way to log in", "Windows login"),
 }
 
 
@@ -49,4 +50,4 @@ def with_method(methods: str, method: str) -> str:
 
 def methods_in_words(methods: Iterable[str]) -> str:
     """Return methods such as `pwd` in words, between commas; a name without words stays."""
-    return ", ".join(_WORDS.get(each, each) for each in methods)
+    return list_of(_WORDS.get(each, each) for each in methods)

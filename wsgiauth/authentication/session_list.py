@@ -14,6 +14,7 @@ from wsgiauth.authentication import sessions
 from wsgiauth.authentication.lifetimes import HOUR
 from wsgiauth.authentication.methods import FEDERATED, methods_in_words
 from wsgiauth.authentication.refresh import REUSED
+from wsgiauth.messages import list_of
 from wsgiauth.storage import database
 from wsgiauth.storage.models import from_timestamp, utc_text
 from wsgiauth.web.clients import user_agent_in_words
@@ -68,7 +69,7 @@ class ListedSession(NamedTuple):
     def proven_by(self) -> str:
         """The methods in words, or empty."""
         words = {FEDERATED: self.provider} if self.provider else {}
-        return ", ".join(words.get(each) or methods_in_words([each]) for each in self.methods)
+        return list_of(words.get(each) or methods_in_words([each]) for each in self.methods)
 
     def document(self) -> dict[str, object]:
         """Return the session, ready for JSON."""
@@ -81,7 +82,7 @@ class ListedSession(NamedTuple):
             "expires_at": utc_text(self.expires_at),
             "ends_at": utc_text(self.ends_at),
             "address": self.address or None,
-            "browser": self.browser,
+            "browser": str(self.browser),
             "methods": list(self.methods),
         }
 

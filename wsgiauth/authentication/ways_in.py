@@ -12,6 +12,7 @@ from wsgiauth.authentication import identities, passkeys, provider_sessions
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.storage import database
@@ -75,7 +76,7 @@ def disconnect(
         rows = [] if owner is None else identities.rows_of(owner)
         row = next((each for each in rows if each.handle == handle), None)
         if owner is None or row is None:
-            raise ValidationError({"disconnect": ["This account is not connected any more."]})
+            raise ValidationError({"disconnect": [_("This account is not connected any more.")]})
         provider_sessions.revoke_by(row, except_id=except_session)
         identities.remove(row)
         require_way_in(owner, settings)
@@ -92,6 +93,8 @@ def require_way_in(user: User, settings: Settings) -> None:
         raise RequestError(
             HTTPStatus.CONFLICT,
             "last_way_in",
-            "This is the only way to log in to the account. Set a password or add another way"
-            " first.",
+            _(
+                "This is the only way to log in to the account. Set a password or add another way"
+                " first."
+            ),
         )

@@ -20,6 +20,7 @@ from wsgiauth.forms.endpoint import (
     Endpoint,
     require_login,
 )
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import prefers_html
@@ -28,10 +29,10 @@ from wsgiauth.web.urls import mount_url
 
 _GROUPS = (LOGIN, SECURITY, PROGRAMS, STAFF, LEAVING)
 _NOTICES = {
-    "password": "Your password has been changed. You are logged out everywhere else.",
-    "email": "Your email address has been verified and saved.",
-    "set": "Your password has been set. You are logged out everywhere else.",
-    "username": "Your username has been changed.",
+    "password": _("Your password has been changed. You are logged out everywhere else."),
+    "email": _("Your email address has been verified and saved."),
+    "set": _("Your password has been set. You are logged out everywhere else."),
+    "username": _("Your username has been changed."),
 }
 
 

@@ -19,6 +19,7 @@ from wsgiauth.authentication.identity import set_caller
 from wsgiauth.events import actors
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.messages import _, ngettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.failures import failure
@@ -49,7 +50,8 @@ class Check(Endpoint):
         """Answer 204 with the user, or with the refusal of a guard."""
         login, further = _guards(environ.get("QUERY_STRING", ""), "HTTP_X_FORWARDED_URI" in environ)
         original = _original(environ)
-        user, session_id, error, key_id, _ = site.identifier.find_caller(original, with_groups=True)
+        caller = site.identifier.find_caller(original, with_groups=True)
+        user, session_id, error, key_id = caller[:4]
         if user is None or further:
             set_caller(original, user, session_id, error, key_id)
             if user is not None:
@@ -62,7 +64,7 @@ class Check(Endpoint):
         admitted = _admitted(user.username, user.id, user.email, tuple(group_names(user)))
         if admitted is not None:
             return admitted
-        detail = "Your account is in too many groups for this page."
+        detail = _("Your account is in too many groups for this page.")
         return failure(original, HTTPStatus.FORBIDDEN, "forbidden", detail)
 
 
@@ -102,14 +104,18 @@ def _guards(query: str, leads_to_login: bool) -> tuple[Guard, tuple[Guard, ...]]
             query, keep_blank_values=True, errors="strict", max_num_fields=MAX_QUERY_FIELDS
         )
     except ValueError:
-        message = f"The query is not readable, or has more than {MAX_QUERY_FIELDS} fields."
+        message = ngettext(
+            "The query is not readable, or has more than %(num)s field.",
+            "The query is not readable, or has more than %(num)s fields.",
+            MAX_QUERY_FIELDS,
+        )
         raise _malformed(message) from None
-    fields = [field for field, _ in pairs]
+    fields = [field for field, _value in pairs]
     permissions = [value for field, value in pairs if field == "permission"]
     if not {"permission", "fresh", "second_factor"}.issuperset(fields):
-        raise _malformed("The query can only have permission, fresh and second_factor.")
+        raise _malformed(_("The query can only have permission, fresh and second_factor."))
     if not all(map(is_permission, permissions)):
-        raise _malformed("A permission has the form <app>.<action>.")
+        raise _malformed(_("A permission has the form <app>.<action>."))
     login = Guard(to_login_page=leads_to_login)
     asked_for = [login._replace(permission=each) for each in permissions]
     if "fresh" in fields or "second_factor" in fields:

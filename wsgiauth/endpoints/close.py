@@ -7,6 +7,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import InUseError, LastSuperuserError, RequestError, UnauthenticatedError
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import LEAVING, AccountLink
+from wsgiauth.messages import _
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
@@ -24,7 +25,7 @@ class Close(MemberForm):
     """Deletes the user, with all that belongs to them. Others can then register the names."""
 
     account_link = AccountLink(
-        LEAVING, "Close your account", "This deletes your account. It cannot be undone."
+        LEAVING, _("Close your account"), _("This deletes your account. It cannot be undone.")
     )
     is_sensitive = True
 
@@ -36,20 +37,19 @@ class Close(MemberForm):
             raise RequestError(
                 HTTPStatus.CONFLICT,
                 "last_superuser",
-                "You are the last active superuser. Make another user a superuser first.",
+                _("You are the last active superuser. Make another user a superuser first."),
             ) from None
         except InUseError:
-            raise RequestError(
-                HTTPStatus.CONFLICT,
-                "in_use",
+            detail = _(
                 "Your account cannot be closed now, because data of this site belongs to it. Ask"
-                " the site's operator.",
-            ) from None
+                " the site's operator."
+            )
+            raise RequestError(HTTPStatus.CONFLICT, "in_use", detail) from None
         except User.DoesNotExist:
             raise UnauthenticatedError("invalid_token") from None
         cleared = (submission.site.identifier.expired_cookie(submission.environ),)
         if submission.wants_json:
-            return json_response({"detail": "Account closed."}, headers=cleared)
+            return json_response({"detail": _("Account closed.")}, headers=cleared)
         return see_other(submission, "login?done=closed", *cleared)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> ClosePage:

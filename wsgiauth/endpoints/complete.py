@@ -29,6 +29,7 @@ from wsgiauth.forms.provider_accounts import (
 )
 from wsgiauth.forms.registration import NewAccountPage, sent_values
 from wsgiauth.mail.link_letters import request_provider_address
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
@@ -156,7 +157,7 @@ class _ByLink(_New):
         request_provider_address(
             require_part(site.outbox), ProviderAddress(identity_id, **asked), mount=site.pages.mount
         )
-        detail = (
+        detail = _(
             "If the address can have an account, an email with a link is on its way. Open the link"
             " in this browser."
         )
@@ -179,7 +180,7 @@ class _Existing(_Case):
         """Refuse to create an account."""
         if self._email:
             raise TakenError({"email": [names.TAKEN["email"]]})
-        raise ForbiddenError("New accounts cannot be created with this provider.")
+        raise ForbiddenError(_("New accounts cannot be created with this provider."))
 
     def page(self, submission: Submission, refusal: Refusal) -> CompleteExistingPage:
         """Return the page with the link to the login."""
@@ -200,7 +201,7 @@ class _Connect(_Case):
         environ, site = submission.environ, submission.site
         member = require_fresh(environ, site)
         if _CONNECT not in submission.flags:
-            raise ValidationError({_CONNECT: ["Choose whether to connect the two accounts."]})
+            raise ValidationError({_CONNECT: [_("Choose whether to connect the two accounts.")]})
         now = site.tokens.now()
         with database.atomic():
             if not unclaimed.finish(self.waiting, now):
@@ -210,7 +211,7 @@ class _Connect(_Case):
         location = destination_after_login(environ, wanted) if wanted else ""
         if submission.wants_json:
             location = location or f"{mount_url(environ)}/identities"
-            return json_response({"detail": "Connected.", "next": location}, headers=(cookie,))
+            return json_response({"detail": _("Connected."), "next": location}, headers=(cookie,))
         if location:
             return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
         return see_other(submission, "identities?done=connected", cookie, name=self.title)
@@ -283,13 +284,12 @@ def _case(submission: Submission) -> _Case:
 def _cancel(submission: Submission) -> Response:
     """End the wait."""
     environ, site = submission.environ, submission.site
-    waiting, _ = require_unclaimed(environ, site)
-    unclaimed.finish(waiting, site.tokens.now())
+    unclaimed.finish(require_unclaimed(environ, site)[0], site.tokens.now())
     is_guest = site.identifier.identify(environ).any_session is None
     page, cookie = "login" if is_guest else "account", expired_cookie(submission)
     if submission.wants_json:
         location = f"{mount_url(environ)}/{page}"
-        return json_response({"detail": "Cancelled.", "next": location}, headers=(cookie,))
+        return json_response({"detail": _("Cancelled."), "next": location}, headers=(cookie,))
     return see_other(submission, page, cookie)
 
 

@@ -24,6 +24,7 @@ from wsgiauth.forms.proofs import (
 )
 from wsgiauth.forms.providers import find_provider, send_to_provider
 from wsgiauth.forms.site_map import SiteMap
+from wsgiauth.messages import _
 from wsgiauth.web.failures import RESEND, SWITCH
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
@@ -38,7 +39,7 @@ class NextStep(NamedTuple):
     words: str = ""  # empty if it has no name
     subject: str = ""  # the name of the user or group that it is about
     back_url: str = "/"  # a page that needs no confirmation
-    back_text: str = "Back to the home page"
+    back_text: str = _("Back to the home page")
 
 
 class ConfirmPage(PasskeyPage):
@@ -60,7 +61,7 @@ class ConfirmPage(PasskeyPage):
     forgot_url: str | None = None  # None where the site sends no email
 
 
-_NO_PASSWORD = "Your account has no password. Log in again at a provider."  # noqa: S105
+_NO_PASSWORD = _("Your account has no password. Log in again at a provider.")
 
 
 class Confirm(MemberForm):
@@ -87,7 +88,7 @@ class Confirm(MemberForm):
         issued = confirm(submission.member.session_id, user, tokens, methods=methods)
         if issued is None:
             raise UnauthenticatedError("invalid_token")
-        return hand_over_renewed(submission, issued, "Confirmed.")
+        return hand_over_renewed(submission, issued, _("Confirmed."))
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> ConfirmPage:
         """Return the forms, without the password."""
@@ -135,7 +136,7 @@ def _ask_provider(submission: MemberSubmission) -> Response:
     """Send the browser to a provider of the user, at which they log in again."""
     site, user, name = submission.site, submission.member.user, submission.fields[PROVIDER]
     if name not in [each.name for each in buttons_of(user, site)]:
-        raise ValidationError({PROVIDER: ["You have connected no account of this provider."]})
+        raise ValidationError({PROVIDER: [_("You have connected no account of this provider.")]})
     errand = Errand(errands.CONFIRM, submission.destination, user_id=user.id)
     return send_to_provider(submission, find_provider(site, name), errand)
 
@@ -145,13 +146,13 @@ def _prove(submission: MemberSubmission) -> tuple[User, str]:
     user, session_id = submission.member
     if has_factor(user, submission.site.settings):
         methods = require_factor(
-            submission, user, CONFIRM, session_id, missing="Enter a code.", session_id=session_id
+            submission, user, CONFIRM, session_id, missing=_("Enter a code."), session_id=session_id
         )
         return user, methods
     if not user.has_password:
         raise ValidationError({PROVIDER: [_NO_PASSWORD]})
     password = submission.fields["password"]
     if not password:
-        raise ValidationError({"password": ["Enter your password."]})
+        raise ValidationError({"password": [_("Enter your password.")]})
     with requiring_password(submission, password) as proven:
         return proven, PASSWORD

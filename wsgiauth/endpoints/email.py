@@ -9,6 +9,7 @@ from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, email_accepted
 from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
 from wsgiauth.mail.link_letters import request_address_link
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response
@@ -39,8 +40,8 @@ class Email(MemberForm):
 
     account_link = AccountLink(
         LOGIN,
-        "Change your email address",
-        "We send a link to the new one, so that you can verify it.",
+        _("Change your email address"),
+        _("We send a link to the new one, so that you can verify it."),
     )
     is_sensitive = True
     fields = ("email",)
@@ -57,7 +58,7 @@ class Email(MemberForm):
             raise ValidationError({"email": [problem]})
         site.mail_limits.count(email, submission.networks, user=user)
         request_address_link(require_part(site.outbox), user, email, mount=site.pages.mount)
-        detail = "An email with a link is on its way. Open the link while you are logged in."
+        detail = _("An email with a link is on its way. Open the link while you are logged in.")
         page = EmailSentPage(present=user.email, email=email, minutes=site.settings.LINK_MINUTES)
         return email_accepted(submission, detail, page)
 
@@ -75,5 +76,5 @@ class Email(MemberForm):
 
 def _problem(user: User, email: str) -> str | None:
     if email == user.email and user.email_verified_at is not None:
-        return "This is already your address, and it is verified."
+        return _("This is already your address, and it is verified.")
     return names.email_problem(email)

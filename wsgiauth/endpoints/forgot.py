@@ -5,6 +5,7 @@ from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, email_acce
 from wsgiauth.forms.endpoint import require_part
 from wsgiauth.forms.proofs import ACCOUNT_NAME, account_name
 from wsgiauth.mail.link_letters import request_reset
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response
@@ -41,10 +42,10 @@ class Forgot(PublicForm):
         """Insert the email, whatever the name is."""
         site, name = submission.site, account_name(submission)
         if not name:
-            raise ValidationError({"username": ["Enter your username or email address."]})
+            raise ValidationError({"username": [_("Enter your username or email address.")]})
         site.mail_limits.count(name, submission.networks)
         request_reset(require_part(site.outbox), name, mount=site.pages.mount)
-        detail = "If the name belongs to an active account, an email with a link is on its way."
+        detail = _("If the name belongs to an active account, an email with a link is on its way.")
         page = ForgotSentPage(minutes=site.settings.LINK_MINUTES)
         return email_accepted(submission, detail, page)
 

@@ -1,5 +1,7 @@
 """GET, POST /auth/identities: list, connect and disconnect the user's accounts of providers."""
 
+from collections.abc import Mapping
+
 from wsgiauth.authentication import ways_in
 from wsgiauth.authentication.identities import list_identities
 from wsgiauth.authentication.identity import UserSession
@@ -7,18 +9,21 @@ from wsgiauth.authentication.oidc.errands import CONNECT, Errand
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.connected import Connected, entries, list_connected
-from wsgiauth.forms.done import notice_of
+from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import LOGIN, AccountLink
 from wsgiauth.forms.providers import find_provider, send_to_provider
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import ProviderButton, UrlBelow
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
 
-_NOTICES = {
-    "connected": "The account of {name} has been connected. You can now log in with it.",
-    "disconnected": "The account “{name}” has been disconnected.",
+_NOTICES: Mapping[str, Notice] = {
+    "connected": lambda title: _(
+        "The account of %(title)s has been connected. You can now log in with it.", title=title
+    ),
+    "disconnected": lambda name: _("The account “%(name)s” has been disconnected.", name=name),
 }
 
 
@@ -36,9 +41,11 @@ class Identities(ListForm):
     """Connects an account by a login at its provider, and disconnects accounts."""
 
     account_link = AccountLink(
-        LOGIN, "Accounts of other providers", "Log in here with an account that you have elsewhere."
+        LOGIN,
+        _("Accounts of other providers"),
+        _("Log in here with an account that you have elsewhere."),
     )
-    step = "Connect or disconnect an account"
+    step = _("Connect or disconnect an account")
     is_sensitive = True
     fields = ("connect", "disconnect")
 
@@ -87,6 +94,6 @@ def _connect(submission: MemberSubmission) -> Response:
     try:
         provider = find_provider(site, submission.fields["connect"])
     except NotFoundError:
-        raise ValidationError({"connect": ["Choose one of the providers."]}) from None
+        raise ValidationError({"connect": [_("Choose one of the providers.")]}) from None
     errand = Errand(CONNECT, submission.destination, user_id=user.id)
     return send_to_provider(submission, provider, errand)

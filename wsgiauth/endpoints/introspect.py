@@ -8,6 +8,7 @@ from wsgiauth.authentication.introspection import INTROSPECT
 from wsgiauth.events import actors
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms.endpoint import Endpoint, require_part
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.failures import failure, refuse_key
@@ -33,7 +34,7 @@ class Introspect(Endpoint):
         read = read_json if content_type(environ) == JSON else read_form
         token = text_field(read(environ), "token")
         if not token:
-            raise RequestError(HTTPStatus.BAD_REQUEST, "malformed", "Send a token.")
+            raise RequestError(HTTPStatus.BAD_REQUEST, "malformed", _("Send a token."))
         return json_response(require_part(site.introspector).describe(token) or _INACTIVE)
 
 
@@ -41,18 +42,24 @@ def _refusal(environ: WSGIEnvironment, site: Site) -> Response | None:
     """Return the response to a caller who is not allowed to ask, or None."""
     caller = site.identifier.identify(environ)
     if caller.any_session is not None:
-        detail = f"Only an API key with the permission {INTROSPECT} can be used here."
+        detail = _(
+            "Only an API key with the permission %(permission)s can be used here.",
+            permission=INTROSPECT,
+        )
         return failure(environ, HTTPStatus.FORBIDDEN, "forbidden", detail)
     if caller.user is None:
         return failure(
             environ,
             HTTPStatus.UNAUTHORIZED,
             caller.error or "unauthenticated",
-            f"Send an API key with the permission {INTROSPECT}.",
+            _("Send an API key with the permission %(permission)s.", permission=INTROSPECT),
             headers=challenges(environ, caller.error),
         )
     actors.identify(caller.user.id, caller.key_id)
     if not caller.user.has_permission(INTROSPECT):
         events.emit("refused", user_id=caller.user.id, reason=f"lacks {INTROSPECT}")
-        return refuse_key(environ, f"The API key does not have the permission {INTROSPECT}.")
+        detail = _(
+            "The API key does not have the permission %(permission)s.", permission=INTROSPECT
+        )
+        return refuse_key(environ, detail)
     return None

@@ -11,6 +11,7 @@ from wsgiauth.authentication.oidc import Provider
 from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import Endpoint, require_same_origin
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import is_prefetch
 from wsgiauth.web.request import prefers_html, query_field
@@ -47,7 +48,7 @@ class Logout(Endpoint):
         cleared = (site.identifier.expired_cookie(environ), *_forget_unclaimed(environ, site))
         if not prefers_html(environ):
             further = {"next": elsewhere} if elsewhere else {}
-            return json_response({"detail": "Logged out.", **further}, headers=cleared)
+            return json_response({"detail": _("Logged out."), **further}, headers=cleared)
         if elsewhere:
             headers = (("Location", elsewhere), *cleared)
             return Response(HTTPStatus.SEE_OTHER, headers=headers)
@@ -99,7 +100,7 @@ def _require_navigation(environ: WSGIEnvironment) -> None:
         return
     events.emit("refused", reason="embedded")
     raise RequestError(
-        HTTPStatus.FORBIDDEN, "embedded", "A page embeds this request, so nothing was done."
+        HTTPStatus.FORBIDDEN, "embedded", _("A page embeds this request, so nothing was done.")
     )
 
 
@@ -110,5 +111,5 @@ def _refuse_prefetch(environ: WSGIEnvironment) -> None:
     raise RequestError(
         HTTPStatus.FORBIDDEN,
         "prefetch",
-        "The browser sent this request in advance, so nothing was done.",
+        _("The browser sent this request in advance, so nothing was done."),
     )

@@ -5,6 +5,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.listing import profile
 from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.failures import failure, second_factor_failure
@@ -26,7 +27,7 @@ class Me(Endpoint):
                 environ,
                 HTTPStatus.UNAUTHORIZED,
                 identity.error or "unauthenticated",
-                "Log in to see your profile.",
+                _("Log in to see your profile."),
                 headers=challenges(environ, identity.error),
             )
         return json_response(profile(identity.user))

@@ -34,6 +34,7 @@ from wsgiauth.forms.handover import REMEMBER, hand_over_renewed
 from wsgiauth.forms.provider_accounts import verified_address
 from wsgiauth.forms.provider_logins import log_in, needs_second_step, require_active
 from wsgiauth.forms.providers import callback_url, reporting, require_provider
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
@@ -48,9 +49,9 @@ _PARAMETERS = ("state", "code", "error", "iss")
 _TRY_AGAIN = HTTPStatus.SERVICE_UNAVAILABLE
 
 _PAGES = {
-    LOG_IN: {"login": "Back to the login page"},
-    CONNECT: {"identities": "Back to your ways to log in"},
-    CONFIRM: {"confirm": "Confirm in another way"},
+    LOG_IN: {"login": _("Back to the login page")},
+    CONNECT: {"identities": _("Back to your ways to log in")},
+    CONFIRM: {"confirm": _("Confirm in another way")},
 }
 
 
@@ -234,13 +235,14 @@ def _confirm(arrival: _Arrival) -> Response:
     session = _require_same_user(arrival, found.any_session)
     identity = identities.find(account.issuer, account.subject)
     if identity is None or identity.user_id != session.user.id:
-        detail = (
-            f"This account of {title} is not connected to your account. Try again with the one that"
-            " is, or confirm in another way."
+        detail = _(
+            "This account of %(title)s is not connected to your account. Try again with the one"
+            " that is, or confirm in another way.",
+            title=title,
         )
         raise arrival.refusal("another account", detail)
     if needs_second_step(submission, session.user, account):
-        detail = f"{title} cannot replace your two-step verification."
+        detail = _("%(title)s cannot replace your two-step verification.", title=title)
         raise arrival.refusal("one factor", detail)
     issued = freshness.confirm(
         session.session_id,
@@ -252,12 +254,12 @@ def _confirm(arrival: _Arrival) -> Response:
     if issued is None:
         raise _session_ended(arrival.provider)
     member = MemberSubmission(**vars(submission), member=session)
-    return hand_over_renewed(member, issued, "Confirmed.")
+    return hand_over_renewed(member, issued, _("Confirmed."))
 
 
 def _require_same_user(arrival: _Arrival, session: UserSession | None) -> UserSession:
     if session is None or session.user.id != arrival.begun.errand.user_id:
-        detail = "You are not logged in to the account from which you began. Log in to it first."
+        detail = _("You are not logged in to the account from which you began. Log in to it first.")
         raise arrival.refusal("another user", detail)
     actors.identify(session.user.id)
     return session

@@ -14,6 +14,7 @@ from wsgiauth.authentication.oidc import Provider
 from wsgiauth.exceptions import ProviderError, RequestError
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.forms.providers import reporting, require_provider
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.request import FORM, content_type, read_form, text_field
@@ -33,7 +34,7 @@ class BackChannelLogout(Endpoint):
         with reporting(provider, "logout: "):
             reason = _end_sessions(_token(environ), provider, site.tokens.now())
         if not reason:
-            return json_response({"detail": "The sessions have ended."})
+            return json_response({"detail": _("The sessions have ended.")})
         events.emit("provider_failed", reason=f"{provider.entry.name}: logout: {reason}")
         # No more of the reason, because anyone can ask.
         refused = {"error": "invalid_request", "error_description": "The token was refused."}

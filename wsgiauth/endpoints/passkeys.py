@@ -1,6 +1,7 @@
 """GET, POST /auth/passkeys: list, add and remove the user's passkeys."""
 
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
 from typing import NamedTuple
@@ -11,11 +12,12 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, Passkey, list_passkeys
 from wsgiauth.forms import MemberSubmission, Refusal
-from wsgiauth.forms.done import notice_of
+from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
 from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CREDENTIAL, PasskeyPage
+from wsgiauth.messages import _, pgettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.models import from_timestamp, utc_text
@@ -61,11 +63,16 @@ class ListedPasskey(NamedTuple):
         }
 
 
-_NOTICES = {
-    "passkey": "The passkey “{name}” has been added.",
-    "removed": "The passkey “{name}” has been removed. Remove it from your device, too.",
-    "last": "The passkey “{name}” has been removed. Remove it from your device, too. Logins no"
-    " longer ask for a second step.",
+_NOTICES: Mapping[str, Notice] = {
+    "passkey": lambda name: _("The passkey “%(name)s” has been added.", name=name),
+    "removed": lambda name: _(
+        "The passkey “%(name)s” has been removed. Remove it from your device, too.", name=name
+    ),
+    "last": lambda name: _(
+        "The passkey “%(name)s” has been removed. Remove it from your device, too. Logins no longer"
+        " ask for a second step.",
+        name=name,
+    ),
 }
 
 
@@ -87,13 +94,13 @@ class Passkeys(FactorForm):
 
     account_link = AccountLink(
         LOGIN,
-        "Passkeys",
-        "Log in with your fingerprint, your face, your screen lock or a security key.",
+        _("Passkeys"),
+        _("Log in with your fingerprint, your face, your screen lock or a security key."),
     )
-    step = "Add or remove passkeys"
+    step = _("Add or remove passkeys")
     fields = ("name", CREDENTIAL, "remove")
     path = "passkeys"
-    gone = "That passkey has already been removed."
+    gone = _("That passkey has already been removed.")
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are passkeys."""
@@ -122,7 +129,7 @@ class Passkeys(FactorForm):
 
     def _add(self, submission: MemberSubmission) -> Response:
         user, site, fields = submission.member.user, submission.site, submission.fields
-        name = check_name(fields["name"], "Laptop", NAME_MAX_LENGTH)
+        name = check_name(fields["name"], pgettext("name of a device", "Laptop"), NAME_MAX_LENGTH)
         party = require_part(site.relying_party)
         factors.add_passkey(party, user, name, fields[CREDENTIAL], site.tokens.now())
         return self.answer_added(

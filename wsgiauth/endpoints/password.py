@@ -24,6 +24,7 @@ from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import LOGIN, AccountLink
 from wsgiauth.forms.handover import hand_over_renewed
 from wsgiauth.forms.proofs import requiring_password
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
@@ -33,9 +34,9 @@ from wsgiauth.web.urls import mount_url
 END_KEYS = "end_keys"  # the checkbox, and its field in JSON
 
 _FIRST = AccountLink(
-    LOGIN, "Set a password", "You can then also log in with your username and a password."
+    LOGIN, _("Set a password"), _("You can then also log in with your username and a password.")
 )
-_DONE_FIRST = ("Password set.", "set")
+_DONE_FIRST = (_("Password set."), "set")
 
 
 class PasswordPage(FormPage):
@@ -60,7 +61,9 @@ class PasswordPage(FormPage):
 class Password(MemberForm):
     """Changes the password, and revokes all other sessions of the user."""
 
-    account_link = AccountLink(LOGIN, "Change your password", "This logs you out everywhere else.")
+    account_link = AccountLink(
+        LOGIN, _("Change your password"), _("This logs you out everywhere else.")
+    )
     fields = ("current_password", "new_password")
     flags = (END_KEYS,)
 
@@ -99,7 +102,7 @@ class Password(MemberForm):
         )
         if issued is None:
             raise UnauthenticatedError("invalid_token")
-        detail, done = ("Password changed.", "password") if had_password else _DONE_FIRST
+        detail, done = (_("Password changed."), "password") if had_password else _DONE_FIRST
         return hand_over_renewed(submission, issued, detail, path=f"/account?done={done}")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> PasswordPage:
@@ -144,17 +147,17 @@ def _proving(submission: MemberSubmission, current: str) -> Iterator[User]:
 
 
 def _check(submission: MemberSubmission, current: str, new: str) -> None:
-    errors = {}
+    errors: dict[str, list[str]] = {}
     user = submission.member.user
     if user.has_password and not current:
-        errors["current_password"] = ["Enter your current password."]
+        errors["current_password"] = [_("Enter your current password.")]
     settings = submission.site.settings
     problem = password_problem(new, settings, username=user.username, email=user.email)
     if problem is not None:
         errors["new_password"] = [problem]
     elif user.has_password and new == current:
         errors["new_password"] = [
-            "The new password is the same as the current one. Choose another."
+            _("The new password is the same as the current one. Choose another.")
         ]
     if errors:
         raise ValidationError(errors)

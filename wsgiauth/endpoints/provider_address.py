@@ -26,6 +26,7 @@ from wsgiauth.forms.provider_accounts import (
     require_unclaimed,
 )
 from wsgiauth.forms.registration import NewAccountPage, sent_values
+from wsgiauth.messages import _
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 
@@ -49,10 +50,12 @@ class OtherBrowserError(RequestError):
         super().__init__(
             HTTPStatus.FORBIDDEN,
             "other_browser",
-            "Open this link in the browser in which you asked for it. If this is the one, log in"
-            " with the same provider again, then open the link again.",
+            _(
+                "Open this link in the browser in which you asked for it. If this is the one, log"
+                " in with the same provider again, then open the link again."
+            ),
         )
-        self.pages = {"login": "Go to the login page"}
+        self.pages = {"login": _("Go to the login page")}
 
 
 class ProviderAddressLink(LinkPurpose):
@@ -61,7 +64,7 @@ class ProviderAddressLink(LinkPurpose):
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
         """Create the account."""
         asked = read_provider_address(secret)
-        waiting, _ = _require_same(submission, asked)
+        waiting = _require_same(submission, asked)[0]
         account = waiting.account._replace(email=asked.email, email_verified=True)
         username = submission.fields["username"] or asked.username
         try:
@@ -79,7 +82,7 @@ class ProviderAddressLink(LinkPurpose):
     ) -> ProviderAddressPage:
         """Return the form."""
         asked = read_provider_address(secret)
-        _, provider = _require_same(submission, asked)
+        provider = _require_same(submission, asked)[1]
         if find_user(asked.email) is not None:
             raise has_account()
         return ProviderAddressPage(
@@ -103,10 +106,10 @@ def _require_same(submission: Submission, asked: ProviderAddress) -> tuple[Uncla
     if not is_for(asked, waiting):
         raise OtherBrowserError
     if not is_creation_open(submission.site, provider):
-        raise LinkExpiredError("New accounts cannot be created now.", {})
+        raise LinkExpiredError(_("New accounts cannot be created now."), {})
     return waiting, provider
 
 
 def _expired() -> LinkExpiredError:
-    pages = {"login": "Go to the login page"}
-    return LinkExpiredError("Log in with the provider again.", pages)
+    pages = {"login": _("Go to the login page")}
+    return LinkExpiredError(_("Log in with the provider again."), pages)

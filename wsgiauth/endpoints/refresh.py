@@ -7,6 +7,7 @@ from wsgiauth.authentication.refresh import refresh
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms.endpoint import Endpoint, read_json_alone
 from wsgiauth.forms.handover import token_document
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.request import text_field
 from wsgiauth.web.responses import Response, json_response
@@ -25,7 +26,7 @@ class Refresh(Endpoint):
             raise RequestError(
                 HTTPStatus.UNAUTHORIZED,
                 "invalid_grant",
-                "This refresh token is not valid. Log in again.",
+                _("This refresh token is not valid. Log in again."),
                 headers=(challenge(None),),
             )
         return json_response(token_document(site, issued))

@@ -6,6 +6,7 @@ from wsgiauth.authentication.password import find_holder, reset_password
 from wsgiauth.exceptions import LinkExpiredError
 from wsgiauth.forms import FormPage, Refusal, Submission, see_other
 from wsgiauth.forms.links import TOKEN, LinkForm
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
@@ -43,7 +44,7 @@ class Reset(LinkForm):
         if not is_changed:
             raise _link_expired(site)
         if submission.wants_json:
-            return json_response({"detail": "Password changed. Log in with the new one."})
+            return json_response({"detail": _("Password changed. Log in with the new one.")})
         return see_other(submission, "login?done=reset", name=user.username)
 
     def page(self, submission: Submission, refusal: Refusal) -> ResetPage:
@@ -69,6 +70,6 @@ def _require_holder(submission: Submission) -> User:
 
 def _link_expired(site: Site) -> LinkExpiredError:
     if site.outbox is None:
-        advice = "Ask the administrators of this site for a new one."
-        return LinkExpiredError(advice, {"login": "Go to the login page"})
-    return LinkExpiredError("Ask for a new one.", {"forgot": "Ask for a new link"})
+        advice = _("Ask the administrators of this site for a new one.")
+        return LinkExpiredError(advice, {"login": _("Go to the login page")})
+    return LinkExpiredError(_("Ask for a new one."), {"forgot": _("Ask for a new link")})

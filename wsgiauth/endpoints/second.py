@@ -18,6 +18,7 @@ from wsgiauth.forms.proofs import (
     passkey_options,
     require_factor,
 )
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
@@ -55,7 +56,7 @@ class SecondStep(PublicForm):
             return _cancel(submission, waiting)
         binding = one_time.digest(waiting.secret)
         proven = require_factor(
-            submission, waiting.user, SECOND_STEP, binding, missing="Enter the code."
+            submission, waiting.user, SECOND_STEP, binding, missing=_("Enter the code.")
         )
         submission = replace(
             submission,
@@ -98,7 +99,7 @@ def _cancel(submission: Submission, waiting: Pending) -> Response:
     page = with_next("login", waiting.destination)
     if submission.wants_json:
         location = f"{mount_url(submission.environ)}/{page}"
-        return json_response({"detail": "Login cancelled.", "next": location}, headers=(cookie,))
+        return json_response({"detail": _("Login cancelled."), "next": location}, headers=(cookie,))
     return see_other(submission, page, cookie)
 
 

@@ -15,13 +15,17 @@ from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.connected import titles_by_handle
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 
 OTHERS = "others"  # in the field `end`: all sessions but the caller's
 
-_NOTICES = {"login": "The session has been revoked.", OTHERS: "You are logged out everywhere else."}
+_NOTICES = {
+    "login": _("The session has been revoked."),
+    OTHERS: _("You are logged out everywhere else."),
+}
 
 
 class SessionsPage(FormPage):
@@ -39,8 +43,8 @@ class Sessions(ListForm):
 
     account_link = AccountLink(
         SECURITY,
-        "Where you are logged in",
-        "See all your sessions, and revoke those that you do not recognize.",
+        _("Where you are logged in"),
+        _("See all your sessions, and revoke those that you do not recognize."),
     )
     fields = ("end",)
 
@@ -52,7 +56,7 @@ class Sessions(ListForm):
         """Revoke what `end` names."""
         end = submission.fields["end"]
         if not end:
-            raise ValidationError({"end": ["Name a session, or others."]})
+            raise ValidationError({"end": [_("Name a session, or `others`.")]})
         if end == OTHERS:
             user, current_id = submission.member
             sessions.revoke_all(user, except_id=current_id)
@@ -64,7 +68,7 @@ class Sessions(ListForm):
         ended_id = revoke_by_handle(user, handle, submission.site.tokens.now())
         if ended_id is None:
             raise RequestError(
-                HTTPStatus.NOT_FOUND, "no_such_login", "That session has already ended."
+                HTTPStatus.NOT_FOUND, "no_such_login", _("That session has already ended.")
             )
         if ended_id != current_id:
             return self.answer_changed(submission, "sessions?done=login")

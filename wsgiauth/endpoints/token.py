@@ -9,6 +9,7 @@ from wsgiauth.authentication.services import MAX_SCOPE
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
 from wsgiauth.forms.endpoint import Endpoint, read_json_alone, require_caller, require_part
+from wsgiauth.messages import _, ngettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.request import text_field
@@ -32,11 +33,16 @@ class Token(Endpoint):
         audience, asked = text_field(fields, "audience"), text_field(fields, "scope")
         caller = require_caller(environ, site)
         if audience not in services.audiences:
-            raise _refused("invalid_target", "This site issues no tokens for this service.")
+            raise _refused("invalid_target", _("This site issues no tokens for this service."))
         permissions = list(dict.fromkeys(asked.split(" "))) if asked else []
         if len(asked) > MAX_SCOPE or not all(map(is_permission, permissions)):
-            limit = f"at most {MAX_SCOPE} characters"
-            detail = f"The scope must be permissions, <app>.<action>, between spaces: {limit}."
+            detail = ngettext(
+                "The scope must be permissions, <app>.<action>, between spaces: at most %(num)s"
+                " character.",
+                "The scope must be permissions, <app>.<action>, between spaces: at most %(num)s"
+                " characters.",
+                MAX_SCOPE,
+            )
             raise _refused("invalid_scope", detail)
         user = caller.user
         if permissions and not user.is_superuser:

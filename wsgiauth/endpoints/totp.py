@@ -1,6 +1,6 @@
 """GET, POST /auth/totp: list, set up and remove the user's authenticator apps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -13,11 +13,12 @@ from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
-from wsgiauth.forms.done import notice_of
+from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CODE
+from wsgiauth.messages import _, pgettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
@@ -49,13 +50,18 @@ def set_up_of(submission: MemberSubmission, device: Totp) -> SetUp:
     return SetUp(device.name, " ".join(groups), uri, qr_code(uri))
 
 
-_EXAMPLE = "Phone"  # of what to call an app
-_NOTICES = {
-    "added": "The authenticator app “{name}” has been added. From now on, you need a code to log"
-    " in.",
-    "removed": "The authenticator app “{name}” has been removed.",
-    "last": "The authenticator app “{name}” has been removed. Logins no longer ask for a"
-    " second step.",
+_EXAMPLE = pgettext("name of a device", "Phone")  # of what to call an app
+_NOTICES: Mapping[str, Notice] = {
+    "added": lambda name: _(
+        "The authenticator app “%(name)s” has been added. From now on, you need a code to log in.",
+        name=name,
+    ),
+    "removed": lambda name: _("The authenticator app “%(name)s” has been removed.", name=name),
+    "last": lambda name: _(
+        "The authenticator app “%(name)s” has been removed. Logins no longer ask for a second"
+        " step.",
+        name=name,
+    ),
 }
 
 
@@ -79,12 +85,12 @@ class AuthenticatorApps(FactorForm):
 
     account_link = AccountLink(
         SECURITY,
-        "Two-step verification",
-        "Protect your logins with a code from an app on your phone.",
+        _("Two-step verification"),
+        _("Protect your logins with a code from an app on your phone."),
     )
-    step = "Change two-step verification"
+    step = _("Change two-step verification")
     path = "totp"
-    gone = "That app has already been removed."
+    gone = _("That app has already been removed.")
     fields = ("name", CODE, "remove")
 
     def is_offered(self, settings: Settings) -> bool:
@@ -108,7 +114,7 @@ class AuthenticatorApps(FactorForm):
         site, device = submission.site, totp.pending_device(*submission.member)
         key, code = site.settings.FACTOR_KEY or "", submission.fields[CODE]
         if device is None or not factors.confirm(device, code, key, site.tokens.now()):
-            detail = "This code is wrong. Enter the one that the app shows now."
+            detail = _("This code is wrong. Enter the one that the app shows now.")
             raise ValidationError({CODE: [detail]})
         return self.answer_added(submission, ONE_TIME_CODE, done="added", name=device.name)
 
@@ -116,7 +122,7 @@ class AuthenticatorApps(FactorForm):
         user, session_id = submission.member
         name = check_name(submission.fields["name"], _EXAMPLE, NAME_MAX_LENGTH)
         if len(totp.devices(user)) >= totp.MOST_DEVICES:
-            raise ValidationError({"name": ["You have too many apps. Remove one first."]})
+            raise ValidationError({"name": [_("You have too many apps. Remove one first.")]})
         device = totp.begin(user, name, submission.site.tokens.now(), session_id=session_id)
         if not submission.wants_json:
             return see_other(submission, with_next(self.path, submission.destination))

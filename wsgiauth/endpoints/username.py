@@ -6,6 +6,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import LOGIN, AccountLink
+from wsgiauth.messages import _
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
@@ -22,17 +23,17 @@ class UsernamePage(FormPage):
 class Username(MemberForm):
     """Changes the username. Sessions go on."""
 
-    account_link = AccountLink(LOGIN, "Change your username", "You stay logged in.")
+    account_link = AccountLink(LOGIN, _("Change your username"), _("You stay logged in."))
     is_sensitive = True
     fields = ("username",)
 
     def act(self, submission: MemberSubmission) -> Response:
         """Change the name."""
-        site, (present, _) = submission.site, submission.member
+        site, present = submission.site, submission.member.user
         username = submission.fields["username"]
         problem = names.username_problem(username)
         if username == present.username:
-            problem = "This is already your username."
+            problem = _("This is already your username.")
         if problem is not None:
             raise ValidationError({"username": [problem]})
         # Counted even if the name is taken, or names could be tried without end.

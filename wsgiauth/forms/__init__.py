@@ -19,6 +19,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
+from wsgiauth.messages import Joined
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import (
@@ -124,7 +125,7 @@ class Refusal:
     def text_without(self, *fields: str) -> str:
         """Return the messages in one paragraph, but for those that a page shows beside fields."""
         others = (each for name, each in self.errors.items() if name not in fields)
-        return " ".join(filter(None, (self.message, *chain.from_iterable(others))))
+        return Joined(filter(None, (self.message, *chain.from_iterable(others))))
 
 
 class Form(Endpoint, Generic[Sent]):

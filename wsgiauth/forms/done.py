@@ -5,7 +5,7 @@ a page say that something was done. The cookie also names what it was done to, w
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
@@ -16,6 +16,9 @@ from wsgiauth.web.responses import Header
 from wsgiauth.web.urls import path_asked_for
 
 _DONE = "done"
+
+# A sentence, or a function that returns one with the name of what it was done to.
+Notice = str | Callable[[str], str]
 
 
 class Done(NamedTuple):
@@ -48,7 +51,12 @@ def just_done(environ: WSGIEnvironment) -> Done:
     return Done(word, name) if word and where == f"{path}?{_DONE}={word}" else Done()
 
 
-def notice_of(environ: WSGIEnvironment, notices: Mapping[str, str]) -> str:
-    """Return what has just been done, in words; `{name}` in them is what it was done to."""
+def notice_of(environ: WSGIEnvironment, notices: Mapping[str, Notice]) -> str:
+    """Return what has just been done, in words; empty if nothing was.
+
+    Args:
+        notices: The words, by the `done` of the query.
+    """
     done = just_done(environ)
-    return notices.get(done.word, "").format(name=done.name)
+    notice = notices.get(done.word, "")
+    return notice if isinstance(notice, str) else notice(done.name)

@@ -16,6 +16,7 @@ from wsgiauth.exceptions import (
     RequestError,
     UnauthenticatedError,
 )
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing
@@ -49,8 +50,8 @@ class BackLink(NamedTuple):
         return BackLink(self.path.format(**arguments), self.text)
 
 
-LOGIN, SECURITY, PROGRAMS = "How you log in", "Security", "Programs"
-STAFF, LEAVING = "Administration", "Leaving"
+LOGIN, SECURITY, PROGRAMS = _("How you log in"), _("Security"), _("Programs")
+STAFF, LEAVING = _("Administration"), _("Leaving")
 
 
 class Endpoint:
@@ -67,7 +68,7 @@ class Endpoint:
     answers_any_method: ClassVar[bool] = False  # as it does GET
     answers_head: ClassVar[bool] = True  # as it does GET, without a body
     step: ClassVar[str] = ""  # what a user does there, if the title of the link does not say it
-    back: ClassVar[BackLink] = BackLink("account", "Back to your account")
+    back: ClassVar[BackLink] = BackLink("account", _("Back to your account"))
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether a site with these settings has this URL."""
@@ -177,7 +178,7 @@ def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:
     raise RequestError(
         HTTPStatus.FORBIDDEN,
         "cross_origin",
-        "This request came from another site, so nothing was done.",
+        _("This request came from another site, so nothing was done."),
     )
 
 
@@ -187,7 +188,7 @@ def read_json_alone(environ: WSGIEnvironment) -> dict[str, object]:
         raise RequestError(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
-            f"The Content-Type must be {JSON}.",
+            _("The Content-Type must be %(type)s.", type=JSON),
         )
     return read_json(environ)
 

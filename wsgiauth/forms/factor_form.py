@@ -12,6 +12,7 @@ from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import ListForm, MemberSubmission, see_other
 from wsgiauth.forms.handover import has_token, token_document
 from wsgiauth.logins import login_cookie
+from wsgiauth.messages import _, ngettext
 from wsgiauth.storage import database
 from wsgiauth.web.responses import Header, Response, json_response
 from wsgiauth.web.urls import with_next
@@ -33,7 +34,7 @@ class FactorForm(ListForm):
             if not factors.remove(user, handle):
                 raise ValidationError({"remove": [self.gone]})
             if must_set_up(submission):
-                detail = (
+                detail = _(
                     "You need two-step verification to log in here. Add another app or passkey,"
                     " then remove this one."
                 )
@@ -60,7 +61,7 @@ class FactorForm(ListForm):
             name: How the user calls the factor.
             status: That of the answer in JSON.
         """
-        (user, _), site = submission.member, submission.site
+        user, site = submission.member.user, submission.site
         issued = _renew(submission, method)
         renewed: dict[str, object] = {}
         cookies: tuple[Header, ...] = ()
@@ -88,9 +89,13 @@ def check_name(name: str, example: str, max_length: int) -> str:
     """Return the name of a factor without superfluous spaces, or raise ValidationError."""
     name = " ".join(name.split())
     if not name:
-        raise ValidationError({"name": [f"Enter a name, such as {example}."]})
+        raise ValidationError({"name": [_("Enter a name, such as %(example)s.", example=example)]})
     if len(name) > max_length or not name.isprintable():
-        detail = f"The name must have at most {max_length} printable characters."
+        detail = ngettext(
+            "The name must have at most %(num)s printable character.",
+            "The name must have at most %(num)s printable characters.",
+            max_length,
+        )
         raise ValidationError({"name": [detail]})
     return name
 

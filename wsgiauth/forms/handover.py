@@ -19,6 +19,7 @@ from wsgiauth.exceptions import ClaimsError
 from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_other
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.logins import login_cookie
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing, set_up_path
 from wsgiauth.web.failures import SWITCH
@@ -96,7 +97,7 @@ def hand_over(submission: Submission, issued: IssuedTokens) -> Response:
     cookie = _new_cookie(submission, issued)
     location = _location_after_login(submission, issued)
     if submission.wants_json:
-        return json_response({"detail": "Logged in.", "next": location}, headers=(cookie,))
+        return json_response({"detail": _("Logged in."), "next": location}, headers=(cookie,))
     return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
 
 

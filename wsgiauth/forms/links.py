@@ -6,6 +6,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.exceptions import LinkExpiredError
 from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.request import query_field
@@ -51,5 +52,5 @@ class LinkPurpose(ABC):
 
 def has_account() -> LinkExpiredError:
     """Return the error for a link to create an account, whose address has one."""
-    advice = "This address has an account. Log in, or ask for a new password on the login page."
-    return LinkExpiredError(advice, {"login": "Go to the login page"})
+    advice = _("This address has an account. Log in, or ask for a new password on the login page.")
+    return LinkExpiredError(advice, {"login": _("Go to the login page")})

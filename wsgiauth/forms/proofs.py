@@ -22,6 +22,7 @@ from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Submission, see_other
 from wsgiauth.forms.handover import REMEMBER
 from wsgiauth.logins import checking
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.responses import Header, Response, problem
 from wsgiauth.web.www_authenticate import challenge
@@ -55,7 +56,7 @@ def requiring_password(submission: MemberSubmission, password: str) -> Iterator[
             raise RequestError(
                 HTTPStatus.UNAUTHORIZED,
                 "invalid_credentials",
-                "This is not your current password.",
+                _("This is not your current password."),
                 headers=(challenge(None),),
             )
         yield user
@@ -115,7 +116,10 @@ def require_code(submission: Submission, user: User, *, session_id: str | None =
     if not _counted(submission, user, accept, session_id=session_id):
         raise _refusal(
             "invalid_code",
-            "This code is wrong, or was used before. An app shows the next one within 30 seconds.",
+            _(
+                "This code is wrong, or was used before. An app shows the next one within 30"
+                " seconds."
+            ),
         )
     return ONE_TIME_CODE
 
@@ -131,7 +135,7 @@ def passkey_options(site: Site, purpose: Purpose, *bound_to: str, user: User | N
 
 def invalid_passkey() -> RequestError:
     """Return the one answer to every passkey that is not accepted."""
-    return _refusal("invalid_passkey", "The passkey was not accepted. Try again.")
+    return _refusal("invalid_passkey", _("The passkey was not accepted. Try again."))
 
 
 def ask_for_second_step(
@@ -161,7 +165,7 @@ def ask_for_second_step(
     return problem(
         HTTPStatus.UNAUTHORIZED,
         "second_factor_required",
-        "Send a code of your two-step verification as well.",
+        _("Send a code of your two-step verification as well."),
         further={"methods": list(dict.fromkeys(listed))},
         headers=(challenge(None), *cookies),
     )

@@ -14,6 +14,7 @@ from wsgiauth.exceptions import ProviderError, RequestError
 from wsgiauth.forms import Submission
 from wsgiauth.forms.handover import hand_over, start_browser_session
 from wsgiauth.forms.proofs import ask_for_second_step
+from wsgiauth.messages import _
 from wsgiauth.web.responses import Response
 
 
@@ -39,7 +40,7 @@ def log_in(submission: Submission, identity: Identity, account: ProviderAccount)
     issued = start_browser_session(submission, user, methods=account.methods, provider=login)
     if issued is None:
         events.emit("login_failed", user_id=user.id, reason="changed meanwhile")
-        detail = "Your account has just changed. Log in again."
+        detail = _("Your account has just changed. Log in again.")
         raise ProviderError(HTTPStatus.BAD_REQUEST, "changed meanwhile", detail)
     return hand_over(submission, issued)
 
@@ -58,5 +59,5 @@ def require_active(user: User) -> None:
     raise RequestError(
         HTTPStatus.FORBIDDEN,
         "inactive",
-        "This account is deactivated. Ask the administrators of this site for help.",
+        _("This account is deactivated. Ask the administrators of this site for help."),
     )

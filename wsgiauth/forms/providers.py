@@ -13,6 +13,7 @@ from wsgiauth.authentication.oidc.errands import Errand
 from wsgiauth.exceptions import NotFoundError, ProviderError
 from wsgiauth.forms import Submission
 from wsgiauth.forms.endpoint import require_part
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.pages import ProviderButton
 from wsgiauth.web.responses import Response, json_response
@@ -50,7 +51,7 @@ def send_to_provider(submission: Submission, provider: Provider, errand: Errand)
         begun = provider.begin(errand, redirect_uri=callback_url(site, provider))
     cookie = site.identifier.own_cookie(environ, ERRAND, begun.cookie)
     if submission.wants_json:
-        detail = f"Continue at {provider.entry.title}."
+        detail = _("Continue at %(title)s.", title=provider.entry.title)
         return json_response({"detail": detail, "next": begun.url}, headers=(cookie,))
     return Response(HTTPStatus.SEE_OTHER, headers=(("Location", begun.url), cookie))
 

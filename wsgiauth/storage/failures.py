@@ -4,6 +4,7 @@ import logging
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.messages import _
 from wsgiauth.storage import current
 from wsgiauth.storage.connections import discard_connection, reason_of
 from wsgiauth.web.failures import failure
@@ -27,6 +28,6 @@ def unavailable(environ: WSGIEnvironment, error: Exception) -> Response:
         environ,
         HTTPStatus.SERVICE_UNAVAILABLE,
         "unavailable",
-        "The account database is not available. Try again in a moment.",
+        _("The account database is not available. Try again in a moment."),
         headers=(("Retry-After", str(RETRY_AFTER)),),
     )

@@ -8,6 +8,7 @@ from typing import NoReturn, Self
 
 from wsgiauth import events
 from wsgiauth.exceptions import RetryLaterError
+from wsgiauth.messages import Joined, ngettext
 from wsgiauth.throttling.counts import Counter
 from wsgiauth.throttling.failed_logins import FailureLog
 from wsgiauth.throttling.hash_slots import Claim
@@ -100,12 +101,13 @@ def _refuse(counter: Counter, seconds: int) -> NoReturn:
     raise RetryLaterError(
         HTTPStatus.TOO_MANY_REQUESTS,
         "throttled",
-        f"{counter.limit.refusal} Try again in {_spoken(seconds)}.",
+        Joined([counter.limit.refusal, _try_again_in(seconds)]),
         seconds=seconds,
     )
 
 
-def _spoken(seconds: int) -> str:
-    if seconds == 1:
-        return "a second"
-    return f"{seconds} seconds" if seconds < 120 else f"{math.ceil(seconds / 60)} minutes"
+def _try_again_in(seconds: int) -> str:
+    if seconds < 120:
+        return ngettext("Try again in a second.", "Try again in %(num)s seconds.", seconds)
+    minutes = math.ceil(seconds / 60)
+    return ngettext("Try again in a minute.", "Try again in %(num)s minutes.", minutes)

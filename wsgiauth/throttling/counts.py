@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import peewee
 
+from wsgiauth.messages import _
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.models import Model
 from wsgiauth.storage.upkeep import purge_some
@@ -35,6 +36,9 @@ class AttemptCount(Model):
         table_name = "wsgiauth_attempt_count"
 
 
+_TOO_MANY = _("There were too many attempts.")
+
+
 @dataclass(frozen=True)
 class Limit:
     """How many attempts are free, and how long the following ones must wait.
@@ -54,7 +58,7 @@ class Limit:
     free: int
     waits: tuple[int, ...]
     window: int
-    refusal: str = "There were too many attempts."
+    refusal: str = _TOO_MANY
 
 
 Networks = tuple[str, ...]  # from `clients.Clients.networks`, the narrowest first
@@ -98,7 +102,7 @@ class Counter(NamedTuple):
         row = _ROW.fetchone(self.id, now) if self.limit.free else None
         if row is None:
             return 0
-        _, retry_at, expires_at = row
+        _count, retry_at, expires_at = row
         return self.wait_of(retry_at, expires_at, now)
 
     def wait_of(self, retry_at: int, expires_at: int, now: int) -> int:
@@ -114,7 +118,7 @@ class Counter(NamedTuple):
         if not self.limit.free:
             return True
         # Twice, because a concurrent attempt can insert the row between the two statements.
-        return any(self._add_one(now) or self._add_first(now) for _ in range(2))
+        return any(self._add_one(now) or self._add_first(now) for _turn in range(2))
 
     def take_back(self) -> None:
         """Subtract one attempt and cancel the current wait."""

@@ -33,6 +33,7 @@ from http import HTTPStatus
 
 from wsgiauth import events
 from wsgiauth.exceptions import RetryLaterError
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 
 BUSY, BUSY_WITH_CLIENT = "busy", "busy with this address"  # reasons, in events
@@ -240,6 +241,6 @@ def _busy() -> RetryLaterError:
     return RetryLaterError(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "busy",
-        "Too many people are logging in or registering. Try again in a few seconds.",
+        _("Too many people are logging in or registering. Try again in a few seconds."),
         seconds=RETRY_AFTER,
     )

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.throttling.attempts import Attempt
 from wsgiauth.throttling.counts import Counters, Limit, Mark, Networks, row_id
@@ -35,11 +36,11 @@ class MailLimits:
         self._mails_by_staff = replace(
             self._mails,
             reason="mails by staff",
-            refusal="The staff has sent this user as many emails as it can in an hour.",
+            refusal=_("The staff has sent this user as many emails as it can in an hour."),
         )
         self._invitations_by_staff = replace(
             self._mails_by_staff,
-            refusal="The staff has sent this address as many emails as it can in an hour.",
+            refusal=_("The staff has sent this address as many emails as it can in an hour."),
         )
         self._mails_of_address = Limit(
             "mails of an address", settings.MAILS_PER_ADDRESS, (HOUR,), HOUR

@@ -9,9 +9,12 @@ recognise their own sessions. Nothing of the header itself is in them.
 
 import logging
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.messages import _
 
 # RFC 6177: a subscriber gets between a /64 and a /48, and can use every address in it.
 SUBSCRIBER_PREFIX, SITE_PREFIX = 64, 48  # bits
@@ -19,25 +22,25 @@ SUBSCRIBER_PREFIX, SITE_PREFIX = 64, 48  # bits
 MAX_USER_AGENT = 255  # characters of the header that are kept
 
 # In this order: a browser's header also names those that it is compatible with.
-_BROWSERS = (
-    ("Edge", r"\bEdg(?:e|A|iOS)?/"),
-    ("Opera", r"\bOPR/|\bOpera\b"),
-    ("Samsung Internet", r"\bSamsungBrowser/"),
-    ("Firefox", r"\b(?:Firefox|FxiOS)/"),
-    ("Chrome", r"\b(?:Chrome|CriOS|Chromium|HeadlessChrome)/"),
-    ("Safari", r"\bVersion/[\d.]+ .*\bSafari/"),
-    ("curl", r"^curl/"),
-    ("Python", r"^python-(?:requests|httpx|urllib3)/|^Python-urllib/|\baiohttp/"),
-)
-_SYSTEMS = (
-    ("Android", r"\bAndroid\b"),
-    ("iPhone", r"\biPhone\b"),
-    ("iPad", r"\biPad\b"),
-    ("Windows", r"\bWindows NT\b"),
-    ("macOS", r"\bMacintosh\b|\bMac OS X\b"),
-    ("ChromeOS", r"\bCrOS\b"),
-    ("Linux", r"\bLinux\b|\bX11\b"),
-)
+_BROWSERS = {
+    "Edge": r"\bEdg(?:e|A|iOS)?/",
+    "Opera": r"\bOPR/|\bOpera\b",
+    "Samsung Internet": r"\bSamsungBrowser/",
+    "Firefox": r"\b(?:Firefox|FxiOS)/",
+    "Chrome": r"\b(?:Chrome|CriOS|Chromium|HeadlessChrome)/",
+    "Safari": r"\bVersion/[\d.]+ .*\bSafari/",
+    "curl": r"^curl/",
+    "Python": r"^python-(?:requests|httpx|urllib3)/|^Python-urllib/|\baiohttp/",
+}
+_SYSTEMS = {
+    "Android": r"\bAndroid\b",
+    "iPhone": r"\biPhone\b",
+    "iPad": r"\biPad\b",
+    "Windows": r"\bWindows NT\b",
+    "macOS": r"\bMacintosh\b|\bMac OS X\b",
+    "ChromeOS": r"\bCrOS\b",
+    "Linux": r"\bLinux\b|\bX11\b",
+}
 
 logger = logging.getLogger("wsgiauth")
 
@@ -96,9 +99,19 @@ def user_agent_in_words(header: str) -> str:
 
     If the header names no known browser, it is "Unknown browser".
     """
-    browser = _first(_BROWSERS, header) or "Unknown browser"
-    system = _first(_SYSTEMS, header)
-    return f"{browser} on {system}" if system else browser
+    return _in_words(_first(_BROWSERS, header), _first(_SYSTEMS, header))
+
+
+def browser_in_words(words: str) -> str:
+    """Return what `user_agent_in_words` returned, of its English string, such as that of a row.
+
+    A string with an unknown name stays as it is.
+    """
+    browser, _on, system = words.partition(" on ")
+    message = _in_words(
+        browser if browser in _BROWSERS else "", system if system in _SYSTEMS else ""
+    )
+    return message if message == words else words
 
 
 def _host(environ: WSGIEnvironment) -> str:
@@ -125,5 +138,14 @@ def _network(address: IPv6Address, prefix: int) -> str:
     return str(IPv6Network((address.packed, prefix), strict=False))
 
 
-def _first(table: tuple[tuple[str, str], ...], header: str) -> str | None:
-    return next((name for name, pattern in table if re.search(pattern, header)), None)
+def _in_words(browser: str, system: str) -> str:
+    if browser and system:
+        return _("%(browser)s on %(system)s", browser=browser, system=system)
+    if system:
+        return _("Unknown browser on %(system)s", system=system)
+    return browser or _("Unknown browser")
+
+
+def _first(table: Mapping[str, str], header: str) -> str:
+    """Return the first name whose pattern matches, or nothing."""
+    return next((name for name, pattern in table.items() if re.search(pattern, header)), "")

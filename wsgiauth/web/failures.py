@@ -19,6 +19,7 @@ from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
     SecondFactorMissingError,
 )
+from wsgiauth.messages import Joined, _
 from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
 from wsgiauth.web.pages import PLAIN, Around, ErrorPage, Pages
 from wsgiauth.web.request import prefers_html
@@ -33,63 +34,63 @@ UNSENT = "unsent"  # as the `done` of the query of the login page: likewise
 # OpenID Provider Authentication Policy Extension 1.0, section 4; also used as an `acr`.
 MULTI_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
 
-_REFUSED = "This request was refused"
-_UNREADABLE = "The form could not be read"
+_REFUSED = _("This request was refused")
+_UNREADABLE = _("The form could not be read")
 
 # Of error pages, by the `code` of the failure. Problem details have the name of the HTTP status.
 HEADLINES = {
-    "already_done": "This was done already",
-    "application_error": "The site made an error",
-    "busy": "The site is busy",
+    "already_done": _("This was done already"),
+    "application_error": _("The site made an error"),
+    "busy": _("The site is busy"),
     "cross_origin": _REFUSED,
     "embedded": _REFUSED,
-    "forbidden": "You do not have permission to open this page",
-    "in_use": "The account cannot be deleted",
-    "inactive": "The account is inactive",
-    "insufficient_scope": "An API key cannot be used here",
-    "insufficient_user_authentication": "Confirm that it is you",
-    "invalid": "The address of this page is not valid",
-    "invalid_code": "The code is wrong",
-    "invalid_grant": "You are not logged in",
-    "invalid_passkey": "The passkey was not accepted",
-    "invalid_scope": "The request for a token was refused",
-    "invalid_target": "The request for a token was refused",
-    "invalid_token": "You are not logged in",
-    "last_way_in": "The last way to log in cannot be removed",
-    "last_superuser": "This account cannot be closed",
+    "forbidden": _("You do not have permission to open this page"),
+    "in_use": _("The account cannot be deleted"),
+    "inactive": _("The account is inactive"),
+    "insufficient_scope": _("An API key cannot be used here"),
+    "insufficient_user_authentication": _("Confirm that it is you"),
+    "invalid": _("The address of this page is not valid"),
+    "invalid_code": _("The code is wrong"),
+    "invalid_grant": _("You are not logged in"),
+    "invalid_passkey": _("The passkey was not accepted"),
+    "invalid_scope": _("The request for a token was refused"),
+    "invalid_target": _("The request for a token was refused"),
+    "invalid_token": _("You are not logged in"),
+    "last_way_in": _("The last way to log in cannot be removed"),
+    "last_superuser": _("This account cannot be closed"),
     "length_required": _UNREADABLE,
-    "link_expired": "This link can no longer be used",
+    "link_expired": _("This link can no longer be used"),
     "malformed": _UNREADABLE,
-    "method_not_allowed": "This page cannot be used in this way",
-    "no_such_login": "This session has already ended",
-    "no_such_key": "This API key has already been revoked",
-    "not_found": "This page does not exist",
-    "other_account": "This link is for another account",
+    "method_not_allowed": _("This page cannot be used in this way"),
+    "no_such_login": _("This session has already ended"),
+    "no_such_key": _("This API key has already been revoked"),
+    "not_found": _("This page does not exist"),
+    "other_account": _("This link is for another account"),
     "prefetch": _REFUSED,
-    "throttled": "Too many attempts",
-    "no_second_factor": "Two-step verification is not set up",
-    "identity_taken": "This account is connected already",
-    "other_browser": "This link is for another browser",
-    "provider_failed": "The login was not completed",
-    "provider_login_expired": "Log in with the provider again",
-    "provider_unavailable": "The provider does not answer",
-    "too_many_identities": "There are too many connected accounts",
-    "too_many_keys": "There are too many API keys",
-    "too_large": "The form is too long",
-    "second_factor_required": "Enter a code",
-    "second_factor_switched_off": "Your two-step verification is switched off",
-    "second_factor_setup_required": "Set up two-step verification",
-    "unauthenticated": "You are not logged in",
-    "unavailable": "Accounts are not available at the moment",
+    "throttled": _("Too many attempts"),
+    "no_second_factor": _("Two-step verification is not set up"),
+    "identity_taken": _("This account is connected already"),
+    "other_browser": _("This link is for another browser"),
+    "provider_failed": _("The login was not completed"),
+    "provider_login_expired": _("Log in with the provider again"),
+    "provider_unavailable": _("The provider does not answer"),
+    "too_many_identities": _("There are too many connected accounts"),
+    "too_many_keys": _("There are too many API keys"),
+    "too_large": _("The form is too long"),
+    "second_factor_required": _("Enter a code"),
+    "second_factor_switched_off": _("Your two-step verification is switched off"),
+    "second_factor_setup_required": _("Set up two-step verification"),
+    "unauthenticated": _("You are not logged in"),
+    "unavailable": _("Accounts are not available at the moment"),
     "unsupported_media_type": _UNREADABLE,
 }
-_RESEND = "Go back, and send the form again."
+_RESEND = _("Go back, and send the form again.")
 # What a person can do, where the detail of problem details is for programmers.
 _ADVICE = {
     "length_required": _RESEND,
     "malformed": _RESEND,
-    "method_not_allowed": "Go back, and use the links and buttons of the page.",
-    "too_large": "Go back, and shorten what you entered.",
+    "method_not_allowed": _("Go back, and use the links and buttons of the page."),
+    "too_large": _("Go back, and shorten what you entered."),
     "unsupported_media_type": _RESEND,
 }
 
@@ -118,14 +119,14 @@ def failure(
     login = f"{mount}/login"
     login_url, login_text = None, ""
     if status == HTTPStatus.UNAUTHORIZED:
-        login_url, login_text = login, "Log in"
+        login_url, login_text = login, _("Log in")
     elif code in ("forbidden", "other_account"):  # another account may be permitted
-        login_url, login_text = f"{login}?{SWITCH}=1", "Use another account"
+        login_url, login_text = f"{login}?{SWITCH}=1", _("Use another account")
     page = ErrorPage(
         around=around,
         status=status.value,
         title=HEADLINES.get(code, status.phrase),
-        detail=" ".join(chain.from_iterable((errors or {}).values())) or _ADVICE.get(code, detail),
+        detail=Joined(chain.from_iterable((errors or {}).values())) or _ADVICE.get(code, detail),
         login_url=login_url and with_next(login_url, _wanted(environ)),
         login_text=login_text,
         links={f"{mount}/{path}": text for path, text in (pages or {}).items()},
@@ -158,7 +159,7 @@ def ask_to_log_in(
         environ,
         HTTPStatus.UNAUTHORIZED,
         error or "unauthenticated",
-        "Log in to open this page.",
+        _("Log in to open this page."),
         headers=(*asked, *_hx_redirect(location)),
     )
 
@@ -177,7 +178,7 @@ def ask_to_confirm(environ: WSGIEnvironment, confirm_url: str, max_age: int) -> 
         return redirect(HTTPStatus.SEE_OTHER if is_form else HTTPStatus.FOUND, location)
     error = InsufficientAuthenticationError(max_age)
     headers = (challenge(error.code, max_age=max_age), *_hx_redirect(location))
-    detail = f"Confirm that it is you at {url}, then try again."
+    detail = _("Confirm that it is you at %(url)s, then try again.", url=url)
     return failure(environ, error.status, error.code, detail, headers=headers)
 
 
@@ -199,7 +200,7 @@ def ask_for_second_factor(
     location = _there_and_back(environ, url, resend) if _is_browser(environ) else ""
     if location and not _is_htmx(environ):
         return redirect(HTTPStatus.FOUND, location)
-    detail = f"{error.detail} The page is {url}."
+    detail = Joined([error.detail, _("The page is %(url)s.", url=url)])
     return second_factor_failure(environ, error, detail, headers=_hx_redirect(location))
 
 

@@ -15,8 +15,9 @@ from wsgiref.types import WSGIEnvironment
 from webob.acceptparse import create_accept_header
 
 from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.messages import _, ngettext
+from wsgiauth.web.body import malformed, read_body
 
-MAX_BODY = 16 * 1024  # bytes
 MAX_BRACKETS = 500  # in JSON: enough for every endpoint, and too few to exhaust Python's stack
 MAX_FIELDS = 20  # of a form
 MAX_LIST = 100  # further ones of a form with a list
@@ -50,25 +51,25 @@ def asks_for_json(environ: WSGIEnvironment) -> bool:
 def content_type(environ: WSGIEnvironment) -> str:
     """Return the body's media type: `JSON` or `FORM`."""
     header: str = environ.get("CONTENT_TYPE", "")
-    media_type, _, parameters = header.partition(";")
+    media_type, _semicolon, parameters = header.partition(";")
     media_type = media_type.strip().lower()
     if media_type not in (JSON, FORM):
         raise RequestError(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
-            f"The Content-Type must be {JSON} or {FORM}.",
+            _("The Content-Type must be %(json)s or %(form)s.", json=JSON, form=FORM),
         )
     for parameter in parameters.split(";"):
-        name, _, value = parameter.partition("=")
+        name, _equals, value = parameter.partition("=")
         if name.strip().lower() == "charset" and value.strip(' "').lower() != "utf-8":
-            raise _malformed("The charset must be UTF-8.")
+            raise malformed(_("The charset must be UTF-8."))
     return media_type
 
 
 def read_json(environ: WSGIEnvironment) -> dict[str, object]:
     """Return the JSON object in the body (RFC 8259)."""
     try:
-        text = _read_body(environ).decode()
+        text = read_body(environ).decode()
         if text.count("[") + text.count("{") > MAX_BRACKETS:
             raise ValueError("nested too deeply")
         document = json.loads(
@@ -81,9 +82,9 @@ def read_json(environ: WSGIEnvironment) -> dict[str, object]:
         # A string with an escaped lone surrogate cannot be encoded for a database or a response.
         json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        raise _malformed("The body is not well-formed JSON in UTF-8.") from None
+        raise malformed(_("The body is not well-formed JSON in UTF-8.")) from None
     if not isinstance(document, dict):
-        raise _malformed("The body must be a JSON object.")
+        raise malformed(_("The body must be a JSON object."))
     return document
 
 
@@ -94,14 +95,14 @@ def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str
     """
     try:
         pairs = parse_qsl(
-            _read_body(environ).decode("ascii"),
+            read_body(environ).decode("ascii"),
             keep_blank_values=True,
             errors="strict",
             max_num_fields=MAX_FIELDS + (MAX_LIST if lists else 0),
         )
         fields = _unambiguous([pair for pair in pairs if pair[0] not in lists])
     except ValueError:
-        raise _malformed("The body is not a well-formed form in UTF-8.") from None
+        raise malformed(_("The body is not a well-formed form in UTF-8.")) from None
     return fields | {name: [text for field, text in pairs if field == name] for name in lists}
 
 
@@ -112,7 +113,7 @@ def text_field(fields: dict[str, object], name: str) -> str:
     """
     value = fields.get(name, "")
     if not isinstance(value, str):
-        raise _malformed(f"The field {name} must be a string.")
+        raise malformed(_("The field %(field)s must be a string.", field=name))
     return value
 
 
@@ -122,7 +123,7 @@ def flag_field(fields: dict[str, object], name: str) -> bool:
     if value in ("on", "") and isinstance(value, str):
         return value == "on"
     if not isinstance(value, bool):
-        raise _malformed(f"The field {name} must be true or false.")
+        raise malformed(_("The field %(field)s must be true or false.", field=name))
     return value
 
 
@@ -132,7 +133,7 @@ def number_field(fields: dict[str, object], name: str, *, is_json: bool) -> str:
         return text_field(fields, name)
     value = fields[name]
     if not (isinstance(value, float) and value.is_integer()):  # see `_bounded_number`
-        raise _malformed(f"The field {name} must be a whole number.")
+        raise malformed(_("The field %(field)s must be a whole number.", field=name))
     return str(int(value))
 
 
@@ -140,7 +141,7 @@ def list_field(fields: dict[str, object], name: str) -> list[str]:
     """Return the strings in a field; an empty list if the field is missing."""
     value = fields.get(name, [])
     if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
-        raise _malformed(f"The field {name} must be a list of strings.")
+        raise malformed(_("The field %(field)s must be a list of strings.", field=name))
     return value
 
 
@@ -185,15 +186,21 @@ def query_form(
     try:
         pairs = _read_query(environ, most)
     except ValueError:
-        message = (
-            f"The query must be percent-encoded UTF-8 of at most {MAX_QUERY} characters and"
-            f" {most} fields."
+        message = ngettext(
+            "The query must be percent-encoded UTF-8 of at most %(characters)s characters and"
+            " %(num)s field.",
+            "The query must be percent-encoded UTF-8 of at most %(characters)s characters and"
+            " %(num)s fields.",
+            most,
+            characters=MAX_QUERY,
         )
         raise ValidationError({QUERY: [message]}) from None
-    counts = Counter(field for field, _ in pairs)
+    counts = Counter(field for field, _value in pairs)
     repeated = [name for name in names if counts[name] > 1]
     if repeated:
-        raise ValidationError({name: [f"{name} is given more than once."] for name in repeated})
+        raise ValidationError(
+            {name: [_("%(field)s is given more than once.", field=name)] for name in repeated}
+        )
     given = dict(pairs)
     repeatable = {name: [text for field, text in pairs if field == name] for name in lists}
     return {name: given.get(name, "") for name in names}, repeatable
@@ -210,8 +217,8 @@ def _qualities(environ: WSGIEnvironment, *, named: str) -> tuple[float, float]:
         return 0, 0
     accept = create_accept_header(header)
     quality = dict(accept.acceptable_offers([JSON, "text/html"]))
-    others = [q for name, q, *_ in accept.parsed or () if name.partition(";")[0].endswith("+json")]
-    return quality.get("text/html", 0), max([quality.get(JSON, 0), *others])
+    more = [q for name, q, *rest in accept.parsed or () if name.partition(";")[0].endswith("+json")]
+    return quality.get("text/html", 0), max([quality.get(JSON, 0), *more])
 
 
 def _read_query(environ: WSGIEnvironment, most: int = MAX_QUERY_FIELDS) -> list[tuple[str, str]]:
@@ -219,40 +226,6 @@ def _read_query(environ: WSGIEnvironment, most: int = MAX_QUERY_FIELDS) -> list[
     if len(query) > MAX_QUERY:
         raise ValueError("the query is too long")
     return parse_qsl(query, errors="strict", max_num_fields=most)
-
-
-def _read_body(environ: WSGIEnvironment) -> bytes:
-    declared = environ.get("CONTENT_LENGTH", "")
-    if declared == "" and environ.get("wsgi.input_terminated"):
-        expected, limit = None, MAX_BODY + 1  # chunked; the server marks its end
-    elif declared == "":
-        raise RequestError(HTTPStatus.LENGTH_REQUIRED, "length_required", "Send a Content-Length.")
-    elif not (declared.isascii() and declared.isdigit()):
-        raise _malformed("Content-Length must be a number.")
-    elif len(declared) > 9 or int(declared) > MAX_BODY:
-        raise _too_large()
-    else:
-        expected = limit = int(declared)
-    body = _read_at_most(environ, limit)
-    if len(body) > MAX_BODY:
-        raise _too_large()
-    if expected is not None and len(body) < expected:
-        raise _malformed("The body is shorter than its Content-Length.")
-    return body
-
-
-def _read_at_most(environ: WSGIEnvironment, limit: int) -> bytes:
-    parts = []
-    try:
-        while limit > 0:
-            part = environ["wsgi.input"].read(limit)
-            if not part:
-                break
-            parts.append(part)
-            limit -= len(part)
-    except (OSError, ValueError):  # the client disconnected, or sent a malformed chunk
-        raise _malformed("The body could not be read.") from None
-    return b"".join(parts)
 
 
 def _unambiguous(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
@@ -273,7 +246,7 @@ def _bounded_number(digits: str) -> float:
 def _number_list(fields: dict[str, object], name: str) -> list[str]:
     values = fields.get(name, [])
     if not (isinstance(values, list) and all(map(_is_exact, values))):
-        raise _malformed(f"The field {name} must be a list of whole numbers.")
+        raise malformed(_("The field %(field)s must be a list of whole numbers.", field=name))
     return [str(int(each)) for each in values]
 
 
@@ -284,15 +257,3 @@ def _is_exact(value: object) -> bool:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
-
-
-def _malformed(detail: str) -> RequestError:
-    return RequestError(HTTPStatus.BAD_REQUEST, "malformed", detail)
-
-
-def _too_large() -> RequestError:
-    return RequestError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        "too_large",
-        f"The body must not be longer than {MAX_BODY} bytes.",
-    )

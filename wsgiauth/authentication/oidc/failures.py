@@ -4,6 +4,7 @@ import secrets
 from http import HTTPStatus
 
 from wsgiauth.exceptions import ProviderError
+from wsgiauth.messages import _
 
 
 class Failures:
@@ -14,14 +15,18 @@ class Failures:
 
     def unavailable(self, reason: str, seconds: int) -> ProviderError:
         """Return the error for a provider that is down, slow or busy."""
-        detail = f"{self._title} does not answer at the moment. Try again in a few seconds."
+        detail = _(
+            "%(provider)s does not answer at the moment. Try again in a few seconds.",
+            provider=self._title,
+        )
         return ProviderError(HTTPStatus.SERVICE_UNAVAILABLE, reason, detail, seconds=seconds)
 
     def busy(self) -> ProviderError:
         """Return the error for a browser that is not admitted yet; it loads the URL again."""
-        detail = (
-            f"Many users are logging in with {self._title} at the moment. This page is loaded again"
-            " in a few seconds."
+        detail = _(
+            "Many users are logging in with %(provider)s at the moment. This page is loaded again"
+            " in a few seconds.",
+            provider=self._title,
         )
         error = ProviderError(HTTPStatus.SERVICE_UNAVAILABLE, "busy", detail, seconds=1)
         # Not all at the same moment. The HTML standard, not an RFC, describes this header.
@@ -30,35 +35,43 @@ class Failures:
 
     def wrong(self, reason: str) -> ProviderError:
         """Return the error for a provider whose answer is refused, or is configured wrongly."""
-        detail = (
-            f"{self._title} sent an answer that this site cannot accept. Try again; if it happens"
-            " again, ask an operator of this site, who can find the cause in the log."
+        detail = _(
+            "%(provider)s sent an answer that this site cannot accept. Try again; if it happens"
+            " again, ask an operator of this site, who can find the cause in the log.",
+            provider=self._title,
         )
         return ProviderError(HTTPStatus.BAD_GATEWAY, reason, detail)
 
     def clock(self) -> ProviderError:
         """Return the error for a token of another time."""
-        detail = (
-            f"The clock of this site or of {self._title} is wrong. Try again; if it happens again,"
-            " ask an operator of this site."
+        detail = _(
+            "The clock of this site or of %(provider)s is wrong. Try again; if it happens again,"
+            " ask an operator of this site.",
+            provider=self._title,
         )
         return ProviderError(HTTPStatus.BAD_GATEWAY, "clock", detail)
 
     def callback(self, reason: str) -> ProviderError:
         """Return the error for a response that the browser brought, and that is refused."""
-        detail = f"This login with {self._title} cannot be completed. Start again."
+        detail = _(
+            "This login with %(provider)s cannot be completed. Start again.", provider=self._title
+        )
         return ProviderError(HTTPStatus.BAD_REQUEST, reason, detail)
 
     def declined(self, reason: str) -> ProviderError:
         """Return the error for a user who did not allow the login."""
-        detail = f"You did not allow {self._title} to log you in here. Try again, or do without it."
+        detail = _(
+            "You did not allow %(provider)s to log you in here. Try again, or do without it.",
+            provider=self._title,
+        )
         return ProviderError(HTTPStatus.FORBIDDEN, reason, detail)
 
     def not_confirmed(self) -> ProviderError:
         """Return the error for a provider that did not ask the user to log in anew."""
-        detail = (
-            f"{self._title} did not ask you to log in again, so this does not show that it is you."
-            " Confirm it in another way."
+        detail = _(
+            "%(provider)s did not ask you to log in again, so this does not show that it is you."
+            " Confirm it in another way.",
+            provider=self._title,
         )
         return ProviderError(HTTPStatus.FORBIDDEN, "auth_time", detail)
 

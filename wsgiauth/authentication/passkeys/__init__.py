@@ -17,6 +17,7 @@ from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.passkeys import challenges
 from wsgiauth.authentication.passkeys.challenges import Challenge
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import Model
@@ -113,7 +114,7 @@ def add(
         if owner is None or not owner.is_active or owner.security_stamp != user.security_stamp:
             raise UnauthenticatedError("invalid_token")
         if Passkey.select().where(Passkey.user == owner.id).count() >= MOST_PASSKEYS:
-            raise ValidationError({"name": ["You have too many passkeys. Remove one first."]})
+            raise ValidationError({"name": [_("You have too many passkeys. Remove one first.")]})
         insert = Passkey.insert(
             **new._asdict(),
             id=digest(new.credential_id),
@@ -123,7 +124,7 @@ def add(
             created_at=int(now),
         ).on_conflict_ignore()
         if not (challenges.use(challenge) and insert.as_rowcount().execute()):
-            raise ValidationError({"credential": ["This passkey has already been added."]})
+            raise ValidationError({"credential": [_("This passkey has already been added.")]})
         events.emit("factor_added", user_id=owner.id, reason=_REASON, details={"factor": name})
 
 

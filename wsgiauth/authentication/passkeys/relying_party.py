@@ -15,6 +15,7 @@ from wsgiauth.authentication.passkeys import Passkey, challenges, messages
 from wsgiauth.authentication.passkeys.challenges import REGISTER, Challenge, Challenges, Purpose
 from wsgiauth.authentication.passkeys.messages import Answer
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import missing_package
 from wsgiauth.storage import database
@@ -79,7 +80,7 @@ class RelyingParty:
             UnauthenticatedError: The session has ended meanwhile.
             ValidationError: The passkey cannot be added.
         """
-        refusal = ValidationError({"credential": ["The passkey was not added. Try again."]})
+        refusal = ValidationError({"credential": [_("The passkey was not added. Try again.")]})
         answer = messages.read(credential, "webauthn.create", self._origin)
         if answer is None:
             raise refusal

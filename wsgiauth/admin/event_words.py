@@ -1,0 +1,149 @@
+"""What the pages of the audit trail call events, their reasons and who did it.
+
+Programs, the log and the trail itself have the words of `events`; people read these.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from wsgiauth.authentication.methods import ONE_TIME_CODE, methods_in_words
+from wsgiauth.events import Event, actors
+from wsgiauth.messages import _, list_of, pgettext
+
+TITLES: Mapping[str, str] = {
+    "registration": _("Account created"),
+    "login": pgettext("event", "Logged in"),
+    "logout": pgettext("event", "Logged out"),
+    "confirmed": _("Confirmed who they are"),
+    "password_changed": _("Password changed"),
+    "names_changed": _("Name or email address changed"),
+    "rights_changed": _("Rights changed"),
+    "group_changed": _("Group changed"),
+    "link_sent": _("Link sent"),
+    "user_deleted": _("Account deleted"),
+    "users_exported": _("Users downloaded"),
+    "refresh_reused": _("Refresh token used twice"),
+    "key_created": _("API key created"),
+    "key_ended": _("API key revoked"),
+    "factor_added": _("Two-step verification method added"),
+    "factor_removed": _("Two-step verification method removed"),
+    "factor_guessed": _("Wrong codes after the right password"),
+    "recovery_code_used": _("Recovery code used"),
+    "passkey_cloned": _("Passkey possibly copied"),
+    "identity_connected": _("Account of another provider connected"),
+    "identity_disconnected": _("Account of another provider disconnected"),
+}
+APPLICATION_CODE = _("application code")
+
+_FACTORS = {
+    ONE_TIME_CODE: pgettext("reason of an event", "authenticator app"),
+    "passkey": pgettext("reason of an event", "passkey"),
+    "recovery codes": pgettext("reason of an event", "recovery codes"),
+}
+
+# By the name of the event.
+_REASONS: Mapping[str, Mapping[str, str]] = {
+    "registration": {"import": pgettext("reason of an event", "import")},
+    "logout": {
+        "all sessions": pgettext("reason of an event", "all sessions"),
+        "all other sessions": pgettext("reason of an event", "all other sessions"),
+        "all sessions of all users": pgettext("reason of an event", "all sessions of all users"),
+        "provider": pgettext("reason of an event", "provider"),
+        "identity disconnected": pgettext("reason of an event", "identity disconnected"),
+    },
+    "names_changed": {
+        "username": pgettext("reason of an event", "username"),
+        "email": pgettext("reason of an event", "email"),
+        "email verified": pgettext("reason of an event", "email verified"),
+        "email not verified": pgettext("reason of an event", "email not verified"),
+    },
+    "rights_changed": {
+        "is_active on": pgettext("reason of an event", "is_active on"),
+        "is_active off": pgettext("reason of an event", "is_active off"),
+        "is_staff on": pgettext("reason of an event", "added to the staff"),
+        "is_staff off": pgettext("reason of an event", "removed from the staff"),
+        "is_superuser on": pgettext("reason of an event", "made superuser"),
+        "is_superuser off": pgettext("reason of an event", "superuser status removed"),
+    },
+    "link_sent": {
+        "reset": pgettext("reason of an event", "reset"),
+        "invitation": pgettext("reason of an event", "invitation"),
+        "printed": pgettext("reason of an event", "printed"),
+    },
+    "key_ended": {"all keys": pgettext("reason of an event", "all keys")},
+    "factor_added": _FACTORS,
+    "factor_removed": _FACTORS,
+    "users_exported": {
+        "all users": pgettext("reason of an event", "all users"),
+        "a search": pgettext("reason of an event", "a search"),
+    },
+}
+# Those with names in them, each by its pattern; a permission has no spaces.
+_NAMING: Mapping[str, Mapping[str, Callable[..., str]]] = {
+    "rights_changed": {
+        "granted (.*)": lambda name: pgettext(
+            "reason of an event", "granted %(permission)s", permission=name
+        ),
+        "revoked (.*)": lambda name: pgettext(
+            "reason of an event", "revoked %(permission)s", permission=name
+        ),
+        "joined (.*)": lambda name: pgettext("reason of an event", "joined %(group)s", group=name),
+        "left (.*)": lambda name: pgettext("reason of an event", "left %(group)s", group=name),
+    },
+    "group_changed": {
+        "created (.*)": lambda name: pgettext(
+            "reason of an event", "created %(group)s", group=name
+        ),
+        "renamed to (.*)": lambda name: pgettext(
+            "reason of an event", "renamed to %(group)s", group=name
+        ),
+        "deleted (.*)": lambda name: pgettext(
+            "reason of an event", "deleted %(group)s", group=name
+        ),
+        r"granted (\S+) to (.*)": lambda permission, group: pgettext(
+            "reason of an event",
+            "granted %(permission)s to %(group)s",
+            permission=permission,
+            group=group,
+        ),
+        r"revoked (\S+) from (.*)": lambda permission, group: pgettext(
+            "reason of an event",
+            "revoked %(permission)s from %(group)s",
+            permission=permission,
+            group=group,
+        ),
+    },
+    "link_sent": {
+        "group (.*)": lambda name: pgettext("reason of an event", "group %(name)s", name=name)
+    },
+}
+_LISTING = ("link_sent", "users_exported")  # whose reasons are lists
+
+
+def reason_in_words(event: Event) -> str:
+    """Return the reason of an event; a word that is not known stays."""
+    reason = event.reason or ""
+    if event.name in ("login", "confirmed"):
+        return methods_in_words(reason.split())
+    if event.name in _LISTING:
+        return list_of(_in_words(event.name, each) for each in reason.split(", "))
+    return _in_words(event.name, reason)
+
+
+def actor_in_words(actor: str) -> str:
+    """Return who made a change, if no user did; a word that is not known stays."""
+    if actor == actors.CODE:
+        return APPLICATION_CODE
+    if actor == actors.COMMAND_LINE:
+        return _("command line")
+    who, name = actors.split(actor)
+    return _("command line %(name)s", name=name) if who == actors.COMMAND_LINE else actor
+
+
+def _in_words(event_name: str, reason: str) -> str:
+    if reason in _REASONS.get(event_name, {}):
+        return _REASONS[event_name][reason]
+    for pattern, sentence in _NAMING.get(event_name, {}).items():
+        if match := re.fullmatch(pattern, reason):
+            return sentence(*match.groups())
+    return reason

@@ -1,0 +1,159 @@
+"""Sentences for people: each is a string in English that can also be shown in other languages.
+
+`_` and its siblings mark a sentence for translation, as gettext's functions do, but translate
+nothing. A `Message` is the English string, which logs, commands and exceptions show as it is. It
+also keeps the sentence and its values apart, so that a response can show it in the language of its
+reader: see `languages`.
+
+A sentence is whole, because other languages order its parts in another way. It has a named
+placeholder, such as `%(name)s`, for each value, and `%%` for a percent sign.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol, Self
+
+from markupsafe import Markup, escape
+
+
+class Speaker(Protocol):
+    """A language, as far as a message needs it."""
+
+    def say(self, text: str) -> str:
+        """Return a message in this language, and any other string as it is."""
+
+    def markup(
+        self,
+        text: str,
+        values: Mapping[str, object],
+        *,
+        plural: str = "",
+        number: int = 1,
+        context: str = "",
+    ) -> Markup:
+        """Return a text of a template, which is HTML, with its values, which are escaped."""
+
+
+# The language of the page or the email that is being rendered. A template could not pass it on to
+# a message: the macros that it imports know nothing of what it is rendered with.
+_speaker: ContextVar[Speaker] = ContextVar("wsgiauth_speaker")
+
+
+class Message(str):
+    """A sentence in English that knows its parts.
+
+    Attributes:
+        text: The sentence with its placeholders; with a number, the form for one.
+        values: By placeholder. A language writes numbers in its own way, and translates messages.
+        plural: The form for several; empty without a number.
+        number: What chooses the form.
+        context: Tells a text apart from others that are equal in English.
+    """
+
+    __slots__ = ("context", "number", "plural", "text", "values")
+
+    text: str
+    values: Mapping[str, object]
+    plural: str
+    number: int
+    context: str
+
+    def __new__(
+        cls,
+        text: str,
+        values: Mapping[str, object],
+        *,
+        plural: str = "",
+        number: int = 1,
+        context: str = "",
+    ) -> Self:
+        """Return the message; its string is the one in English."""
+        chosen = plural if plural and number != 1 else text
+        message = super().__new__(cls, filled(chosen, values, written))
+        message.text, message.values = text, values
+        message.plural, message.number, message.context = plural, number, context
+        return message
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Pickle and copy the message as a plain string."""
+        return str, (str(self),)
+
+    def __html__(self) -> Markup:
+        """Return the message for a page, in the page's language; see MarkupSafe."""
+        return escape(said(self))
+
+
+class Joined(Message):
+    """Several messages or strings, one after the other.
+
+    Attributes:
+        parts: They, and what is between them.
+    """
+
+    __slots__ = ("parts",)
+
+    parts: tuple[str, ...]
+
+    def __new__(cls, parts: Iterable[str], separator: str = " ") -> Self:
+        """Return them with a separator, which can be a message, too."""
+        pairs = [each for part in parts for each in (separator, part)]
+        joined = str.__new__(cls, "".join(pairs[1:]))
+        joined.parts = tuple(pairs[1:])
+        return joined
+
+
+def _(text: str, /, **values: object) -> Message:
+    """Return a sentence with its values."""
+    return Message(text, values)
+
+
+def ngettext(one: str, several: str, num: int, /, **values: object) -> Message:
+    """Return the form of a sentence for a number, which is the value of `%(num)s` in it."""
+    return Message(one, {"num": num, **values}, plural=several, number=num)
+
+
+def pgettext(context: str, text: str, /, **values: object) -> Message:
+    """Return a text whose translation depends on where it stands."""
+    return Message(text, values, context=context)
+
+
+def list_of(items: Iterable[str]) -> Joined:
+    """Return items with a comma, or what else is between them in a language."""
+    return Joined(items, pgettext("between the items of a list", ", "))
+
+
+def of_application(text: str) -> Message:
+    """Return a text of the application, which its own catalogues can translate."""
+    return text if isinstance(text, Message) else Message(text.replace("%", "%%"), {})
+
+
+def filled(text: str, values: Mapping[str, object], write: Callable[[object], object]) -> str:
+    """Return a sentence with its values, each as `write` returns it."""
+    return text % {name: write(value) for name, value in values.items()}
+
+
+def written(value: object) -> object:
+    """Return a number as it is written in English, and any other value as it is."""
+    return f"{value:,}" if type(value) is int else value
+
+
+def said(text: str) -> str:
+    """Return a message in the language of what is being rendered, in English outside of that."""
+    language = _speaker.get(None)
+    return str(text) if language is None else language.say(text)
+
+
+def speaker() -> Speaker:
+    """Return the language of what is being rendered."""
+    return _speaker.get()
+
+
+@contextmanager
+def speaking(language: Speaker) -> Iterator[None]:
+    """Render in a language."""
+    token = _speaker.set(language)
+    try:
+        yield
+    finally:
+        _speaker.reset(token)
