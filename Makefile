@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test check format bench weight flood guesses panel fuzz soak mail-soak pictures docs dist clean
+.PHONY: help install run test check format bench weight flood guesses panel fuzz soak mail-soak pictures docs messages dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -94,6 +94,14 @@ pictures: .venv/dev ## take pictures of every page, and the README's, with Chrom
 docs: .venv/docs ## build the pages and the reference of the Python names into artefacts/docs
 	$(BIN)/python -W ignore:pkg_resources -m sphinx --quiet --fail-on-warning --keep-going -c docs . artefacts/docs
 	@echo 'Open artefacts/docs/README.html. Links that were not followed: artefacts/docs/external-links.txt'
+
+CATALOGUES := wsgiauth/languages/locale
+messages: .venv/dev ## extract the texts, merge them into the catalogues, and compile these
+	$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --omit-header --sort-output --add-location=file \
+	  --width 100 --output-file $(CATALOGUES)/wsgiauth.pot .
+	$(BIN)/pybabel --quiet update --domain wsgiauth --input-file $(CATALOGUES)/wsgiauth.pot --width 100 \
+	  --output-dir $(CATALOGUES) --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date
+	$(BIN)/pybabel compile --domain wsgiauth --directory $(CATALOGUES) --statistics
 
 dist: .venv/dev ## build the sdist and the wheel into dist/
 	$(BIN)/python -m build

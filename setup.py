@@ -43,6 +43,7 @@ TEST = [
     "pytest-randomly",
     "pytest-xdist",
     "aiosmtpd>=1.4.6",
+    "Babel>=2.16",  # makes the catalogues; its data are what dates are compared with
     "build",
     "check-wheel-contents",
     "setuptools>=77",
@@ -152,6 +153,8 @@ setup(
         "wsgiauth": [
             "py.typed",
             "data/common_passwords.txt",
+            "languages/locale/wsgiauth.pot",
+            "languages/locale/*/LC_MESSAGES/wsgiauth.mo",
             "storage/migrations/*.py",
             "templates/*",
             "templates/admin/*",

@@ -361,7 +361,10 @@ def stop_senders():
 @pytest.fixture
 def settings(database_url):
     """Return the settings of a test: a good key, a cheap hash, an empty database."""
-    return Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=database_url)
+    # Of one language, so that most pages have one form.
+    return Settings(
+        SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=database_url, LANGUAGES=("en",)
+    )
 
 
 @pytest.fixture

@@ -679,7 +679,7 @@ def test_times_are_in_the_zone_of_the_reader(visitor, ada):
     visitor.open("/auth/sessions")
     time = visitor.find(f"time[datetime='{at:%Y-%m-%dT%H:%M:%SZ}']")
     visitor.browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
-    assert time.text == "4 July 2026, 07:30 GMT+9"
+    assert time.text == "4 July 2026 at 07:30 GMT+9"
     assert time.get_attribute("title") == time.text
 
 

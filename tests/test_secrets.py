@@ -193,6 +193,7 @@ def settings(database_url):
         SECRET_KEY_FALLBACKS=(FALLBACK_KEY,),
         BCRYPT_ROUNDS=4,
         DATABASE_URL=database_url,
+        LANGUAGES=("en",),
     )
 
 

@@ -11,7 +11,7 @@ from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNA
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.authentication.identity import MAX_COOKIE_HEADER
-from wsgiauth.web.request import MAX_BODY
+from wsgiauth.web.body import MAX_BODY
 
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded", **SAME_ORIGIN}

@@ -30,6 +30,7 @@ from wsgiauth.endpoints.identities import Identities
 from wsgiauth.endpoints.introspect import Introspect
 from wsgiauth.endpoints.jwks import KeySet
 from wsgiauth.endpoints.keys import Keys
+from wsgiauth.endpoints.language import ChooseLanguage
 from wsgiauth.endpoints.login import LogIn
 from wsgiauth.endpoints.logout import Logout
 from wsgiauth.endpoints.me import Me
@@ -62,6 +63,7 @@ from wsgiauth.exceptions import (
 )
 from wsgiauth.forms.endpoint import Endpoint, Handler
 from wsgiauth.forms.site_map import SiteMap
+from wsgiauth.messages import _, list_of
 from wsgiauth.site import Site
 from wsgiauth.step_up import step_up
 from wsgiauth.storage.connections import DATABASE_ERRORS
@@ -86,6 +88,7 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/email": Email(),
     "/username": Username(),
     "/identities": Identities(),
+    "/language": ChooseLanguage(),
     "/sessions": Sessions(),
     "/second": SecondStep(),
     "/oidc/{provider}": ProviderLogin(),
@@ -242,12 +245,11 @@ class AuthApp:
         handlers, arguments = found
         handler = handlers.get(environ["REQUEST_METHOD"]) or handlers.get(_ANY)
         if handler is None:
-            allowed = ", ".join(handlers)
             raise RequestError(
                 HTTPStatus.METHOD_NOT_ALLOWED,
                 "method_not_allowed",
-                f"The allowed methods are {allowed}.",
-                headers=(("Allow", allowed),),
+                _("The allowed methods are %(methods)s.", methods=list_of(handlers)),
+                headers=(("Allow", ", ".join(handlers)),),
             )
         return handler({**environ, ROUTING_ARGS: ((), arguments)}, self._site)
 

@@ -213,7 +213,7 @@ def start_browser_session(
         None if the user is inactive or has changed.
     """
     lifetime = lifetimes.of_browser(site.settings, remember=remember)
-    client = Client.of(environ)
+    client = Client.of(environ, site.pages.readers.name_asked_for(environ))
     return sessions.start(
         user, site.tokens, lifetime, methods=methods, client=client, provider=provider
     )

@@ -260,11 +260,13 @@ class AuthMiddleware:
             )
 
     def _below_mount(self, environ: WSGIEnvironment) -> WSGIEnvironment:
-        return {
+        below = {
             **environ,
             "SCRIPT_NAME": environ.get("SCRIPT_NAME", "") + self._mount,
             "PATH_INFO": environ["PATH_INFO"][len(self._mount) :],
         }
+        below.pop("wsgiauth.user", None)  # of another AuthMiddleware around this one
+        return below
 
 
 def _open_database(settings: Settings) -> tuple[AccountDatabase, list[str]]:

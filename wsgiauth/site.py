@@ -1,18 +1,20 @@
 """What the settings make: one object with everything that the endpoints of a site use."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from wsgiauth.accounts.registration import Registration
 from wsgiauth.authentication.claims import ClaimsFunction
 from wsgiauth.authentication.freshness import Freshness
-from wsgiauth.authentication.identity import Identifier
+from wsgiauth.authentication.identity import LANGUAGE, Identifier
 from wsgiauth.authentication.introspection import Introspector
 from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.languages import Languages
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.mail.transports import Transport
@@ -23,6 +25,7 @@ from wsgiauth.throttling.mail_limits import MailLimits
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Clients
 from wsgiauth.web.pages import Pages
+from wsgiauth.web.readers import Readers
 
 
 @dataclass(frozen=True)
@@ -60,20 +63,27 @@ class Site:
         Raises:
             ConfigurationError: SECRET_KEY is missing or invalid, or the layout of the pages is;
                 or a key in SERVICE_KEYS; or the package for one of them, for PASSKEYS or for
-                OIDC_PROVIDERS is missing.
+                OIDC_PROVIDERS is missing; or a catalogue in TRANSLATIONS is wrong, or missing.
         """
         tokens = Tokens(settings, claims=claims)
         entries = parse_entries(settings.OIDC_PROVIDERS)
         services = ServiceTokens(settings, tokens.now) if settings.SERVICE_KEYS else None
+        identifier = Identifier(settings, tokens)
+        readers = Readers(
+            Languages(settings.LANGUAGES, settings.TRANSLATIONS),
+            of_user=identifier.language_of_user,
+            of_cookie=partial(identifier.sent_cookie, kind=LANGUAGE),
+        )
         return cls(
             settings,
             tokens,
             RefreshTokens(settings),
             Freshness(settings, tokens),
-            Identifier(settings, tokens),
+            identifier,
             Pages(
                 mount,
                 settings.TEMPLATES,
+                readers=readers,
                 site_name=settings.SITE_NAME,
                 logo=settings.SITE_LOGO,
                 sources=settings.PAGE_SOURCES,

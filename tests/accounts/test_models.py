@@ -65,7 +65,7 @@ def heard(database):
         pytest.param(
             User,
             "created_at email email_verified_at grant groups has_password has_permission"
-            " hashed_password id"
+            " hashed_password id language"
             " is_active is_limited is_staff is_superuser join last_login_at leave objects"
             " permissions revoke sessions username DoesNotExist"
             " email_key username_key security_stamp origin",

@@ -12,6 +12,8 @@ from tempfile import TemporaryDirectory
 from tests.support.browser import SCHEMES, set_scheme, set_screen, start_browser
 from tests.support.gallery import NAMES, Gallery
 from tests.support.sites import serving
+from wsgiauth import storage
+from wsgiauth.languages import SHIPPED
 
 ROOT = Path(__file__).parents[2]
 ARTEFACTS = ROOT / "artefacts"
@@ -23,6 +25,21 @@ DOCS = {
     ROOT / "docs" / "logins.png": ("sessions-several", (440, 820), 1),
     ROOT / "docs" / "staff.png": ("admin-user", (900, 900), 1),
 }
+
+
+# Pages that are also looked at in each language.
+TRANSLATED = (
+    "login",
+    "register-refused",
+    "account",
+    "sessions-several",
+    "second",
+    "confirm-passkey",
+    "recovery-codes-new",
+    "keys",
+    "admin-user-secured",
+    "admin-events",
+)
 
 
 def main():
@@ -38,9 +55,21 @@ def main():
             picture.write_bytes(browser.get_screenshot_as_png())
         for path, (name, size, scale) in DOCS.items():
             path.write_bytes(_side_by_side(browser, f"{address}/{name}", size, scale))
-    print(f"{ARTEFACTS}: {2 * len(WIDTHS) * len(NAMES)} pictures")
+        for language in (each for each in SHIPPED if each != "en"):
+            _take_in(language, browser)
+    print(f"{ARTEFACTS}: {len(list(ARTEFACTS.glob('*.png')))} pictures")
     for path in DOCS:
         print(f"{path}: {path.stat().st_size:,} bytes")
+
+
+def _take_in(language, browser):
+    """Take pictures in a language."""
+    with TemporaryDirectory() as folder, serving(Gallery(folder, language)) as address:
+        for name, scheme, width in product(TRANSLATED, SCHEMES, WIDTHS):
+            _open(browser, f"{address}/{name}", scheme, (width, HEIGHT))
+            picture = ARTEFACTS / f"{language}-{name}-{width}-{scheme}.png"
+            picture.write_bytes(browser.get_screenshot_as_png())
+        storage.discard_connection(storage.current())
 
 
 def _open(browser, url, scheme, size, scale=1):

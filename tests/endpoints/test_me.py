@@ -56,6 +56,7 @@ def test_the_profile_of_the_caller_is_answered(client, ada, bearer):
         "permissions": ["reports.archive", "reports.publish"],
         "groups": [],
         "has_password": True,
+        "language": "",
     }
 
 

@@ -5,6 +5,7 @@ import re
 import time
 import unicodedata
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ from tests.endpoints.provider_requests import (
     requests_at_wrong_provider,
 )
 from tests.support.authenticators import Authenticator
+from tests.support.catalogues import marked, unmarked
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.federated import remove_password
 from tests.support.mails import MAIL, Post
@@ -61,6 +63,7 @@ from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.endpoints.register import VerifiedRegister
 from wsgiauth.forms import Form
 from wsgiauth.forms.proofs import CREDENTIAL
+from wsgiauth.languages import SHIPPED
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, make_user
@@ -214,6 +217,7 @@ REQUESTS = [
             "/verify",
             "/email",
             "/username",
+            "/language",
             "/close",
             "/second",
             "/passkeys",
@@ -247,6 +251,8 @@ REQUESTS = [
     ("GET", "/jwks.json", {}),
     ("POST", "/token", JSON | GARBAGE, json.dumps({"audience": REPORTS})),
     ("POST", "/introspect", JSON | GARBAGE, "{}"),
+    ("GET", "/language", {}),
+    ("POST", "/language", JSON, json.dumps({"language": "en"})),
     ("GET", "/account", {}),
     ("GET", "/account", {"Authorization": "Bearer x"}),
     ("GET", "/sessions", {}),
@@ -285,6 +291,7 @@ REQUESTS_OF_A_USER = [  # each of the last two ends the login that sends it
     ("POST", "/token", JSON, json.dumps({"audience": REPORTS, "scope": "read"})),
     ("POST", "/token", JSON, "{}"),
     ("GET", "/account", {}),
+    ("POST", "/language", JSON, json.dumps({"language": "en"})),
     ("GET", "/sessions", {}),
     ("POST", "/sessions", JSON, json.dumps({"end": "others"})),
     ("POST", "/sessions", JSON, json.dumps({"end": "0" * 16})),
@@ -347,6 +354,7 @@ REQUESTS_WITHOUT_A_DATABASE = [  # by somebody who had logged in before it went 
     ("GET", "/logout", {}),
     ("POST", "/logout", {}),
     ("GET", "/account", {}),
+    ("POST", "/language", JSON, json.dumps({"language": "en"})),
     ("GET", "/sessions", {}),
     ("POST", "/sessions", JSON, json.dumps({"end": "others"})),
     ("GET", "/keys", {}),
@@ -391,8 +399,14 @@ THROTTLE = {
 }
 
 
+@pytest.fixture(scope="module")
+def marks(tmp_path_factory):
+    """Return the catalogue that shows which messages cannot be translated."""
+    return marked(tmp_path_factory.mktemp("marks") / "translations", "it")
+
+
 @pytest.fixture
-def make_service(database_url, unsent, tmp_path, provider):
+def make_service(database_url, unsent, tmp_path, provider, marks):
     """Return a function that makes a site, without a throttle unless the test asks for one."""
 
     keys = write_key(tmp_path / "key")
@@ -413,6 +427,8 @@ def make_service(database_url, unsent, tmp_path, provider):
             "SERVICE_KEYS": str(keys),
             "SERVICES": REPORTS,
             "OIDC_PROVIDERS": provider.entry("google"),
+            "LANGUAGES": " ".join(("it", *SHIPPED)),  # Italian is the one of `marks`
+            "TRANSLATIONS": str(marks),
             **MAIL,
         }
         settings = Settings.from_mapping(defaults | changes)
@@ -823,10 +839,17 @@ def test_the_patterns_of_names_admit_what_is_accepted_and_no_control_characters(
 # The endpoint.
 
 
-def test_the_description_is_served_as_json(service):
+def test_the_description_is_served_as_json(make_service):
+    service = make_service(LANGUAGES=" ".join(SHIPPED))
     answer = TestApp(service).get("/auth/openapi.json", headers=BROWSER)
     assert answer.content_type == "application/json"
     assert answer.json == {**DOCUMENT, "servers": [{"url": "/auth"}]}
+
+
+def test_the_description_has_the_languages_of_the_site(make_service):
+    service = make_service(LANGUAGES="it de")
+    document = TestApp(service).get("/auth/openapi.json").json
+    assert document["components"]["schemas"]["Language"]["enum"] == ["it", "de"]
 
 
 @pytest.mark.parametrize(
@@ -841,7 +864,7 @@ def test_its_server_is_where_the_pages_send_their_forms(make_service, prefix, mo
     client = TestApp(make_service(mount), extra_environ={"SCRIPT_NAME": prefix})
     (server,) = client.get(f"{mount}/openapi.json").json["servers"]
     assert server == {"url": url}
-    assert client.get(f"{mount}/login").form.action == f"{url}/login"
+    assert client.get(f"{mount}/login").forms[0].action == f"{url}/login"
 
 
 def test_where_registration_is_off_it_is_not_described(make_service):
@@ -1031,6 +1054,9 @@ def answers(
             )
         )
         media_type = answer.headers.get("content-type", [""])[0].partition(";")[0]
+        document = answer.json() if "json" in media_type and answer.content else {}
+        sentences = [document.get("detail", ""), *chain(*document.get("errors", {}).values())]
+        assert [unmarked(each) for each in sentences if unmarked(each)] == []
         yield method, path, str(answer.status_code), media_type if answer.content else None
 
 

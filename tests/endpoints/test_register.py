@@ -71,6 +71,7 @@ def test_a_program_gets_the_new_profile_and_where_it_is(client):
         "permissions": [],
         "groups": [],
         "has_password": True,
+        "language": "",
     }
 
 

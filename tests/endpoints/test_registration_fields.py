@@ -134,7 +134,7 @@ def test_a_program_sends_the_fields_beside_the_names(client, hook):
 
 def client_profile_keys():
     names = ("id", "username", "email", "email_verified", "created_at", "permissions", "groups")
-    return {*names, "has_password", "is_active", "is_staff", "is_superuser"}
+    return {*names, "has_password", "is_active", "is_staff", "is_superuser", "language"}
 
 
 @pytest.mark.parametrize(

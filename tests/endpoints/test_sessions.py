@@ -255,7 +255,7 @@ def test_a_browser_that_ends_a_login_twice_sees_the_list_and_why(browser):
 @pytest.mark.parametrize("body", [{}, {"end": ""}])
 def test_what_is_to_end_must_be_named(client, program, body):
     refused = client.post_json("/auth/sessions", body, headers=program, status=422)
-    assert refused.json["errors"] == {"end": ["Name a session, or others."]}
+    assert refused.json["errors"] == {"end": ["Name a session, or `others`."]}
 
 
 # Who may

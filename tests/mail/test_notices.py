@@ -295,6 +295,7 @@ def test_the_outbox_has_no_secret(client, ada, changes):
     assert row.user_id is None
     assert json.loads(row.data).keys() == {
         "address",
+        "at",
         "browser",
         "email",
         "factor",

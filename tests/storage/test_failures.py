@@ -63,7 +63,7 @@ def test_a_request_that_needs_a_failed_database_gets_a_503(accept, content_type,
     site = SimpleNamespace(pages=Pages("/auth"))
     environ = {"HTTP_ACCEPT": accept, "wsgiauth.root": "", "wsgiauth.site": site}
     response = unavailable({**environ, "REQUEST_METHOD": "GET"}, peewee.OperationalError("full"))
-    answer = TestApp(response).get("/", status=503)
+    answer = TestApp(response, extra_environ={"wsgiauth.site": site}).get("/", status=503)
     assert answer.content_type == content_type
     assert answer.headers["Retry-After"].isdigit()
     assert caplog.messages == ["the account database failed: OperationalError: full"]

@@ -117,7 +117,7 @@ ANSWERS = {
         people.boss.get("/auth/admin/users?q=lin")
     ),
     "admin-users-second": lambda people: people.boss.get("/auth/admin/users?sort=-email").click(
-        "Next page"
+        href="after="
     ),
     "admin-users-filtered": lambda people: people.boss.get("/auth/admin/users?q=a&staff=yes"),
     "admin-users-none": lambda people: people.boss.get("/auth/admin/users?q=nobody&seen=never"),
@@ -138,9 +138,7 @@ ANSWERS = {
     "admin-user-secured": lambda people: people.boss.get(page_of_mary()),
     "admin-user-failed": lambda people: with_failed_logins(people),
     "admin-remove-factors": lambda people: people.boss.get(f"{page_of_mary()}/remove-factors"),
-    "admin-end-key": lambda people: people.boss.get(page_of_mary()).click(
-        "Revoke this key", index=0
-    ),
+    "admin-end-key": lambda people: people.boss.get(page_of_mary()).click(href="/end-key", index=0),
     "admin-invite": lambda people: people.boss.get("/auth/admin/invite"),
     "admin-invite-refused": lambda people: post(
         people.boss, "/auth/admin/invite", {"email": "mary@"}
@@ -217,9 +215,11 @@ class Gallery:
 
     Args:
         folder: Where its databases are made.
+        language: What the browsers of the people in it ask for.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder, language="en"):
+        self._asks = {"HTTP_ACCEPT_LANGUAGE": language}
         self._settings = Settings(
             SECRET_KEY=SECRET_KEY,
             BCRYPT_ROUNDS=4,
@@ -285,8 +285,8 @@ class Gallery:
         make_key(mary, "Nightly export to the archive", ["reports.archive", "reports.publish"])
         make_key(mary, "Backup")
         log_in(self.mary, "Mary-Lou", PASSWORD)
-        pages = Pages("/auth", site_name=SITE_NAME)
-        self._answers = {name: pages.render(REQUEST, page) for name, page in EXAMPLES.items()}
+        pages, request = Pages("/auth", site_name=SITE_NAME), {**REQUEST, **self._asks}
+        self._answers = {name: pages.render(request, page) for name, page in EXAMPLES.items()}
         self._answers |= {name: answer(self) for name, answer in ANSWERS.items()}
         icon = (TEMPLATES / "icon.svg").read_bytes()
         self._answers["icon.svg"] = Response(body=icon, content_type="image/svg+xml")
@@ -295,7 +295,8 @@ class Gallery:
         """Return a new browser at an application that uses wsgiauth."""
         site = AuthMiddleware(app, self._settings, send_mail=Post(), **options)
         environ = {"HTTP_USER_AGENT": agent, "REMOTE_ADDR": address}
-        return TestApp(site, extra_environ={"HTTP_ACCEPT": BROWSER["Accept"], **environ})
+        environ |= {"HTTP_ACCEPT": BROWSER["Accept"], **self._asks}
+        return TestApp(site, extra_environ=environ)
 
     def __call__(self, environ, start_response):
         name = environ["PATH_INFO"].removeprefix("/")

@@ -631,7 +631,9 @@ def app_with(settings, database):
     """Return a function that returns what answers below /auth, with these slots."""
 
     def app(slots):
-        return AuthApp(replace(Site.from_settings(settings, "/auth"), hash_slots=slots))
+        site = replace(Site.from_settings(settings, "/auth"), hash_slots=slots)
+        below = AuthApp(site)
+        return lambda environ, start: below({**environ, "wsgiauth.site": site}, start)
 
     return app
 

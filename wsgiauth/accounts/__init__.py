@@ -32,6 +32,7 @@ class NewAccount:
         password: As typed; None: the user logs in without one.
         settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
         answers: What else the application asked for.
+        language: See `User`.
 
     Attributes:
         errors: A message for each rule that it breaks, by field.
@@ -46,7 +47,9 @@ class NewAccount:
         *,
         settings: Settings,
         answers: Answers = NOTHING,
+        language: str = "",
     ) -> None:
+        self._language = language
         self._names = {"username": username, "email": email}
         self._password = password
         self._rounds = settings.BCRYPT_ROUNDS
@@ -116,6 +119,7 @@ class NewAccount:
             is_staff=is_staff,
             is_superuser=is_superuser,
             email_verified_at=email_verified_at,
+            language=self._language,
         )
 
 
@@ -170,6 +174,7 @@ def update_user(
     is_active: bool | None = None,
     is_staff: bool | None = None,
     is_superuser: bool | None = None,
+    language: str | None = None,
 ) -> bool:
     """Change the given fields of `user`, all or none; None leaves a field as it is.
 
@@ -179,7 +184,7 @@ def update_user(
         email_verified_at: When the user proved the address (UTC). Another `email` alone makes it
             None.
         is_active: False also ends all sessions of the user.
-        is_staff, is_superuser: See `User`.
+        is_staff, is_superuser, language: See `User`.
 
     Returns:
         Whether anything changed.
@@ -197,6 +202,7 @@ def update_user(
         "is_active": is_active,
         "is_staff": is_staff,
         "is_superuser": is_superuser,
+        "language": language,
     }
 
     def change() -> bool:

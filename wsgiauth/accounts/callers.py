@@ -20,6 +20,7 @@ CALLER = (
     User.created_at,
     User.email_verified_at,
     User.last_login_at,
+    User.language,
 )
 
 # Parsing takes four times as long as a look-up, and the same users ask again and again.
@@ -42,6 +43,7 @@ def from_row(user_id: int, row: Sequence[Any]) -> User:
         "created_at": _moment(row[6]),
         "email_verified_at": row[7] and _moment(row[7]),
         "last_login_at": row[8] and _moment(row[8]),
+        "language": row[9],
     }
     user.__rel__ = {}
     user._dirty = set()

@@ -67,6 +67,7 @@ def profile(user: User) -> dict[str, object]:
         **summary(user, sorted(user.permissions)),
         "groups": [group.name for group in user.groups],
         "has_password": user.has_password,
+        "language": user.language,
     }
 
 

@@ -17,6 +17,7 @@ from wsgiauth.accounts.groups import UserRights
 from wsgiauth.accounts.last_superuser import remove_locked
 from wsgiauth.accounts.references import refusing_referenced
 from wsgiauth.accounts.tables import ADDRESS, RESET, Session, UserObjects, end_secrets, revoke_keys
+from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.storage import database
 from wsgiauth.storage.models import NO_PASSWORD, BcryptHashField, UTCDateTimeField, utc_now
 
@@ -48,6 +49,8 @@ class User(UserRights):
             Another `email` makes it None, unless it is set at the same time.
         last_login_at: When the user last logged in (UTC), or None. Logins within an hour after it
             do not change it.
+        language: The language of the user's pages and emails, such as `de`; an empty string if the
+            user has not chosen one. The first login stores what the browser asks for.
         username_key, email_key: Internal: the names as they are compared; saving sets them.
         security_stamp: Internal: the number of times that all sessions of the user were ended at
             once. Each session stores the stamp of its start, and is valid only while the two are
@@ -76,6 +79,7 @@ class User(UserRights):
     created_at: "peewee.DateTimeField[datetime]" = UTCDateTimeField(default=utc_now)
     email_verified_at: "peewee.DateTimeField[datetime | None]" = UTCDateTimeField(null=True)
     last_login_at: "peewee.DateTimeField[datetime | None]" = UTCDateTimeField(null=True)
+    language: "peewee.CharField[str]" = peewee.CharField(max_length=MAX_TAG_LENGTH, default="")
 
     class Meta:
         table_name = "wsgiauth_user"
@@ -232,9 +236,11 @@ class User(UserRights):
         self.__data__["security_stamp"] = stamp.scalar()
 
     def _stored_email(self) -> dict[str, str]:
-        """Return the stored address, and again as `unproven` if it is not verified."""
-        email, verified_at = self._stored(User.email, User.email_verified_at) or ("", None)
-        return {"old_email": email, "unproven": "" if verified_at else email}
+        """Return the stored address, again as `unproven` if that is so, and the language."""
+        columns = (User.email, User.email_verified_at, User.language)
+        email, verified_at, language = self._stored(*columns) or ("", None, "")
+        unproven = "" if verified_at else email
+        return {"old_email": email, "unproven": unproven, "language": language}
 
     def _leave_out_stored(self) -> None:
         """Let names and flags that are stored already count as unchanged."""

@@ -29,6 +29,7 @@ from wsgiauth.admin.user_actions import ACTIONS, UserAction
 from wsgiauth.admin.user_changes import GROUP
 from wsgiauth.exceptions import ForbiddenError, LastSuperuserError, ValidationError
 from wsgiauth.forms import NEXT, FormPage, MemberSubmission, Refusal
+from wsgiauth.messages import _, list_of
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_form
@@ -39,7 +40,7 @@ MOST = 50  # users of a request: those of a page of the list
 CHANGED, UNCHANGED, REFUSED = "changed", "unchanged", "refused"
 
 _ACTION = "action"  # the field with the name of the action
-_UNKNOWN = "There is no user with this number."
+_UNKNOWN = _("There is no user with this number.")
 
 
 class SharedAction(NamedTuple):
@@ -84,32 +85,36 @@ def _is_outside(user: User, submission: MemberSubmission) -> bool:
 _SHARED = (
     SharedAction(
         ACTIONS["activate"],
-        "Activate",
-        "These users can log in again.",
-        "The account is active already.",
+        _("Activate"),
+        _("These users can log in again."),
+        _("The account is active already."),
         lambda user, submission: not user.is_active,
     ),
     SharedAction(
         ACTIONS["deactivate"],
-        "Deactivate",
-        "These users can no longer log in, and all of their sessions are revoked at once. Nothing"
-        " is deleted; you can activate the accounts again.",
-        "The account is inactive already.",
+        _("Deactivate"),
+        _(
+            "These users can no longer log in, and all of their sessions are revoked at once."
+            " Nothing is deleted; you can activate the accounts again."
+        ),
+        _("The account is inactive already."),
         lambda user, submission: user.is_active,
     ),
     SharedAction(
         ACTIONS["end-logins"],
-        "Revoke all sessions",
-        "These users are logged out everywhere, and can log in again. If your own account is among"
-        " them, you stay logged in here.",
-        "The user has no session to revoke.",
+        _("Revoke all sessions"),
+        _(
+            "These users are logged out everywhere, and can log in again. If your own account is"
+            " among them, you stay logged in here."
+        ),
+        _("The user has no session to revoke."),
         _is_logged_in,
     ),
     SharedAction(
         ACTIONS["join"],
-        "Add to a group",
-        "These users get the permissions of the group.",
-        "The user is in this group already.",
+        _("Add to a group"),
+        _("These users get the permissions of the group."),
+        _("The user is in this group already."),
         _is_outside,
     ),
 )
@@ -128,6 +133,11 @@ class SeveralPage(PanelPage, FormPage):
     groups: tuple[str, ...] = ()  # names to choose from, if the action needs a group
     group: str = ""  # what was entered
 
+    @property
+    def is_shown_once(self) -> bool:
+        """Whether it says what was done."""
+        return self.is_done
+
     def of(self, *results: str) -> list[Outcome]:
         """Return the outcomes with one of these results."""
         return [each for each in self.outcomes if each.result in results]
@@ -136,7 +146,7 @@ class SeveralPage(PanelPage, FormPage):
 class ChangeSeveral(PanelForm):
     """Does one of `SHARED_ACTIONS`."""
 
-    step = "Change several users"
+    step = _("Change several users")
     fields = (_ACTION, GROUP.name)
     int_lists = (USERS,)
 
@@ -202,7 +212,9 @@ def _refusal_reason(right: Right, actor: Party) -> str | None:
 def _require_action(submission: MemberSubmission) -> SharedAction:
     shared = SHARED_ACTIONS.get(submission.fields[_ACTION])
     if shared is None:
-        raise ValidationError({_ACTION: [f"{_ACTION} must be one of {', '.join(SHARED_ACTIONS)}."]})
+        names = list_of(SHARED_ACTIONS)
+        message = _("%(field)s must be one of %(values)s.", field=_ACTION, values=names)
+        raise ValidationError({_ACTION: [message]})
     return shared
 
 
@@ -210,9 +222,11 @@ def _require_numbers(submission: MemberSubmission) -> list[int]:
     """Return the numbers of the chosen users, each once."""
     given = submission.lists[USERS]
     if not 0 < len(given) <= MOST:
-        raise ValidationError({USERS: [f"Choose at least one user, and at most {MOST}."]})
+        message = _("Choose at least one user, and at most %(most)s.", most=MOST)
+        raise ValidationError({USERS: [message]})
     if not all(map(is_number, given)):
-        raise ValidationError({USERS: [f"{USERS} must be numbers of users."]})
+        message = _("%(field)s must be numbers of users.", field=USERS)
+        raise ValidationError({USERS: [message]})
     return list(dict.fromkeys(map(int, given)))
 
 

@@ -5,6 +5,7 @@ Also sets and clears the login cookie.
 On the way of a request, `middleware` calls this module, which calls `sessions`.
 """
 
+from contextlib import suppress
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
@@ -16,6 +17,7 @@ from wsgiauth.authentication.oidc import errands
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
 from wsgiauth.settings import Settings
+from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.web.cross_origin import SAFE_METHODS, is_same_origin
 
 MAX_COOKIE_HEADER = 8192  # characters
@@ -36,6 +38,7 @@ PENDING = OwnCookie("-second", pending.LIFETIME)  # a login that waits for its s
 DONE = OwnCookie("-done", 60)  # what a form has done
 ERRAND = OwnCookie("-oidc", errands.LIFETIME)  # what is in progress at a provider
 UNCLAIMED = OwnCookie("-provider", unclaimed.LIFETIME)  # a provider's account without a user
+LANGUAGE = OwnCookie("-language", 365 * 24 * 60 * 60)  # of the pages
 
 
 class UserSession(NamedTuple):
@@ -65,6 +68,9 @@ class Identity(NamedTuple):
             return UserSession(self.user, self.session_id)
         return self.incomplete
 
+
+# In the environ of a request below the mount: the language of its user, if it has been identified.
+_LANGUAGE_OF_USER = "wsgiauth.language"
 
 COOKIE = "Cookie"  # as AUTH_TYPE; no registered scheme of HTTP (RFC 3875 section 4.1.1)
 
@@ -99,7 +105,24 @@ class Identifier:
         bearer token, and with BASIC_AUTH as the password of Basic (RFC 7617), which browsers send
         by themselves, too: it takes precedence over the cookie, and is ignored as the cookie is.
         """
-        return Identity(*self.find_caller(environ))
+        identity = Identity(*self.find_caller(environ))
+        environ[_LANGUAGE_OF_USER] = "" if identity.user is None else identity.user.language
+        return identity
+
+    def language_of_user(self, environ: WSGIEnvironment) -> str:
+        """Return the language of the user who sent a request, for the page that they get.
+
+        It is an empty string without one, and if the database fails.
+        """
+        if "wsgiauth.user" in environ:  # of the application
+            user: User | None = environ["wsgiauth.user"]
+            return "" if user is None else user.language
+        if _LANGUAGE_OF_USER not in environ:
+            environ[_LANGUAGE_OF_USER] = ""  # what remains if the database fails
+            with suppress(*DATABASE_ERRORS):
+                self.identify(environ)
+        language: str = environ[_LANGUAGE_OF_USER]
+        return language
 
     def find_caller(self, environ: WSGIEnvironment, with_groups: bool = False) -> _Caller:
         """Return what `identify` does, as a plain tuple; see `sessions.find` for `with_groups`."""

@@ -38,17 +38,21 @@ _moves = OptionalWrites("the ends of sessions do not move for now")
 
 
 class Client(NamedTuple):
-    """Where a session begins, for its owner's list: printable ASCII, cut; empty if unknown."""
+    """Where a session begins, for its owner's list: printable ASCII, cut; empty if unknown.
+
+    `language` is that of the site which the client asks for.
+    """
 
     address: str = ""
     agent: str = ""  # the User-Agent
+    language: str = ""
 
     @classmethod
-    def of(cls, environ: WSGIEnvironment) -> "Client":
+    def of(cls, environ: WSGIEnvironment, language: str = "") -> "Client":
         """Return the client of a request."""
         agent = environ.get("HTTP_USER_AGENT", "")[:MAX_USER_AGENT]
         address = (client_address(environ) or "")[:_MAX_ADDRESS_LENGTH]
-        return cls(_UNPRINTABLE.sub("", address), _UNPRINTABLE.sub("", agent))
+        return cls(_UNPRINTABLE.sub("", address), _UNPRINTABLE.sub("", agent), language)
 
 
 _UNKNOWN = Client()
@@ -98,13 +102,13 @@ def start(
         address=client.address,
         agent=client.agent,
     )
-    if not _insert(session, user, provider):
+    if not _insert(session, user, client.language, provider):
         return None
     purge_some(Session, now)
     return tokens.issue_for(session, claims)
 
 
-def _insert(session: Session, user: User, provider: ProviderLogin | None) -> bool:
+def _insert(session: Session, user: User, language: str, provider: ProviderLogin | None) -> bool:
     """Insert a session unless the user has changed, and return whether it was inserted.
 
     Only a login at a provider needs a lock. If the user changes at the same moment, the row can be
@@ -121,24 +125,27 @@ def _insert(session: Session, user: User, provider: ProviderLogin | None) -> boo
         with database.atomic():
             if provider is not None and not provider.is_valid_for(user):
                 return False
-            _record_login(user)
+            _record_login(user, language)
             is_inserted = bool(insert.execute())
             if is_inserted and provider is not None:
                 provider_sessions.record(session.id, provider, is_first=True)
             if is_inserted:
-                details = {"agent": session.agent}
+                # The language that the owner had before: this login can be that of a thief.
+                details = {"agent": session.agent, "language": user.language}
                 events.emit("login", user_id=user.id, reason=session.methods, details=details)
             return is_inserted
     except peewee.IntegrityError:  # a foreign key's: the user or the identity was just deleted
         return False
 
 
-def _record_login(user: User) -> None:
-    """Write when a user last logged in, at most once an hour.
+def _record_login(user: User, language: str) -> None:
+    """Write when a user last logged in, at most once an hour, and their language if it is unknown.
 
     Before the session is inserted: MariaDB's INSERT locks the user's row in shared mode, and of two
     logins that then both wanted to write it, one would fail.
     """
+    if language and not user.language:
+        User.update(language=language).where(User.id == user.id, User.language == "").execute()
     now = utc_now()
     if user.last_login_at is not None and user.last_login_at > now - _LAST_LOGIN_PRECISION:
         return

@@ -19,13 +19,14 @@ from wsgiauth.forms import (
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import PROGRAMS, AccountLink, require_fresh, require_login
 from wsgiauth.forms.once import only_once
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
-_NOTICES = {"ended": "The API key has been revoked."}
+_NOTICES = {"ended": _("The API key has been revoked.")}
 
 
 class KeysPage(FormPage):
@@ -45,16 +46,21 @@ class KeysPage(FormPage):
     max_days: int = MAX_DAYS
     made: str = ""  # the new key, which is shown only now
 
+    @property
+    def is_shown_once(self) -> bool:
+        """Whether it shows a new key."""
+        return bool(self.made)
+
 
 class Keys(ListForm):
     """Makes an API key, and revokes keys."""
 
     account_link = AccountLink(
         PROGRAMS,
-        "API keys",
-        "Let programs act for you, with no more than the permissions that you choose.",
+        _("API keys"),
+        _("Let programs act for you, with no more than the permissions that you choose."),
     )
-    step = "Create or revoke API keys"
+    step = _("Create or revoke API keys")
     fields = ("name", "end")
     numbers = ("days",)
     lists = ("permissions",)
@@ -77,7 +83,7 @@ class Keys(ListForm):
     def _revoke(self, submission: MemberSubmission) -> Response:
         if not keys.revoke(submission.member.user, submission.fields["end"]):
             raise RequestError(
-                HTTPStatus.NOT_FOUND, "no_such_key", "That API key has already been revoked."
+                HTTPStatus.NOT_FOUND, "no_such_key", _("That API key has already been revoked.")
             )
         return self.answer_changed(submission, "keys?done=ended")
 
@@ -85,8 +91,10 @@ class Keys(ListForm):
         fields = submission.fields
         with only_once(
             submission,
-            "This key was made already, and is shown only once. If you did not copy it, revoke it"
-            " and make another.",
+            _(
+                "This key was made already, and is shown only once. If you did not copy it, revoke"
+                " it and make another."
+            ),
         ):
             made = keys.create(
                 submission.member.user,

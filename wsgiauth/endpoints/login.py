@@ -37,6 +37,7 @@ from wsgiauth.forms.proofs import (
 )
 from wsgiauth.forms.providers import provider_buttons
 from wsgiauth.logins import check_password
+from wsgiauth.messages import _
 from wsgiauth.web.failures import SWITCH, UNSENT
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
@@ -45,15 +46,15 @@ from wsgiauth.web.urls import leads_to, mount_url, with_next
 from wsgiauth.web.www_authenticate import challenge
 
 _NOTICES = {
-    "closed": "Your account is closed.",
-    "logout": "You are logged out.",
-    "reset": "Your password has been changed. Log in with the new one.",
+    "closed": _("Your account is closed."),
+    "logout": _("You are logged out."),
+    "reset": _("Your password has been changed. Log in with the new one."),
 }
-_UNSENT = (
+_UNSENT = _(
     "You are not logged in, so the form that you sent was not processed. Log in, then fill it in"
     " again."
 )
-_TO_CONNECT = (
+_TO_CONNECT = _(
     "Log in to your account here as you always do. You can then connect it to the account of the"
     " other provider."
 )
@@ -96,7 +97,7 @@ class LogIn(GuestForm):
             raise RequestError(
                 HTTPStatus.UNAUTHORIZED,
                 "invalid_credentials",
-                "The username and password do not match an active account.",
+                _("The username and password do not match an active account."),
                 headers=(challenge(None),),
             )
         if not submission.is_program:
@@ -128,11 +129,11 @@ class LogIn(GuestForm):
 
 
 def _require_both(name: str, password: str) -> None:
-    errors = {}
+    errors: dict[str, list[str]] = {}
     if not name:
-        errors["username"] = ["Enter your username or email address."]
+        errors["username"] = [_("Enter your username or email address.")]
     if not password:
-        errors["password"] = ["Enter your password."]
+        errors["password"] = [_("Enter your password.")]
     if errors:
         raise ValidationError(errors)
 
@@ -170,12 +171,12 @@ def _start_session(submission: Submission, user: User, methods: str) -> IssuedTo
 
 
 def _start_program_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
-    settings, flags = submission.site.settings, submission.flags
-    lifetime = lifetimes.of_program(settings)
+    site, flags = submission.site, submission.flags
+    lifetime = lifetimes.of_program(site.settings)
     if "refresh" in flags:
-        lifetime = lifetimes.of_refreshable(settings, remember=REMEMBER in flags)
-    client = Client.of(submission.environ)
-    return sessions.start(user, submission.site.tokens, lifetime, methods=methods, client=client)
+        lifetime = lifetimes.of_refreshable(site.settings, remember=REMEMBER in flags)
+    client = Client.of(submission.environ, site.pages.readers.name_asked_for(submission.environ))
+    return sessions.start(user, site.tokens, lifetime, methods=methods, client=client)
 
 
 def _log_in_with_passkey(submission: Submission) -> IssuedTokens:

@@ -16,6 +16,7 @@ from wsgiauth.accounts.registration import Field
 from wsgiauth.authentication.identity import SECURE_PREFIX
 from wsgiauth.forms import Form
 from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.languages import Languages
 from wsgiauth.site import Site
 from wsgiauth.version import __version__
 from wsgiauth.web.responses import Response, json_response
@@ -27,6 +28,11 @@ _HEADERS = {
     "Cache-Control": {"$ref": "#/components/headers/CacheControl"},
     "X-Content-Type-Options": {"$ref": "#/components/headers/ContentTypeOptions"},
     "Referrer-Policy": {"$ref": "#/components/headers/ReferrerPolicy"},
+}
+_IN_WORDS = frozenset(("application/problem+json", "text/html"))
+_LANGUAGE = {
+    "Content-Language": {"$ref": "#/components/headers/ContentLanguage"},
+    "Vary": {"$ref": "#/components/headers/Vary"},
 }
 
 
@@ -54,7 +60,11 @@ class OpenApi(Endpoint):
             **self.document,
             "servers": [{"url": mount_url(environ)}],
             "paths": offered,
-            "components": {**components, "securitySchemes": schemes},
+            "components": {
+                **components,
+                "schemas": _with_languages(components["schemas"], site.pages.readers.languages),
+                "securitySchemes": schemes,
+            },
         }
         if site.registration.fields:
             document = deepcopy(document)
@@ -96,8 +106,14 @@ class OpenApi(Endpoint):
         for responses in described:
             for response in responses.values():
                 if "$ref" not in response:
-                    response["headers"] = {**_HEADERS, **response.get("headers", {})}
+                    further = {} if _IN_WORDS.isdisjoint(response.get("content", ())) else _LANGUAGE
+                    response["headers"] = {**_HEADERS, **further, **response.get("headers", {})}
         return made, variants
+
+
+def _with_languages(schemas: Mapping[str, Any], languages: Languages) -> dict[str, Any]:
+    names = [each.name for each in languages]
+    return {**schemas, "Language": {**schemas["Language"], "enum": names}}
 
 
 def _add_fields(operation: dict[str, Any], fields: Iterable[Field]) -> None:

@@ -17,6 +17,7 @@ from wsgiauth.forms.done import just_done
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.once import only_once
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import set_up_path
@@ -42,14 +43,21 @@ class RecoveryCodesPage(FormPage):
     added: str = ""  # a factor, without which there were no codes
     added_name: str = ""
 
+    @property
+    def is_shown_once(self) -> bool:
+        """Whether it shows new codes."""
+        return bool(self.codes)
+
 
 class RecoveryCodes(ListForm):
     """Makes a new set of codes, which replaces the old one."""
 
     account_link = AccountLink(
-        SECURITY, "Recovery codes", "Log in with one of these if you lose your app or your passkey."
+        SECURITY,
+        _("Recovery codes"),
+        _("Log in with one of these if you lose your app or your passkey."),
     )
-    step = "Create recovery codes"
+    step = _("Create recovery codes")
     needs_factor = True
     is_sensitive = True
 
@@ -65,16 +73,17 @@ class RecoveryCodes(ListForm):
         """Replace the codes, and show the new ones, once."""
         user = submission.member.user
         if not factors.has_factor(user, submission.site.settings):
-            raise RequestError(
-                HTTPStatus.CONFLICT,
-                "no_second_factor",
+            detail = _(
                 "Set up an authenticator app or a passkey first. Without one, you need no recovery"
-                " codes.",
+                " codes."
             )
+            raise RequestError(HTTPStatus.CONFLICT, "no_second_factor", detail)
         with only_once(
             submission,
-            "These codes were made already, and are shown only once. If you did not save them,"
-            " create new ones.",
+            _(
+                "These codes were made already, and are shown only once. If you did not save them,"
+                " create new ones."
+            ),
         ):
             codes = recovery_codes.replace(user)
         if submission.wants_json:

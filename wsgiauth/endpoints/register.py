@@ -10,6 +10,7 @@ from wsgiauth.forms.handover import GuestForm, account_created, start_first_sess
 from wsgiauth.forms.providers import provider_buttons
 from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
 from wsgiauth.mail.link_letters import request_invitation
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
@@ -55,6 +56,7 @@ class Register(GuestForm):
             *(submission.fields[name] for name in self.fields),
             settings=site.settings,
             answers=read_answers(submission, attempt),
+            language=site.pages.readers.name_asked_for(submission.environ),
         )
         if account.errors:
             if account.is_telling:
@@ -121,7 +123,7 @@ class VerifiedRegister(Register):
         site.mail_limits.count(fields["email"], submission.networks)
         outbox = require_part(site.outbox)
         request_invitation(outbox, fields["username"], fields["email"], mount=site.pages.mount)
-        detail = "If the address can have an account, an email with a link is on its way."
+        detail = _("If the address can have an account, an email with a link is on its way.")
         page = VerifiedRegisterSentPage(
             login_url=with_next(f"{mount_url(submission.environ)}/login", submission.destination),
             minutes=site.settings.LINK_MINUTES,

@@ -23,6 +23,7 @@ from wsgiauth.endpoints.factor_samples import (
 )
 from wsgiauth.endpoints.forgot import ForgotPage, ForgotSentPage
 from wsgiauth.endpoints.keys import KeysPage
+from wsgiauth.endpoints.language import LanguagePage
 from wsgiauth.endpoints.login import LoginPage
 from wsgiauth.endpoints.passkeys import PasskeysPage
 from wsgiauth.endpoints.password import PasswordPage
@@ -169,6 +170,7 @@ PAGES: tuple[Page, ...] = (
         },
         notice="Your password has been changed.",
     ),
+    LanguagePage(message="Choose one of the languages of this site."),
     UsernamePage(present="ada", username="grace", message="This username is taken."),
     EmailPage(
         present="ada@example.org",

@@ -30,6 +30,7 @@ from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import account_created, start_first_session
 from wsgiauth.forms.links import TOKEN, LinkForm, LinkPurpose, has_account
 from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
+from wsgiauth.messages import Joined, _
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
@@ -68,7 +69,7 @@ class InvitationLink(LinkPurpose):
             raise has_account()
         username, errors = submission.fields["username"], {**refusal.errors}
         if not username and invitation.username and find_user(invitation.username) is not None:
-            errors.setdefault("username", ["This username is taken."])
+            errors.setdefault("username", [_("This username is taken.")])
         return InvitationPage(
             token=submission.fields[TOKEN],
             email=invitation.email,
@@ -90,6 +91,7 @@ def _create(submission: Submission, secret: OneTimeSecret) -> User:
         submission.fields["password"],
         settings=site.settings,
         answers=read_answers(submission, attempt),
+        language=site.pages.readers.name_asked_for(submission.environ),
     )
     try:
         if account.errors:
@@ -121,7 +123,7 @@ def _start_session(submission: Submission, user: User) -> IssuedTokens | None:
 
 
 def _proof_expired() -> LinkExpiredError:
-    return LinkExpiredError("Ask for a new one.", {"email": "Ask for a new link"})
+    return LinkExpiredError(_("Ask for a new one."), {"email": _("Ask for a new link")})
 
 
 class VerifyAddressPage(FormPage):
@@ -151,7 +153,7 @@ class AddressLink(LinkPurpose):
         if not prove_address(proof, secret):
             raise _proof_expired()
         if submission.wants_json:
-            return json_response({"detail": "Email address verified."})
+            return json_response({"detail": _("Email address verified.")})
         return see_other(submission, "account?done=email")
 
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
@@ -171,12 +173,10 @@ def _require_proof(submission: Submission, secret: OneTimeSecret) -> AddressProo
     if proof is None:
         raise _proof_expired()
     if require_login(submission.environ, submission.site).user != proof.user:
-        raise RequestError(
-            HTTPStatus.FORBIDDEN,
-            "other_account",
-            "Another account asked for this link. Log in to that account, then open the link"
-            " again.",
+        detail = _(
+            "Another account asked for this link. Log in to that account, then open the link again."
         )
+        raise RequestError(HTTPStatus.FORBIDDEN, "other_account", detail)
     return proof
 
 
@@ -219,10 +219,10 @@ def _link_expired(site: Site) -> LinkExpiredError:
     """Return the error for a link of an unknown purpose, with the pages that can send another."""
     advice, pages = [], {}
     if site.outbox is not None:
-        advice.append("To verify an email address, ask for a new link.")
-        pages["email"] = "Verify an email address"
+        advice.append(_("To verify an email address, ask for a new link."))
+        pages["email"] = _("Verify an email address")
     if site.settings.REGISTRATION and site.settings.VERIFICATION:
-        advice.append("To create an account, begin again.")
-        pages["register"] = "Create an account"
-    advice.append("If someone invited you, ask that person for a new invitation.")
-    return LinkExpiredError(" ".join(advice), pages)
+        advice.append(_("To create an account, begin again."))
+        pages["register"] = _("Create an account")
+    advice.append(_("If someone invited you, ask that person for a new invitation."))
+    return LinkExpiredError(Joined(advice), pages)

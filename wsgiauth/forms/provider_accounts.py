@@ -18,6 +18,7 @@ from wsgiauth.exceptions import ClaimsError, RequestError
 from wsgiauth.forms import Submission
 from wsgiauth.forms.handover import REMEMBER, account_created, start_browser_session
 from wsgiauth.forms.registration import read_answers
+from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.storage import database
 from wsgiauth.web.responses import Header, Response
@@ -30,10 +31,12 @@ class ProviderAccountExpiredError(RequestError):
         super().__init__(
             HTTPStatus.GONE,
             "provider_login_expired",
-            "Your login with the other provider was too long ago, or has been used. Log in with it"
-            " again.",
+            _(
+                "Your login with the other provider was too long ago, or has been used. Log in with"
+                " it again."
+            ),
         )
-        self.pages = {"login": "Go to the login page"}
+        self.pages = {"login": _("Go to the login page")}
 
 
 def require_unclaimed(environ: WSGIEnvironment, site: Site) -> tuple[Unclaimed, Provider]:
@@ -97,7 +100,14 @@ def create_account(
     site = submission.site
     attempt = site.throttle.registration(submission.networks)
     answers = read_answers(submission, attempt)
-    new = NewAccount(username, email, None, settings=site.settings, answers=answers)
+    new = NewAccount(
+        username,
+        email,
+        None,
+        settings=site.settings,
+        answers=answers,
+        language=site.pages.readers.name_asked_for(submission.environ),
+    )
     if new.errors:
         if new.is_telling:
             attempt.begin()  # or what the answer says could be asked without end

@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from wsgiauth.accounts.names import key
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.languages import Languages
 from wsgiauth.mail.transports import DeliveryError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import parse_sender
@@ -65,6 +66,7 @@ class Addressed(NamedTuple):
     letter: Letter
     address: str  # the stored one of an account, or the one that a link is to prove
     user_id: int | None  # for events
+    language: str = ""  # empty: the site's default
 
 
 class Letters:
@@ -72,6 +74,7 @@ class Letters:
 
     def __init__(self, settings: Settings) -> None:
         self._templates = Templates(settings.TEMPLATES, autoescape=False)
+        self._languages = Languages(settings.LANGUAGES, settings.TRANSLATIONS)
         self._name, self._sender = parse_sender(settings.MAIL_FROM or "") or ("", "")
         url = (settings.PUBLIC_URL or "").rstrip("/")
         name = settings.SITE_NAME or url.partition("://")[2]
@@ -86,7 +89,8 @@ class Letters:
         from email.headerregistry import Address  # here, because it makes every start slower
 
         letter = addressed.letter
-        text = self._templates.render(letter.template, letter=letter, site=self._site)
+        language = self._languages.find(addressed.language) or self._languages.default
+        text = self._templates.render(letter.template, language, letter=letter, site=self._site)
         subject, _, body = text.partition("\n\n")
         message = EmailMessage()
         message["Subject"] = " ".join(subject.replace(_ENCODED_WORD, "= ?").split())
@@ -102,7 +106,7 @@ class Letters:
         message.set_content(body, cte=_encoding(body))
         return message
 
-    def preview(self, sample: Letter, mount: str) -> EmailMessage:
+    def preview(self, sample: Letter, mount: str, language: str = "") -> EmailMessage:
         """Return the message of an example, whose links lead to /auth of this site, at `mount`."""
         root = f"{self._site.url}{quote(mount)}"
         links = {
@@ -112,7 +116,7 @@ class Letters:
         }
         letter = sample.replaced(**links)
         self.check(letter)
-        return self.message(Addressed(letter, "ada@example.org", None))
+        return self.message(Addressed(letter, "ada@example.org", None, language))
 
     def check(self, letter: Letter) -> None:
         """Render an example, so that a mistake in its template is found at start."""
@@ -120,7 +124,8 @@ class Letters:
         if isinstance(letter, LinkLetter):
             link = f"{letter.link}-shown"  # which its template cannot know
             shown = letter.replaced(link=link)
-        text = self._templates.check(letter.template, letter=shown, site=self._site)
+        language = self._languages.default
+        text = self._templates.check(letter.template, language, letter=shown, site=self._site)
         problem = _problem(text, link)
         if problem is not None:
             raise ConfigurationError(f"TEMPLATES: {letter.template}: {problem}")

@@ -9,6 +9,7 @@ lets `authentication` make the link.
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from wsgiauth import events
 from wsgiauth.accounts import find_user, names
@@ -33,7 +34,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.mail.letters import Addressed, Letter, LinkLetter, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
 from wsgiauth.settings import Settings
-from wsgiauth.storage import database
+from wsgiauth.storage import context, database
 
 
 class ResetLetter(LinkLetter):
@@ -84,20 +85,20 @@ def request_reset(outbox: Outbox, name: str, *, mount: str) -> None:
         None,
         names.LEADING_DASH,
     )
-    enqueue(outbox, RESET, name=name if is_name else "", data={"mount": mount})
+    _ask(outbox, RESET, name=name if is_name else "", data={"mount": mount})
 
 
 def send_reset(outbox: Outbox, user: User, *, mount: str) -> None:
     """Send a link to choose a new password to the user's stored address, and report it."""
     with database.atomic():
-        enqueue(outbox, RESET, user=user, data={"mount": mount})
+        _ask(outbox, RESET, user=user, data={"mount": mount})
         events.emit("link_sent", user_id=user.id, reason=RESET)
 
 
 def request_address_link(outbox: Outbox, user: User, email: str, *, mount: str) -> None:
     """Ask for a link that proves a valid address: a new one, or the present one of the user."""
     data = {"mount": mount, "stamp": user.security_stamp, "present": digest(user.email)}
-    enqueue(outbox, ADDRESS, name=email, user=user, data=data)
+    _ask(outbox, ADDRESS, name=email, user=user, data=data)
 
 
 def request_invitation(outbox: Outbox, username: str, email: str, *, mount: str) -> None:
@@ -108,7 +109,7 @@ def request_invitation(outbox: Outbox, username: str, email: str, *, mount: str)
 def request_provider_address(outbox: Outbox, asked: ProviderAddress, *, mount: str) -> None:
     """Ask for a link to create an account with an address; the names keep the rules for names."""
     data = {"mount": mount, "asked": asked}
-    enqueue(outbox, PROVIDER_ADDRESS, name=asked.email, data=data)
+    _ask(outbox, PROVIDER_ADDRESS, name=asked.email, data=data)
 
 
 def issue_invitation(
@@ -138,7 +139,22 @@ def issue_invitation(
 
 def _enqueue(outbox: Outbox, invitation: Invitation, mount: str) -> None:
     data = {**invitation._asdict(), "mount": mount}
-    enqueue(outbox, INVITATION, name=invitation.email, data=data)
+    _ask(outbox, INVITATION, name=invitation.email, data=data)
+
+
+def _ask(
+    outbox: Outbox,
+    kind: str,
+    *,
+    name: str = "",
+    user: User | None = None,
+    data: Mapping[str, object],
+) -> None:
+    """Insert an email in the language that the client of this request asks for; see `enqueue`."""
+    environ = context.current_request()[1]
+    site: Any = None if environ is None else environ["wsgiauth.site"]
+    language = site.pages.readers.name_asked_for(environ) if site else ""
+    enqueue(outbox, kind, name=name, user=user, data=data, language=language)
 
 
 def _compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | None:
@@ -150,7 +166,7 @@ def _compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | No
     # A stranger can choose the name, and register with the address of someone else.
     username = unlinked(user.username) if user.email_verified_at else ""
     letter = ResetLetter(username=username, link=link, minutes=settings.LINK_MINUTES)
-    return Addressed(letter, user.email, user.id)
+    return Addressed(letter, user.email, user.id, user.language or mail.language)
 
 
 def _compose_invitation(mail: Mail, settings: Settings, now: float) -> Addressed | None:
@@ -169,7 +185,7 @@ def _compose_invitation(mail: Mail, settings: Settings, now: float) -> Addressed
         minutes=invitation.minutes(settings),
         is_requested=invitation.is_requested,
     )
-    return Addressed(letter, invitation.email, None)
+    return Addressed(letter, invitation.email, None, mail.language)
 
 
 def _compose_address(mail: Mail, settings: Settings, now: float) -> Addressed | None:
@@ -188,22 +204,29 @@ def _compose_address(mail: Mail, settings: Settings, now: float) -> Addressed | 
         return None
     owner = User.get_or_none(User.email_key == names.key(mail.name), User.id != user.id)
     if owner is not None:
-        return Addressed(AddressTakenLetter(), owner.email, owner.id) if owner.is_active else None
+        return _address_taken(owner)
     link = make_address_link(user, mail.name, settings, mount=data["mount"], now=now)
     letter = AddressLetter(link=link, minutes=settings.LINK_MINUTES)
-    return Addressed(letter, mail.name, user.id)
+    return Addressed(letter, mail.name, user.id, user.language or mail.language)
 
 
 def _compose_provider_address(mail: Mail, settings: Settings, now: float) -> Addressed | None:
     """Return the letter with the link, or the one to the owner of a taken address."""
     owner = find_user(mail.name)
     if owner is not None:
-        return Addressed(AddressTakenLetter(), owner.email, owner.id) if owner.is_active else None
+        return _address_taken(owner)
     data = json.loads(mail.data)
     asked = ProviderAddress(*data["asked"])
     link = make_provider_address_link(asked, settings, mount=data["mount"], now=now)
     letter = ProviderAddressLetter(link=link, minutes=settings.LINK_MINUTES)
-    return Addressed(letter, asked.email, None)
+    return Addressed(letter, asked.email, None, mail.language)
+
+
+def _address_taken(owner: User) -> Addressed | None:
+    """Return the letter to the owner of an address, who has asked for nothing."""
+    if not owner.is_active:
+        return None
+    return Addressed(AddressTakenLetter(), owner.email, owner.id, owner.language)
 
 
 COMPOSERS: Mapping[str, Composer] = {

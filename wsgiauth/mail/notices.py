@@ -11,17 +11,19 @@ stranger's mailbox by one change after the other, so such an address gets a few 
 import json
 import weakref
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from urllib.parse import quote
 
 from wsgiauth.accounts.models import User
 from wsgiauth.events import Event, actors
+from wsgiauth.languages.dates import moment_in_words
 from wsgiauth.mail.letters import Addressed, Letter, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.storage import context
 from wsgiauth.throttling.mail_limits import NoticeLimits
-from wsgiauth.web.clients import network_of, user_agent_in_words
+from wsgiauth.web.clients import browser_in_words, network_of, user_agent_in_words
 
 
 class Notice(Letter):
@@ -96,6 +98,7 @@ class Notices:
         owner = details if "email" in details else _owner(user_id)
         if owner is None:
             return
+        owner = {**owner, **details}
         unproven = (owner["unproven"], details.get("new_unproven"))
         is_by_other = actors.user_id_of(event.actor or "") not in (None, user_id)
         # The address of a member of the staff is not for the owner.
@@ -103,7 +106,8 @@ class Notices:
         is_request = context.current_request()[1] is not None
         data = {
             "user_id": user_id,
-            "time": f"{event.time.day} {event.time:%B %Y, %H:%M} UTC",
+            "time": moment_in_words(event.time),  # for processes of the version before
+            "at": int(event.time.timestamp()),
             "address": address.partition("%")[0] if network_of(address) else "",
             "browser": user_agent_in_words(details.get("agent", "")),
             "reason": event.reason or "",
@@ -117,7 +121,8 @@ class Notices:
             if not is_limited or self._limits.admits_to(event.name, email):
                 factor = "" if email in unproven else _factor_name(details.get("factor", ""))
                 mail = {**data, "username": username, "email": email, "factor": factor}
-                enqueue(self._outbox(), f"{_KIND}{event.name}", data=mail)
+                kind, language = f"{_KIND}{event.name}", owner["language"]
+                enqueue(self._outbox(), kind, data=mail, language=language)
 
     def _is_due(self, event: Event, user_id: int, details: Mapping[str, str]) -> bool:
         if event.name == "names_changed":
@@ -150,7 +155,12 @@ def _owner(user_id: int) -> Mapping[str, str] | None:
     if user is None:  # deleted at the same moment
         return None
     unproven = "" if user.email_verified_at else user.email
-    return {"email": user.email, "username": user.username, "unproven": unproven}
+    return {
+        "email": user.email,
+        "username": user.username,
+        "unproven": unproven,
+        "language": user.language,
+    }
 
 
 def _compose_notice(mail: Mail, settings: Settings, _now: float) -> Addressed:
@@ -158,8 +168,12 @@ def _compose_notice(mail: Mail, settings: Settings, _now: float) -> Addressed:
     email, user_id, mount = (data.pop(name) for name in ("email", "user_id", "mount"))
     root = (settings.PUBLIC_URL or "").rstrip("/")
     forgot_url = f"{root}{quote(mount)}/forgot" if mount else ""
+    if "at" in data:  # the version before has none
+        data["time"] = moment_in_words(datetime.fromtimestamp(data.pop("at"), UTC))
+    data["browser"] = browser_in_words(data["browser"])
     event = mail.kind.removeprefix(_KIND)
-    return Addressed(Notice(event=event, **data, forgot_url=forgot_url), email, user_id)
+    notice = Notice(event=event, **data, forgot_url=forgot_url)
+    return Addressed(notice, email, user_id, mail.language)
 
 
 COMPOSERS: Mapping[str, Composer] = {f"{_KIND}{name}": _compose_notice for name in TEMPLATES}

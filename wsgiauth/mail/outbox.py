@@ -27,6 +27,7 @@ from wsgiauth.mail.letters import Addressed, Letters, LinkLetter
 from wsgiauth.mail.transports import DeliveryError, Kept, MailServerError, Transport, sending
 from wsgiauth.mail.worker import Worker
 from wsgiauth.settings import Settings
+from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.storage import database
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.models import Model
@@ -55,6 +56,8 @@ class Mail(Model):
         name: The name that was typed, if no account has been looked up for it.
         user: The user it is for, or None.
         data: What else its letter needs, and the digest of its last secret; JSON.
+        language: What the client asked for who caused it, or that of the owner of the account; an
+            empty string if it is not known.
         due_at: When to send it, or to try again. A process that is sending it has set this to the
             time after which another process may send it.
         attempts: How often a process has begun to send it.
@@ -69,6 +72,7 @@ class Mail(Model):
         User, null=True, backref="+", on_delete="CASCADE"
     )
     data: "peewee.TextField[str]" = peewee.TextField()
+    language: "peewee.CharField[str]" = peewee.CharField(max_length=MAX_TAG_LENGTH, default="")
     due_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)
     attempts: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
     expires_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
@@ -247,6 +251,7 @@ def enqueue(
     name: str = "",
     user: User | None = None,
     data: Mapping[str, object],
+    language: str = "",
 ) -> None:
     """Insert an email, which is sent after this request or transaction; see `Mail`.
 
@@ -260,6 +265,7 @@ def enqueue(
             name=name[:EMAIL_MAX_LENGTH],
             user=None if user is None else user.id,
             data=json.dumps(data),
+            language=language,
             due_at=now,
             attempts=0,
             expires_at=now + LIFETIME,

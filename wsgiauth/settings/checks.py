@@ -3,12 +3,14 @@
 A risk completes a sentence that begins with the name of the setting.
 """
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 MAX_WORD_LENGTH = 254  # characters
+MAX_TAG_LENGTH = 35  # characters of a language tag: RFC 5646 section 4.4.1
 MINUTES, HOURS, DAYS = 30 * 24 * 60, 30 * 24, 30  # of a month
 
 # As browsers write them (the URL standard, "serialization of an origin"); compared exactly.
@@ -20,9 +22,16 @@ _FORGEABLE = r"http://(?!((.+\.)?localhost|127(\.[0-9]+){3}|\[::1\])(:[0-9]+)?$)
 _COOKIE_NAME = r"(?!__(?i:host|secure|http)-)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}"
 # A name, or an absolute URL without a query and a fragment (RFC 8707 section 2).
 _AUDIENCE = r"[A-Za-z0-9][A-Za-z0-9._-]*|[a-z][a-z0-9+.-]*:[A-Za-z0-9._~:/%@!$&'()*+,;=\[\]-]+"
+_LANGUAGE = r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*"
 _MAX_AUDIENCE = 200  # characters
 # OWASP Password Storage Cheat Sheet: a bcrypt work factor of at least 10.
 _MINIMUM_SAFE_ROUNDS = 10
+
+
+def processors() -> int:
+    """Return the number of processors that this process can use."""
+    affinity = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))  # Linux only
+    return len(affinity(0))
 
 
 def is_word(word: str) -> bool:
@@ -53,6 +62,11 @@ def is_page_source(source: str) -> bool:
 def is_audience(audience: str) -> bool:
     """Return whether `audience` can name another service in its tokens."""
     return len(audience) <= _MAX_AUDIENCE and re.fullmatch(_AUDIENCE, audience) is not None
+
+
+def is_language(name: str) -> bool:
+    """Return whether `name` is a language tag, as far as its form goes (RFC 5646)."""
+    return len(name) <= MAX_TAG_LENGTH and re.fullmatch(_LANGUAGE, name) is not None
 
 
 def has_host_name(url: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.guessing.known_passwords import file_problem
+from wsgiauth.languages.catalogues import folder_problem
 from wsgiauth.settings import checks, mail, oidc
 from wsgiauth.settings.kinds import (
     choice,
@@ -26,12 +27,6 @@ from wsgiauth.settings.kinds import (
 )
 from wsgiauth.settings.secret_keys import ALGORITHMS, unmet_requirement
 from wsgiauth.web.urls import is_safe_path
-
-
-def _processors() -> int:
-    """Return the number of processors that this process can use."""
-    affinity = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))  # Linux only
-    return len(affinity(0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +130,7 @@ class Declared:
         20, 1_000_000, "registrations from one client address in an hour"
     )
     HASHING_THREADS: int = whole_number(
-        _processors(), 1, 1000, "how many passwords a process hashes at the same time"
+        checks.processors(), 1, 1000, "how many passwords a process hashes at the same time"
     )
     HASHING_PER_ADDRESS: int = limit(
         1, 1000, "how many passwords of one client a process hashes at the same time"
@@ -213,6 +208,16 @@ class Declared:
         expected="a folder that exists",
         problem=checks.folder_problem,
     )
+    LANGUAGES: tuple[str, ...] = words(
+        "the languages of pages, messages and emails; the first is the default",
+        expected="a list of languages such as en or pt-BR",
+        is_valid=checks.is_language,
+    )
+    TRANSLATIONS: str | os.PathLike[str] | None = path(
+        "a folder of catalogues, which add languages or change translations",
+        expected="a folder of catalogues such as de/LC_MESSAGES/wsgiauth.mo",
+        problem=folder_problem,
+    )
     FORWARD_AUTH: bool = switch(
         False, "whether /auth/check tells a proxy who sent a request, and whether they are admitted"
     )
@@ -267,12 +272,15 @@ class Declared:
         elif self.PASSKEYS and not checks.has_host_name(self.PUBLIC_URL or ""):
             expected = "a URL with a name such as localhost, not with an IP address"
             yield "PUBLIC_URL", f"{expected}, because PASSKEYS is on"
-        if self.SERVICE_KEYS is not None and self.PUBLIC_URL is None:
-            yield "PUBLIC_URL", "set, because SERVICE_KEYS is"
+        for other in ("SERVICE_KEYS", "OIDC_PROVIDERS"):
+            if getattr(self, other) and self.PUBLIC_URL is None:
+                yield "PUBLIC_URL", f"set, because {other} is"
         for name, other in (("SERVICES", "SERVICE_KEYS"), ("SERVICE_KEYS", "SERVICES")):
             if getattr(self, other) and not getattr(self, name):
                 yield name, f"set, because {other} is"
-        yield from self._wrong_providers()
+        problem = oidc.entries_problem(self.OIDC_PROVIDERS)
+        if problem is not None:
+            yield "OIDC_PROVIDERS", f"{oidc.EXPECTED}; {problem}"
         if self.SECOND_FACTOR != "offered" and not (self.FACTOR_KEY or self.PASSKEYS):
             expected = f"set, because SECOND_FACTOR is {self.SECOND_FACTOR}"
             yield "FACTOR_KEY", f"{expected}; `python -m wsgiauth secret` prints one"
@@ -285,14 +293,6 @@ class Declared:
             requirement = unmet_requirement(secret, algorithm)
             if requirement is not None:
                 yield name, f"{requirement}; `python -m wsgiauth secret` prints one"
-
-    def _wrong_providers(self) -> Iterator[tuple[str, str]]:
-        if self.OIDC_PROVIDERS and self.PUBLIC_URL is None:
-            yield "PUBLIC_URL", "set, because OIDC_PROVIDERS is"
-        try:
-            oidc.parse_entries(self.OIDC_PROVIDERS)
-        except ValueError as error:
-            yield "OIDC_PROVIDERS", f"{oidc.EXPECTED}; {error}"
 
     def _keys(self) -> list[tuple[str, str]]:
         """Return the keys of tokens that are set, each with the name of its setting."""

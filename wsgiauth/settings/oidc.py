@@ -80,6 +80,15 @@ def parse_entries(texts: Iterable[str]) -> tuple[ProviderEntry, ...]:
     return tuple(entries)
 
 
+def entries_problem(entries: Iterable[str]) -> str | None:
+    """Return what is wrong with the entries, which can have secrets that it does not show."""
+    try:
+        parse_entries(entries)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 def local_origins(entries: Iterable[ProviderEntry]) -> tuple[str, ...]:
     """Return the origins of the issuers without https, which are at localhost."""
     issuers = (urlsplit(each.issuer) for each in entries)

@@ -6,10 +6,11 @@
 
   // Times are in UTC. Show them in the reader's time zone, and those of this month by distance.
   const { lang } = document.documentElement;
-  const language = lang === "en" ? "en-GB" : lang; // as the server writes them: 4 July 2026, 07:30
-  const day = new Intl.DateTimeFormat(language, { dateStyle: "long" });
-  const zoned = { hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
-  const clock = new Intl.DateTimeFormat(language, zoned);
+  // As the server writes them: by the 24-hour clock, with the same digits in every language.
+  const language = lang === "en" ? "en-GB" : `${lang}-u-nu-latn`;
+  const long = { day: "numeric", month: "long", year: "numeric" };
+  const zoned = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short" };
+  const clock = new Intl.DateTimeFormat(language, { ...long, ...zoned });
   const distance = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   const units = { minute: 60, hour: 3600, day: 86400 }; // seconds
   for (const time of all("time[datetime*=T]")) {
@@ -17,7 +18,7 @@
     const seconds = (at - Date.now()) / 1000;
     const passed = Math.abs(seconds) + 30;
     const unit = Object.keys(units).findLast((each) => passed >= units[each]);
-    time.title = `${day.format(at)}, ${clock.format(at)}`;
+    time.title = clock.format(at);
     time.textContent =
       passed > 30 * units.day
         ? time.title

@@ -34,6 +34,7 @@ def make_settings(**changes: Any) -> Settings:
         "FACTOR_KEY": secrets.token_urlsafe(48),
         "MAIL_FROM": "site@example.org",
         "PUBLIC_URL": "http://localhost",
+        "LANGUAGES": ("en",),  # with several, each page has a second form
         **dict.fromkeys(PER_ADDRESS, 0),
     }
     return _TestSettings(**(defaults | changes))

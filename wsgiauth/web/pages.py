@@ -16,9 +16,12 @@ from wsgiref.types import WSGIEnvironment
 from markupsafe import Markup
 
 from wsgiauth.guessing.patterns import RUNS
-from wsgiauth.web.responses import Header, Response
+from wsgiauth.languages import Languages
+from wsgiauth.languages.language import ENGLISH, Language
+from wsgiauth.web.readers import Readers
+from wsgiauth.web.responses import Header, Response, language_headers
 from wsgiauth.web.templates import Content, Templates
-from wsgiauth.web.urls import root_url
+from wsgiauth.web.urls import path_asked_for, root_url, safe_next
 
 PASSKEYS = "passkeys.js"
 
@@ -48,14 +51,24 @@ class Page(Content):
     template: ClassVar[str]  # the name of its file
     providers: tuple[ProviderButton, ...] = ()  # with them, its forms can lead to other sites
 
-    # `Pages` sets these two for each request.
+    # `Pages` sets these for each request.
     mount: str = ""  # the percent-encoded path of /auth
     home_url: str = ""  # where the site begins
+    language: Language = ENGLISH
+    languages: tuple[Language, ...] = ()  # among which the reader can choose
+    this_url: str = ""  # where the page is, for the answer to that choice
+
     account_url: ClassVar[UrlBelow] = UrlBelow("account")
+    language_url: ClassVar[UrlBelow] = UrlBelow("language")
 
     @property
     def is_refused(self) -> bool:
         """Whether it shows a form that was refused; its title then begins with "Error:"."""
+        return False
+
+    @property
+    def is_shown_once(self) -> bool:
+        """Whether it shows what is lost when the reader leaves it, as for another language."""
         return False
 
     @property
@@ -110,6 +123,7 @@ class Pages:
     Args:
         mount: The path of /auth on this site.
         folder: See `Templates`.
+        readers: Chooses their languages; without it, what the browser asks for does.
         site_name: Shown in the title and above the heading of every page.
         logo: The path of an image to show above the heading instead of the name.
         sources: Further origins from which pages can load fonts and images.
@@ -123,6 +137,7 @@ class Pages:
         mount: str,
         folder: str | os.PathLike[str] | None = None,
         *,
+        readers: Readers | None = None,
         site_name: str | None = None,
         logo: str | None = None,
         sources: tuple[str, ...] = (),
@@ -131,6 +146,7 @@ class Pages:
         is_logout_elsewhere: bool = False,
     ) -> None:
         self.mount = mount
+        self.readers = readers or Readers(Languages())
         self._is_logout_elsewhere = is_logout_elsewhere
         self._templates = Templates(folder, autoescape=True)
         style = self._templates.read("style.css")
@@ -172,12 +188,20 @@ class Pages:
     ) -> Response:
         """Return the response that shows a page."""
         root, scripts = root_url(environ), self._scripts[page.script]
-        page = page.replaced(mount=root + self.mount, home_url=f"{root}/")
+        language = self.readers.language(environ)
+        page = page.replaced(
+            mount=root + self.mount,
+            home_url=f"{root}/",
+            language=language,
+            languages=() if page.is_shown_once else tuple(self.readers.languages),
+            this_url=safe_next(path_asked_for(environ), ""),
+        )
         html = self._templates.render(
-            page.template, page=page, site=self._branding, scripts=scripts
+            page.template, language, page=page, site=self._branding, scripts=scripts
         )
         body = html.encode(errors="replace")  # SITE_NAME, from an environment that is not UTF-8
         policy = self._policies[page.script, self._is_logout_elsewhere or bool(page.providers)]
+        headers = (*headers, *language_headers(language))
         return Response(status, body, "text/html; charset=utf-8", headers, policy=policy)
 
     def check(self, page: Page) -> str:

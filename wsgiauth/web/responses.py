@@ -5,9 +5,12 @@ A response is a value, and is sent by calling it as a WSGI app. See `pages` for 
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from wsgiref.types import StartResponse, WSGIEnvironment
+
+from wsgiauth.languages.documents import has_message, translated
+from wsgiauth.languages.language import Language
 
 REALM = "wsgiauth"
 
@@ -32,9 +35,12 @@ class Response:
     referrer: str = "same-origin"  # Referrer-Policy
     app_iter: Iterable[bytes] | None = None  # a body that is made while it is sent
     cache: str = "no-store"  # Cache-Control
+    document: Mapping[str, object] | None = None  # JSON with messages, in the reader's language
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Send the response (PEP 3333)."""
+        if self.document is not None:
+            return self._in_language_of_reader(environ)(environ, start_response)
         content: tuple[Header, ...] = ()
         if self.status is not HTTPStatus.NO_CONTENT:
             length = () if self.app_iter else (("Content-Length", str(len(self.body))),)
@@ -54,6 +60,17 @@ class Response:
             return []
         return self.app_iter or [self.body]
 
+    def _in_language_of_reader(self, environ: WSGIEnvironment) -> "Response":
+        language: Language = environ["wsgiauth.site"].pages.readers.language(environ)
+        body = _encoded(translated(self.document, language))
+        headers = (*self.headers, *language_headers(language))
+        return replace(self, document=None, body=body, headers=headers)
+
+
+def language_headers(language: Language) -> tuple[Header, ...]:
+    """Return the headers of a response in a language (RFC 9110 sections 8.5 and 12.5.5)."""
+    return ("Content-Language", language.name), ("Vary", "Accept-Language, Cookie")
+
 
 def json_response(
     document: Mapping[str, object],
@@ -62,8 +79,8 @@ def json_response(
     headers: tuple[Header, ...] = (),
     cache: str = "no-store",
 ) -> Response:
-    """Return `document` as JSON (RFC 8259)."""
-    return Response(status, _encoded(document), "application/json", headers, cache=cache)
+    """Return `document` as JSON (RFC 8259); messages in it are in the language of the reader."""
+    return _json(status, document, "application/json", headers, cache)
 
 
 def problem(
@@ -93,7 +110,7 @@ def problem(
     }
     if errors:
         document["errors"] = errors
-    return Response(status, _encoded(document), "application/problem+json", headers)
+    return _json(status, document, "application/problem+json", headers)
 
 
 def redirect(status: HTTPStatus, location: str, *, headers: tuple[Header, ...] = ()) -> Response:
@@ -108,5 +125,17 @@ def redirect(status: HTTPStatus, location: str, *, headers: tuple[Header, ...] =
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
-def _encoded(document: Mapping[str, object]) -> bytes:
+def _json(
+    status: HTTPStatus,
+    document: Mapping[str, object],
+    content_type: str,
+    headers: tuple[Header, ...],
+    cache: str = "no-store",
+) -> Response:
+    if has_message(document):
+        return Response(status, b"", content_type, headers, cache=cache, document=document)
+    return Response(status, _encoded(document), content_type, headers, cache=cache)
+
+
+def _encoded(document: object) -> bytes:
     return _ENCODER.encode(document).encode()

@@ -10,6 +10,8 @@ import jinja2
 from jinja2.bccache import Bucket
 
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.languages.language import ENGLISH
+from wsgiauth.messages import Speaker, speaking
 from wsgiauth.web import translations
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -68,23 +70,25 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
             extensions=["jinja2.ext.i18n"],
+            finalize=None if autoescape else translations.shown,  # MarkupSafe asks a message itself
             auto_reload=False,
             bytecode_cache=_compiled,
         )
         translations.install(self._environment)
 
-    def render(self, name: str, **values: object) -> str:
-        """Render a template."""
-        return self._environment.get_template(name).render(values)
+    def render(self, name: str, language: Speaker = ENGLISH, **values: object) -> str:
+        """Render a template in a language."""
+        with speaking(language):
+            return self._environment.get_template(name).render(values)
 
-    def check(self, name: str, **values: object) -> str:
+    def check(self, name: str, language: Speaker = ENGLISH, **values: object) -> str:
         """Render an example, so that a mistake in its template is found at start.
 
         Raises:
             ConfigurationError: The template is wrong; the message names the file and the line.
         """
         try:
-            return self.render(name, **values)
+            return self.render(name, language, **values)
         except jinja2.TemplateSyntaxError as error:
             raise _mistake(f"{error.filename or error.name}, line {error.lineno}", error) from None
         except jinja2.TemplateNotFound as error:

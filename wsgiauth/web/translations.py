@@ -1,29 +1,29 @@
-"""The messages of templates: `_("...")`, `gettext` and `{% trans %}`; catalogues are yet to come.
+"""The texts of templates: `_("...")`, `gettext` and its siblings, and `{% trans %}`.
 
-Jinja's own functions take each message for HTML, also one with a value in it, as in
+Jinja's own functions take each text for HTML, also one with a value in it, as in
 `_("Hello " ~ page.username)`. Here only a literal of the template is HTML, and only in a literal
-are values filled in: in another message, `%` is a character like any other.
+are values filled in: in another text, `%` is a character like any other.
 """
-
-import re
 
 import jinja2
 from jinja2 import nodes
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.nodes import EvalContext
-from markupsafe import Markup, escape
+from markupsafe import escape
 
-_BARE = re.compile(r"(?<!%)(?:%%)*%(?![%(])")  # as in "100% sure", where Python reads "% s"
+from wsgiauth.languages.catalogues import PERCENT_ALONE
+from wsgiauth.languages.dates import day_in_words, moment_in_words
+from wsgiauth.messages import Message, of_application, said, speaker
 
 
 class _Literal(str):
-    """A message that is a literal of the template."""
+    """A text that is a literal of the template."""
 
     __slots__ = ()
 
 
 class LiteralGenerator(CodeGenerator):
-    """Marks the messages that are literals of the template."""
+    """Marks the texts that are literals of the template."""
 
     def visit_Call(  # noqa: N802 - Jinja's name
         self, node: nodes.Call, frame: Frame, forward_caller: bool = False
@@ -40,6 +40,12 @@ def install(environment: jinja2.Environment) -> None:
     environment.newstyle_gettext = True  # type: ignore[attr-defined]
     environment.extend(literal_message=_Literal)
     environment.globals.update(_FUNCTIONS)
+    environment.globals.update(day_in_words=day_in_words, moment_in_words=moment_in_words)
+
+
+def shown(value: object) -> object:
+    """Return what a template without escaping shows of a value: a message in its language."""
+    return said(value) if isinstance(value, Message) else value
 
 
 def _marked(argument: nodes.Expr) -> nodes.Expr:
@@ -51,40 +57,51 @@ def _marked(argument: nodes.Expr) -> nodes.Expr:
 
 @jinja2.pass_eval_context
 def _gettext(context: EvalContext, text: str, /, **values: object) -> str:
-    return _filled(context, text, values)
+    return _filled(context, "", text, "", 1, values)
 
 
 @jinja2.pass_eval_context
 def _ngettext(context: EvalContext, one: str, many: str, num: int, /, **values: object) -> str:
-    return _filled(context, one if num == 1 else many, {"num": num, **values})
+    return _filled(context, "", one, many, num, {"num": num, **values})
 
 
 @jinja2.pass_eval_context
-def _pgettext(context: EvalContext, _about: str, text: str, /, **values: object) -> str:
-    return _filled(context, text, values)
+def _pgettext(context: EvalContext, about: str, text: str, /, **values: object) -> str:
+    return _filled(context, about, text, "", 1, values)
 
 
 @jinja2.pass_eval_context
 def _npgettext(
-    context: EvalContext, _about: str, one: str, many: str, num: int, /, **values: object
+    context: EvalContext, about: str, one: str, many: str, num: int, /, **values: object
 ) -> str:
-    return _filled(context, one if num == 1 else many, {"num": num, **values})
+    return _filled(context, about, one, many, num, {"num": num, **values})
 
 
-def _filled(context: EvalContext, text: str, values: dict[str, object]) -> str:
+def _filled(
+    context: EvalContext, about: str, text: str, many: str, num: int, values: dict[str, object]
+) -> str:
     """Fill in the values; a string that is no literal of the template is itself a value."""
-    if not isinstance(text, _Literal):
-        return escape(text) if context.autoescape else str(text)
-    text = Markup(text) if context.autoescape else str(text)  # noqa: S704 - the template's HTML
+    for each in (text, many):
+        if not isinstance(each, _Literal) and each:
+            chosen = many if many and num != 1 else text
+            return _shown_value(context, chosen)
     try:
-        if _BARE.search(text):
+        if context.autoescape:
+            return speaker().markup(text, values, plural=many, number=num, context=about)
+        if PERCENT_ALONE.search(text) or PERCENT_ALONE.search(many):
             raise ValueError
-        return text % values
+        return said(Message(text, values, plural=many, number=num, context=about))
     except (KeyError, TypeError, ValueError):
         raise ValueError(
             f"the text {str(text)!r} needs a value for each name in it, such as"
             ' _("%(number)s books", number=3), and "%%" for "%"'
         ) from None
+
+
+def _shown_value(context: EvalContext, value: str) -> str:
+    if not hasattr(value, "__html__"):
+        value = of_application(value)
+    return escape(value) if context.autoescape else str(shown(value))
 
 
 _FUNCTIONS = {

@@ -1,0 +1,259 @@
+"""GET and POST /auth/language, and the language of every answer."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from webtest import TestApp
+
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, login_required, permission_required, storage
+from wsgiauth.accounts import update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.testing import api_key, bearer, logged_in
+
+SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
+COOKIE = "wsgiauth-language"
+
+
+@pytest.fixture
+def settings(settings):
+    """Return those of a site of several languages, whose default is French."""
+    return replace(settings, LANGUAGES=("fr", "en", "de", "ar"))
+
+
+def language_of(client, path="/auth/login", header="", **headers):
+    """Return the language of a page, which its header and its HTML name alike."""
+    sent = {**BROWSER, "Accept-Language": header, **headers}
+    answer = client.get(path, headers=sent, status="*")
+    assert answer.headers["Content-Language"] == answer.html.html["lang"]
+    assert answer.headers["Vary"] == "Accept-Language, Cookie"
+    return answer.html.html["lang"]
+
+
+def list_in(page):
+    """Return the form at the foot."""
+    (form,) = (each for each in page.forms.values() if each.action == "/auth/language")
+    return form
+
+
+def choose(client, language, path="/auth/login"):
+    form = list_in(client.get(path, headers=BROWSER))
+    return form.submit("language", value=language, headers=SAME_ORIGIN)
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("de", "de"),
+        ("de-AT, en;q=0.5", "de"),
+        ("en;q=0.5, de;q=0.9", "de"),
+        ("DE", "de"),
+        ("it, ar;q=0.1", "ar"),
+        ("zh-Hant-TW", "fr"),
+        ("*", "fr"),
+        ("de;q=0", "fr"),
+        ("", "fr"),
+        ("de;;", "fr"),
+        ("../de", "fr"),
+        ("ja", "fr"),  # is shipped, but none of this site
+        ("x" * 900 + ", de", "fr"),
+        ("de, " * 300, "fr"),
+    ],
+)
+@pytest.mark.promise(76)
+def test_the_browser_asks_for_a_language_of_the_site(client, header, expected):
+    assert language_of(client, header=header) == expected
+
+
+@pytest.mark.parametrize("path", ["/auth/nowhere", "/auth/account", "/anything"])
+def test_an_error_is_in_the_same_language(settings, path):
+    client = TestApp(AuthMiddleware(login_required()(echo), settings))
+    answer = client.get(path, headers={"Accept-Language": "de"}, status="*")
+    assert answer.headers["Content-Language"] == "de"
+    assert answer.headers["Vary"] == "Accept-Language, Cookie"
+
+
+def test_a_page_has_the_direction_of_its_language(client):
+    html = client.get("/auth/login", headers={"Accept-Language": "ar"}).html.html
+    assert (html["lang"], html["dir"]) == ("ar", "rtl")
+
+
+def test_each_page_lists_the_languages_and_leads_back(client):
+    page = client.get("/auth/login?next=/reports", headers=BROWSER)
+    buttons = page.html.footer.find_all("button")
+    assert [each["value"] for each in buttons] == ["fr", "en", "de", "ar"]
+    assert [each["lang"] for each in buttons] == ["fr", "en", "de", "ar"]
+    assert [each["value"] for each in buttons if each.get("aria-current")] == ["fr"]
+    answer = list_in(page).submit("language", value="de", headers=SAME_ORIGIN, status=303)
+    assert answer.location == "/auth/login?next=/reports"
+    assert answer.follow(headers=BROWSER).html.html["lang"] == "de"
+
+
+def test_the_choice_is_a_cookie_of_a_year(client):
+    answer = choose(client, "de")
+    assert answer.headers["Set-Cookie"] == (
+        f"{COOKIE}=de; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax"
+    )
+    assert language_of(client, header="ar") == "de"
+
+
+def test_the_cookie_has_the_prefix_over_https(site):
+    client = TestApp(site, extra_environ={"wsgi.url_scheme": "https"})
+    answer = client.post("/auth/language", {"language": "de"}, headers=SAME_ORIGIN)
+    assert answer.headers["Set-Cookie"].startswith("__Host-wsgiauth-language=de; ")
+
+
+@pytest.mark.parametrize("value", ["it", "DE", "ja", "../de", "", "de_DE", "de,fr"])
+@pytest.mark.promise(76)
+def test_a_cookie_or_a_form_with_another_language_is_ignored(client, value):
+    client.set_cookie(COOKIE, value)
+    assert language_of(client, header="ar") == "ar"
+    answer = client.post("/auth/language", {"language": value}, headers=SAME_ORIGIN, status=422)
+    assert "Set-Cookie" not in answer.headers
+    refused = client.post_json("/auth/language", {"language": value}, status=422)
+    assert refused.json["errors"].keys() == {"language"}
+
+
+def test_without_a_choice_the_page_of_languages_is_shown(client):
+    page = client.get("/auth/language?next=/reports", headers=BROWSER)
+    assert page.html.footer is None
+    answer = page.form.submit("language", value="en", headers=SAME_ORIGIN, status=303)
+    assert answer.location == "/reports"
+
+
+@pytest.mark.parametrize("next_page", ["", "//evil.example", "https://evil.example/", "\\evil"])
+def test_the_choice_leads_home_without_a_path_of_the_site(client, next_page):
+    fields = {"language": "de", "next": next_page}
+    answer = client.post("/auth/language", fields, headers=SAME_ORIGIN, status=303)
+    assert answer.location == "/"
+
+
+def test_another_site_chooses_no_language(client):
+    answer = client.post(
+        "/auth/language", {"language": "de"}, headers={"Sec-Fetch-Site": "cross-site"}, status=403
+    )
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_a_script_and_a_program_get_the_language_as_json(client):
+    answer = client.post("/auth/language", {"language": "de"}, headers=SCRIPT, status=200)
+    assert answer.json == {"language": "de"}
+    assert client.post_json("/auth/language", {"language": "en"}).json == {"language": "en"}
+
+
+@pytest.mark.every_database
+def test_the_choice_of_a_user_is_stored_and_goes_with_them(site, ada):
+    browser = logged_in(site, ada)
+    choose(browser, "de", "/auth/account")
+    assert User.get_by_id(ada.id).language == "de"
+    assert browser.get("/auth/me").json["language"] == "de"
+    other = logged_in(site, ada)
+    assert language_of(other, "/auth/account", header="ar") == "de"
+    program = TestApp(site).get("/auth/nowhere", headers=bearer(site, ada), status=404)
+    assert program.headers["Content-Language"] == "de"
+    guarded = other.get("/auth/admin/users", headers=BROWSER, status=404)
+    assert guarded.headers["Content-Language"] == "de"
+
+
+def test_a_session_goes_on_after_a_choice(site, ada):
+    browser = logged_in(site, ada)
+    choose(browser, "de", "/auth/account")
+    browser.get("/auth/me", status=200)
+
+
+@pytest.mark.promise(76)
+def test_a_language_that_the_site_has_no_more_is_ignored(site, ada):
+    update_user(ada, language="ja")
+    assert language_of(logged_in(site, ada), "/auth/account", header="de") == "de"
+
+
+@pytest.mark.promise(76)
+def test_an_anonymous_client_gets_no_stored_language(site, client, ada):
+    update_user(ada, language="de")
+    fields = {"username": USERNAME, "password": "wrong"}
+    answer = client.post("/auth/login", fields, headers=SAME_ORIGIN, status=401)
+    assert answer.headers["Content-Language"] == "fr"
+    browser = logged_in(site, ada)
+    browser.post("/auth/logout", headers=SAME_ORIGIN)
+    assert language_of(browser) == "fr"
+
+
+def test_an_api_key_changes_no_account(site, client, ada):
+    headers = api_key(site, ada, [])
+    client.post_json("/auth/language", {"language": "de"}, headers=headers, status=200)
+    assert User.get_by_id(ada.id).language == ""
+
+
+@pytest.mark.every_database
+def test_a_registration_and_the_first_login_store_what_the_browser_asks_for(client):
+    fields = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
+    client.post_json("/auth/register", fields, headers={"Accept-Language": "de"}, status=201)
+    assert User.get().language == "de"
+    credentials = {"username": USERNAME, "password": PASSWORD}
+    client.post_json("/auth/login", credentials, headers={"Accept-Language": "ar"}, status=200)
+    assert User.get().language == "de"
+
+
+@pytest.mark.parametrize(("header", "stored"), [("ar", "ar"), ("it", ""), ("", "")])
+@pytest.mark.parametrize("is_program", [True, False])
+def test_the_first_login_stores_a_language_if_one_is_asked_for(
+    client, ada, header, stored, is_program
+):
+    credentials = {"username": USERNAME, "password": PASSWORD}
+    if is_program:
+        client.post_json("/auth/login", credentials, headers={"Accept-Language": header})
+    else:
+        headers = SAME_ORIGIN | {"Accept-Language": header}
+        client.post("/auth/login", credentials, headers=headers, status=303)
+    assert User.get_by_id(ada.id).language == stored
+
+
+def test_a_site_of_one_language_has_no_list(settings):
+    site = AuthMiddleware(echo, replace(settings, LANGUAGES=("en",)))
+    page = TestApp(site).get("/auth/login", headers=BROWSER | {"Accept-Language": "de"})
+    assert page.html.footer is None
+    assert page.headers["Content-Language"] == "en"
+
+
+def test_the_guards_of_the_application_answer_in_the_language_of_the_user(site, ada):
+    update_user(ada, language="de")
+    browser = logged_in(site.around(permission_required("reports.publish")(echo)), ada)
+    refused = browser.get("/", headers=BROWSER | {"Accept-Language": "ar"}, status=403)
+    assert refused.headers["Content-Language"] == refused.html.html["lang"] == "de"
+    refused = browser.get("/", headers={"Accept-Language": "ar"}, status=403)
+    assert refused.headers["Content-Language"] == "de"
+    assert refused.json["code"] == "forbidden"
+    assert "Berechtigung" in refused.json["detail"]
+
+
+def test_the_user_of_a_middleware_around_this_one_does_not_choose(site, settings, ada, tmp_path):
+    update_user(ada, language="de")
+    other = f"sqlite:///{tmp_path}/inner.db"
+    inner = AuthMiddleware(echo, replace(settings, DATABASE_URL=other), mount="/inner")
+    browser = logged_in(site.around(inner), ada)
+    answer = browser.get("/inner/login", headers=BROWSER | {"Accept-Language": "ar"})
+    assert answer.html.html["lang"] == "ar"
+    storage.discard_connection(inner.database)
+
+
+def test_without_the_database_the_browser_chooses(site, ada, database_url):
+    update_user(ada, language="de")
+    browser = logged_in(site, ada)
+    storage.discard_connection(site.database)
+    file = Path(database_url.removeprefix("sqlite:///"))
+    file.unlink()
+    file.mkdir()
+    assert language_of(browser, "/auth/forgot", header="ar") == "ar"
+    assert language_of(browser, "/auth/account", header="ar") == "ar"
+    answer = browser.get("/auth/account", headers=BROWSER, status=503)
+    assert answer.headers["Content-Language"] == "fr"
+
+
+def test_an_error_message_is_in_the_language_of_the_reader_and_its_code_in_english(client):
+    fields = {"username": USERNAME, "email": EMAIL, "password": "password"}
+    headers = {"Accept-Language": "de"}
+    refused = client.post_json("/auth/register", fields, headers=headers, status=422).json
+    assert refused["code"] == "invalid"
+    assert refused["title"] == "Unprocessable Entity"
+    assert "Passwort" in refused["errors"]["password"][0]

@@ -1,0 +1,78 @@
+"""What a translation must have of its text, and what is wrong with a folder of catalogues."""
+
+import pytest
+
+from tests.support.catalogues import translated
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.languages.catalogues import Catalogue, files_in, folder_problem
+
+FILE = "it/LC_MESSAGES/wsgiauth.mo"
+
+
+def load(folder, *translations, name="it"):
+    return Catalogue(translated(folder, name, *translations) / name / "LC_MESSAGES/wsgiauth.mo")
+
+
+@pytest.mark.promise(76)
+@pytest.mark.parametrize(
+    ("text", "translation", "problem"),
+    [
+        ("%(a)s and %(b)s", "%(a)s", r"lacks %\(b\)s"),
+        ("%(a)s", "%(a)s %(b)s", r"has %\(b\)s, which the text lacks"),
+        ("Hello", "%(password)s", r"has %\(password\)s, which the text lacks"),
+        ("%(a)s", "%(A)s", r"lacks %\(a\)s"),
+        ("%(a)s", "%(a)300s", "has a percent sign alone"),
+        ("%(a)s", "%s", "has a percent sign alone"),
+        ("Sure", "100% sicuro", "has a percent sign alone"),
+        ("%(a)s", "%%(a)s", r"lacks %\(a\)s"),
+        ("Hello", "<b>Ciao</b>", "has other tags than the text"),
+        ("<b>Hello</b>", "Ciao", "has other tags than the text"),
+        ("<b>Hello</b>", "<b>Ciao<b>", "has other tags than the text"),
+        ("<b>Hello</b>", '<b onclick="x">Ciao</b>', "has other tags than the text"),
+        ('<a href="%(url)s">x</a>', '<a href="javascript:%(url)s">x</a>', "has other tags"),
+        ("Hello", "Ciao\nSubject: x", "has other line breaks than the text"),
+        (("%(num)s key", "%(num)s keys"), ("%(num)s chiave", "chiavi"), r"lacks %\(num\)s"),
+        (("%(num)s key", "%(num)s keys"), ("%(x)s chiave", "%(num)s"), r"has %\(x\)s"),
+    ],
+)
+def test_a_translation_that_does_not_fit_is_refused(tmp_path, text, translation, problem):
+    with pytest.raises(ConfigurationError, match=f"{FILE}: the translation of .* {problem}"):
+        load(tmp_path, (text, translation))
+
+
+@pytest.mark.parametrize(
+    ("text", "translation"),
+    [
+        ("%(a)s and %(b)s", "%(b)s e %(a)s e %(b)s"),
+        ("100%% of %(a)s", "%(a)s al 100%%"),
+        ("<b>%(a)s</b>, <i>x</i>", "<i>x</i>: <b>%(a)s</b>"),
+        ("1 < 2", "2 > 1"),
+        (("%(num)s key", "%(num)s keys"), ("una chiave", "%(num)s chiavi")),
+        (("in a minute", "in %(num)s minutes"), ("tra un minuto", "tra %(num)s minuti")),
+    ],
+)
+def test_a_translation_that_fits_is_found(tmp_path, text, translation):
+    catalogue = load(tmp_path, (text, translation))
+    one, other = (text, translation) if isinstance(text, str) else (text[0], translation[0])
+    assert catalogue.find("", one, "" if one == text else text[1], 1) == other
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 100, b"\xde\x12\x04\x95" + b"\xff" * 40])
+def test_a_file_that_is_no_catalogue_is_refused_by_its_name(tmp_path, content):
+    path = tmp_path / "wsgiauth.mo"
+    path.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=r"^TRANSLATIONS: .*wsgiauth\.mo cannot be read: "):
+        Catalogue(path)
+
+
+def test_a_folder_must_have_a_catalogue(tmp_path):
+    assert folder_problem(str(tmp_path / "x")) == "does not exist or is not a folder"
+    assert folder_problem(str(tmp_path)) == "has no file such as de/LC_MESSAGES/wsgiauth.mo"
+    assert folder_problem(str(translated(tmp_path, "it", ("a", "b")))) is None
+
+
+def test_a_language_is_named_after_its_folder(tmp_path):
+    translated(tmp_path, "pt_BR", ("a", "b"))
+    translated(tmp_path, "zh_Hant", ("a", "b"))
+    (tmp_path / "fr").mkdir()
+    assert list(files_in(tmp_path)) == ["pt-BR", "zh-Hant"]

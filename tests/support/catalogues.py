@@ -1,0 +1,59 @@
+"""Catalogues that a test writes, as `pybabel compile` does."""
+
+import re
+from pathlib import Path
+
+from babel.messages import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+import wsgiauth
+
+TEMPLATE = Path(wsgiauth.__file__).parent / "languages/locale/wsgiauth.pot"
+BEGIN, END = "⟦", "⟧"  # around each text of `marked`
+MARKED = re.compile(f"{BEGIN}[^{BEGIN}{END}]*{END}")
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def translated(folder, name, *translations):
+    """Write a catalogue, below a folder for TRANSLATIONS, and return the folder.
+
+    Args:
+        folder: Need not exist.
+        name: That of the language's folder, such as `pt_BR`.
+        translations: Each a text, its translation and perhaps its context; with a number, the text
+            and the translation are tuples of their forms.
+    """
+    catalogue = Catalog(locale=name)
+    for text, translation, *context in translations:
+        catalogue.add(text, translation, context=context[0] if context else None)
+    return write(catalogue, folder, name)
+
+
+def marked(folder, name):
+    """Write a catalogue in which each text of wsgiauth has marks around it."""
+    catalogue = Catalog(locale=name)
+    with TEMPLATE.open("rb") as file:
+        texts = read_po(file)
+    for each in texts:
+        if each.id:
+            forms = each.id if each.pluralizable else (each.id,)
+            strings = tuple(f"{BEGIN}{form}{END}" for form in forms)
+            string = strings if each.pluralizable else strings[0]
+            catalogue.add(each.id, string, context=each.context)
+    return write(catalogue, folder, name)
+
+
+def unmarked(text):
+    """Return the words of a text outside of all marks, which can be in one another."""
+    while MARKED.search(text):
+        text = MARKED.sub(" ", text)
+    return WORD.findall(text)
+
+
+def write(catalogue, folder, name):
+    path = folder / name / "LC_MESSAGES/wsgiauth.mo"
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        write_mo(file, catalogue)
+    return folder

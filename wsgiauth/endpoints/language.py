@@ -1,0 +1,45 @@
+"""GET, POST /auth/language: the language of the pages, and of the user's emails."""
+
+from contextlib import suppress
+from http import HTTPStatus
+
+from wsgiauth.accounts import update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.identity import LANGUAGE
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission
+from wsgiauth.messages import _
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.urls import root_url
+
+
+class LanguagePage(FormPage):
+    """The list of languages, which other pages have at their foot."""
+
+    template = "language.html"
+
+
+class ChooseLanguage(PublicForm):
+    """Stores a language of the site in a cookie, and for a user who is logged in."""
+
+    fields = ("language",)
+
+    def act(self, submission: Submission) -> Response:
+        """Store the language."""
+        environ, site = submission.environ, submission.site
+        language = site.pages.readers.languages.find(submission.fields["language"])
+        if language is None:
+            raise ValidationError({"language": [_("Choose one of the languages of this site.")]})
+        identity = site.identifier.identify(environ)
+        if identity.user is not None and identity.key_id is None:
+            with suppress(User.DoesNotExist):  # deleted at the same moment
+                update_user(User.get_by_id(identity.user.id), language=language.name)
+        cookie = site.identifier.own_cookie(environ, LANGUAGE, language.name)
+        if submission.wants_json:
+            return json_response({"language": language.name}, headers=(cookie,))
+        location = submission.destination or f"{root_url(environ)}/"
+        return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
+
+    def page(self, submission: Submission, refusal: Refusal) -> LanguagePage:
+        """Return the list."""
+        return LanguagePage(message=refusal.text, next=submission.destination)

@@ -1,0 +1,77 @@
+"""The languages of a site, and which of them a client asks for.
+
+A language comes from the list of the site alone: what a client sends only chooses one of it.
+"""
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+
+from webob.acceptparse import create_accept_language_header
+
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.languages.catalogues import files_in
+from wsgiauth.languages.language import Language
+
+# Those that are shipped, with their names: the list on every page loads no catalogue.
+SHIPPED = {
+    "en": "English",
+    "de": "Deutsch",
+    "fr": "Français",
+    "es": "Español",
+    "ja": "日本語",
+    "ar": "العربية",
+}
+
+_CATALOGUES = Path(__file__).with_name("locale")
+_MAX_HEADER = 1000  # characters of Accept-Language
+
+
+class Languages:
+    """The languages of a site, in their order.
+
+    Args:
+        names: Of the setting LANGUAGES; the first one is the default. Without any, all that are
+            shipped and all in the folder.
+        folder: Of the setting TRANSLATIONS: further catalogues, and changes of the shipped ones.
+
+    Raises:
+        ConfigurationError: A name has no catalogue, or a catalogue in the folder is wrong.
+    """
+
+    def __init__(
+        self, names: Sequence[str] = (), folder: str | PathLike[str] | None = None
+    ) -> None:
+        shipped, of_site = files_in(_CATALOGUES), files_in(folder) if folder else {}
+        spelled = {name.lower(): name for name in (*SHIPPED, *of_site)}
+        for name in names:
+            if name.lower() not in spelled:
+                raise ConfigurationError(
+                    f"LANGUAGES names {name}, for which there is no catalogue. There are"
+                    f" {', '.join(spelled.values())}."
+                )
+        self._by_name: dict[str, Language] = {}
+        for name in [spelled[each.lower()] for each in names] or spelled.values():
+            files = [files[name] for files in (of_site, shipped) if name in files]
+            self._by_name[name] = Language(name, files, SHIPPED.get(name))
+            if name in of_site:
+                _ = self._by_name[name].catalogues  # a mistake in them is found at start
+        self.default = next(iter(self))
+
+    def __iter__(self) -> Iterator[Language]:
+        """Return the languages, in their order."""
+        return iter(self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def find(self, name: str) -> Language | None:
+        """Return the language of exactly this name, or None."""
+        return self._by_name.get(name)
+
+    def accepted(self, header: str) -> Language | None:
+        """Return the one that Accept-Language asks for, by RFC 4647 section 3.4, or None."""
+        if not header or len(header) > _MAX_HEADER:
+            return None
+        accept = create_accept_language_header(header)
+        return self.find(str(accept.lookup(list(self._by_name), default="")))

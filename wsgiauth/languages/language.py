@@ -1,0 +1,144 @@
+"""One language: it shows messages, the texts of templates, and numbers."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
+from itertools import chain
+from pathlib import Path
+
+from markupsafe import Markup, escape
+
+from wsgiauth.languages.catalogues import PERCENT_ALONE, PLACEHOLDER, TAG, Catalogue
+from wsgiauth.messages import Joined, Message, filled, pgettext, written
+
+# ISO 639 and ISO 15924: languages and scripts that are written from right to left.
+_RIGHT_TO_LEFT = frozenset(("ar", "arab", "ckb", "dv", "fa", "he", "hebr", "ps", "sd", "ug", "ur"))
+# First strong isolate, pop directional isolate: a value such as an IP address keeps its own
+# direction in a sentence from right to left.
+_ISOLATED = "\u2068\\g<0>\u2069"
+_REFERENCE = re.compile(r"(&(?:#[0-9]+|[A-Za-z]+);)")
+
+_NAME = pgettext("the name of this language, in this language", "English")
+_THOUSAND = pgettext("how the digits of a number are grouped", "1,000")
+
+
+class Language:
+    """A language of the site. English is the texts themselves, unless a catalogue changes them.
+
+    Args:
+        name: By BCP 47, such as `de` or `pt-BR`.
+        files: Its catalogues, which are read when they are first used; in the first one, a
+            translation takes precedence.
+        title: Its name in itself; None: a catalogue has it.
+    """
+
+    def __init__(self, name: str, files: Sequence[Path] = (), title: str | None = None) -> None:
+        self.name = name
+        self._files = files
+        self._title = title
+        # By the text and its context; with a number, by the translation.
+        self._markups: dict[tuple[str, str | None], Markup] = {}
+
+    def __repr__(self) -> str:
+        return f"<Language {self.name}>"
+
+    @cached_property
+    def catalogues(self) -> tuple[Catalogue, ...]:
+        """The catalogues, as they were when they were first used."""
+        return tuple(map(_read, self._files))
+
+    @cached_property
+    def direction(self) -> str:
+        """`rtl` if it is written from right to left, otherwise `ltr`."""
+        parts = self.name.lower().split("-")
+        return "ltr" if _RIGHT_TO_LEFT.isdisjoint(parts) else "rtl"
+
+    @cached_property
+    def title(self) -> str:
+        """Its name in itself, such as "Deutsch"; its code if no catalogue has it."""
+        return self._title or self._translation(_NAME.text, context=_NAME.context) or self.name
+
+    def say(self, text: str) -> str:
+        """Return a message in this language, and any other string as it is."""
+        if not isinstance(text, Message):
+            return text
+        if isinstance(text, Joined):
+            return "".join(map(self.say, text.parts))
+        said = self._chosen(text.text, text.plural, text.number, text.context)
+        return filled(said, text.values, self._written)
+
+    def markup(
+        self,
+        text: str,
+        values: Mapping[str, object],
+        *,
+        plural: str = "",
+        number: int = 1,
+        context: str = "",
+    ) -> Markup:
+        """Return a text of a template, which is HTML, with its values, which are escaped.
+
+        Raises:
+            KeyError, TypeError, ValueError: The text and the values do not fit each other.
+        """
+        key = (text, context) if not plural else (self._chosen(text, plural, number, context), None)
+        markup = self._markups.get(key)
+        if markup is None:
+            chosen = self._chosen(text, plural, number, context)
+            if PERCENT_ALONE.search(chosen):
+                raise ValueError("there is a percent sign alone")
+            is_own = chosen in (text, plural)
+            markup = Markup(chosen) if is_own else self._with_safe_text(chosen)  # noqa: S704
+            self._markups[key] = markup
+        if "%" not in markup:
+            return markup
+        return markup % {name: self._written(value) for name, value in values.items()}
+
+    def number(self, value: int) -> str:
+        """Return a number with the separators of this language."""
+        return f"{value:,}".replace(",", self.say(_THOUSAND).strip("10"))
+
+    def _chosen(self, text: str, plural: str, number: int, context: str) -> str:
+        translation = self._translation(text, plural, number, context)
+        if translation is not None:
+            return translation
+        return plural if plural and number != 1 else text
+
+    def _translation(
+        self, text: str, plural: str = "", number: int = 1, context: str = ""
+    ) -> str | None:
+        for catalogue in self.catalogues:
+            found = catalogue.find(context, text, plural, number)
+            if found is not None:
+                return found
+        return None
+
+    def _written(self, value: object) -> object:
+        if type(value) is int:
+            return self.number(value) if self.catalogues else written(value)
+        return self.say(value) if isinstance(value, Message) else value
+
+
+    def _with_safe_text(self, translation: str) -> Markup:
+        """Return a translation whose tags are HTML; all other characters stand for themselves.
+
+        Its tags are those of the text: see `catalogues`. A character reference stays one.
+        """
+        tags = TAG.findall(translation)
+        texts = map(self._safe, TAG.split(translation))
+        pairs = zip(texts, (*tags, ""), strict=True)
+        return Markup("".join(chain.from_iterable(pairs)))  # noqa: S704 - escaped, but for the tags
+
+    def _safe(self, text: str) -> str:
+        parts = _REFERENCE.split(text)
+        safe = "".join(each if number % 2 else escape(each) for number, each in enumerate(parts))
+        return safe if self.direction == "ltr" else PLACEHOLDER.sub(_ISOLATED, safe)
+
+
+@cache
+def _read(file: Path) -> Catalogue:
+    """Return a catalogue, which is read once in a process: pages and emails share it."""
+    return Catalogue(file)
+
+
+ENGLISH = Language("en")  # without catalogues
