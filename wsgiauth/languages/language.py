@@ -118,7 +118,6 @@ class Language:
             return self.number(value) if self.catalogues else written(value)
         return self.say(value) if isinstance(value, Message) else value
 
-
     def _with_safe_text(self, translation: str) -> Markup:
         """Return a translation whose tags are HTML; all other characters stand for themselves.
 
