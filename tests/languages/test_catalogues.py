@@ -30,7 +30,10 @@ def load(folder, *translations, name="it"):
         ("<b>Hello</b>", "<b>Ciao<b>", "has other tags than the text"),
         ("<b>Hello</b>", '<b onclick="x">Ciao</b>', "has other tags than the text"),
         ('<a href="%(url)s">x</a>', '<a href="javascript:%(url)s">x</a>', "has other tags"),
+        ("<b>Hello</b>", "</b>Ciao<b>", "has its tags in an order that does not nest"),
+        ("<b>x</b> <i>y</i>", "<b><i>x</b></i>", "has its tags in an order that does not nest"),
         ("Hello", "Ciao\nSubject: x", "has other line breaks than the text"),
+        *(("Hello", f"Ci{each}ao", "has a control character") for each in "\0\x1b\r\u2028"),
         (("%(num)s key", "%(num)s keys"), ("%(num)s chiave", "chiavi"), r"lacks %\(num\)s"),
         (("%(num)s key", "%(num)s keys"), ("%(x)s chiave", "%(num)s"), r"has %\(x\)s"),
     ],
@@ -47,6 +50,8 @@ def test_a_translation_that_does_not_fit_is_refused(tmp_path, text, translation,
         ("100%% of %(a)s", "%(a)s al 100%%"),
         ("<b>%(a)s</b>, <i>x</i>", "<i>x</i>: <b>%(a)s</b>"),
         ("1 < 2", "2 > 1"),
+        ("<app>.<action>", "<action>@<app>"),
+        ("Codes", "Co\u00addici"),
         (("%(num)s key", "%(num)s keys"), ("una chiave", "%(num)s chiavi")),
         (("in a minute", "in %(num)s minutes"), ("tra un minuto", "tra %(num)s minuti")),
     ],
@@ -61,13 +66,16 @@ def test_a_translation_that_fits_is_found(tmp_path, text, translation):
 def test_a_file_that_is_no_catalogue_is_refused_by_its_name(tmp_path, content):
     path = tmp_path / "wsgiauth.mo"
     path.write_bytes(content)
-    with pytest.raises(ConfigurationError, match=r"^TRANSLATIONS: .*wsgiauth\.mo cannot be read: "):
+    with pytest.raises(
+        ConfigurationError, match=r"^TRANSLATIONS: .*\.mo is no compiled catalogue: "
+    ):
         Catalogue(path)
 
 
 def test_a_folder_must_have_a_catalogue(tmp_path):
     assert folder_problem(str(tmp_path / "x")) == "does not exist or is not a folder"
-    assert folder_problem(str(tmp_path)) == "has no file such as de/LC_MESSAGES/wsgiauth.mo"
+    problem = "has no compiled catalogue such as de/LC_MESSAGES/wsgiauth.mo"
+    assert folder_problem(str(tmp_path)) == problem
     assert folder_problem(str(translated(tmp_path, "it", ("a", "b")))) is None
 
 
@@ -76,3 +84,16 @@ def test_a_language_is_named_after_its_folder(tmp_path):
     translated(tmp_path, "zh_Hant", ("a", "b"))
     (tmp_path / "fr").mkdir()
     assert list(files_in(tmp_path)) == ["pt-BR", "zh-Hant"]
+
+
+def test_the_header_is_no_translation(tmp_path):
+    assert load(tmp_path, ("a", "b")).find("", "", "", 1) is None
+
+
+@pytest.mark.parametrize("formula", ["n/0", "1/(n-7)", "n%0", "x"])
+def test_a_formula_of_plurals_that_fails_is_refused(tmp_path, formula):
+    folder = translated(tmp_path, "it", ("a", "b"))
+    path = folder / FILE
+    path.write_bytes(path.read_bytes().replace(b"plural=(n != 1)", f"plural={formula:<9}".encode()))
+    with pytest.raises(ConfigurationError, match="is no compiled catalogue: "):
+        Catalogue(path)

@@ -21,7 +21,7 @@ TRANSLATIONS = (
     (", ", " e ", "between the items of a list"),
     ("%(day)s %(month)s %(year)s", "%(day)s %(month)s %(year)s", "date"),
     ("March", "marzo", "month in a date"),
-    ("%(day)s, %(time)s UTC", "%(day)s alle %(time)s UTC"),
+    ("%(day)s at %(time)s UTC", "%(day)s alle %(time)s UTC"),
 )
 NOON = datetime(2026, 3, 9, 12, 5, tzinfo=UTC)
 
@@ -37,7 +37,10 @@ def hebrew(tmp_path_factory):
     folder = translated(
         tmp_path_factory.mktemp("translations"),
         "he",
-        ('Of <a href="%(url)s">%(name)s</a>', '<a href="%(url)s">%(name)s</a> של'),
+        (
+            '%(at)s, from <b>%(address)s</b> (<a href="%(url)s">more of %(name)s</a>)',
+            '%(at)s, <b>%(address)s</b> (<a href="%(url)s">%(name)s!</a>)',
+        ),
     )
     return Languages(["he"], folder).default
 
@@ -75,7 +78,7 @@ def test_lists_and_several_messages_are_translated_one_by_one(italian):
 
 @pytest.mark.parametrize(
     ("language", "shown"),
-    [(ENGLISH, "9 March 2026, 12:05 UTC"), (None, "9 marzo 2026 alle 12:05 UTC")],
+    [(ENGLISH, "9 March 2026 at 12:05 UTC"), (None, "9 marzo 2026 alle 12:05 UTC")],
     ids=["English", "Italian"],
 )
 def test_a_date_is_that_of_the_language(italian, language, shown):
@@ -107,9 +110,13 @@ def test_a_text_of_a_template_is_chosen_as_a_message_is(italian):
         assert italian.markup(keys[0], values, plural=keys[1], number=number) == shown
 
 
-def test_values_keep_their_direction_from_right_to_left(hebrew):
-    shown = hebrew.markup('Of <a href="%(url)s">%(name)s</a>', {"url": "/x", "name": "2001:db8::1"})
-    assert shown == '<a href="/x">\u20682001:db8::1\u2069</a> של'
+def test_values_keep_their_direction_in_a_sentence_from_right_to_left(hebrew):
+    """An element with nothing else has no marks, because people copy it."""
+    text = '%(at)s, from <b>%(address)s</b> (<a href="%(url)s">more of %(name)s</a>)'
+    values = {"at": "now", "address": "2001:db8::1", "url": "/x", "name": "ada"}
+    assert hebrew.markup(text, values) == (
+        '\u2068now\u2069, <b>2001:db8::1</b> (<a href="/x">\u2068ada\u2069!</a>)'
+    )
 
 
 @pytest.mark.parametrize(

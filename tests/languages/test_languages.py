@@ -59,7 +59,9 @@ def test_the_setting_limits_and_orders_them(chosen, expected):
 @pytest.mark.promise(76)
 @pytest.mark.parametrize("name", ["it", "de-AT", "..", "en_US"])
 def test_a_language_without_a_catalogue_is_refused_by_name(name):
-    with pytest.raises(ConfigurationError, match=f"^LANGUAGES names {name}, .* en, de, fr, es, ja"):
+    with pytest.raises(
+        ConfigurationError, match=f"^LANGUAGES names {name!r}, .* en, de, fr, es, ja"
+    ):
         Languages(["en", name])
 
 
@@ -82,3 +84,30 @@ def test_a_catalogue_is_read_when_its_language_is_first_used(monkeypatch):
     monkeypatch.setattr("wsgiauth.languages.language.Catalogue", lambda file: read.append(file))
     list(Languages())
     assert read == []
+
+
+def test_a_language_can_have_several_catalogues(tmp_path):
+    translated(tmp_path, "de", ("Password", "Kennwort"))
+    translated(tmp_path, "de", ("Books", "Bücher"), domain="wsgiauth-site")
+    translated(tmp_path, "de", ("Username", "Name"), domain="other")
+    language = Languages(["de"], tmp_path).default
+    said = [language.say(_(each)) for each in ("Password", "Books", "Username", "Log in")]
+    assert said == ["Kennwort", "Bücher", "Benutzername", "Anmelden"]
+
+
+def test_a_folder_spells_a_language_in_any_way(tmp_path):
+    translated(tmp_path, "DE", ("Password", "Kennwort"))
+    translated(tmp_path, "pt_br", ("Password", "Senha"))
+    languages = Languages(["PT_BR", "de"], tmp_path)
+    assert [(each.name, each.say(_("Password"))) for each in languages] == [
+        ("pt-br", "Senha"),
+        ("de", "Kennwort"),
+    ]
+
+
+@pytest.mark.promise(76)
+@pytest.mark.parametrize("name", ["sr@latin", "pt_BR.UTF-8", "日本", "de;Max-Age=0", "x", "de_a"])
+def test_a_folder_must_be_named_after_a_language(tmp_path, name):
+    translated(tmp_path, name, ("Password", "Kennwort"), locale="de")
+    with pytest.raises(ConfigurationError, match="is not the name of a language, such as de"):
+        Languages(folder=tmp_path)

@@ -15,7 +15,7 @@ MARKED = re.compile(f"{BEGIN}[^{BEGIN}{END}]*{END}")
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 
-def translated(folder, name, *translations):
+def translated(folder, name, *translations, domain="wsgiauth", locale=None):
     """Write a catalogue, below a folder for TRANSLATIONS, and return the folder.
 
     Args:
@@ -24,10 +24,10 @@ def translated(folder, name, *translations):
         translations: Each a text, its translation and perhaps its context; with a number, the text
             and the translation are tuples of their forms.
     """
-    catalogue = Catalog(locale=name)
+    catalogue = Catalog(locale=locale or name)
     for text, translation, *context in translations:
         catalogue.add(text, translation, context=context[0] if context else None)
-    return write(catalogue, folder, name)
+    return write(catalogue, folder, name, domain)
 
 
 def marked(folder, name):
@@ -51,9 +51,9 @@ def unmarked(text):
     return WORD.findall(text)
 
 
-def write(catalogue, folder, name):
-    path = folder / name / "LC_MESSAGES/wsgiauth.mo"
-    path.parent.mkdir(parents=True)
+def write(catalogue, folder, name, domain="wsgiauth"):
+    path = folder / name / f"LC_MESSAGES/{domain}.mo"
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         write_mo(file, catalogue)
     return folder

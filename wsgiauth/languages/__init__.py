@@ -10,7 +10,7 @@ from pathlib import Path
 from webob.acceptparse import create_accept_language_header
 
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.languages.catalogues import files_in
+from wsgiauth.languages.catalogues import files_in, key
 from wsgiauth.languages.language import Language
 
 # Those that are shipped, with their names: the list on every page loads no catalogue.
@@ -43,20 +43,22 @@ class Languages:
         self, names: Sequence[str] = (), folder: str | PathLike[str] | None = None
     ) -> None:
         shipped, of_site = files_in(_CATALOGUES), files_in(folder) if folder else {}
-        spelled = {name.lower(): name for name in (*SHIPPED, *of_site)}
+        # In the order of those that are shipped, and spelled as they are.
+        spelled = {key(name): name for name in (*SHIPPED, *of_site, *SHIPPED)}
+        changes = {spelled[key(name)]: files for name, files in of_site.items()}
         for name in names:
-            if name.lower() not in spelled:
+            if key(name) not in spelled:
                 raise ConfigurationError(
-                    f"LANGUAGES names {name}, for which there is no catalogue. There are"
+                    f"LANGUAGES names {name!r}, for which there is no catalogue. There are"
                     f" {', '.join(spelled.values())}."
                 )
         self._by_name: dict[str, Language] = {}
-        for name in [spelled[each.lower()] for each in names] or spelled.values():
-            files = [files[name] for files in (of_site, shipped) if name in files]
+        for name in [spelled[key(each)] for each in names] or spelled.values():
+            files = [*changes.get(name, ()), *shipped.get(name, ())]
             self._by_name[name] = Language(name, files, SHIPPED.get(name))
-            if name in of_site:
+            if name in changes:
                 _ = self._by_name[name].catalogues  # a mistake in them is found at start
-        self.default = next(iter(self))
+        self.default: Language = next(iter(self))
 
     def __iter__(self) -> Iterator[Language]:
         """Return the languages, in their order."""

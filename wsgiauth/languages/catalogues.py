@@ -10,17 +10,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from os import PathLike
 from pathlib import Path
+from unicodedata import category
 
 from wsgiauth.exceptions import ConfigurationError
 
-DOMAIN = "wsgiauth"
+_FILES = "*/LC_MESSAGES/wsgiauth*.mo"
+# A language, its script, its region and its variants; the longest is shorter than the column.
+_LANGUAGE = re.compile(
+    r"[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-[A-Za-z0-9]{5,8}){0,2}"
+)
 TAG = re.compile(r"<[^<>]*>")
 PERCENT_ALONE = re.compile(r"(?<!%)(?:%%)*%(?!%|\(\w+\)s)")
 
+_REFUSED_CATEGORIES = frozenset(("Cc", "Cs", "Zl", "Zp"))  # Unicode: controls, line separators
 _CONTEXT_END = "\x04"  # between a context and its text: GNU gettext manual, section 10.3
 PLACEHOLDER = re.compile(r"(?<!%)(?:%%)*%\((\w+)\)s")
 _NUMBER = "num"  # the placeholder of the number that chooses a form
-_NUMBERS = range(200)  # each form of a language is that of one of them
+# Each form of a language is that of one of them.
+_NUMBERS = (*range(1001), 10_000, 100_000, 1_000_000)
 
 
 class Catalogue(gettext.GNUTranslations):
@@ -34,15 +41,18 @@ class Catalogue(gettext.GNUTranslations):
         try:
             with file.open("rb") as opened:
                 super().__init__(opened)
+            self._texts: dict[str | tuple[str, int], str] = vars(self)["_catalog"]
+            self._texts.pop("", None)  # the header
+            self._form_for: Callable[[int], int] = vars(self)["plural"]
+            self._uses = Counter(map(self._form_for, _NUMBERS))
         except Exception as error:  # a damaged file, or its formula of plural forms, can raise any
-            raise ConfigurationError(f"TRANSLATIONS: {file} cannot be read: {error}") from None
-        self._texts: dict[str | tuple[str, int], str] = vars(self)["_catalog"]
-        self._form_for: Callable[[int], int] = vars(self)["plural"]
+            message = f"TRANSLATIONS: {file} is no compiled catalogue: {error}"
+            raise ConfigurationError(message) from None
         for text, translation, optional in self._pairs():
             problem = translation_problem(text, translation, optional)
             if problem is not None:
-                message = f"TRANSLATIONS: {file}: the translation of {text!r} {problem}"
-                raise ConfigurationError(message)
+                where = f"TRANSLATIONS: {file}: the translation of {text!r}"
+                raise ConfigurationError(f"{where}, {translation!r}, {problem}.")
 
     def find(self, context: str, text: str, plural: str, number: int) -> str | None:
         """Return the translation of a text, in the form for a number if it has a plural."""
@@ -51,14 +61,11 @@ class Catalogue(gettext.GNUTranslations):
 
     def _pairs(self) -> Iterator[tuple[str, str, frozenset[str]]]:
         """Yield each text, its translation, and which placeholders that can add or leave out."""
-        uses = Counter(self._form_for(number) for number in _NUMBERS)
         for key, translation in self._texts.items():
             text, form = (key, -1) if isinstance(key, str) else key
-            if not text:  # that of the header
-                continue
             text = text.rpartition(_CONTEXT_END)[2]
             # The English form for one, as in "in a minute", and any form for one number alone.
-            is_optional = form >= 0 and (_NUMBER not in _names_in(text) or uses[form] == 1)
+            is_optional = form >= 0 and (_NUMBER not in _names_in(text) or self._uses[form] == 1)
             yield text, translation, frozenset([_NUMBER] if is_optional else [])
 
 
@@ -79,11 +86,28 @@ def translation_problem(
         return f"lacks %({min(wanted - found)})s"
     if found - wanted:
         return f"has %({min(found - wanted)})s, which the text lacks"
-    if Counter(TAG.findall(text)) != Counter(TAG.findall(translation)):
+    tags, wanted_tags = TAG.findall(translation), TAG.findall(text)
+    if Counter(tags) != Counter(wanted_tags):
         return "has other tags than the text"
+    if _are_nested(wanted_tags) and not _are_nested(tags):  # <app>.<action> is no HTML
+        return "has its tags in an order that does not nest"
     if text.count("\n") != translation.count("\n"):
         return "has other line breaks than the text"
+    if any(category(each) in _REFUSED_CATEGORIES and each != "\n" for each in translation):
+        return "has a control character"
     return None
+
+
+def _are_nested(tags: list[str]) -> bool:
+    """Return whether each tag is closed in the order of HTML; none of our texts has a void one."""
+    opened: list[str] = []
+    for tag in tags:
+        name = re.split(r"[\s>]", tag.strip("</"))[0]
+        if not tag.startswith("</"):
+            opened.append(name)
+        elif not opened or opened.pop() != name:
+            return False
+    return not opened
 
 
 def _names_in(text: str) -> set[str]:
@@ -94,10 +118,38 @@ def folder_problem(folder: str) -> str | None:
     """Return what is wrong with a folder of catalogues, as the end of a sentence, or None."""
     if not Path(folder).is_dir():
         return "does not exist or is not a folder"
-    return None if files_in(folder) else f"has no file such as de/LC_MESSAGES/{DOMAIN}.mo"
+    has_any = any(Path(folder).glob(_FILES))
+    return None if has_any else "has no compiled catalogue such as de/LC_MESSAGES/wsgiauth.mo"
 
 
-def files_in(folder: str | PathLike[str]) -> Mapping[str, Path]:
-    """Return the catalogues in a folder by the language: `pt-BR` for the folder `pt_BR`."""
-    found = sorted(Path(folder).glob(f"*/LC_MESSAGES/{DOMAIN}.mo"))
-    return {each.parents[1].name.replace("_", "-"): each for each in found}
+def files_in(folder: str | PathLike[str]) -> Mapping[str, list[Path]]:
+    """Return the catalogues in a folder by the language: `pt-BR` for the folder `pt_BR`.
+
+    A site can have several for a language, such as `wsgiauth-site.mo` beside `wsgiauth.mo`.
+
+    Raises:
+        ConfigurationError: A folder with a catalogue is not named after a language.
+    """
+    files: dict[str, list[Path]] = {}
+    for each in sorted(Path(folder).glob(_FILES)):
+        name = each.parents[1].name
+        if not is_language(name):
+            raise ConfigurationError(
+                f"TRANSLATIONS: {each}: {name!r} is not the name of a language, such as de or"
+                " pt_BR."
+            )
+        files.setdefault(name.replace("_", "-"), []).append(each)
+    return files
+
+
+def is_language(name: str) -> bool:
+    """Return whether a name is a tag of a language, perhaps with script and region (RFC 5646).
+
+    gettext writes `_` for its `-`.
+    """
+    return _LANGUAGE.fullmatch(name.replace("_", "-")) is not None
+
+
+def key(name: str) -> str:
+    """Return the form in which the names of languages are compared."""
+    return name.replace("_", "-").lower()

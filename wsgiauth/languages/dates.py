@@ -37,5 +37,5 @@ def day_in_words(at: datetime) -> Message:
 
 
 def moment_in_words(at: datetime) -> Message:
-    """Return a time, such as "24 November 2026, 13:51 UTC"."""
-    return _("%(day)s, %(time)s UTC", day=day_in_words(at), time=f"{at:%H:%M}")
+    """Return a time, such as "24 November 2026 at 13:51 UTC"."""
+    return _("%(day)s at %(time)s UTC", day=day_in_words(at), time=f"{at:%H:%M}")

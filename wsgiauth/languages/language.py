@@ -131,7 +131,9 @@ class Language:
     def _safe(self, text: str) -> str:
         parts = _REFERENCE.split(text)
         safe = "".join(each if number % 2 else escape(each) for number, each in enumerate(parts))
-        return safe if self.direction == "ltr" else PLACEHOLDER.sub(_ISOLATED, safe)
+        # An element with nothing but the value has one direction anyway, and people copy it.
+        is_mixed = self.direction == "rtl" and not PLACEHOLDER.fullmatch(text)
+        return PLACEHOLDER.sub(_ISOLATED, safe) if is_mixed else safe
 
 
 @cache

@@ -22,7 +22,6 @@ _FORGEABLE = r"http://(?!((.+\.)?localhost|127(\.[0-9]+){3}|\[::1\])(:[0-9]+)?$)
 _COOKIE_NAME = r"(?!__(?i:host|secure|http)-)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}"
 # A name, or an absolute URL without a query and a fragment (RFC 8707 section 2).
 _AUDIENCE = r"[A-Za-z0-9][A-Za-z0-9._-]*|[a-z][a-z0-9+.-]*:[A-Za-z0-9._~:/%@!$&'()*+,;=\[\]-]+"
-_LANGUAGE = r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*"
 _MAX_AUDIENCE = 200  # characters
 # OWASP Password Storage Cheat Sheet: a bcrypt work factor of at least 10.
 _MINIMUM_SAFE_ROUNDS = 10
@@ -62,11 +61,6 @@ def is_page_source(source: str) -> bool:
 def is_audience(audience: str) -> bool:
     """Return whether `audience` can name another service in its tokens."""
     return len(audience) <= _MAX_AUDIENCE and re.fullmatch(_AUDIENCE, audience) is not None
-
-
-def is_language(name: str) -> bool:
-    """Return whether `name` is a language tag, as far as its form goes (RFC 5646)."""
-    return len(name) <= MAX_TAG_LENGTH and re.fullmatch(_LANGUAGE, name) is not None
 
 
 def has_host_name(url: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.guessing.known_passwords import file_problem
-from wsgiauth.languages.catalogues import folder_problem
+from wsgiauth.languages.catalogues import folder_problem, is_language
 from wsgiauth.settings import checks, mail, oidc
 from wsgiauth.settings.kinds import (
     choice,
@@ -211,7 +211,7 @@ class Declared:
     LANGUAGES: tuple[str, ...] = words(
         "the languages of pages, messages and emails; the first is the default",
         expected="a list of languages such as en or pt-BR",
-        is_valid=checks.is_language,
+        is_valid=is_language,
     )
     TRANSLATIONS: str | os.PathLike[str] | None = path(
         "a folder of catalogues, which add languages or change translations",

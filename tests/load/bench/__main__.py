@@ -15,6 +15,7 @@ from tests.load.bench import (  # noqa: E402
     figure,
     footprint,
     growth,
+    languages,
     logins,
     requests,
     served,
@@ -28,6 +29,7 @@ TABLES = {
     "services": services.report,
     "logins": logins.report,
     "growth": growth.report,
+    "languages": languages.report,
     "footprint": footprint.report,
 }
 
