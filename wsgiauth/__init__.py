@@ -9,7 +9,14 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.password import change_password
 from wsgiauth.authentication.sessions import end_sessions
 from wsgiauth.guards import login_required, permission_required
-from wsgiauth.logins import authenticate, claims, current_user, log_in, log_out
+from wsgiauth.logins import (
+    authenticate,
+    claims,
+    current_user,
+    log_in,
+    log_out,
+    reader_language,
+)
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.settings import Settings
 from wsgiauth.version import __version__ as __version__
@@ -34,6 +41,7 @@ __all__ = [
     "log_out",
     "login_required",
     "permission_required",
+    "reader_language",
     "update_user",
     "verify_password",
 ]

@@ -57,6 +57,7 @@ from wsgiauth.exceptions import (
     KeyNotAcceptedError,
     NotFoundError,
     RequestError,
+    RetryLaterError,
     SecondFactorMissingError,
     UnauthenticatedError,
     ValidationError,
@@ -70,6 +71,7 @@ from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure, unavailable
 from wsgiauth.web.failures import ask_to_confirm, ask_to_log_in, failure, refuse_key
 from wsgiauth.web.pages import PLAIN, Around
+from wsgiauth.web.readers import LANGUAGE_OF_USER
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, redirect
 from wsgiauth.web.urls import ROUTING_ARGS, Router, mount_url
@@ -179,6 +181,8 @@ class AuthApp:
         except ApplicationError as error:
             response = failure(environ, error.status, error.code, error.detail)
         except RequestError as error:
+            if isinstance(error, RetryLaterError):  # a busy site looks up no user for the language
+                environ.setdefault(LANGUAGE_OF_USER, "")
             response = failure(
                 environ,
                 error.status,

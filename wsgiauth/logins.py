@@ -114,6 +114,25 @@ def claims(environ: WSGIEnvironment) -> Mapping[str, Any]:
     return found if found.get("jti") == session_id else {}
 
 
+def reader_language(environ: WSGIEnvironment) -> str:
+    """Return the language that a page of wsgiauth has in the response to this request.
+
+    For pages of the application in the same language. It is that of the user who sent the request,
+    of the language's cookie or of Accept-Language, otherwise the site's default.
+
+    Args:
+        environ: The request, as `AuthMiddleware` passed it to the application.
+
+    Returns:
+        One of the languages of the site, as a tag of RFC 5646: `de`, or `pt-BR`.
+
+    Raises:
+        MiddlewareMissingError: There is no `AuthMiddleware` around the application.
+    """
+    site = _site_of(environ, "reader_language")
+    return site.pages.readers.language(environ).name
+
+
 def log_in(
     environ: WSGIEnvironment, user: User, *, methods: str = PASSWORD, remember: bool = False
 ) -> list[Header] | None:

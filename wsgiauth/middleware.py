@@ -47,6 +47,7 @@ from wsgiauth.storage.databases import file_risks
 from wsgiauth.storage.failures import unavailable
 from wsgiauth.storage.request_scope import RequestScope
 from wsgiauth.web.caching import start_private
+from wsgiauth.web.readers import LANGUAGE_OF_USER
 from wsgiauth.well_known import well_known_urls
 
 logger = logging.getLogger("wsgiauth")
@@ -265,7 +266,8 @@ class AuthMiddleware:
             "SCRIPT_NAME": environ.get("SCRIPT_NAME", "") + self._mount,
             "PATH_INFO": environ["PATH_INFO"][len(self._mount) :],
         }
-        below.pop("wsgiauth.user", None)  # of another AuthMiddleware around this one
+        for name in ("wsgiauth.user", LANGUAGE_OF_USER):  # of an AuthMiddleware around this one
+            below.pop(name, None)
         return below
 
 

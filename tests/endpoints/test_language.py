@@ -1,15 +1,19 @@
 """GET and POST /auth/language, and the language of every answer."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
+import peewee
 import pytest
 from webtest import TestApp
 
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
-from wsgiauth import AuthMiddleware, login_required, permission_required, storage
+from wsgiauth import AuthMiddleware, login_required, permission_required, reader_language, storage
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in
 
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
@@ -257,3 +261,76 @@ def test_an_error_message_is_in_the_language_of_the_reader_and_its_code_in_engli
     assert refused["code"] == "invalid"
     assert refused["title"] == "Unprocessable Entity"
     assert "Passwort" in refused["errors"]["password"][0]
+
+
+def choose_on(page, language="de"):
+    """Choose a language on a page that a form got, and return where that leads."""
+    return list_in(page).submit("language", value=language, headers=SAME_ORIGIN).location
+
+
+def test_a_choice_on_a_refused_form_leads_back_to_it_with_its_next(client):
+    fields = {"username": USERNAME, "password": "wrong", "next": "/reports?year=1843"}
+    page = client.post("/auth/login", fields, headers=SAME_ORIGIN, status=401)
+    assert choose_on(page) == "/auth/login?next=%2Freports%3Fyear%3D1843"
+
+
+def test_a_choice_on_a_refused_form_of_a_link_keeps_the_link(site, client, ada, settings):
+    reset = replace(settings, PUBLIC_URL="http://localhost")
+    client = TestApp(AuthMiddleware(echo, reset))
+    with context.using(client.app.database):
+        link = make_reset_link(ada, reset, mount="/auth", now=time.time())
+    token = link.partition("?token=")[2]
+    fields = {"token": token, "password": "x"}
+    page = client.post("/auth/reset", fields, headers=SAME_ORIGIN, status=422)
+    answer = client.get(choose_on(page), headers=BROWSER, status=200)
+    assert answer.html.find(attrs={"name": "token"})["value"] == token
+
+
+def test_a_page_that_is_shown_once_has_no_list(site, ada):
+    browser = logged_in(site, ada)
+    fields = {"name": "export", "days": "1"}
+    made = browser.post("/auth/keys", fields, headers=SAME_ORIGIN, status=201)
+    assert "data-shown-once" in made
+    assert made.html.footer is None
+
+
+@pytest.mark.promise(76)
+def test_a_proxy_that_asks_for_an_anonymous_client_gets_no_stored_language(settings, ada):
+    update_user(ada, language="de")
+    site = AuthMiddleware(echo, replace(settings, FORWARD_AUTH=True))
+    with context.using(storage.current()):
+        browser = logged_in(site, User.get_by_id(ada.id))
+    headers = {"Sec-Fetch-Site": "cross-site", "X-Forwarded-Method": "POST"}
+    headers |= {"X-Forwarded-Uri": "/x", "Accept": "application/json"}
+    answer = browser.get("/auth/check", headers=headers, status=401)
+    assert answer.headers["Content-Language"] == "fr"
+
+
+@pytest.mark.parametrize("path", ["/anything", "/auth/me", "/auth/account"])
+def test_a_failed_database_is_not_asked_again_for_the_language(site, ada, monkeypatch, path):
+    browser = logged_in(site.around(login_required()(echo)), ada)
+    asked = []
+
+    def fail(*arguments, **options):
+        asked.append(arguments)
+        raise peewee.OperationalError("away")
+
+    monkeypatch.setattr("wsgiauth.authentication.sessions.find", fail)
+    answer = browser.get(path, headers={"Accept-Language": "de"}, status=503)
+    assert answer.headers["Content-Language"] == "de"
+    assert len(asked) == 1
+
+
+def test_the_application_can_ask_for_the_language(site, ada):
+    asked = []
+
+    def app(environ, start_response):
+        asked.append(reader_language(environ))
+        return echo(environ, start_response)
+
+    client = TestApp(site.around(app))
+    client.get("/", headers={"Accept-Language": "ar"})
+    client.get("/", headers={"Accept-Language": "it"})
+    update_user(ada, language="de")
+    logged_in(client.app, ada).get("/", headers={"Accept-Language": "ar"})
+    assert asked == ["ar", "fr", "de"]

@@ -291,7 +291,7 @@ REQUESTS_OF_A_USER = [  # each of the last two ends the login that sends it
     ("POST", "/token", JSON, json.dumps({"audience": REPORTS, "scope": "read"})),
     ("POST", "/token", JSON, "{}"),
     ("GET", "/account", {}),
-    ("POST", "/language", JSON, json.dumps({"language": "en"})),
+    ("POST", "/language", JSON, json.dumps({"language": "it"})),
     ("GET", "/sessions", {}),
     ("POST", "/sessions", JSON, json.dumps({"end": "others"})),
     ("POST", "/sessions", JSON, json.dumps({"end": "0" * 16})),

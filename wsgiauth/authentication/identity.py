@@ -19,6 +19,7 @@ from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.web.cross_origin import SAFE_METHODS, is_same_origin
+from wsgiauth.web.readers import LANGUAGE_OF_USER
 
 MAX_COOKIE_HEADER = 8192  # characters
 
@@ -69,9 +70,6 @@ class Identity(NamedTuple):
         return self.incomplete
 
 
-# In the environ of a request below the mount: the language of its user, if it has been identified.
-_LANGUAGE_OF_USER = "wsgiauth.language"
-
 COOKIE = "Cookie"  # as AUTH_TYPE; no registered scheme of HTTP (RFC 3875 section 4.1.1)
 
 ANONYMOUS = Identity()
@@ -106,7 +104,7 @@ class Identifier:
         by themselves, too: it takes precedence over the cookie, and is ignored as the cookie is.
         """
         identity = Identity(*self.find_caller(environ))
-        environ[_LANGUAGE_OF_USER] = "" if identity.user is None else identity.user.language
+        environ[LANGUAGE_OF_USER] = "" if identity.user is None else identity.user.language
         return identity
 
     def language_of_user(self, environ: WSGIEnvironment) -> str:
@@ -114,14 +112,14 @@ class Identifier:
 
         It is an empty string without one, and if the database fails.
         """
-        if "wsgiauth.user" in environ:  # of the application
+        if LANGUAGE_OF_USER not in environ and "wsgiauth.user" in environ:  # of the application
             user: User | None = environ["wsgiauth.user"]
             return "" if user is None else user.language
-        if _LANGUAGE_OF_USER not in environ:
-            environ[_LANGUAGE_OF_USER] = ""  # what remains if the database fails
+        if LANGUAGE_OF_USER not in environ:
+            environ[LANGUAGE_OF_USER] = ""  # what remains if the database fails
             with suppress(*DATABASE_ERRORS):
                 self.identify(environ)
-        language: str = environ[_LANGUAGE_OF_USER]
+        language: str = environ[LANGUAGE_OF_USER]
         return language
 
     def find_caller(self, environ: WSGIEnvironment, with_groups: bool = False) -> _Caller:

@@ -42,4 +42,6 @@ class ChooseLanguage(PublicForm):
 
     def page(self, submission: Submission, refusal: Refusal) -> LanguagePage:
         """Return the list."""
-        return LanguagePage(message=refusal.text, next=submission.destination)
+        # A refused form leads home: `next` can have the secret of a link.
+        destination = "" if refusal.text else submission.destination
+        return LanguagePage(message=refusal.text, next=destination)

@@ -8,6 +8,7 @@ from wsgiauth.messages import _
 from wsgiauth.storage import current
 from wsgiauth.storage.connections import discard_connection, reason_of
 from wsgiauth.web.failures import failure
+from wsgiauth.web.readers import LANGUAGE_OF_USER
 from wsgiauth.web.responses import Response
 
 RETRY_AFTER = 5  # seconds until a request is worth another try
@@ -24,6 +25,7 @@ def report_failure(error: Exception) -> None:
 def unavailable(environ: WSGIEnvironment, error: Exception) -> Response:
     """Report that the database failed, and return the 503."""
     report_failure(error)
+    environ[LANGUAGE_OF_USER] = ""  # the response must not wait for the database again
     return failure(
         environ,
         HTTPStatus.SERVICE_UNAVAILABLE,

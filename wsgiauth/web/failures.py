@@ -113,7 +113,8 @@ def failure(
     person can do, if `detail` is for programmers.
     """
     if not prefers_html(environ):
-        return problem(status, code, detail, errors=errors, headers=headers)
+        found = problem(status, code, detail, errors=errors, headers=headers)
+        return found.for_reader(environ)
     renderer: Pages = environ["wsgiauth.site"].pages
     mount = root_url(environ) + renderer.mount
     login = f"{mount}/login"

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import ClassVar, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 from wsgiref.types import WSGIEnvironment
 
 from markupsafe import Markup
@@ -146,7 +146,7 @@ class Pages:
         is_logout_elsewhere: bool = False,
     ) -> None:
         self.mount = mount
-        self.readers = readers or Readers(Languages())
+        self.readers: Readers = readers or Readers(Languages())
         self._is_logout_elsewhere = is_logout_elsewhere
         self._templates = Templates(folder, autoescape=True)
         style = self._templates.read("style.css")
@@ -194,7 +194,7 @@ class Pages:
             home_url=f"{root}/",
             language=language,
             languages=() if page.is_shown_once else tuple(self.readers.languages),
-            this_url=safe_next(path_asked_for(environ), ""),
+            this_url=_url_of(page, environ),
         )
         html = self._templates.render(
             page.template, language, page=page, site=self._branding, scripts=scripts
@@ -209,6 +209,16 @@ class Pages:
         scripts = self._scripts[page.script]
         page = page.replaced(mount=self.mount, home_url="/")
         return self._templates.check(page.template, page=page, site=self._branding, scripts=scripts)
+
+
+def _url_of(page: Page, environ: WSGIEnvironment) -> str:
+    """Return where a page is, with what the query must have if it is the answer to a form."""
+    url = path_asked_for(environ)
+    if environ.get("REQUEST_METHOD") == "POST":
+        named = {name: getattr(page, name, "") for name in ("token", "next")}
+        query = urlencode({name: value for name, value in named.items() if value})
+        url = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
+    return safe_next(url, "")
 
 
 def _policy(

@@ -10,6 +10,9 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.languages import Languages
 from wsgiauth.languages.language import Language
 
+# In the environ of a request below the mount, once it is known: the language of its user.
+LANGUAGE_OF_USER = "wsgiauth.language"
+
 _Reads = Callable[[WSGIEnvironment], str]
 
 
@@ -30,7 +33,7 @@ class Readers:
         of_user: _Reads = lambda _: "",
         of_cookie: _Reads = lambda _: "",
     ) -> None:
-        self.languages = languages
+        self.languages: Languages = languages
         self._of_user = of_user
         self._of_cookie = of_cookie
 

@@ -40,7 +40,7 @@ class Response:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Send the response (PEP 3333)."""
         if self.document is not None:
-            return self._in_language_of_reader(environ)(environ, start_response)
+            return self.for_reader(environ)(environ, start_response)
         content: tuple[Header, ...] = ()
         if self.status is not HTTPStatus.NO_CONTENT:
             length = () if self.app_iter else (("Content-Length", str(len(self.body))),)
@@ -60,7 +60,10 @@ class Response:
             return []
         return self.app_iter or [self.body]
 
-    def _in_language_of_reader(self, environ: WSGIEnvironment) -> "Response":
+    def for_reader(self, environ: WSGIEnvironment) -> "Response":
+        """Return it in the language of the client that sent a request, if it has messages."""
+        if self.document is None:
+            return self
         language: Language = environ["wsgiauth.site"].pages.readers.language(environ)
         body = _encoded(translated(self.document, language))
         headers = (*self.headers, *language_headers(language))
