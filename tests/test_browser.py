@@ -696,7 +696,7 @@ def test_a_time_is_written_as_without_the_script(visitor, ada):
         texts.append(visitor.find(f"time[datetime='{at:%Y-%m-%dT%H:%M:%SZ}']").text)
     visitor.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     visitor.browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
-    assert texts == ["3 July 2026, 22:30 UTC"] * 2
+    assert texts == ["3 July 2026 at 22:30 UTC"] * 2
 
 
 @pytest.mark.parametrize(

@@ -672,6 +672,9 @@ IN_CODE = [
     ),
     pytest.param(delete_twice, [("user_deleted", USERNAME, None, None)], id="deletion"),
     pytest.param(
+        change(language="de"), [("language_changed", USERNAME, None, "de")], id="another language"
+    ),
+    pytest.param(
         change(username="Augusta"),
         [("names_changed", "Augusta", None, "username")],
         id="another username",
@@ -896,6 +899,7 @@ CHANGES_IN_CODE = {
     "user_deleted": lambda user: user.delete_instance(),
     "rights_changed": lambda user: user.grant("a.b"),
     "rights_changed ": lambda user: accounts.update_user(user, is_staff=True),
+    "language_changed": lambda user: accounts.update_user(user, language="de"),
     "names_changed": lambda user: accounts.update_user(user, username="Other"),
     "logout": lambda user: sessions.revoke_all(user),
 }

@@ -165,9 +165,9 @@ def test_the_page_lists_accounts_of_other_providers(browser, make):
     assert section == (
         "Other providers"
         f" Example Firm: <b>tim Account s-<1> of {ISSUER}"
-        " Connected 18 May 2033, 03:33 UTC, last used 18 May 2033, 03:33 UTC Disconnect…"
+        " Connected 18 May 2033 at 03:33 UTC, last used 18 May 2033 at 03:33 UTC Disconnect…"
         f" login.example.net: t@example.net Account s-2 of {OTHER}"
-        " Connected 19 May 2033, 03:33 UTC, last used 19 May 2033, 03:33 UTC Disconnect…"
+        " Connected 19 May 2033 at 03:33 UTC, last used 19 May 2033 at 03:33 UTC Disconnect…"
     )
 
 
@@ -218,9 +218,9 @@ def test_the_page_says_why_a_user_cannot_log_in(stopped_throttle, browser, clien
     assert section.startswith(
         "Failed logins Must wait Too many failures with the username. Attempts with it from new"
         " addresses must wait; addresses from which the user has logged in are not affected. The"
-        " wait ends 15 January 2027, 08:00 UTC Of the last day, the newest first"
+        " wait ends 15 January 2027 at 08:00 UTC Of the last day, the newest first"
     )
-    assert section.count(f"Wrong password 15 January 2027, 08:00 UTC, from {HOME}") == 5
+    assert section.count(f"Wrong password 15 January 2027 at 08:00 UTC, from {HOME}") == 5
     assert section.endswith("Last successful login: 2 November 2026")
     inactive = browser.get(f"/auth/admin/users/{make('Una', 'inactive').id}")
     inactive.mustcontain("The account is inactive: every login is refused.")
@@ -249,7 +249,7 @@ def test_a_program_gets_failed_logins_and_waits(stopped_throttle, program, clien
 def test_a_failure_is_said_in_words(reason, text):
     page = page_with(failed_logins=[FailedLogin(WHEN, reason, HOME)])
     (row,) = page.select("#failed-logins ~ ul > li")
-    assert " ".join(row.text.split()) == f"{text} 2 November 2026, 09:05 UTC, from {HOME}"
+    assert " ".join(row.text.split()) == f"{text} 2 November 2026 at 09:05 UTC, from {HOME}"
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_a_wait_is_explained(reason, name, address, text):
     (wait,) = page_with(waits=[Wait(reason, WHEN, name, address)]).select("li")
     words = " ".join(wait.text.split())
     assert words.startswith(f"Must wait {text}")
-    assert words.endswith("not affected. The wait ends 2 November 2026, 09:05 UTC")
+    assert words.endswith("not affected. The wait ends 2 November 2026 at 09:05 UTC")
 
 
 def page_with(**values):

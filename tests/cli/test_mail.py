@@ -251,6 +251,18 @@ def test_a_mail_is_printed_as_it_would_be_sent(preview, monkeypatch):
     assert "\nhttps://books.example/shop/accounts/reset?token=example\n" in text
 
 
+def test_a_mail_is_printed_in_a_language(preview):
+    status, output, _ = preview("reset", "--language", "de")
+    assert (status, "Passwort" in output) == (0, True)
+    assert preview("notice_login", "--language", "de")[1].count("um 09:30 UTC") == 1
+
+
+def test_a_language_that_there_is_not_is_refused(preview):
+    status, _, errors = preview("--language", "it")
+    assert status != 0
+    assert "LANGUAGES names 'it'" in errors
+
+
 def test_every_mail_is_printed_without_a_setting(preview):
     status, output, _ = preview()
     assert status == 0

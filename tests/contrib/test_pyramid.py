@@ -563,7 +563,8 @@ def test_only_a_user_is_remembered(client, user):
 
 def test_an_inactive_user_is_not_remembered(site, user):
     update_user(user, is_active=False)
-    request = testing.DummyRequest(environ={"wsgiauth.site": site.site, "REMOTE_ADDR": "192.0.2.1"})
+    environ = {"wsgiauth.site": site.site, "REMOTE_ADDR": "192.0.2.1", "wsgi.url_scheme": "http"}
+    request = testing.DummyRequest(environ=environ)
     policy = make_policy()
     assert policy.remember(request, user) == []
 

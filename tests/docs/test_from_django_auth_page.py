@@ -31,8 +31,9 @@ client = TestApp({site}_site.application)
 for path in ("/account", "/hire"):
     print(client.get(path, status="*").status_int, end=" ")
 page = client.get("/account", headers={{"Accept": "text/html"}}).maybe_follow()
-page.form["username"], page.form["password"] = "ada", "four unrelated words"
-page = page.form.submit(headers={{"Sec-Fetch-Site": "same-origin"}}).maybe_follow()
+form = page.forms[0]
+form["username"], form["password"] = "ada", "four unrelated words"
+page = form.submit(headers={{"Sec-Fetch-Site": "same-origin"}}).maybe_follow()
 print(page.text, client.get("/hire", status="*").status_int, end=" ")
 if "csrftoken" not in client.cookies:  # no page with a form has set it
     client.set_cookie("csrftoken", "x" * 32)

@@ -48,8 +48,8 @@ def login_page(folder):
     return get
 
 
-def catalogue_in(folder, name):
-    return folder / "translations" / name / "LC_MESSAGES/wsgiauth.po"
+def catalogue_in(folder, name, domain="wsgiauth"):
+    return folder / "translations" / name / f"LC_MESSAGES/{domain}.po"
 
 
 def translate(path, **translations):
@@ -95,7 +95,7 @@ def test_texts_of_a_template_are_translated(folder, typed, login_page, run):
     template.write_text(source, encoding="utf-8")
     typed("Texts of your own")
     translate(
-        catalogue_in(folder, "de"),
+        catalogue_in(folder, "de", "wsgiauth-site"),
         **{
             "Members of the library log in here.": "Hier melden sich Mitglieder an.",
             "%(num)s branch is open.": ("Eine Filiale ist geöffnet.", "%(num)s sind geöffnet."),

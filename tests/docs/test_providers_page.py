@@ -136,8 +136,8 @@ def log_in(browser, user="1"):
 def test_a_reader_logs_in_with_the_provider_that_runs_here(mock):
     with site_with(mock) as browser:
         page = log_in(browser).follow()
-        assert page.form["username"].value == "ada"
-        page.form.submit(status=303)
+        assert page.forms[0]["username"].value == "ada"
+        page.forms[0].submit(status=303)
         assert browser.get("/auth/me").json["has_password"] is False
         browser.reset()
         assert log_in(browser).location == "/"
@@ -145,7 +145,7 @@ def test_a_reader_logs_in_with_the_provider_that_runs_here(mock):
 
 def test_a_logout_goes_on_at_the_provider_which_knows_the_way_back(mock):
     with site_with(f"{mock}?logout=provider") as browser:
-        log_in(browser).follow().form.submit(status=303)
+        log_in(browser).follow().forms[0].submit(status=303)
         url = browser.post("/auth/logout", headers=FORM, status=303).location
     assert url.startswith(f"{parse_entry(mock).issuer}/")
     _, urls, _ = tables("The setting")

@@ -91,7 +91,7 @@ class Visitor(TestApp):
 
     def log_in(self, page, username=USERNAME):
         """Ask for `page`, log in where that leads, and return where that leads."""
-        form = self.get(page, headers=BROWSER, status=302).follow(headers=BROWSER).form
+        form = self.get(page, headers=BROWSER, status=302).follow(headers=BROWSER).forms[0]
         form["username"], form["password"] = username, PASSWORD
         return form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
 

@@ -151,7 +151,7 @@ def test_a_change_is_told_to_the_addresses_that_were_stored(
         names_user = is_verified and message["To"] == EMAIL
         assert (f"account {USERNAME}" in message.get_content()) is names_user
         assert (USERNAME in message.get_content()) is names_user
-        assert re.fullmatch(r"\d\d? [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC", time_of(message))
+        assert re.fullmatch(r"\d\d? [A-Z][a-z]+ \d{4} at \d\d:\d\d UTC", time_of(message))
         assert "From: " not in message.get_content()  # code has no address
 
 

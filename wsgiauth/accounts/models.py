@@ -273,6 +273,8 @@ class User(UserRights):
             details = {**old, "email": self.email, "username": self.username}
             details["new_unproven"] = "" if self.email_verified_at else self.email
             events.emit("names_changed", user_id=self.id, reason="email", details=details)
+        if "language" in changed:
+            events.emit("language_changed", user_id=self.id, reason=self.language)
         if "username" in changed:
             events.emit("names_changed", user_id=self.id, reason="username")
         if "email_verified_at" in changed and "email" not in changed:

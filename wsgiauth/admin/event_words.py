@@ -17,6 +17,7 @@ TITLES: Mapping[str, str] = {
     "confirmed": _("Confirmed who they are"),
     "password_changed": _("Password changed"),
     "names_changed": _("Name or email address changed"),
+    "language_changed": _("Language changed"),
     "rights_changed": _("Rights changed"),
     "group_changed": _("Group changed"),
     "link_sent": _("Link sent"),

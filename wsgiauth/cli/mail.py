@@ -42,6 +42,7 @@ def add_commands(parser: Parser) -> None:
     added = parser.command("preview", preview, "--mount")
     names = f"one of: {', '.join(SAMPLES_BY_NAME)}"
     added.add_argument("name", metavar="NAME", nargs="?", choices=SAMPLES_BY_NAME, help=names)
+    added.add_argument("--language", metavar="LANGUAGE", help="such as de; without it, the first")
     parser.command("resetlink", print_reset_link, "user", "--mount")
 
 
@@ -81,6 +82,8 @@ def preview(arguments: Arguments) -> None:
         MAIL_FROM=settings.MAIL_FROM or "accounts@example.org",
         PUBLIC_URL=settings.PUBLIC_URL or "https://example.org",
     )
+    if arguments.language is not None:
+        settings = replace(settings, LANGUAGES=(arguments.language,))
     letters = Letters(settings)
     samples = SAMPLES_BY_NAME[arguments.name] if arguments.name else SAMPLES
     messages = [letters.preview(each, arguments.mount) for each in samples]

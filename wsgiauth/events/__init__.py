@@ -41,6 +41,7 @@ CHANGES = (
     "confirmed",
     "password_changed",
     "names_changed",
+    "language_changed",
     "rights_changed",
     "group_changed",
     "user_deleted",

@@ -102,11 +102,12 @@ class Letters:
         message["Date"] = datetime.now(UTC)
         # Not make_msgid: it draws from the application's own sequence of random numbers.
         message["Message-ID"] = f"<{uuid4()}@{self._sender.rpartition('@')[2]}>"
+        message["Content-Language"] = language.name
         message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no "out of office" in reply
         message.set_content(body, cte=_encoding(body))
         return message
 
-    def preview(self, sample: Letter, mount: str, language: str = "") -> EmailMessage:
+    def preview(self, sample: Letter, mount: str) -> EmailMessage:
         """Return the message of an example, whose links lead to /auth of this site, at `mount`."""
         root = f"{self._site.url}{quote(mount)}"
         links = {
@@ -116,7 +117,7 @@ class Letters:
         }
         letter = sample.replaced(**links)
         self.check(letter)
-        return self.message(Addressed(letter, "ada@example.org", None, language))
+        return self.message(Addressed(letter, "ada@example.org", None))
 
     def check(self, letter: Letter) -> None:
         """Render an example, so that a mistake in its template is found at start."""

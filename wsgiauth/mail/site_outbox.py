@@ -7,6 +7,7 @@ import secrets
 import sys
 from collections.abc import Mapping
 from copy import copy
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from functools import partial
 from pathlib import Path, PurePath
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 
 from wsgiauth.authentication.invitations import HOURS
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.languages.dates import moment_in_words
 from wsgiauth.mail import link_letters, notices
 from wsgiauth.mail.letters import SAMPLE_ROOT, Letter, Letters
 from wsgiauth.mail.link_letters import (
@@ -28,6 +30,7 @@ from wsgiauth.mail.outbox import Composer, Outbox
 from wsgiauth.mail.transports import Kept, Transport
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import CALLABLE, parse_mail_url
+from wsgiauth.web.clients import browser_in_words
 
 COMPOSERS: Mapping[str, Composer] = {**link_letters.COMPOSERS, **notices.COMPOSERS}
 
@@ -44,9 +47,9 @@ SAMPLES: tuple[Letter, ...] = (
         Notice(
             event=event,
             username="ada",
-            time="21 November 2026, 09:30 UTC",
+            time=moment_in_words(datetime(2026, 11, 21, 9, 30, tzinfo=UTC)),
             address="192.0.2.1",
-            browser="Firefox on Linux",
+            browser=browser_in_words("Firefox on Linux"),
             reason="passkey",
             factor="Laptop",
             provider="Google",

@@ -7,11 +7,11 @@
   // Times are in UTC. Show them in the reader's time zone, and those of this month by distance.
   const { lang } = document.documentElement;
   // As the server writes them: by the 24-hour clock, with the same digits in every language.
-  const language = lang === "en" ? "en-GB" : `${lang}-u-nu-latn`;
+  const locale = new Intl.Locale(lang === "en" ? "en-GB" : lang, { numberingSystem: "latn" });
   const long = { day: "numeric", month: "long", year: "numeric" };
   const zoned = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short" };
-  const clock = new Intl.DateTimeFormat(language, { ...long, ...zoned });
-  const distance = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+  const clock = new Intl.DateTimeFormat(locale, { ...long, ...zoned });
+  const distance = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
   const units = { minute: 60, hour: 3600, day: 86400 }; // seconds
   for (const time of all("time[datetime*=T]")) {
     const at = new Date(time.dateTime);

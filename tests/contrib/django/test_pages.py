@@ -47,7 +47,7 @@ def test_the_admin_logs_in_and_out_by_wsgiauth(site, make):
     user = make("augusta", is_staff=True, is_superuser=True, password=PASSWORD)
     visitor = Visitor(site.application)
     sent = visitor.get("/admin/", headers=BROWSER, status=302).follow(status=302)
-    form = sent.follow(headers=BROWSER).form
+    form = sent.follow(headers=BROWSER).forms[0]
     form["username"], form["password"] = user.username, PASSWORD
     page = form.submit(headers=SAME_ORIGIN, status=303).follow(status=200)
     assert page.request.path == "/admin/"

@@ -117,7 +117,7 @@ def test_the_admin_logs_in_and_out_by_wsgiauth(application):
     make_user(application, "boss", is_superuser=True, password=PASSWORD)
     client = TestApp(application)
     sent = client.get("/cms/", headers=BROWSER, status=302)
-    form = sent.maybe_follow(headers=BROWSER).form
+    form = sent.maybe_follow(headers=BROWSER).forms[0]
     form["username"], form["password"] = "boss", PASSWORD
     page = form.submit(headers=SAME_ORIGIN, status=303).follow(status=200)
     assert page.request.path == "/cms/"
