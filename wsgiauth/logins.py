@@ -124,7 +124,7 @@ def reader_language(environ: WSGIEnvironment) -> str:
         environ: The request, as `AuthMiddleware` passed it to the application.
 
     Returns:
-        One of the languages of the site, as a tag of RFC 5646: `de`, or `pt-BR`.
+        The tag of a language of the site (RFC 5646), such as `de` or `pt-BR`.
 
     Raises:
         MiddlewareMissingError: There is no `AuthMiddleware` around the application.

@@ -17,7 +17,7 @@ CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:147.0) Gecko/20100101 Firefox/147.0"
 HOSTILE = "\"'><script>alert(1)</script>Firefox/1"
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
-TIME = r"[1-9][0-9]? [A-Z][a-z]+ 20[0-9]{2}, [0-9]{2}:[0-9]{2} UTC"
+TIME = r"[1-9][0-9]? [A-Z][a-z]+ 20[0-9]{2} at [0-9]{2}:[0-9]{2} UTC"
 
 
 @pytest.fixture

@@ -39,9 +39,6 @@ class Language:
         # By the text and its context; with a number, by the translation.
         self._markups: dict[tuple[str, str | None], Markup] = {}
 
-    def __repr__(self) -> str:
-        return f"<Language {self.name}>"
-
     @cached_property
     def catalogues(self) -> tuple[Catalogue, ...]:
         """The catalogues, as they were when they were first used."""
