@@ -85,7 +85,7 @@ def callbacks_of(site, limited, provider):
             (accept, *callback_of(site, provider, to_connect, "oda", cookie_of(site, member))),
         )
         provider.claims["aud"] = "another"
-        for where in (site, limited):
+        for where in (site, limited, limited):  # the second one is throttled at once
             yield where, (accept, *callback_of(where, provider))
         provider.claims.clear()
         yield limited, (accept, *callback_of(limited, provider))
