@@ -32,7 +32,7 @@ class Speaker(Protocol):
         number: int = 1,
         context: str = "",
     ) -> Markup:
-        """Return a text of a template, which is HTML, with its values, which are escaped."""
+        """Return the HTML of a literal in a template; the values in it are escaped."""
 
 
 # The language of the page or the email that is being rendered. A template could not pass it on to
@@ -48,7 +48,7 @@ class Message(str):
         values: By placeholder. A language writes numbers in its own way, and translates messages.
         plural: The form for several; empty without a number.
         number: What chooses the form.
-        context: Tells a text apart from others that are equal in English.
+        context: What distinguishes the text from others that are the same in English.
     """
 
     __slots__ = ("context", "number", "plural", "text", "values")
@@ -114,7 +114,7 @@ def ngettext(one: str, several: str, num: int, /, **values: object) -> Message:
 
 
 def pgettext(context: str, text: str, /, **values: object) -> Message:
-    """Return a text whose translation depends on where it stands."""
+    """Return a text that is translated in one way in this context, and in others elsewhere."""
     return Message(text, values, context=context)
 
 
@@ -124,7 +124,7 @@ def list_of(items: Iterable[str]) -> Joined:
 
 
 def of_application(text: str) -> Message:
-    """Return a text of the application, which its own catalogues can translate."""
+    """Return a string of the application as a message, which its catalogues can translate."""
     return text if isinstance(text, Message) else Message(text.replace("%", "%%"), {})
 
 

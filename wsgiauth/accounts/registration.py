@@ -253,7 +253,7 @@ def _as_messages(errors: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
 
 
 def _message(text: str) -> Message:
-    """Return a text of the application, even if its class promises to be markup."""
+    """Return a string of the application as a message; a class that is markup does not count."""
     return text if isinstance(text, Message) else of_application(str(text))
 
 

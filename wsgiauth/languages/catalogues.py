@@ -55,7 +55,7 @@ class Catalogue(gettext.GNUTranslations):
                 raise ConfigurationError(f"{where}, {translation!r}, {problem}.")
 
     def find(self, context: str, text: str, plural: str, number: int) -> str | None:
-        """Return the translation of a text, in the form for a number if it has a plural."""
+        """Return the translation, or None; with a plural, in the form for the number."""
         key = f"{context}{_CONTEXT_END}{text}" if context else text
         return self._texts.get((key, self._form_for(number)) if plural else key)
 

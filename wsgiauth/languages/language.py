@@ -9,7 +9,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from wsgiauth.languages.catalogues import PERCENT_ALONE, PLACEHOLDER, TAG, Catalogue
-from wsgiauth.messages import Joined, Message, filled, pgettext, written
+from wsgiauth.messages import Joined, Message, filled, pgettext
 
 # ISO 639 and ISO 15924: languages and scripts that are written from right to left.
 _RIGHT_TO_LEFT = frozenset(("ar", "arab", "ckb", "dv", "fa", "he", "hebr", "ps", "sd", "ug", "ur"))
@@ -73,7 +73,7 @@ class Language:
         number: int = 1,
         context: str = "",
     ) -> Markup:
-        """Return a text of a template, which is HTML, with its values, which are escaped.
+        """Return the HTML of a literal in a template; the values in it are escaped.
 
         Raises:
             KeyError, TypeError, ValueError: The text and the values do not fit each other.
@@ -112,7 +112,7 @@ class Language:
 
     def _written(self, value: object) -> object:
         if type(value) is int:
-            return self.number(value) if self.catalogues else written(value)
+            return self.number(value)
         return self.say(value) if isinstance(value, Message) else value
 
     def _with_safe_text(self, translation: str) -> Markup:

@@ -17,7 +17,7 @@ from wsgiauth.messages import Message, of_application, said, speaker
 
 
 class _Literal(str):
-    """A text that is a literal of the template."""
+    """A string literal of the template."""
 
     __slots__ = ()
 
