@@ -52,6 +52,9 @@ def test_every_scheme_opens_a_database(scheme, kind, tmp_path, server_urls, open
         pytest.param("postgresql://ada:canary@127.0.0.1:port/name", id="port in letters"),
         pytest.param("mysql://ada:canary@127.0.0.1:65536/name", id="port too high"),
         pytest.param("postgresql://ada:canary@[::1/name", id="open bracket"),
+        pytest.param("postgresql://ada:canary@127.0.0.1,:5433/name", id="no second host"),
+        pytest.param("postgresql://ada:canary@127.0.0.1:1,127.0.0.1:2/name", id="nobody of two"),
+        pytest.param("mysql://ada:canary@127.0.0.1,127.0.0.2/name", id="two hosts, MariaDB"),
         pytest.param("postgresql://ada:canary@127.0.0.1", id="no name"),
         pytest.param("mysql://ada:canary@127.0.0.1/", id="empty name"),
         pytest.param("sqlite://accounts.db", id="SQLite with two slashes"),
@@ -114,6 +117,29 @@ def test_the_parts_and_the_options_of_a_url_reach_the_driver():
     assert made.database == expected.pop("database") == "accounts"
     assert expected["password"] == "p@ss"
     assert made.connect_params.items() >= expected.items()
+
+
+@pytest.mark.parametrize(
+    ("place", "hosts", "ports"),
+    [
+        ("a.example.org:5433,b.example.org:5434/", "a.example.org,b.example.org", "5433,5434"),
+        ("a.example.org,b.example.org:5434/", "a.example.org,b.example.org", "5432,5434"),
+        ("[::1],[::1]:5434/", "::1,::1", "5432,5434"),
+        ("/accounts?host=/run/a,/run/b&name=", "/run/a,/run/b", "5432,5432"),
+        ("/accounts?host=a,b&port=1,2&name=", "a,b", "1,2"),
+    ],
+    ids=["ports", "one port", "IPv6", "sockets", "options"],
+)
+def test_a_url_can_name_several_hosts_of_which_one_can_be_written(place, hosts, ports):
+    made = databases.make_database(f"postgresql://ada:pass@{place}accounts")
+    assert made.connect_params["host"] == hosts
+    assert made.connect_params["port"] == ports
+    assert made.connect_params["target_session_attrs"] == "read-write"
+
+
+def test_the_kind_of_host_can_be_chosen():
+    url = "postgresql://a,b/accounts?target_session_attrs=primary"
+    assert databases.make_database(url).connect_params["target_session_attrs"] == "primary"
 
 
 @pytest.mark.parametrize(

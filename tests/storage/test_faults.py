@@ -28,11 +28,11 @@ import pytest
 from playhouse import db_url
 from webtest import TestApp
 
-from tests.conftest import SERVERS, empty_tables, skip_or_fail
-from tests.support.leftovers import ending_with_parent
+from tests.conftest import SERVERS, empty_tables
+from tests.support.private_servers import PrivateServer
 from tests.support.processes import THREADS as CLIENTS
 from tests.support.processes import Client, started
-from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, free_port
+from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
@@ -141,88 +141,6 @@ def leave_idle(pool, number):
 
 
 # Servers that stop
-
-
-class PrivateServer:
-    """A database server of our own, to stop and start."""
-
-    def __init__(self, kind, folder):
-        self.kind = kind
-        self.folder = folder
-        self.port = free_port()
-        account = "postgres" if kind == "postgresql" else "mysql"
-        self.user = account if os.geteuid() == 0 else None
-        self.url = {
-            "postgresql": f"postgresql://postgres@127.0.0.1:{self.port}/postgres",
-            "mariadb": f"mysql://root@127.0.0.1:{self.port}/wsgiauth?ssl_disabled=true",
-        }[kind]
-        if self.user:
-            shutil.chown(folder, self.user)
-        self._make()
-        self.start()
-
-    def _make(self):
-        data = f"{self.folder}/data"
-        if self.kind == "postgresql":
-            command = [program("initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-N"]
-        else:
-            command = [
-                *(program("mariadb-install-db"), "--no-defaults", f"--datadir={data}"),
-                *("--auth-root-authentication-method=normal", "--skip-test-db"),
-                "--skip-name-resolve",
-            ]
-        made = subprocess.run(command, user=self.user, cwd=self.folder, capture_output=True)
-        assert made.returncode == 0, made.stderr
-
-    def start(self):
-        data = f"{self.folder}/data"
-        if self.kind == "postgresql":
-            command = [
-                *(program("postgres"), "-D", data, "-p", str(self.port), "-h", "127.0.0.1"),
-                *("-c", "unix_socket_directories=", "-c", "fsync=off"),
-            ]
-        else:
-            command = [
-                *(program("mariadbd"), "--no-defaults", f"--datadir={data}"),
-                *(f"--port={self.port}", "--bind-address=127.0.0.1"),
-                *(f"--socket={self.folder}/socket", f"--pid-file={self.folder}/pid"),
-                *("--innodb-buffer-pool-size=8M", "--skip-name-resolve"),
-            ]
-        with Path(self.folder, "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                ending_with_parent(command), user=self.user, stdout=log, stderr=log
-            )
-        while not self._answers():
-            assert self.process.poll() is None, Path(self.folder, "log").read_text()
-            time.sleep(0.05)
-
-    def _answers(self):
-        try:
-            server = db_url.connect(self.url.replace("/wsgiauth?", "/mysql?"))
-            with server.connection_context():
-                if self.kind == "mariadb":
-                    server.execute_sql("CREATE DATABASE IF NOT EXISTS wsgiauth")
-        except peewee.OperationalError:
-            return False
-        return True
-
-    def crash(self):
-        # PostgreSQL's is a family; SIGQUIT makes it drop everything at once, as a crash does.
-        self.process.send_signal(signal.SIGQUIT if self.kind == "postgresql" else signal.SIGKILL)
-        self.process.wait()
-
-
-def program(name):
-    """Return the path of a server's program."""
-    places = [
-        shutil.which(name),
-        f"/usr/sbin/{name}",
-        *Path("/usr/lib/postgresql").glob(f"*/bin/{name}"),
-    ]
-    for place in places:
-        if place and Path(place).exists():
-            return place
-    return skip_or_fail(f"{name} is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -350,6 +268,24 @@ def test_one_thread_alone_waits_for_a_silent_server(proxied, open_site):
     with ThreadPoolExecutor(4) as threads:
         asked = [threads.submit(client.get, "/", headers=headers, status=503) for _ in range(4)]
     assert {each.result().status_int for each in asked} == {503}
+    assert proxy.accepted == 1
+    proxy.is_silent = False
+
+
+@pytest.mark.promise(28)
+def test_a_silent_host_is_waited_for_once_if_there_is_another(proxied, open_site, pooling):
+    proxy, url = proxied("postgresql", "connect_timeout=1")
+    place = urlsplit(url).netloc.rpartition("@")[2]
+    other = urlsplit(SERVERS["postgresql"]).netloc.rpartition("@")[2]
+    client, headers = open_site(
+        url.replace(place, f"{place},{other}").replace(":", f"{pooling}:", 1)
+    )
+    assert proxy.accepted
+    close(storage.current())
+    proxy.is_silent, proxy.accepted = True, 0
+    for _ in range(3):
+        assert_back(client, headers)
+        close(storage.current())
     assert proxy.accepted == 1
     proxy.is_silent = False
 

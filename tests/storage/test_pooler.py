@@ -1,20 +1,18 @@
 """PostgreSQL behind the real PgBouncer in transaction mode, and with another isolation level."""
 
-import os
-import shutil
-import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from playhouse import db_url
 from webtest import TestApp
 
-from tests.conftest import NAME, empty_tables, skip_or_fail
+from tests.conftest import NAME, empty_tables
+from tests.support.pgbouncer import pgbouncer
 from tests.support.schema import MIGRATIONS
-from tests.support.sites import PASSWORD, SECRET_KEY, echo, free_port, started
+from tests.support.sites import PASSWORD, SECRET_KEY, echo
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
@@ -22,44 +20,13 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.storage import context, schema
 
 THREADS = 8
-CONFIGURATION = """
-[databases]
-* = {server}
-another = dbname={name} {server}
-
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {listen_port}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = 3
-"""
 
 
-@pytest.fixture(scope="session")
-def pgbouncer(server_urls, tmp_path_factory):
+@pytest.fixture(scope="session", name="pgbouncer")
+def pgbouncer_in_transaction_mode(server_urls):
     """Return the URL of the PostgreSQL database behind PgBouncer."""
-    program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
-    if program is None:
-        skip_or_fail("pgbouncer is not installed")
-    url = urlsplit(server_urls("postgresql"))
-    server = f"host={url.hostname} port={url.port or 5432} user={url.username}"
-    if url.password:
-        server += f" password='{unquote(url.password)}'"
-    port = free_port()
-    file = tmp_path_factory.mktemp("pgbouncer") / "pgbouncer.ini"
-    file.write_text(
-        CONFIGURATION.format(server=server, name=NAME, listen_port=port),
-        encoding="utf-8",
-    )
-    # PgBouncer refuses to run as root, and another user cannot read pytest's folders.
-    is_root = os.geteuid() == 0
-    with file.open() as configuration:
-        command = [program, "--quiet", "/dev/stdin"]
-        options = {"user": "postgres"} if is_root else {}
-        with started(command, port, stdin=configuration, stderr=subprocess.DEVNULL, **options):
-            yield url._replace(netloc=f"{url.username}@127.0.0.1:{port}").geturl()
+    with pgbouncer(server_urls("postgresql")) as url:
+        yield url
 
 
 def settings_of(url):
@@ -195,3 +162,27 @@ def test_pgbouncer_before_a_serializable_database_is_refused(serializable, pgbou
     another = urlsplit(pgbouncer)._replace(path="/another").geturl()  # its connections are new
     with pytest.raises(ConfigurationError, match=r"default_transaction_isolation is serializable"):
         storage.open_database(another)
+
+
+@pytest.fixture
+def busy_pgbouncer(server_urls):
+    """Return a URL behind a PgBouncer that has one connection for one client, until that ends."""
+    with pgbouncer(server_urls("postgresql"), "session", size=1) as url:
+        yield f"{url}?read_timeout=2"
+
+
+@pytest.mark.promise(28)
+def test_one_thread_alone_waits_for_a_pgbouncer_that_has_no_connection_left(
+    busy_pgbouncer, open_site, caplog
+):
+    client = TestApp(open_site(busy_pgbouncer))  # this thread keeps the connection
+    account = {"username": "user0", "password": PASSWORD}
+    token = client.post_json("/auth/login", account).json["access_token"]
+
+    def ask(_):
+        return client.get("/", headers={"Authorization": f"Bearer {token}"}, status=503)
+
+    assert {each.json["code"] for each in in_threads(ask)} == {"unavailable"}
+    reports = [each.getMessage() for each in caplog.records if each.levelname == "ERROR"]
+    assert sum("the server has stopped answering" in each for each in reports) == 1
+    assert sum("did not answer the last attempt" in each for each in reports) == THREADS - 1

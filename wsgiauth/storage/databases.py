@@ -7,25 +7,27 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import peewee
 from playhouse import pool
 
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.storage import postgres_mysql, sqlite
+from wsgiauth.storage import mariadb, postgresql, sqlite
 from wsgiauth.storage.connections import BUSY_TIMEOUT, AccountDatabase
+from wsgiauth.storage.postgres_mysql import READ_TIMEOUT, Server
 
 DRIVERS: dict[str, Any] = {
     "sqlite": sqlite.File,
     "sqlite+pool": sqlite.PooledFile,
-    "postgres": postgres_mysql.PostgreSQL,
-    "postgres+pool": postgres_mysql.PooledPostgreSQL,
-    "mysql": postgres_mysql.MariaDB,
-    "mysql+pool": postgres_mysql.PooledMariaDB,
+    "postgres": postgresql.PostgreSQL,
+    "postgres+pool": postgresql.PooledPostgreSQL,
+    "mysql": mariadb.MariaDB,
+    "mysql+pool": mariadb.PooledMariaDB,
 }
 _MAX_LINKS = 40  # Linux follows no more; a loop of links has no end
-CONNECT_TIMEOUT = 5  # seconds to wait for a database server
+CONNECT_TIMEOUT = 5  # seconds to wait for a database server, or for each of several hosts
+POSTGRESQL_PORT = "5432"
 _WORDS = {"true": True, "false": False, "none": None, "null": None}  # in a URL's query
 _ALIASES = {"postgresql": "postgres", "mariadb": "mysql"}  # other names of Peewee's schemes
 _SQLALCHEMY_SCHEMES = {"postgres+psycopg": "postgres", "mysql+pymysql": "mysql"}
@@ -113,14 +115,27 @@ def _parse_url(url: str) -> dict[str, Any] | None:
             "database": parts.path[1:] or (":memory:" if parts.scheme.startswith("sqlite") else ""),
             "user": unquote(parts.username or "") or None,
             "password": unquote(parts.password or "") or None,
-            "host": parts.hostname,
-            "port": parts.port or None,
+            **_place(parts),
         }
         options = parse_qsl(parts.query, keep_blank_values=True)
         parameters = {name: value for name, value in named.items() if value is not None}
         return parameters | {name: _parse_option(value) for name, value in options}
     except ValueError:  # for an invalid port; not chained, because its message shows the password
         return None
+
+
+def _place(parts: SplitResult) -> dict[str, Any]:
+    """Return the host and the port; of several hosts, lists as libpq writes them."""
+    _, _, place = parts.netloc.rpartition("@")
+    if "," not in place:
+        return {"host": parts.hostname, "port": parts.port or None}
+    hosts = [urlsplit(f"//{each}") for each in place.split(",")]
+    if not all(each.hostname for each in hosts):
+        raise ValueError("a host is missing")
+    return {
+        "host": ",".join(str(each.hostname) for each in hosts),
+        "port": ",".join(str(each.port or POSTGRESQL_PORT) for each in hosts),
+    }
 
 
 def _parse_option(value: str) -> object:
@@ -131,11 +146,11 @@ def _parse_option(value: str) -> object:
     return float(value) if re.fullmatch(r"[0-9]+\.[0-9]+", value) else value
 
 
-def _make_server(driver: Any, parameters: dict[str, Any]) -> postgres_mysql.Server:
+def _make_server(driver: Any, parameters: dict[str, Any]) -> Server:
     # A driver's error shows the password that it cannot encode; libpq truncates at NUL.
     if not all(_is_encodable(each) for each in parameters.values() if isinstance(each, str)):
         raise ConfigurationError("DATABASE_URL must be encodable as UTF-8 and not contain NUL.")
-    read_timeout = parameters.pop("read_timeout", postgres_mysql.READ_TIMEOUT)
+    read_timeout = parameters.pop("read_timeout", READ_TIMEOUT)
     if read_timeout is not None and not (
         isinstance(read_timeout, int | float) and read_timeout > 0
     ):
@@ -143,15 +158,21 @@ def _make_server(driver: Any, parameters: dict[str, Any]) -> postgres_mysql.Serv
     parameters.setdefault("connect_timeout", CONNECT_TIMEOUT)
     if issubclass(driver, pool.PooledDatabase):
         parameters.setdefault("timeout", BUSY_TIMEOUT)  # to wait for a free connection
-    if issubclass(driver, postgres_mysql.PostgreSQL):
+    hosts = str(parameters.get("host", "")).split(",")
+    if issubclass(driver, postgresql.PostgreSQL):
+        if len(hosts) > 1:
+            parameters.setdefault("target_session_attrs", "read-write")
+            parameters.setdefault("port", ",".join([POSTGRESQL_PORT] * len(hosts)))
         parameters |= {"prefer_psycopg3": True, "client_encoding": "UTF8"}
     else:
+        if len(hosts) > 1:
+            raise ConfigurationError("DATABASE_URL can name several hosts only of postgresql://.")
         if parameters.setdefault("charset", "utf8mb4") != "utf8mb4":
             raise ConfigurationError("DATABASE_URL must not set a charset other than utf8mb4.")
         # PyMySQL deprecates Peewee's name for the password, and encodes a str as Latin-1.
         password = parameters.pop("passwd", None) or parameters.pop("password", "")
         parameters |= {"password": password.encode(), "write_timeout": read_timeout}
-    opened: postgres_mysql.Server = driver(**parameters)
+    opened: Server = driver(**parameters)
     opened.read_timeout = read_timeout
     return opened
 

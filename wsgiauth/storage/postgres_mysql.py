@@ -1,4 +1,4 @@
-"""PostgreSQL and MariaDB through Peewee, with connections that tolerate faults in production.
+"""What PostgreSQL and MariaDB have in common: connections that tolerate faults in production.
 
 The faults are lost connections, locks, servers that do not answer, and connection poolers.
 """
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from heapq import heappop, heappush
 from time import monotonic, time
-from typing import Any, ClassVar
+from typing import Any
 
 import peewee
 from playhouse import pool
@@ -18,10 +18,6 @@ from wsgiauth.storage.connections import BUSY_TIMEOUT, AccountDatabase, discard_
 READ_TIMEOUT = 10  # seconds to wait for data from a server; longer than it waits for a lock
 START_TIMEOUT = 30  # the same while a process starts; a migration has no such limit
 SILENCE = 5  # seconds without a new attempt, after one that took more than a second to fail
-_POSTGRESQL_IN_TRANSACTION = (2, 3)  # libpq's PQTRANS_INTRANS and PQTRANS_INERROR
-_POSTGRESQL_LOCK_NOT_AVAILABLE = "55P03"  # an SQLSTATE
-_MARIADB_LOCK_WAIT_TIMEOUT = 1205  # an error number
-_MARIADB_IN_TRANSACTION = 1  # the protocol's SERVER_STATUS_IN_TRANS
 _LOSS_ERRORS = (peewee.OperationalError, peewee.InterfaceError)  # not only of lost connections
 
 
@@ -92,13 +88,13 @@ class Server(AccountDatabase):
             raise peewee.OperationalError("the server did not answer the last attempt to connect")
         try:
             connection = super()._connect()
+            self._set_up(connection)
         except Exception as error:
             if monotonic() - begun > 1:
                 self._silent_until = monotonic() + SILENCE
             if isinstance(error, OSError):  # about a TLS file; PyMySQL does not convert it
                 raise peewee.OperationalError(str(error)) from error
             raise
-        self._set_up(connection)
         return connection
 
     def _select(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> list[Any]:
@@ -119,104 +115,6 @@ class Server(AccountDatabase):
     @abstractmethod
     def _set_up(self, connection: Any) -> None:
         """Set the session settings of a new connection."""
-
-
-class PostgreSQL(Server, peewee.PostgresqlDatabase):
-    """PostgreSQL, through psycopg 3.
-
-    A pooler such as PgBouncer in transaction mode runs each transaction on any of its connections
-    to the server. Therefore no prepared statement and no setting must remain on one.
-    """
-
-    class psycopg3_adapter(peewee.Psycopg3Adapter):  # noqa: N801 - Peewee's name
-        def connect(self, db: Any, **params: Any) -> Any:
-            """Return a connection with a read timeout."""
-            from wsgiauth.storage.psycopg_connection import Connection
-
-            connection = Connection.connect(dbname=db.database, **params)
-            connection.read_timeout = db.read_timeout
-            return connection
-
-    @contextmanager
-    def without_waiting(self) -> Iterator[None]:
-        """Leave a `with` block that contains one change, rather than wait for a lock or the disk.
-
-        Settings of a transaction, because behind a pooler no other setting stays on a connection.
-        """
-        try:
-            with self.atomic():
-                self.execute_sql(
-                    "SELECT set_config('lock_timeout', '1ms', true),"  # the minimum; 0: no limit
-                    " set_config('synchronous_commit', 'off', true)"
-                )
-                yield
-        except peewee.OperationalError as error:
-            cause = getattr(error, "orig", None)
-            if getattr(cause, "sqlstate", None) != _POSTGRESQL_LOCK_NOT_AVAILABLE:
-                raise
-
-    def _set_up(self, connection: Any) -> None:
-        # One round trip. Set nothing if the process id differs from the one that was announced at
-        # connect: then it is a pooler, which announces a number of its own.
-        is_direct = connection.execute(
-            f"""
-            SELECT CASE WHEN pg_backend_pid() = {connection.info.backend_pid} THEN
-                set_config('lock_timeout', '{self.lock_timeout}s', false)
-                || set_config('default_transaction_isolation', 'read committed', false)
-            END
-            """
-        ).fetchone()[0]
-        if is_direct is None:
-            connection.prepare_threshold = None
-
-    def _rows(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> list[Any]:
-        rows: list[Any] = connection.fetchall(sql, parameters)
-        return rows
-
-    def _is_lost(self, connection: Any) -> bool:
-        return bool(connection.closed)
-
-    def _is_in_transaction(self, connection: Any) -> bool:
-        return connection.pgconn.transaction_status in _POSTGRESQL_IN_TRANSACTION
-
-
-class MariaDB(Server, peewee.MySQLDatabase):
-    """MariaDB or MySQL, through PyMySQL."""
-
-    shared_lock: ClassVar[str] = "LOCK IN SHARE MODE"
-
-    @contextmanager
-    def without_waiting(self) -> Iterator[None]:
-        """Leave a `with` block that contains one change, rather than wait for a lock.
-
-        MySQL waits for a second, its minimum.
-        """
-        self.execute_sql(_mariadb_lock_timeout(0))
-        try:
-            yield
-        except peewee.OperationalError as error:
-            if error.args[0] != _MARIADB_LOCK_WAIT_TIMEOUT:
-                raise
-        finally:
-            self.execute_sql(_mariadb_lock_timeout(self.lock_timeout))
-
-    def _connect(self) -> Any:
-        self.connect_params["read_timeout"] = self.read_timeout
-        return super()._connect()
-
-    def _set_up(self, connection: Any) -> None:
-        connection.query(_mariadb_lock_timeout(self.lock_timeout))
-
-    def _rows(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> list[Any]:
-        cursor = connection.cursor()
-        cursor.execute(sql, parameters)
-        return list(cursor.fetchall())
-
-    def _is_lost(self, connection: Any) -> bool:
-        return not connection.open
-
-    def _is_in_transaction(self, connection: Any) -> bool:
-        return bool(connection.server_status & _MARIADB_IN_TRANSACTION)
 
 
 class PooledServer(pool.PooledDatabase, Server):
@@ -269,15 +167,3 @@ class PooledServer(pool.PooledDatabase, Server):
 
     def _is_closed(self, connection: Any) -> bool:
         return self._is_lost(connection)  # asking the server would block all threads
-
-
-class PooledPostgreSQL(PooledServer, pool.PooledPostgresqlDatabase, PostgreSQL):  # type: ignore[misc]
-    """PostgreSQL with a connection pool."""
-
-
-class PooledMariaDB(PooledServer, pool.PooledMySQLDatabase, MariaDB):  # type: ignore[misc]
-    """MariaDB or MySQL with a connection pool."""
-
-
-def _mariadb_lock_timeout(seconds: int) -> str:
-    return f"SET lock_wait_timeout = {seconds}, innodb_lock_wait_timeout = {seconds}"

@@ -1,4 +1,4 @@
-"""What a request costs on PostgreSQL and MariaDB, beside the driver's own SELECT.
+"""What a request costs on PostgreSQL, behind PgBouncer and on MariaDB, beside the driver's SELECT.
 
 The driver uses the connection of wsgiauth. Another connection can be twice as fast or as slow, as
 the scheduler may put its server process on the processor of the client, or on another one.
@@ -7,6 +7,8 @@ the scheduler may put its server process on the processor of the client, or on a
 import itertools
 import os
 import time
+from contextlib import nullcontext
+from functools import partial
 from urllib.parse import urlsplit
 
 import peewee
@@ -17,15 +19,17 @@ from tests.conftest import SERVERS
 from tests.load.bench import measure, print_table
 from tests.load.bench.requests import PEOPLE, SELECT, request
 from tests.load.bench.sites import Site
+from tests.support.pgbouncer import pgbouncer
 from wsgiauth import storage
 from wsgiauth.storage.schema import migrate
 
+MODES = ("session", "transaction")  # of PgBouncer
 TOKENS = 1_000  # spread over all sessions
 COLUMNS = """
     u.id, u.username, u.email, u.hashed_password, u.security_stamp, u.is_staff, u.is_superuser,
     u.created_at, u.email_verified_at, u.last_login_at
 """
-ANALYZE = {"postgresql": "ANALYZE", "mariadb": "ANALYZE TABLE wsgiauth_user, wsgiauth_session"}
+ANALYZE = {"postgresql": "ANALYZE", "mysql": "ANALYZE TABLE wsgiauth_user, wsgiauth_session"}
 NAME = f"wsgiauth_bench_{os.getpid()}"
 
 
@@ -37,34 +41,45 @@ def identified(environ, start_response):
 
 def report(folder):
     """Print the table."""
+    kinds = [
+        ("postgresql", SERVERS["postgresql"], nullcontext),
+        *(
+            (f"PgBouncer, {mode}", SERVERS["postgresql"], partial(pgbouncer, mode=mode))
+            for mode in MODES
+        ),
+        ("mariadb", SERVERS["mariadb"], nullcontext),
+    ]
     rows = [
-        (f"{kind}{pooling}", ours, floor, ours / floor)
-        for kind, server in SERVERS.items()
+        (f"{name}{pooling}", ours, floor, ours / floor)
+        for name, server, front in kinds
         for pooling in ("", "+pool")
-        for ours, floor in _costs(kind, server, pooling)
+        for ours, floor in _costs(name, server, pooling, front)
     ]
     print(f"\nA request, in µs, on servers with {PEOPLE} users and sessions; token seen before")
     print_table(("database", "wsgiauth", "the driver's SELECT", "times"), *rows)
 
 
-def _costs(kind, server, pooling):
+def _costs(name, server, pooling, front):
     """Yield the cost of a request and of its floor, if there is such a server."""
     try:
         admin = db_url.connect(server)
     except peewee.OperationalError as error:
-        print(f"{kind} is left out: {error}")
+        print(f"{name} is left out: {error}")
         return
     admin.execute_sql(f"CREATE DATABASE {NAME}")
     try:
-        url = urlsplit(server)._replace(path=f"/{NAME}").geturl()
-        storage.discard_connection(storage.open_database(url, prepare=migrate))
-        site = Site(url.replace(":", f"{pooling}:", 1), identified, PEOPLE)
-        site.app.database.execute_sql(ANALYZE[kind])
-        storage.discard_connection(site.app.database)
-        yield _measured(site)
-        storage.discard_connection(site.app.database)
-        if pooling:
-            site.app.database.close_all()
+        url = urlsplit(server)._replace(path=f"/{NAME}")
+        storage.discard_connection(storage.open_database(url.geturl(), prepare=migrate))
+        with front(url.geturl()) as in_front:
+            site = Site(
+                (in_front or url.geturl()).replace(":", f"{pooling}:", 1), identified, PEOPLE
+            )
+            site.app.database.execute_sql(ANALYZE[url.scheme])
+            storage.discard_connection(site.app.database)
+            yield _measured(site)
+            storage.discard_connection(site.app.database)
+            if pooling:
+                site.app.database.close_all()
     finally:
         admin.execute_sql(f"DROP DATABASE {NAME}")
         admin.close()
@@ -95,7 +110,8 @@ def _driver_select(database):
     sql = SELECT.replace("u.id, u.username", COLUMNS).replace("?", "%s")
     connection, options = database.connection(), {}
     if isinstance(database, peewee.PostgresqlDatabase):
-        connection, options = psycopg.Connection(connection.pgconn), {"prepare": True}
+        is_prepared = connection.prepare_threshold is not None  # not behind a pooler
+        connection, options = psycopg.Connection(connection.pgconn), {"prepare": is_prepared}
         connection.autocommit = True
         connection._prepared._prepared_idx = 1_000  # the names of prepared statements are unique
     cursor = connection.cursor()

@@ -1,0 +1,99 @@
+"""PostgreSQL through Peewee and psycopg 3, behind poolers, and with several hosts."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import peewee
+from playhouse import pool
+
+from wsgiauth.storage.postgres_mysql import PooledServer, Server
+
+_IN_TRANSACTION = (2, 3)  # libpq's PQTRANS_INTRANS and PQTRANS_INERROR
+_LOCK_NOT_AVAILABLE = "55P03"  # an SQLSTATE
+
+
+class PostgreSQL(Server, peewee.PostgresqlDatabase):
+    """PostgreSQL.
+
+    A pooler such as PgBouncer in transaction mode runs each transaction on any of its connections
+    to the server. Therefore no prepared statement and no setting must remain on one.
+
+    A standby is refused, because it can be behind: a session that was revoked could be valid there.
+    With several hosts, libpq tries each until one can be written.
+    """
+
+    class psycopg3_adapter(peewee.Psycopg3Adapter):  # noqa: N801 - Peewee's name
+        def connect(self, db: Any, **params: Any) -> Any:
+            """Return a connection with a read timeout."""
+            from wsgiauth.storage.psycopg_connection import Connection
+
+            connection = Connection.connect(dbname=db.database, **params)
+            connection.read_timeout = db.read_timeout
+            return connection
+
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
+        """Leave a `with` block that contains one change, rather than wait for a lock or the disk.
+
+        Settings of a transaction, because behind a pooler no other setting stays on a connection.
+        """
+        try:
+            with self.atomic():
+                self.execute_sql(
+                    "SELECT set_config('lock_timeout', '1ms', true),"  # the minimum; 0: no limit
+                    " set_config('synchronous_commit', 'off', true)"
+                )
+                yield
+        except peewee.OperationalError as error:
+            cause = getattr(error, "orig", None)
+            if getattr(cause, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
+                raise
+
+    def _connect(self) -> Any:
+        connection = super()._connect()
+        self._begin_with(connection.info.host, str(connection.info.port))
+        return connection
+
+    def _begin_with(self, host: str, port: str) -> None:
+        """Let the next connection begin with this host, lest each waits for one that is silent."""
+        hosts = (self.connect_params.get("host") or "").split(",")
+        if len(hosts) == 1:
+            return
+        ports = str(self.connect_params["port"]).split(",")
+        places = [*zip(hosts, ports, strict=True)]
+        places.sort(key=lambda place: place != (host, port))
+        self.connect_params["host"] = ",".join(host for host, _ in places)
+        self.connect_params["port"] = ",".join(port for _, port in places)
+
+    def _set_up(self, connection: Any) -> None:
+        # One round trip. Set nothing if the process id differs from the one that was announced at
+        # connect: then it is a pooler, which announces a number of its own.
+        announced = connection.info.backend_pid
+        is_standby, is_direct = connection.execute(
+            f"""
+            SELECT pg_is_in_recovery(), CASE WHEN pg_backend_pid() = {announced} THEN
+                set_config('lock_timeout', '{self.lock_timeout}s', false)
+                || set_config('default_transaction_isolation', 'read committed', false)
+            END
+            """
+        ).fetchone()
+        if is_standby:
+            connection.close()
+            raise peewee.OperationalError("the server is a standby, which can be behind")
+        if is_direct is None:
+            connection.prepare_threshold = None
+
+    def _rows(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> list[Any]:
+        rows: list[Any] = connection.fetchall(sql, parameters)
+        return rows
+
+    def _is_lost(self, connection: Any) -> bool:
+        return bool(connection.closed)
+
+    def _is_in_transaction(self, connection: Any) -> bool:
+        return connection.pgconn.transaction_status in _IN_TRANSACTION
+
+
+class PooledPostgreSQL(PooledServer, pool.PooledPostgresqlDatabase, PostgreSQL):  # type: ignore[misc]
+    """PostgreSQL with a connection pool."""
