@@ -13,6 +13,7 @@ from datetime import datetime
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.last_superuser import change_locked
+from wsgiauth.accounts.locks import lock_users
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password, password_problem
 from wsgiauth.accounts.registration import NOTHING, Answers
@@ -248,6 +249,4 @@ def lock_user(user_id: int) -> User | None:
     Call this in a transaction, before other reads: MariaDB's later reads then see what was
     committed before the lock.
     """
-    query = User.select().where(User.id == user_id)
-    user: User | None = (query.for_update() if database.for_update else query).first()
-    return user
+    return next(iter(lock_users(User, [user_id])), None)

@@ -8,8 +8,8 @@ from wsgiauth.accounts.models import User
 from wsgiauth.storage.context import current_request, default_database
 from wsgiauth.storage.models import as_utc
 
-# The columns that a request needs: all but the id, which it knows; the keys, which are only for
-# look-ups; and `is_active`, because only active users are callers.
+# The columns that a request needs: all but the id, which it knows; the keys and `locks`, which are
+# for statements alone; and `is_active`, because only active users are callers.
 CALLER = (
     User.username,
     User.email,

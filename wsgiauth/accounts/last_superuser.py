@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 import peewee
 
 from wsgiauth import storage
+from wsgiauth.accounts.locks import lock_users
 from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.storage import context, database
 
@@ -66,7 +67,8 @@ def change_locked(
     with context.using(user.origin):
         while True:
             with database.atomic():
-                locked = _lock(users, involved | witness)
+                found = lock_users(users, involved | witness)
+                locked = {each.id: each.is_active and each.is_superuser for each in found}
                 if user.id not in locked:
                     raise users.DoesNotExist
                 check()
@@ -92,12 +94,3 @@ def _call_without(user: "User", change: Callable[[], _Result]) -> _Result:
         return change()
     finally:
         _dispensable.reset(token)
-
-
-def _lock(users: "type[User]", user_ids: set[int]) -> dict[int, bool]:
-    """Lock users in id order, to prevent deadlocks; return which are active superusers."""
-    rows = users.select(users.id, users.is_active, users.is_superuser)
-    rows = rows.where(users.id.in_(user_ids)).order_by(users.id)
-    if database.for_update:
-        rows = rows.for_update()
-    return {row.id: row.is_active and row.is_superuser for row in rows}

@@ -55,6 +55,7 @@ class User(UserRights):
         security_stamp: Internal: the number of times that all sessions of the user were ended at
             once. Each session stores the stamp of its start, and is valid only while the two are
             equal. Only the database increments it; saving an object does not set it.
+        locks: Internal: what MariaDB changes to lock the user: see `locks`.
         origin: Internal: the database that the object was read from.
         objects: Creates and finds users: `create`, `get`, `get_or_none`, `filter`, `all`, `count`.
     """
@@ -80,6 +81,7 @@ class User(UserRights):
     email_verified_at: "peewee.DateTimeField[datetime | None]" = UTCDateTimeField(null=True)
     last_login_at: "peewee.DateTimeField[datetime | None]" = UTCDateTimeField(null=True)
     language: "peewee.CharField[str]" = peewee.CharField(max_length=MAX_TAG_LENGTH, default="")
+    locks: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
 
     class Meta:
         table_name = "wsgiauth_user"

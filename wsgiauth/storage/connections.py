@@ -48,6 +48,8 @@ class AccountDatabase(peewee.Database):
 
     # What lets a SELECT in a transaction see what others have committed since it began.
     shared_lock: ClassVar[str] = ""
+    # Whether to lock a row, a transaction has to change it.
+    locks_by_writing: ClassVar[bool] = False
 
     # Does not record the use, because the callers begin no transaction.
     _quick_connection: ClassVar[Callable[[Any], Any]] = peewee.Database.connection
