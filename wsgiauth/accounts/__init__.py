@@ -20,6 +20,7 @@ from wsgiauth.accounts.registration import NOTHING, Answers
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
+from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import NO_PASSWORD
 
 
@@ -105,6 +106,7 @@ class NewAccount:
             self.answers.pass_on(user)
         return user
 
+    @repeated_after_conflict
     def insert(
         self,
         hashed_password: str,

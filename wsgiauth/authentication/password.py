@@ -16,6 +16,7 @@ from wsgiauth.authentication.one_time import digest, link_url
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context, database
+from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now
 
 _MAILED = "mailed"  # the data of a secret that only the stored address gets
@@ -50,6 +51,7 @@ def change_password(user: User, password: str, *, settings: Settings, end_keys: 
     return revoked_keys
 
 
+@repeated_after_conflict
 def change(
     session_id: str,
     user: User,
@@ -169,6 +171,7 @@ def _prove_address(user: User) -> None:
     identities.remove_all(user)
 
 
+@repeated_after_conflict
 def replace_password(
     user: User,
     hashed_password: str,

@@ -17,6 +17,7 @@ from wsgiauth.authentication.lifetimes import CLOCK_SKEW
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
+from wsgiauth.storage.conflicts import repeated_after_conflict
 
 GRACE = 30  # seconds in which the previous token gets the current pair again
 MAX_LENGTH = 200  # characters
@@ -108,26 +109,28 @@ def _find(session_id: str, now: int) -> Session | None:
     return row
 
 
+@repeated_after_conflict
 def _replace(row: Session, tokens: Tokens) -> bool:
     """Compare and set the number, and move the end if use moves it; return whether it was set.
 
     Also sets the attributes of `row` that are issued.
     """
     replaced = row.generation
-    row.generation += 1
     with database.atomic():
         now = int(tokens.now())  # after the wait for SQLite's lock, in which the session can end
         if row.idle:
             row.expires_at = min(now + row.idle, row.ends_at)
         update = Session.update(
-            generation=row.generation, refreshed_at=now, last_seen_at=now, expires_at=row.expires_at
+            generation=replaced + 1, refreshed_at=now, last_seen_at=now, expires_at=row.expires_at
         ).where(
             Session.id == row.id,
             Session.generation == replaced,
             Session.stamp == row.stamp,
             Session.expires_at > now,
         )
-        return bool(update.execute())
+        is_replaced = bool(update.execute())
+    row.generation = replaced + is_replaced
+    return is_replaced
 
 
 def _end_reused(row: Session) -> None:

@@ -1,22 +1,47 @@
 """MariaDB and MySQL through Peewee and PyMySQL."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import peewee
 from playhouse import pool
 
+from wsgiauth.storage import conflicts
 from wsgiauth.storage.postgres_mysql import PooledServer, Server
 
 _LOCK_WAIT_TIMEOUT = 1205  # an error number
+_UNKNOWN_VARIABLE = 1193
 _IN_TRANSACTION = 1  # the protocol's SERVER_STATUS_IN_TRANS
+# A node of a Galera cluster then waits until it has what others committed before: 1 for a SELECT
+# or BEGIN, 2 for UPDATE and DELETE, 4 for INSERT. Otherwise a session would still be valid for some
+# milliseconds after a logout at another node. Nor does a node answer that is cut off. MySQL has no
+# such variables; without Galera, they have no effect.
+_BE_UP_TO_DATE = "wsrep_sync_wait = 7, wsrep_dirty_reads = 0"
 
 
 class MariaDB(Server, peewee.MySQLDatabase):
     """MariaDB or MySQL."""
 
     shared_lock: ClassVar[str] = "LOCK IN SHARE MODE"
+    # Nodes of a Galera cluster do not know each other's locks. But of two transactions that have
+    # changed one row, the second fails at its commit.
+    locks_by_writing: ClassVar[bool] = True
+
+    def execute_sql(self, sql: str, params: Any = None) -> Any:
+        """Execute; outside a transaction, repeat it after conflicts."""
+        execute: Callable[..., Any] = super().execute_sql
+        if self.has_open_transaction():
+            return execute(sql, params)
+        return conflicts.repeat(lambda: execute(sql, params))
+
+    def rollback(self) -> None:
+        """Roll back, unless the server already has, because of a conflict, and says so now."""
+        try:
+            super().rollback()
+        except peewee.OperationalError as error:
+            if not conflicts.is_conflict(error):
+                raise
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
@@ -38,7 +63,12 @@ class MariaDB(Server, peewee.MySQLDatabase):
         return super()._connect()
 
     def _set_up(self, connection: Any) -> None:
-        connection.query(_lock_timeout(self.lock_timeout))
+        try:
+            connection.query(f"{_lock_timeout(self.lock_timeout)}, {_BE_UP_TO_DATE}")
+        except connection.Error as error:
+            if error.args[0] != _UNKNOWN_VARIABLE:
+                raise
+            connection.query(_lock_timeout(self.lock_timeout))
 
     def _rows(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> list[Any]:
         cursor = connection.cursor()

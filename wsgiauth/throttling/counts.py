@@ -13,6 +13,7 @@ import peewee
 
 from wsgiauth.messages import _
 from wsgiauth.storage import Statement, database
+from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import Model
 from wsgiauth.storage.upkeep import purge_some
 
@@ -120,6 +121,7 @@ class Counter(NamedTuple):
         # Twice, because a concurrent attempt can insert the row between the two statements.
         return any(self._add_one(now) or self._add_first(now) for _turn in range(2))
 
+    @repeated_after_conflict
     def take_back(self) -> None:
         """Subtract one attempt and cancel the current wait."""
         with database.atomic():  # whose BEGIN is repeated if the connection was lost meanwhile
