@@ -611,7 +611,7 @@ def test_no_secret_of_a_factor_shows_in_an_exception(
         raise LookupError("a mistake of ours")
 
     browser.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
-    monkeypatch.setattr("wsgiauth.authentication.totp._step_of", fail)
+    monkeypatch.setattr("wsgiauth.authentication.totp._use_of", fail)
     for code in (app.code(), recovery[0]):
         with pytest.raises(LookupError) as raised:
             browser.post("/auth/second", {"code": code}, headers=SAME_ORIGIN)
@@ -799,6 +799,11 @@ BAD_SETTINGS = [
     pytest.param({"FACTOR_KEY": "canary"}, id="short factor key"),
     pytest.param({"FACTOR_KEY": "canary" * 9}, id="repetitive factor key"),
     pytest.param({"FACTOR_KEY": FACTOR_KEY + "\udcff"}, id="factor key with a surrogate"),
+    pytest.param(
+        {"FACTOR_KEY": FALLBACK_KEY, "FACTOR_KEY_FALLBACKS": f"{FACTOR_KEY} canary"},
+        id="short former factor key",
+    ),
+    pytest.param({"FACTOR_KEY_FALLBACKS": FACTOR_KEY}, id="former factor key alone"),
     pytest.param({"JWT_ALGORITHM": "none"}, id="algorithm"),
     pytest.param({"BCRYPT_ROUNDS": "canary"}, id="number in letters"),
     pytest.param({"TRUSTED_ORIGINS": "https://ada:canary@example.org"}, id="origin"),

@@ -3,10 +3,12 @@
 import pytest
 
 from tests.support.factors import FACTOR_KEY, add_app
-from wsgiauth import Settings
-from wsgiauth.authentication import factors, recovery_codes
+from wsgiauth import Settings, change_password
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import factors, recovery_codes, totp
 from wsgiauth.authentication.factors import Factor
 from wsgiauth.authentication.totp import Totp
+from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.storage.models import from_timestamp
 
 pytestmark = pytest.mark.every_database
@@ -37,3 +39,16 @@ def test_without_apps_a_recovery_code_is_accepted(ada):
     code, *_ = recovery_codes.replace(ada)
     assert not factors.accept(ada, "123456", WITHOUT, 0)
     assert factors.accept(ada, code, WITHOUT, 0)
+
+
+def test_a_session_that_has_ended_meanwhile_adds_no_factor(ada, settings):
+    totp.begin(ada, "Phone", 0, session_id="ended")
+    device = totp.pending_device(ada, "ended")
+    change_password(User.get_by_id(ada.id), "four other words", settings=settings)
+    code = totp.code_of_step(totp.derive_key(FACTOR_KEY, device.salt), 0)
+    with pytest.raises(UnauthenticatedError):
+        factors.confirm(device, code, (FACTOR_KEY,), 0)
+    with pytest.raises(UnauthenticatedError):
+        recovery_codes.replace(ada)
+    assert not factors.list_factors(ada)
+    assert recovery_codes.count(ada) == 0

@@ -26,7 +26,7 @@ def add_app(user, name="Phone", now=NOW):
     """Return a confirmed device, and its app."""
     device = totp.begin(user, name, now)
     app = app_of(device)
-    assert totp.confirm(device, app.at(now), KEY, now)
+    assert totp.confirm(device, app.at(now), (KEY,), now)
     return device, app
 
 
@@ -62,10 +62,10 @@ def test_a_device_is_no_factor_before_its_first_code(ada):
     device = totp.begin(ada, "Phone", NOW)
     assert not factors.list_factors(ada)
     assert not accepts(ada, app_of(device).at(NOW), NOW)
-    assert not totp.confirm(device, "000000", KEY, NOW)
+    assert not totp.confirm(device, "000000", (KEY,), NOW)
     assert not factors.list_factors(ada)
-    assert totp.confirm(device, app_of(device).at(NOW), KEY, NOW)
-    assert not totp.confirm(device, app_of(device).at(NOW + STEP), KEY, NOW + STEP)
+    assert totp.confirm(device, app_of(device).at(NOW), (KEY,), NOW)
+    assert not totp.confirm(device, app_of(device).at(NOW + STEP), (KEY,), NOW + STEP)
     assert [each.name for each in totp.devices(ada)] == ["Phone"]
 
 
@@ -83,7 +83,7 @@ def test_another_set_up_replaces_one_that_is_not_confirmed(ada):
 @pytest.mark.every_database
 def test_set_ups_of_several_logins_add_no_more_apps_than_one_may_have(ada):
     begun = [totp.begin(ada, "Phone", NOW, session_id=f"{number}") for number in range(11)]
-    confirmed = [factors.confirm(each, app_of(each).at(NOW), KEY, NOW) for each in begun]
+    confirmed = [factors.confirm(each, app_of(each).at(NOW), (KEY,), NOW) for each in begun]
     assert confirmed == 10 * [True] + [False]
 
 
@@ -97,6 +97,26 @@ def test_this_step_and_the_one_before_are_accepted(age, is_accepted, ada):
     _, app = add_app(ada)
     now = NOW + 100 * STEP
     assert accepts(ada, app.at(now - age * STEP), now) is is_accepted
+
+
+@pytest.mark.parametrize(
+    ("left", "is_accepted"), [(4, False), (3, True), (1, True)], ids=lambda each: str(each)
+)
+def test_the_next_step_is_accepted_when_a_clock_ahead_by_three_seconds_has_it(
+    left, is_accepted, ada
+):
+    _, app = add_app(ada)
+    now = NOW // STEP * STEP + 100 * STEP - left
+    assert accepts(ada, app.at(now + STEP), now) is is_accepted
+
+
+@pytest.mark.promise(52)
+def test_a_code_that_was_accepted_early_is_not_accepted_again(ada):
+    _, app = add_app(ada)
+    begins = NOW // STEP * STEP + 100 * STEP
+    assert accepts(ada, app.at(begins), begins - 3)
+    assert not accepts(ada, app.at(begins), begins)
+    assert not accepts(ada, app.at(begins - 1), begins - 3)  # of the step before
 
 
 @pytest.mark.every_database
@@ -172,6 +192,82 @@ def test_the_database_alone_yields_no_code(ada):
     for code in codes:
         assert code not in stored
         assert code.replace("-", "") not in stored
+
+
+# Rotation of FACTOR_KEY
+
+PREPARED = Settings(FACTOR_KEY=KEY, FACTOR_KEY_FALLBACKS=(OTHER_KEY,))
+SWAPPED = Settings(FACTOR_KEY=OTHER_KEY, FACTOR_KEY_FALLBACKS=(KEY,))
+DONE = Settings(FACTOR_KEY=OTHER_KEY)
+
+
+def stored_key(device):
+    return Totp.get(Totp.salt == device.salt).key_id
+
+
+def forget_key(device):
+    """Leave the row as a version without fallbacks makes it."""
+    Totp.update(key_id="").where(Totp.salt == device.salt).execute()
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    ("rotated", "is_accepted"),
+    [(PREPARED, True), (SWAPPED, True), (DONE, False)],
+    ids=["prepared", "swapped", "done"],
+)
+def test_a_code_is_accepted_with_the_key_of_its_app(rotated, is_accepted, ada):
+    device, app = add_app(ada)
+    now = NOW + STEP
+    assert stored_key(device) == totp.key_id(KEY)
+    assert factors.accept(ada, app.at(now), rotated, now) is is_accepted
+    assert stored_key(device) == totp.key_id(KEY)
+
+
+@pytest.mark.promise(52)
+@pytest.mark.parametrize("rotated", [PREPARED, SWAPPED], ids=["prepared", "swapped"])
+def test_a_guess_is_compared_with_one_key(rotated, ada):
+    device, _ = add_app(ada)
+    now = NOW + STEP
+    assert not factors.accept(ada, app_of(device, OTHER_KEY).at(now), rotated, now)
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(52)
+@pytest.mark.parametrize("key", [KEY, OTHER_KEY], ids=["former", "present"])
+def test_the_next_code_tells_the_key_of_an_app_from_before_fallbacks(key, ada):
+    device, _ = add_app(ada)
+    forget_key(device)
+    now = NOW + STEP
+    code = app_of(device, key).at(now)
+    assert factors.accept(ada, code, SWAPPED, now)
+    assert stored_key(device) == totp.key_id(key)
+    assert not factors.accept(ada, code, SWAPPED, now)
+    other = app_of(device, OTHER_KEY if key == KEY else KEY)
+    assert not factors.accept(ada, other.at(now + STEP), SWAPPED, now + STEP)
+
+
+def test_a_set_up_is_confirmed_by_a_process_that_has_swapped_the_keys(ada):
+    for begun, confirming in ((KEY, SWAPPED), (OTHER_KEY, PREPARED)):
+        device = totp.begin(ada, "Phone", NOW)
+        code = app_of(device, begun).at(NOW)
+        assert totp.confirm(device, code, totp.factor_keys(confirming), NOW)
+        assert stored_key(device) == totp.key_id(begun)
+
+
+@pytest.mark.promise(54)
+def test_the_name_of_a_key_does_not_reveal_it():
+    assert totp.key_id(KEY) not in KEY
+    assert totp.key_id(KEY) != totp.key_id(OTHER_KEY)
+    assert totp.key_id(KEY) != totp.derive_key(KEY, "").hex()[:16]
+
+
+@pytest.mark.every_database
+def test_the_apps_of_each_key_are_counted(ada, grace):
+    devices = [add_app(each)[0] for each in (ada, ada, grace)]
+    forget_key(devices[0])
+    totp.begin(ada, "Tablet", NOW)
+    assert totp.count_by_key() == {"": 1, totp.key_id(KEY): 2}
 
 
 def test_there_are_ten_recovery_codes_of_120_bits(ada):

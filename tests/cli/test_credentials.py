@@ -9,6 +9,7 @@ from tests.support.authenticators import ORIGIN, PASSKEYS, Authenticator
 from tests.support.factors import FACTOR_KEY
 from tests.support.identities import ENTRY, account
 from tests.support.keys import make_key
+from tests.support.settings import LONG_KEY
 from tests.support.sites import SECRET_KEY, echo
 from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.accounts import update_user
@@ -19,6 +20,7 @@ from wsgiauth.authentication.keys import MAX_KEYS
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
 
 KEY = re.compile(r"wsgiauth_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}\n")
@@ -120,7 +122,7 @@ SETTINGS = Settings(SECRET_KEY=SECRET_KEY)
 def add_app(user):
     device = totp.begin(user, "Phone", NOW)
     key = totp.derive_key(FACTOR_KEY, device.salt)
-    assert totp.confirm(device, totp.code_of_step(key, NOW // totp.STEP), FACTOR_KEY, NOW)
+    assert totp.confirm(device, totp.code_of_step(key, NOW // totp.STEP), (FACTOR_KEY,), NOW)
 
 
 def test_removefactor_removes_all_apps_and_recovery_codes(wsgiauth, person):
@@ -152,6 +154,38 @@ def test_check_and_a_start_warn_if_second_factors_are_not_asked_for(
     assert warning not in wsgiauth("check")[1]
     AuthMiddleware(echo)
     assert warning not in caplog.text
+
+
+def set_keys(monkeypatch, **keys):
+    for name, value in ({"SECRET_KEY": SECRET_KEY} | keys).items():
+        monkeypatch.setenv(name, value)
+
+
+def test_check_counts_the_apps_that_need_a_former_key(wsgiauth, person, monkeypatch):
+    set_keys(monkeypatch, FACTOR_KEY=FACTOR_KEY)
+    add_app(person)
+    assert "FACTOR_KEY_FALLBACKS" not in wsgiauth("check")[1]
+    set_keys(
+        monkeypatch, FACTOR_KEY=LONG_KEY, FACTOR_KEY_FALLBACKS=f"{LONG_KEY[::-1]} {FACTOR_KEY}"
+    )
+    output = wsgiauth("check", "--strict")[1]
+    assert "note: Authenticator apps with key 1 of FACTOR_KEY_FALLBACKS: 0." in output
+    assert "note: Authenticator apps with key 2 of FACTOR_KEY_FALLBACKS: 1." in output
+    assert "not known" not in output
+    Totp.update(key_id="").execute()
+    output = wsgiauth("check")[1]
+    assert "note: Authenticator apps with key 2 of FACTOR_KEY_FALLBACKS: 0." in output
+    assert "note: Authenticator apps whose key is not known before their next code: 1." in output
+
+
+def test_check_warns_of_apps_whose_key_is_missing(wsgiauth, person, monkeypatch):
+    warning = "warning: Authenticator apps with a key that is neither FACTOR_KEY nor"
+    set_keys(monkeypatch, FACTOR_KEY=LONG_KEY)
+    assert warning not in wsgiauth("check")[1]
+    add_app(person)
+    assert f"{warning} in FACTOR_KEY_FALLBACKS: 1." in wsgiauth("check")[1]
+    set_keys(monkeypatch, FACTOR_KEY_FALLBACKS=FACTOR_KEY)
+    assert warning not in wsgiauth("check")[1]
 
 
 def test_removefactor_refuses_a_user_without_a_factor(wsgiauth, person):

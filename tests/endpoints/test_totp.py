@@ -4,9 +4,11 @@ import sys
 from dataclasses import replace
 
 import pytest
+from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY, App, add_app
 from tests.support.logins import make_stale
+from tests.support.settings import LONG_KEY
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts.tables import Session
@@ -154,6 +156,23 @@ def test_a_program_sets_up_an_app(program, site):
     assert (device["name"], left) == ("Phone", 0)
     assert program(TOTP, {"remove": device["handle"]}).json["devices"] == []
     assert events_named("factor_removed") == ["factor_removed"]
+
+
+@pytest.mark.parametrize("begun_with", ["the former key", "the new key"])
+def test_a_set_up_goes_on_while_the_key_is_rotated(site, settings, ada, begun_with):
+    """The processes before and after the swap take turns."""
+    swapped = replace(settings, FACTOR_KEY=LONG_KEY, FACTOR_KEY_FALLBACKS=(FACTOR_KEY,))
+    prepared = replace(settings, FACTOR_KEY=FACTOR_KEY, FACTOR_KEY_FALLBACKS=(LONG_KEY,))
+    both = [TestApp(AuthMiddleware(echo, each)) for each in (prepared, swapped)]
+    first, second = both if begun_with == "the former key" else reversed(both)
+    headers = bearer(site, ada)
+    begun = first.post_json(TOTP, {"name": "Phone"}, headers=headers).json
+    app = App(begun["secret"], site)
+    added = second.post_json(TOTP, {"code": app.code()}, headers=headers).json
+    assert [each["name"] for each in added["devices"]] == ["Phone"]
+    Totp.update(counter=0).execute()  # so that its code can be used once more
+    login = {"username": USERNAME, "password": PASSWORD, "code": app.code()}
+    first.post_json("/auth/login", login, status=200)
 
 
 def test_a_program_lists_the_apps(client, site, ada):

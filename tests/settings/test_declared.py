@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.factors import FACTOR_KEY
-from tests.support.settings import refused
+from tests.support.settings import LONG_KEY, refused
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 
@@ -25,16 +25,35 @@ def test_a_weak_factor_key_is_refused(key, expected):
     assert key not in str(error).replace("random", "")
 
 
+def test_a_weak_former_factor_key_is_refused():
+    weak = ("change-me" + LONG_KEY,)
+    with pytest.raises(ConfigurationError, match=r"^FACTOR_KEY_FALLBACKS must be .*placeholder"):
+        Settings(FACTOR_KEY=FACTOR_KEY, FACTOR_KEY_FALLBACKS=weak)
+
+
+def test_there_is_no_former_factor_key_without_a_present_one():
+    with pytest.raises(
+        ConfigurationError, match=r"^FACTOR_KEY must be set, because FACTOR_KEY_FALLBACKS is\.$"
+    ):
+        Settings(FACTOR_KEY_FALLBACKS=(FACTOR_KEY,))
+
+
 @pytest.mark.promise(30)
-def test_the_factor_key_is_not_shown():
-    assert FACTOR_KEY not in repr(Settings(FACTOR_KEY=FACTOR_KEY))
+def test_the_factor_keys_are_not_shown():
+    shown = repr(Settings(FACTOR_KEY=FACTOR_KEY, FACTOR_KEY_FALLBACKS=(LONG_KEY,)))
+    assert FACTOR_KEY not in shown
+    assert LONG_KEY not in shown
 
 
 @pytest.mark.parametrize("name", ["SECRET_KEY", "SECRET_KEY_FALLBACKS"])
-def test_a_key_that_signs_tokens_derives_no_others(name):
-    signing = FACTOR_KEY if name == "SECRET_KEY" else [FACTOR_KEY]
-    with pytest.raises(ConfigurationError, match=r"^FACTOR_KEY must be another key than those"):
-        Settings(FACTOR_KEY=FACTOR_KEY, **{name: signing})
+@pytest.mark.parametrize("of_apps", ["FACTOR_KEY", "FACTOR_KEY_FALLBACKS"])
+def test_a_key_that_signs_tokens_derives_no_others(name, of_apps):
+    signing = LONG_KEY if name == "SECRET_KEY" else [LONG_KEY]
+    keys = {"FACTOR_KEY": FACTOR_KEY} | {
+        of_apps: LONG_KEY if of_apps == "FACTOR_KEY" else [LONG_KEY]
+    }
+    with pytest.raises(ConfigurationError, match=rf"^{of_apps} must be another key than those"):
+        Settings(**keys, **{name: signing})
 
 
 @pytest.mark.parametrize("of", ["staff", "all"])

@@ -35,5 +35,5 @@ def add_app(site, user, name="Phone"):
         now = site.site.tokens.now()
         device = totp.begin(user, name, now)
         app = App(totp.base32(totp.derive_key(FACTOR_KEY, device.salt)), site)
-        assert totp.confirm(device, app.code(-1), FACTOR_KEY, now)
+        assert totp.confirm(device, app.code(-1), (FACTOR_KEY,), now)
     return app

@@ -5,6 +5,7 @@ request, `identity` asks it only on a site that demands second factors, and with
 has read.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE, has_sec
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.totp import Totp
+from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
@@ -110,18 +112,26 @@ def has_factor(user: User, settings: Settings) -> bool:
     return bool(list_factors(user, settings))
 
 
-def confirm(device: Totp, code: str, factor_key: str, now: float) -> bool:
+def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
     """Make a device a factor if it made the code; see `totp.confirm`.
 
     Recovery codes from before the first factor end: a guest of the account may have made them.
+
+    Args:
+        device: With its user, as read before their credentials were verified.
+
+    Raises:
+        UnauthenticatedError: The user was deactivated or deleted, or the password changed.
     """
     user = device.user
     with database.atomic():
-        lock_user(user.id)
+        owner = lock_user(user.id)
+        if owner is None or owner.security_stamp != user.security_stamp:
+            raise UnauthenticatedError("invalid_token")
         if len(totp.devices(user)) >= totp.MOST_DEVICES:  # by set-ups of other sessions
             return False
         is_first = not list_factors(user)
-        confirmed = totp.confirm(device, code, factor_key, now)
+        confirmed = totp.confirm(device, code, keys, now)
         if confirmed and is_first:
             recovery_codes.remove_all(user)
     return confirmed
@@ -142,8 +152,8 @@ def add_passkey(party: RelyingParty, user: User, name: str, credential: str, now
 
 def accept(user: User, code: str, settings: Settings, now: float) -> bool:
     """Return whether a code is from an app of the user, or a recovery code; it works once."""
-    key = settings.FACTOR_KEY
-    is_of_app = key is not None and totp.accept(user, code, key, now)
+    keys = totp.factor_keys(settings)
+    is_of_app = bool(keys) and totp.accept(user, code, keys, now)
     return is_of_app or recovery_codes.use(user, code)
 
 

@@ -8,6 +8,7 @@ MINUTE = 60  # seconds
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 CLOCK_SKEW = 60  # seconds by which the clocks of two hosts can differ
+HOST_SKEW = 3  # the same, where a minute would permit or refuse too much: docs/clusters.md
 
 
 class Lifetime(NamedTuple):

@@ -1,7 +1,8 @@
 """One-time codes of authenticator apps (TOTP, RFC 6238), as a second factor.
 
 The table has a salt for each device. The key that the device shares with the site is computed from
-it and FACTOR_KEY, so the database alone yields no code.
+it and FACTOR_KEY, so the database alone yields no code. A device keeps the key with which it was
+set up, which can have become one of FACTOR_KEY_FALLBACKS.
 """
 
 import base64
@@ -9,6 +10,8 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 import peewee
@@ -16,8 +19,10 @@ import peewee
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.lifetimes import HOUR
+from wsgiauth.authentication.lifetimes import HOST_SKEW, HOUR
+from wsgiauth.settings import Settings
 from wsgiauth.storage import database
+from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import Model
 
 DIGITS = 6
@@ -41,6 +46,8 @@ class Totp(Model):
     name: "peewee.CharField[str]" = peewee.CharField(max_length=NAME_MAX_LENGTH)
     # In hexadecimal digits; see `derive_key`.
     salt: "peewee.CharField[str]" = peewee.CharField(max_length=64)
+    # The `key_id` of its factor key; empty: not confirmed yet, or by a version without this column.
+    key_id: "peewee.CharField[str]" = peewee.CharField(max_length=16, default="")
     # The number of the step (RFC 6238 section 4.2) whose code was last accepted.
     counter: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
     # When its set-up began.
@@ -50,6 +57,25 @@ class Totp(Model):
 
     class Meta:
         table_name = "wsgiauth_totp"
+
+
+class _Use(NamedTuple):
+    """What the row of a device records of an accepted code."""
+
+    step: int
+    key_id: str
+
+
+def factor_keys(settings: Settings) -> tuple[str, ...]:
+    """Return the keys that devices can have: FACTOR_KEY, which new ones get, then the former."""
+    if settings.FACTOR_KEY is None:
+        return ()
+    return settings.FACTOR_KEY, *settings.FACTOR_KEY_FALLBACKS
+
+
+def key_id(factor_key: str) -> str:
+    """Return what names a factor key in the database, which does not reveal it."""
+    return hmac.digest(factor_key.encode(), b"wsgiauth factor key id", "sha256").hex()[:16]
 
 
 def derive_key(factor_key: str, salt: str) -> bytes:
@@ -87,6 +113,13 @@ def devices(user: User) -> list[Totp]:
     return list(of_user.order_by(Totp.confirmed_at, Totp.id))
 
 
+def count_by_key() -> Mapping[str, int]:
+    """Return how many devices that are factors have each `key_id`."""
+    number = peewee.fn.COUNT(Totp.id)
+    rows: Any = Totp.select(Totp.key_id, number).where(Totp.confirmed_at > 0).group_by(Totp.key_id)
+    return dict(rows.tuples())
+
+
 def is_used() -> bool:
     """Return whether any user has a device."""
     return bool(Totp.select().where(Totp.confirmed_at > 0).exists())
@@ -95,11 +128,15 @@ def is_used() -> bool:
 def pending_device(user: User, session_id: str) -> Totp | None:
     """Return the device whose set-up a session of the user began, and has not confirmed.
 
+    It has the user as given, not as stored now.
+
     A set-up that another session began is not shown: whoever began it knows its key.
     """
     device: Totp | None = Totp.get_or_none(
         Totp.id == _set_up_id(session_id), Totp.user == user.id, Totp.confirmed_at == 0
     )
+    if device is not None:
+        device.user = user
     return device
 
 
@@ -126,15 +163,20 @@ def begin(user: User, name: str, now: float, *, session_id: str | None = None) -
         )
 
 
-def confirm(device: Totp, code: str, factor_key: str, now: float) -> bool:
-    """Make a device a factor if it made the code; return whether it is one now."""
-    step = _step_of(device, code, factor_key, now)
-    if step is None:
+def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
+    """Make a device a factor if it made the code; return whether it is one now.
+
+    Args:
+        keys: The `factor_keys`. Any of them: another process, with another FACTOR_KEY, can have
+            begun the set-up.
+    """
+    used = _use_of(device, code, keys, now)
+    if used is None:
         return False
     device_id = _new_id()
-    confirmed = Totp.update(id=device_id, confirmed_at=int(now), counter=step).where(
-        Totp.id == device.id, Totp.salt == device.salt, Totp.confirmed_at == 0
-    )
+    confirmed = Totp.update(
+        id=device_id, confirmed_at=int(now), counter=used.step, key_id=used.key_id
+    ).where(Totp.id == device.id, Totp.salt == device.salt, Totp.confirmed_at == 0)
     with database.atomic():
         is_ours = bool(confirmed.execute())
         if is_ours:
@@ -144,14 +186,18 @@ def confirm(device: Totp, code: str, factor_key: str, now: float) -> bool:
     return is_ours
 
 
-def accept(user: User, code: str, factor_key: str, now: float) -> bool:
+def accept(user: User, code: str, keys: Sequence[str], now: float) -> bool:
     """Return whether a device of the user made the code, which works once, over all processes.
 
-    The codes of this step and of the one before are accepted (RFC 6238 section 5.2).
+    The codes of this step and of the one before are accepted (RFC 6238 section 5.2), and that of
+    the next one if a host whose clock is ahead accepts it already.
+
+    Args:
+        keys: The `factor_keys`.
     """
     for device in devices(user):
-        step = _step_of(device, code, factor_key, now)
-        if step is not None and _use(device, step):
+        used = _use_of(device, code, keys, now)
+        if used is not None and _record(device, used):
             return True
     return False
 
@@ -178,21 +224,27 @@ def _set_up_id(session_id: str) -> str:
     return hashlib.sha256(session_id.encode()).hexdigest()[:32]
 
 
-def _step_of(device: Totp, code: str, factor_key: str, now: float) -> int | None:
-    """Return the step of a code, this one or the one before, or None."""
+def _use_of(device: Totp, code: str, keys: Sequence[str], now: float) -> _Use | None:
+    """Return what made a code: a key of the device, and a step; or None. See `accept`."""
     digits = "".join(code.split())
     if not _CODE.fullmatch(digits):
         return None
-    key, this = derive_key(factor_key, device.salt), int(now) // STEP
+    latest, this = int(now + HOST_SKEW) // STEP, int(now) // STEP
+    steps = range(latest, this - 2, -1)
+    ids = [(key_id(each), derive_key(each, device.salt)) for each in keys]
     matching = [
-        step for step in (this, this - 1) if hmac.compare_digest(code_of_step(key, step), digits)
+        _Use(step, name)
+        for name, key in ids
+        if device.key_id in ("", name)  # a guess is compared with one key, if it is known
+        for step in steps
+        if hmac.compare_digest(code_of_step(key, step), digits)
     ]
     return matching[0] if matching else None
 
 
-def _use(device: Totp, step: int) -> bool:
-    used = Totp.update(counter=step).where(
-        Totp.id == device.id, Totp.counter < step, Totp.confirmed_at > 0
-    )
+@repeated_after_conflict
+def _record(device: Totp, used: _Use) -> bool:
+    unused = (Totp.id == device.id) & (Totp.counter < used.step) & (Totp.confirmed_at > 0)
+    recorded = Totp.update(counter=used.step, key_id=used.key_id).where(unused)
     with database.atomic():
-        return bool(used.execute())
+        return bool(recorded.execute())

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.app import AuthApp
-from wsgiauth.authentication import factors, lifetimes, passkeys
+from wsgiauth.authentication import factors, lifetimes, passkeys, totp
 from wsgiauth.authentication.factors import unasked_factors
 from wsgiauth.cli.check_providers import check_providers, stranded_users
 from wsgiauth.cli.command import Arguments, CommandError, environment
@@ -88,7 +88,8 @@ def _check_database(settings: Settings) -> tuple[list[str], list[str]]:
         return risks, [f"Migrations to apply: {migrations}. The next start will do so."]
     risks += _overdue_mails() + unasked_factors(settings) + stranded_users(settings)
     risks += _unusable_passkeys(settings) + _missing_factors(settings)
-    notes = _hidden_addresses(settings)
+    risks += _lost_factor_keys(settings)
+    notes = _hidden_addresses(settings) + _former_factor_keys(settings)
     if not User.objects.filter(is_superuser=True, is_active=True).exists():
         notes.insert(0, "There is no superuser: `python -m wsgiauth createsuperuser` creates one.")
     return risks, notes
@@ -129,6 +130,37 @@ def _missing_factors(settings: Settings) -> list[str]:
         f" log in as one and set it up at /auth{set_up_path(settings)}, where their next login"
         " leads."
     ]
+
+
+def _lost_factor_keys(settings: Settings) -> list[str]:
+    if settings.FACTOR_KEY is None:  # `unasked_factors` warns of all apps
+        return []
+    known = {"", *map(totp.key_id, totp.factor_keys(settings))}
+    number = sum(many for key, many in totp.count_by_key().items() if key not in known)
+    if not number:
+        return []
+    return [
+        "Authenticator apps with a key that is neither FACTOR_KEY nor in FACTOR_KEY_FALLBACKS:"
+        f" {number}. Their codes are wrong: add the key, or their users need recovery codes or"
+        " `python -m wsgiauth removefactor`."
+    ]
+
+
+def _former_factor_keys(settings: Settings) -> list[str]:
+    if not settings.FACTOR_KEY_FALLBACKS:
+        return []
+    counts = totp.count_by_key()
+    notes = [
+        f"Authenticator apps with key {number} of FACTOR_KEY_FALLBACKS:"
+        f" {counts.get(totp.key_id(key), 0)}. A former key is needed as long as an app has it."
+        for number, key in enumerate(settings.FACTOR_KEY_FALLBACKS, 1)
+    ]
+    if "" in counts:
+        notes.append(
+            f"Authenticator apps whose key is not known before their next code: {counts['']}."
+            " They can need any former key."
+        )
+    return notes
 
 
 def _overdue_mails() -> list[str]:

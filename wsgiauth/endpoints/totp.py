@@ -112,8 +112,8 @@ class AuthenticatorApps(FactorForm):
 
     def _confirm(self, submission: MemberSubmission) -> Response:
         site, device = submission.site, totp.pending_device(*submission.member)
-        key, code = site.settings.FACTOR_KEY or "", submission.fields[CODE]
-        if device is None or not factors.confirm(device, code, key, site.tokens.now()):
+        keys, code = totp.factor_keys(site.settings), submission.fields[CODE]
+        if device is None or not factors.confirm(device, code, keys, site.tokens.now()):
             detail = _("This code is wrong. Enter the one that the app shows now.")
             raise ValidationError({CODE: [detail]})
         return self.answer_added(submission, ONE_TIME_CODE, done="added", name=device.name)

@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Any, Self
 
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.settings.contradictions import token_keys
 from wsgiauth.settings.declared import Declared
 from wsgiauth.settings.kinds import declarations, wrong_setting
 
@@ -61,7 +62,7 @@ class Settings(Declared):
             ConfigurationError: SECRET_KEY is not set.
         """
         self.require_secret_key()
-        return self._keys()
+        return token_keys(self)
 
     def require_secret_key(self) -> str:
         """Return SECRET_KEY, or raise ConfigurationError if it is not set. Internal."""

@@ -4,13 +4,13 @@ docs/settings.md has a row for each. They are checked in this order.
 """
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.guessing.known_passwords import file_problem
 from wsgiauth.languages.catalogues import folder_problem, is_language
 from wsgiauth.settings import checks, mail, oidc
+from wsgiauth.settings.contradictions import contradictions
 from wsgiauth.settings.kinds import (
     choice,
     declarations,
@@ -25,7 +25,7 @@ from wsgiauth.settings.kinds import (
     words,
     wrong_setting,
 )
-from wsgiauth.settings.secret_keys import ALGORITHMS, unmet_requirement
+from wsgiauth.settings.secret_keys import ALGORITHMS
 from wsgiauth.web.urls import is_safe_path
 
 
@@ -114,6 +114,13 @@ class Declared:
     )
     FACTOR_KEY: str | None = key(
         "derives the keys of authenticator apps; without it, there are none"
+    )
+    FACTOR_KEY_FALLBACKS: tuple[str, ...] = words(
+        "former keys, for the apps that were set up with them",
+        expected="a list of random strings",
+        is_valid=lambda _: True,  # `secret_keys` checks it
+        separator=" ",
+        is_secret=True,
     )
     PASSKEYS: bool = switch(False, "whether users can log in with passkeys")
     SECOND_FACTOR: str = choice(("offered", "staff", "all"), "who must have a second factor")
@@ -238,7 +245,7 @@ class Declared:
     OIDC_PROVIDERS: tuple[str, ...] = words(
         "the OpenID providers with which users can log in",
         expected=oidc.EXPECTED,
-        is_valid=lambda _: True,  # `_contradictions` checks it, and names the entry
+        is_valid=lambda _: True,  # `contradictions` checks it, and names the entry
         separator=" ",
         is_secret=True,
     )
@@ -253,48 +260,7 @@ class Declared:
                 problems[name] = str(error)
                 kept = getattr(type(self), name)  # the default stands in for it below
             object.__setattr__(self, name, kept)
-        for name, expected in self._contradictions(sends_mail="MAIL_URL" in problems):
+        for name, expected in contradictions(self, sends_mail="MAIL_URL" in problems):
             problems.setdefault(name, str(wrong_setting(name, expected)))
         if problems:
             raise ConfigurationError(*problems.values())
-
-    def _contradictions(self, *, sends_mail: bool) -> Iterator[tuple[str, str]]:
-        """Yield settings that do not fit others, each with what it must be."""
-        for name in ("MAIL_FROM", "PUBLIC_URL"):
-            if (sends_mail or self.MAIL_URL is not None) and getattr(self, name) is None:
-                yield name, "set, because MAIL_URL is"
-        for name in ("VERIFICATION", "LOGIN_NOTICES"):
-            if getattr(self, name) and self.MAIL_URL is None:
-                expected = f'set, because {name} is on, or "callable:" if your code sends emails'
-                yield "MAIL_URL", expected
-        if self.PASSKEYS and self.PUBLIC_URL is None:
-            yield "PUBLIC_URL", "set, because PASSKEYS is on"
-        elif self.PASSKEYS and not checks.has_host_name(self.PUBLIC_URL or ""):
-            expected = "a URL with a name such as localhost, not with an IP address"
-            yield "PUBLIC_URL", f"{expected}, because PASSKEYS is on"
-        for other in ("SERVICE_KEYS", "OIDC_PROVIDERS"):
-            if getattr(self, other) and self.PUBLIC_URL is None:
-                yield "PUBLIC_URL", f"set, because {other} is"
-        for name, other in (("SERVICES", "SERVICE_KEYS"), ("SERVICE_KEYS", "SERVICES")):
-            if getattr(self, other) and not getattr(self, name):
-                yield name, f"set, because {other} is"
-        problem = oidc.entries_problem(self.OIDC_PROVIDERS)
-        if problem is not None:
-            yield "OIDC_PROVIDERS", f"{oidc.EXPECTED}; {problem}"
-        if self.SECOND_FACTOR != "offered" and not (self.FACTOR_KEY or self.PASSKEYS):
-            expected = f"set, because SECOND_FACTOR is {self.SECOND_FACTOR}"
-            yield "FACTOR_KEY", f"{expected}; `python -m wsgiauth secret` prints one"
-        if self.FACTOR_KEY in [secret for _, secret in self._keys()]:
-            yield "FACTOR_KEY", "another key than those that sign tokens"
-        keys: list[tuple[str, str, str | None]]
-        keys = [] if self.FACTOR_KEY is None else [("FACTOR_KEY", self.FACTOR_KEY, None)]
-        keys += [(*each, self.JWT_ALGORITHM) for each in self._keys()]
-        for name, secret, algorithm in keys:
-            requirement = unmet_requirement(secret, algorithm)
-            if requirement is not None:
-                yield name, f"{requirement}; `python -m wsgiauth secret` prints one"
-
-    def _keys(self) -> list[tuple[str, str]]:
-        """Return the keys of tokens that are set, each with the name of its setting."""
-        first = [] if self.SECRET_KEY is None else [("SECRET_KEY", self.SECRET_KEY)]
-        return first + [("SECRET_KEY_FALLBACKS", each) for each in self.SECRET_KEY_FALLBACKS]

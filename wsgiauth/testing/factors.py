@@ -56,7 +56,7 @@ def add_authenticator(
     with context.using(application.database):
         device = totp.begin(_require_user(application, user), name, now)
         added = Authenticator(application, device)
-        totp.confirm(device, added._code_at(now), key, now)  # a step can end meanwhile
+        totp.confirm(device, added._code_at(now), (key,), now)  # a step can end meanwhile
     return added
 
 

@@ -1,0 +1,73 @@
+"""Settings that are valid alone, but do not fit others; and the strength of keys."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from wsgiauth.settings import checks, oidc
+from wsgiauth.settings.secret_keys import unmet_requirement
+
+if TYPE_CHECKING:
+    from wsgiauth.settings.declared import Declared
+
+
+def contradictions(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, str]]:
+    """Yield settings that do not fit others, each with what it must be.
+
+    Args:
+        sends_mail: Whether MAIL_URL is set, although `settings` may lack it.
+    """
+    yield from _missing(settings, sends_mail=sends_mail)
+    problem = oidc.entries_problem(settings.OIDC_PROVIDERS)
+    if problem is not None:
+        yield "OIDC_PROVIDERS", f"{oidc.EXPECTED}; {problem}"
+    if settings.SECOND_FACTOR != "offered" and not (settings.FACTOR_KEY or settings.PASSKEYS):
+        expected = f"set, because SECOND_FACTOR is {settings.SECOND_FACTOR}"
+        yield "FACTOR_KEY", f"{expected}; `python -m wsgiauth secret` prints one"
+    if settings.FACTOR_KEY_FALLBACKS and settings.FACTOR_KEY is None:
+        yield "FACTOR_KEY", "set, because FACTOR_KEY_FALLBACKS is"
+    yield from _unfit_keys(settings)
+
+
+def token_keys(settings: "Declared") -> list[tuple[str, str]]:
+    """Return the keys of tokens that are set, each with the name of its setting."""
+    return _keys("SECRET_KEY", settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS)
+
+
+def _keys(name: str, key: str | None, fallbacks: tuple[str, ...]) -> list[tuple[str, str]]:
+    first = [] if key is None else [(name, key)]
+    return first + [(f"{name}_FALLBACKS", each) for each in fallbacks]
+
+
+def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, str]]:
+    for name in ("MAIL_FROM", "PUBLIC_URL"):
+        if (sends_mail or settings.MAIL_URL is not None) and getattr(settings, name) is None:
+            yield name, "set, because MAIL_URL is"
+    for name in ("VERIFICATION", "LOGIN_NOTICES"):
+        if getattr(settings, name) and settings.MAIL_URL is None:
+            expected = f'set, because {name} is on, or "callable:" if your code sends emails'
+            yield "MAIL_URL", expected
+    if settings.PASSKEYS and settings.PUBLIC_URL is None:
+        yield "PUBLIC_URL", "set, because PASSKEYS is on"
+    elif settings.PASSKEYS and not checks.has_host_name(settings.PUBLIC_URL or ""):
+        expected = "a URL with a name such as localhost, not with an IP address"
+        yield "PUBLIC_URL", f"{expected}, because PASSKEYS is on"
+    for other in ("SERVICE_KEYS", "OIDC_PROVIDERS"):
+        if getattr(settings, other) and settings.PUBLIC_URL is None:
+            yield "PUBLIC_URL", f"set, because {other} is"
+    for name, other in (("SERVICES", "SERVICE_KEYS"), ("SERVICE_KEYS", "SERVICES")):
+        if getattr(settings, other) and not getattr(settings, name):
+            yield name, f"set, because {other} is"
+
+
+def _unfit_keys(settings: "Declared") -> Iterator[tuple[str, str]]:
+    of_tokens = token_keys(settings)
+    of_apps = _keys("FACTOR_KEY", settings.FACTOR_KEY, settings.FACTOR_KEY_FALLBACKS)
+    for name, key in of_apps:
+        if key in [secret for _, secret in of_tokens]:
+            yield name, "another key than those that sign tokens"
+    keys: list[tuple[str, str, str | None]] = [(*each, None) for each in of_apps]
+    keys += [(*each, settings.JWT_ALGORITHM) for each in of_tokens]
+    for name, key, algorithm in keys:
+        requirement = unmet_requirement(key, algorithm)
+        if requirement is not None:
+            yield name, f"{requirement}; `python -m wsgiauth secret` prints one"
