@@ -132,6 +132,7 @@ THOROUGH = {
     # processes that race or are killed
     "test_concurrency.py",
     "test_leftovers.py",
+    "test_races.py",
 }
 THOROUGH_PATHS = {Path(__file__).parent / name for name in THOROUGH}
 THOROUGH_FIXTURES = {"chromium", "in_processes", "server_urls"}

@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.support.identities import ISSUER, account
-from wsgiauth import storage
+from wsgiauth import events, storage
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import Session
+from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import (
     freshness,
     identities,
+    one_time,
     provider_sessions,
     sessions,
     ways_in,
@@ -208,11 +209,11 @@ def test_a_session_that_is_renewed_at_the_same_moment_ends_too(by, ada, tokens, 
 )
 def test_a_logout_token_ends_a_login_that_is_not_complete(database, tokens, named, sid, has_ended):
     now = int(tokens.now())
-    before, after = (
-        ProviderLogin.of(account(sid=sid, asked_at=now + seconds)) for seconds in (-60, 1)
+    before, by_a_clock_ahead, after = (
+        ProviderLogin.of(account(sid=sid, asked_at=now + seconds)) for seconds in (-60, 3, 4)
     )
     revoke(tokens, now=now, **named)
-    assert before.has_ended() == has_ended
+    assert before.has_ended() == by_a_clock_ahead.has_ended() == has_ended
     assert not after.has_ended()
 
 
@@ -257,3 +258,55 @@ def test_a_session_that_was_confirmed_elsewhere_ends_with_each_of_its_logins(
     assert provider_sessions.was_proven_at_provider(session_id, NOW, 900)
     assert ProviderSession.select().count() == 3
     assert revoke(tokens, **named) == 1
+
+
+class LoggedOut:
+    """A subscriber that ends the sessions of an account after the commit of an event."""
+
+    def __init__(self, name, tokens):
+        self._name, self._tokens = name, tokens
+
+    def __call__(self, event):
+        if event.name == self._name:
+            revoke(self._tokens, subject="s-1")
+
+
+@pytest.fixture
+def logged_out_after(database, tokens):
+    """Return a function that lets a logout token come just after an event."""
+    yield lambda name: events.subscribe(database, [LoggedOut(name, tokens)])
+    events.subscribe(database, [])
+
+
+@pytest.mark.promise(74)
+def test_a_login_that_is_logged_out_before_it_is_answered_begins_and_confirms_nothing(
+    ada, tokens, log_in, logged_out_after
+):
+    by_password = sessions.start(ada, tokens).session_id
+    login = ProviderLogin.of(account())
+    identities.connect(ada, account(), tokens.now())
+    logged_out_after("login")
+    assert sessions.start(ada, tokens, provider=login) is None
+    OneTimeSecret.delete().execute()
+    logged_out_after("confirmed")
+    assert freshness.confirm(by_password, ada, tokens, provider=login) is None
+    assert Session.select().count() == 0
+
+
+@pytest.mark.promise(74)
+def test_a_login_of_an_unknown_user_that_is_committed_with_the_logout_ends(
+    ada, tokens, log_in, monkeypatch
+):
+    """By another process, whose login has found no logout token, and whose rows were not seen."""
+    identity_id = identities.connect(ada, account(), tokens.now()).id
+    session_id, sid = sessions.start(ada, tokens).session_id, ProviderLogin.of(account(sid="a")).sid
+    record = one_time.record
+
+    def commit_both(*args, **kwargs):
+        row = {"session": session_id, "identity": identity_id, "sid": sid, "is_first": True}
+        storage.current().after_commit(ProviderSession.insert(row).execute)
+        return record(*args, **kwargs)
+
+    monkeypatch.setattr(one_time, "record", commit_both)
+    assert revoke(tokens, sid="a") == 1
+    assert Session.select().count() == 0

@@ -15,7 +15,7 @@ from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import provider_sessions
+from wsgiauth.authentication import provider_sessions, sessions
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.authentication.methods import PASSWORD, has_second_factor
@@ -23,6 +23,7 @@ from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
+from wsgiauth.storage.conflicts import repeated_after_conflict
 
 
 class Proof(NamedTuple):
@@ -76,6 +77,7 @@ def methods_of(session_id: str) -> str:
     return "" if proof is None else proof.methods
 
 
+@repeated_after_conflict
 def confirm(
     session_id: str,
     user: User,
@@ -104,9 +106,12 @@ def confirm(
             if provider is not None:
                 provider_sessions.record(issued.session_id, provider)
             events.emit("confirmed", user_id=user.id, reason=methods)
-            return issued
     except peewee.IntegrityError:  # a foreign key's: the user or the identity was just deleted
         return None
+    if provider is not None and provider.has_ended():  # meanwhile: see `provider_sessions.revoke`
+        sessions.revoke(issued.session_id, user)
+        return None
+    return issued
 
 
 def renew(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import peewee
 
+from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
@@ -84,7 +85,9 @@ def cancel(pending: Pending) -> None:
 
 def finish(pending: Pending, now: float) -> bool:
     """Use the secret; return False if another request did so first."""
-    return one_time.redeem(pending.secret, _PURPOSE, now=now) is not None
+    with database.atomic():
+        lock_user(pending.user.id)  # two logins, each of which ends the other, could deadlock
+        return one_time.redeem(pending.secret, _PURPOSE, now=now) is not None
 
 
 def with_destination(secret: str, destination: str) -> str:

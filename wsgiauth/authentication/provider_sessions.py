@@ -15,7 +15,7 @@ from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.identities import Identity, identity_id
-from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
+from wsgiauth.authentication.lifetimes import CLOCK_SKEW, HOST_SKEW, MINUTE
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.storage import database
@@ -79,7 +79,8 @@ class ProviderLogin(NamedTuple):
         tokens = OneTimeSecret.select(OneTimeSecret.id).where(
             OneTimeSecret.subject.in_([digest(each) for each in named]),
             OneTimeSecret.purpose == _LOGOUT,
-            OneTimeSecret.expires_at >= self.asked_at + REMEMBERED,
+            # Another host, whose clock is behind, can have got the token.
+            OneTimeSecret.expires_at >= self.asked_at - HOST_SKEW + REMEMBERED,
         )
         return bool(tokens.exists())
 
@@ -175,7 +176,18 @@ def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int 
             subject=_named(identity, session),
             expires_at=int(now) + REMEMBERED,
         )
-        return _revoke(_sessions().where(*named), "provider") if is_new else None
+        if not is_new:
+            return None
+        revoked = _revoke(_sessions().where(*named), "provider")
+    # A login of a user who was not known yet: if it is committed later than this, it finds the
+    # token itself.
+    missed = [user_id for user_id in _owners(identity, session) if user_id not in owners]
+    if missed:
+        with database.atomic():
+            for user_id in missed:
+                lock_user(user_id)
+            revoked += _revoke(_sessions().where(*named), "provider")
+    return revoked
 
 
 def revoke_by(identity: Identity, *, except_id: str | None = None) -> int:

@@ -11,7 +11,9 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication.one_time import digest
+from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.storage import database
+from wsgiauth.storage.conflicts import repeated_after_conflict
 
 NUMBER = 10
 FEW = 2  # codes left, with which the user should make new ones
@@ -27,7 +29,11 @@ def replace(user: User) -> list[str]:
 
     However many requests do so at once, the user has one set afterwards.
 
+    Args:
+        user: As read before their credentials were verified.
+
     Raises:
+        UnauthenticatedError: The user was deactivated, or the password changed, in the meantime.
         peewee.IntegrityError: The user has been deleted.
     """
     codes = [_new_code() for _ in range(NUMBER)]
@@ -42,7 +48,9 @@ def replace(user: User) -> list[str]:
         for code in codes
     ]
     with database.atomic():
-        lock_user(user.id)
+        owner = lock_user(user.id)
+        if owner is not None and owner.security_stamp != user.security_stamp:
+            raise UnauthenticatedError("invalid_token")
         remove_all(user)
         OneTimeSecret.insert_many(rows).execute()
         events.emit("factor_added", user_id=user.id, reason="recovery codes")
@@ -55,6 +63,7 @@ def count(user: User) -> int:
     return number
 
 
+@repeated_after_conflict
 def use(user: User, code: str) -> bool:
     """Use a code; return whether it was one of the user's. It works once, over all processes."""
     normalised = _normalised(code)

@@ -8,6 +8,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
@@ -121,14 +122,17 @@ def revoke_by_handle(user: User, handle: str, now: float) -> str | None:
         The session's id, or None if the user has no such session.
     """
     own: Any = Session.select(Session.id, Session.stamp).join(User).where(_is_shown(user, now))
-    for session_id, stamp in own.order_by(Session.created_at.desc()).limit(SEARCHED).tuples():
-        if handle_of(session_id) != handle:
-            continue
-        if stamp == REUSED:
-            _delete_from_list(session_id)
-        else:
-            sessions.revoke(session_id, user)
-        return str(session_id)
+    newest = own.order_by(Session.created_at.desc()).limit(SEARCHED)
+    with database.atomic():
+        lock_user(user.id)  # a session that is renewed gets another id, and another handle
+        for session_id, stamp in newest.tuples():
+            if handle_of(session_id) != handle:
+                continue
+            if stamp == REUSED:
+                _delete_from_list(session_id)
+            else:
+                sessions.revoke(session_id, user)
+            return str(session_id)
     return None
 
 

@@ -24,6 +24,7 @@ from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.storage import Statement, context, database
+from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now
 from wsgiauth.storage.upkeep import OptionalWrites, purge_expired, purge_some
 from wsgiauth.web.clients import MAX_USER_AGENT, client_address
@@ -77,7 +78,7 @@ def start(
 
     Returns:
         None if the user was deactivated or deleted, or the password changed, while it was being
-        verified.
+        verified, or if the login at the provider has ended.
 
     Raises:
         ClaimsError: The application has no claims for the token.
@@ -104,10 +105,14 @@ def start(
     )
     if not _insert(session, user, client.language, provider):
         return None
+    if provider is not None and provider.has_ended():  # meanwhile: see `provider_sessions.revoke`
+        revoke(session.id, user)
+        return None
     purge_some(Session, now)
     return tokens.issue_for(session, claims)
 
 
+@repeated_after_conflict
 def _insert(session: Session, user: User, language: str, provider: ProviderLogin | None) -> bool:
     """Insert a session unless the user has changed, and return whether it was inserted.
 
@@ -245,6 +250,7 @@ def slide(session_id: str, now: int) -> None:
     _moves.execute(lambda: Session.update(changes).where(is_ours, _is_due(now)), now)
 
 
+@repeated_after_conflict
 def revoke(session_id: str, user: User) -> None:
     """Revoke a session of `user`, if it has not ended already."""
     with database.atomic():
@@ -253,6 +259,7 @@ def revoke(session_id: str, user: User) -> None:
             events.emit("logout", user_id=user.id)
 
 
+@repeated_after_conflict
 def revoke_all(user: User, *, except_id: str | None = None) -> int:
     """Revoke all sessions of a user but `except_id`, and return how many there were."""
     # The stamp as it was read: a session that began after a change of the password goes on.

@@ -19,8 +19,8 @@ from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, email_acce
 from wsgiauth.forms.endpoint import require_fresh, require_part
 from wsgiauth.forms.handover import destination_after_login
 from wsgiauth.forms.provider_accounts import (
-    ProviderAccountExpiredError,
     answer_created,
+    connect_waiting,
     create_account,
     expired_cookie,
     is_creation_open,
@@ -32,7 +32,6 @@ from wsgiauth.mail.link_letters import request_provider_address
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.storage import database
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
@@ -202,11 +201,7 @@ class _Connect(_Case):
         member = require_fresh(environ, site)
         if _CONNECT not in submission.flags:
             raise ValidationError({_CONNECT: [_("Choose whether to connect the two accounts.")]})
-        now = site.tokens.now()
-        with database.atomic():
-            if not unclaimed.finish(self.waiting, now):
-                raise ProviderAccountExpiredError
-            identities.connect(member.user, self.account, now)
+        connect_waiting(member.user, self.waiting, site.tokens.now())
         cookie, wanted = expired_cookie(submission), self.waiting.destination
         location = destination_after_login(environ, wanted) if wanted else ""
         if submission.wants_json:

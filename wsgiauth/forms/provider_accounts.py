@@ -4,7 +4,7 @@ from dataclasses import replace
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts import NewAccount, names
+from wsgiauth.accounts import NewAccount, lock_user, names
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import identities, one_time, unclaimed
@@ -120,6 +120,20 @@ def create_account(
         if not unclaimed.finish(waiting, now):
             raise ProviderAccountExpiredError
         return identities.register(new, account, now)
+
+
+def connect_waiting(user: User, waiting: Unclaimed, now: float) -> None:
+    """Connect an account of a provider to a user who is logged in; `waiting` is used up.
+
+    Raises:
+        ProviderAccountExpiredError: Another request was first.
+        RequestError, UnauthenticatedError: See `identities.connect`.
+    """
+    with database.atomic():
+        lock_user(user.id)  # before the secret is read, so that no later read is outdated
+        if not unclaimed.finish(waiting, now):
+            raise ProviderAccountExpiredError
+        identities.connect(user, waiting.account, now)
 
 
 def answer_created(submission: Submission, waiting: Unclaimed, user: User) -> Response:

@@ -1,0 +1,248 @@
+"""Races of users, groups and rights."""
+
+from tests.conftest import insert_user
+from tests.races.race import NOW, OTHER_PASSWORD, SETTINGS, TOKENS, Race, insert_recent_user, race
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import change_password
+from wsgiauth.accounts import create_user, delete_user, update_user
+from wsgiauth.accounts.administration import Right, administer
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.registration import Registration
+from wsgiauth.accounts.tables import Key, Membership, Permission, Session
+from wsgiauth.authentication import keys, sessions
+from wsgiauth.transfer.importing import import_rows
+from wsgiauth.transfer.rows import parse_row
+
+
+def insert_superuser(name):
+    return create_user(
+        name, f"{name}@x", PASSWORD, settings=SETTINGS, is_staff=True, is_superuser=True
+    )
+
+
+def rights_of(user):
+    stored = User.get_by_id(user.id)
+    return stored.is_superuser, stored.is_active
+
+
+@race("Two registrations with one name")
+class TwoRegistrations(Race):
+    def one(self):
+        create_user(USERNAME, EMAIL, PASSWORD, settings=SETTINGS)
+        return True
+
+    def check(self, outcome):
+        assert outcome.is_once("TakenError")
+        assert User.objects.count() == 1
+
+
+@race("A registration, and a user who takes its name")
+class Renamed(Race):
+    def prepare(self):
+        return (insert_user("Grace", "grace@example.org"),)
+
+    def one(self, grace):
+        create_user(USERNAME, EMAIL, PASSWORD, settings=SETTINGS)
+        return True
+
+    def other(self, grace):
+        return update_user(grace, username=USERNAME)
+
+    def check(self, outcome, grace):
+        assert outcome.is_once("TakenError")
+        assert User.objects.filter(username=USERNAME).count() == 1
+
+
+@race("A registration, and an import of its name")
+class Imported(Race):
+    def one(self):
+        create_user(USERNAME, EMAIL, PASSWORD, settings=SETTINGS)
+        return True
+
+    def other(self):
+        fields = {"username": USERNAME, "email": EMAIL}
+        row = parse_row(1, fields, rounds=4, providers={}, registration=Registration())
+        return bool(import_rows([row], planned=None).created)
+
+    def check(self, outcome):
+        assert {outcome.one, outcome.other} in ({True, False}, {True, "TakenError"})
+        assert User.objects.count() == 1
+
+
+@race("Two changes of different fields of a user")
+class TwoFields(Race):
+    def prepare(self):
+        return (insert_user(USERNAME, EMAIL),)
+
+    def one(self, ada):
+        return update_user(ada, username="Countess")
+
+    def other(self, ada):
+        return update_user(ada, email="countess@example.org")
+
+    def check(self, outcome, ada):
+        stored = User.get_by_id(ada.id)
+        assert (stored.username, stored.email) == ("Countess", "countess@example.org")
+
+
+class _LastSuperuser(Race):
+    def prepare(self):
+        return insert_superuser("root"), insert_superuser("toor")
+
+    def check(self, outcome, root, toor):
+        assert outcome.is_once("LastSuperuserError")
+        assert User.objects.filter(is_superuser=True, is_active=True).count() == 1
+
+
+@race("Two superusers are demoted")
+class TwoDemotions(_LastSuperuser):
+    def one(self, root, toor):
+        return update_user(root, is_superuser=False)
+
+    def other(self, root, toor):
+        return update_user(toor, is_superuser=False)
+
+
+@race("A superuser is deactivated, and another deleted")
+class DeactivationAndDeletion(_LastSuperuser):
+    def one(self, root, toor):
+        return update_user(root, is_active=False)
+
+    def other(self, root, toor):
+        delete_user(toor)
+        return True
+
+
+@race("A user is deactivated, and makes an API key")
+class DeactivatedWithKey(Race):
+    def prepare(self):
+        return (insert_user(USERNAME, EMAIL),)
+
+    def one(self, ada):
+        return update_user(ada, is_active=False)
+
+    def other(self, ada):
+        return keys.create(ada, "Key", (), now=NOW) is not None
+
+    def check(self, outcome, ada):
+        assert outcome.one is True
+        assert outcome.other is (outcome.first == "other")
+        assert Key.select().count() == 0
+
+
+@race("A user is deleted, and logs in")
+class Deleted(Race):
+    def prepare(self):
+        return (insert_recent_user(),)
+
+    def one(self, ada):
+        delete_user(ada)
+        return True
+
+    def other(self, ada):
+        return sessions.start(ada, TOKENS) is not None
+
+    def check(self, outcome, ada):
+        assert (outcome.one, outcome.other) == (True, outcome.first == "other")
+        assert User.objects.count() == Session.select().count() == 0
+
+
+@race("Two groups with one name are created")
+class TwoGroups(Race):
+    def one(self):
+        Group.objects.create(name="Editors")
+        return True
+
+    def check(self, outcome):
+        assert outcome.is_once("TakenError")
+        assert Group.objects.count() == 1
+
+
+@race("A group is deleted, and a user joins it")
+class Joined(Race):
+    def prepare(self):
+        return insert_user(USERNAME, EMAIL), Group.objects.create(name="Editors")
+
+    def one(self, ada, group):
+        return bool(group.delete_instance())
+
+    def other(self, ada, group):
+        return ada.join(group)
+
+    def check(self, outcome, ada, group):
+        joined = {"one": "GroupDoesNotExist", "other": True}[outcome.first]
+        assert (outcome.one, outcome.other) == (True, joined)
+        assert Membership.select().count() == Group.objects.count() == 0
+
+
+@race("A permission is granted twice")
+class Granted(Race):
+    def prepare(self):
+        return (insert_user(USERNAME, EMAIL),)
+
+    def one(self, ada):
+        return ada.grant("reports.publish")
+
+    def check(self, outcome, ada):
+        assert outcome.is_once(False)
+        assert Permission.select().count() == 1
+
+
+@race("A member of the staff changes an account, and loses the right to it")
+class Demoted(Race):
+    def prepare(self):
+        insert_superuser("root")
+        return insert_superuser("toor"), insert_user(USERNAME, EMAIL)
+
+    def one(self, toor, ada):
+        return update_user(toor, is_superuser=False)
+
+    def other(self, toor, ada):
+        return administer(toor, ada, Right.GOVERN, lambda user: user.grant("reports.publish"))
+
+    def check(self, outcome, toor, ada):
+        changed = {"one": "ForbiddenError", "other": True}[outcome.first]
+        assert (outcome.one, outcome.other) == (True, changed)
+        assert Permission.select().count() == (changed is True)
+
+
+@race("Two members of the staff demote each other")
+class EachOther(Race):
+    def prepare(self):
+        insert_superuser("root")
+        return insert_superuser("toor"), insert_superuser("otto")
+
+    def one(self, toor, otto):
+        return demote(toor, otto)
+
+    def other(self, toor, otto):
+        return demote(otto, toor)
+
+    def check(self, outcome, toor, otto):
+        assert outcome.is_once("ForbiddenError")
+        assert {rights_of(toor), rights_of(otto)} == {(True, True), (False, True)}
+
+
+def demote(actor, user):
+    def change(present):
+        return update_user(present, is_superuser=False)
+
+    return administer(actor, user, Right.GOVERN, change, is_removal=True)
+
+
+@race("A password is changed, and an API key made")
+class PasswordAndKey(Race):
+    def prepare(self):
+        return (insert_user(USERNAME, EMAIL),)
+
+    def one(self, ada):
+        change_password(ada, OTHER_PASSWORD, settings=SETTINGS)
+        return True
+
+    def other(self, ada):
+        return keys.create(ada, "Key", (), now=NOW) is not None
+
+    def check(self, outcome, ada):
+        assert (outcome.one, outcome.other) == (True, outcome.first == "other")
+        assert Key.select().count() == 0

@@ -1,0 +1,267 @@
+"""Races of one-time secrets: links, pending logins, forms and emails."""
+
+from types import SimpleNamespace
+
+from tests.conftest import insert_user
+from tests.races.accounts import insert_superuser
+from tests.races.race import NOW, OTHER_PASSWORD, SETTINGS, TOKENS, Race, race
+from tests.support.mails import with_mail
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import change_password
+from wsgiauth.accounts import NewAccount, update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Key
+from wsgiauth.authentication import authenticate, keys, one_time, pending
+from wsgiauth.authentication.address_links import (
+    make_address_link,
+    prove_address,
+    read_address_proof,
+)
+from wsgiauth.authentication.invitations import (
+    INVITATION,
+    Invitation,
+    accept_invitation,
+    make_invitation_link,
+)
+from wsgiauth.authentication.password import make_reset_link, reset_password
+from wsgiauth.forms.once import only_once
+from wsgiauth.mail.outbox import Mail, Outbox, enqueue
+from wsgiauth.mail.site_outbox import COMPOSERS
+
+NEW_EMAIL = "countess@example.org"
+ADDRESS = "address"
+
+
+def secret_of(link):
+    return link.partition("token=")[2]
+
+
+def invite(**changes):
+    """Return an invitation and its stored secret."""
+    invitation = Invitation(email=EMAIL, **changes)
+    link = make_invitation_link(invitation, SETTINGS, mount="/auth", now=NOW)
+    return invitation, one_time.find(secret_of(link), INVITATION, now=NOW)
+
+
+def accept(username, invitation, secret):
+    account = NewAccount(username, EMAIL, PASSWORD, settings=SETTINGS)
+    user = accept_invitation(invitation, secret, account, account.hash_password())
+    return user is not None
+
+
+def reset_link(user):
+    return secret_of(make_reset_link(user, SETTINGS, mount="/auth", now=NOW))
+
+
+def reset(user, secret):
+    return reset_password(user, secret, OTHER_PASSWORD, settings=SETTINGS, now=NOW)
+
+
+def prove(user, secret):
+    return prove_address(read_address_proof(secret), secret)
+
+
+def pending_login(user):
+    cookie = pending.start(user, destination="/", remember=False, now=NOW)
+    return pending.find(cookie, NOW)
+
+
+@race("An invitation is accepted twice")
+class OneInvitation(Race):
+    def prepare(self):
+        return invite()
+
+    def one(self, *invited):
+        return accept("one", *invited)
+
+    def other(self, *invited):
+        return accept("other", *invited)
+
+    def check(self, outcome, *invited):
+        assert outcome.is_once(False)
+        assert User.objects.count() == 1
+
+
+@race("Two invitations of one address are accepted")
+class TwoInvitations(Race):
+    def prepare(self):
+        return invite(is_requested=True), invite(is_requested=True)
+
+    def one(self, invited, _):
+        return accept("one", *invited)
+
+    def other(self, _, invited):
+        return accept("other", *invited)
+
+    def check(self, outcome, *invited):
+        # The second finds the address taken, or its link ended by the first.
+        assert outcome.is_once("TakenError") or outcome.is_once(False)
+        assert User.objects.count() == 1
+
+
+@race("An invitation is accepted, and who sent it loses the right to")
+class RevokedInvitation(Race):
+    def prepare(self):
+        insert_superuser("root")
+        toor = insert_superuser("toor")
+        return toor, *invite(actor=f"user {toor.id}", is_of_staff=True)
+
+    def one(self, toor, *invited):
+        return update_user(toor, is_active=False)
+
+    def other(self, toor, *invited):
+        return accept("invited", *invited)
+
+    def check(self, outcome, toor, *invited):
+        assert (outcome.one, outcome.other) == (True, outcome.first == "other")
+        assert User.objects.count() == 2 + outcome.other
+
+
+@race("A link to choose a password is used twice")
+class TwoResets(Race):
+    def prepare(self):
+        ada = insert_user(USERNAME, EMAIL)
+        return ada, reset_link(ada)
+
+    def one(self, ada, secret):
+        return reset(ada, secret)
+
+    def check(self, outcome, ada, secret):
+        assert outcome.is_once(False)
+        assert User.get_by_id(ada.id).security_stamp == 1
+
+
+@race("A link to choose a password is used, and the password changed")
+class ResetAndChange(Race):
+    def prepare(self):
+        ada = insert_user(USERNAME, EMAIL)
+        return ada, reset_link(ada)
+
+    def one(self, ada, secret):
+        return reset(ada, secret)
+
+    def other(self, ada, secret):
+        change_password(ada, "still other words", settings=SETTINGS)
+
+    def check(self, outcome, ada, secret):
+        assert outcome.one is (outcome.first == "one")
+        assert authenticate(USERNAME, "still other words", rounds=4) == ada
+
+
+@race("A link that proves an address is used twice")
+class TwoProofs(Race):
+    def prepare(self):
+        ada = insert_user(USERNAME, EMAIL)
+        link = make_address_link(ada, NEW_EMAIL, SETTINGS, mount="/auth", now=NOW)
+        return ada, one_time.find(secret_of(link), ADDRESS, now=NOW)
+
+    def one(self, ada, secret):
+        return prove(ada, secret)
+
+    def check(self, outcome, ada, secret):
+        assert outcome.is_once(False)
+        assert User.get_by_id(ada.id).email == NEW_EMAIL
+
+
+@race("An address changes, and a link that the former one got is used")
+class ProofAndReset(TwoProofs):
+    def prepare(self):
+        ada, secret = super().prepare()
+        return ada, secret, reset_link(ada)
+
+    def one(self, ada, secret, _):
+        return prove(ada, secret)
+
+    def other(self, ada, _, secret):
+        return reset(ada, secret)
+
+    def check(self, outcome, ada, *_):
+        assert outcome.is_once(False)
+
+
+@race("A pending login is finished twice")
+class OnePending(Race):
+    def prepare(self):
+        return (pending_login(insert_user(USERNAME, EMAIL)),)
+
+    def one(self, waiting):
+        return pending.finish(waiting, NOW)
+
+    def check(self, outcome, waiting):
+        assert outcome.is_once(False)
+
+
+@race("Two pending logins of a user are finished")
+class TwoPending(Race):
+    stops_early = True  # each deletes its own secret, then those of the other
+
+    def prepare(self):
+        ada = insert_user(USERNAME, EMAIL)
+        return pending_login(ada), pending_login(ada)
+
+    def one(self, waiting, _):
+        return pending.finish(waiting, NOW)
+
+    def other(self, _, waiting):
+        return pending.finish(waiting, NOW)
+
+    def check(self, outcome, *waiting):
+        assert outcome.is_once(False)
+
+
+def send_form(user, once):
+    submission = SimpleNamespace(
+        member=SimpleNamespace(user=user),
+        site=SimpleNamespace(tokens=TOKENS),
+        environ={"PATH_INFO": "/auth/keys"},
+        once=once,
+    )
+    with only_once(submission, "done"):
+        return keys.create(user, "Key", (), now=NOW) is not None
+
+
+@race("Two forms of a user are sent")
+class TwoForms(Race):
+    stops_early = True  # each inserts a row of the user, then changes the user
+
+    def prepare(self):
+        return (insert_user(USERNAME, EMAIL),)
+
+    def one(self, ada):
+        return send_form(ada, "one")
+
+    def other(self, ada):
+        return send_form(ada, "other")
+
+    def check(self, outcome, ada):
+        assert (outcome.one, outcome.other) == (True, True)
+
+
+@race("A form is sent twice")
+class SentTwice(Race):
+    def prepare(self):
+        return (insert_user(USERNAME, EMAIL),)
+
+    def one(self, ada):
+        return send_form(ada, "the same")
+
+    def check(self, outcome, ada):
+        assert outcome.is_once("RequestError")
+        assert Key.select().count() == 1
+
+
+@race("Two processes send the emails that are due")
+class TwoSenders(Race):
+    def prepare(self):
+        data = {"mount": "/auth"}
+        enqueue(None, "reset", user=insert_user(USERNAME, EMAIL), data=data)
+        Mail.update(due_at=NOW, expires_at=NOW + 60).execute()
+        return ()
+
+    def one(self):
+        sent = []
+        Outbox(with_mail(SETTINGS), sent.append, COMPOSERS, clock=lambda: NOW).deliver()
+        return len(sent)
+
+    def check(self, outcome):
+        assert outcome.one + outcome.other == 1

@@ -1,0 +1,93 @@
+"""Races of sessions that began at another provider."""
+
+from tests.races.race import NOW, SETTINGS, TOKENS, Race, insert_recent_user, race
+from tests.support.identities import ISSUER, account
+from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication import freshness, identities, provider_sessions, sessions, ways_in
+from wsgiauth.authentication.provider_sessions import ProviderLogin
+
+FROM_PROVIDER = account(sid="session there", asked_at=NOW)
+LOGIN = ProviderLogin.of(FROM_PROVIDER)
+
+
+def end_session(**named):
+    """Do what a logout token says that names the session at the provider alone."""
+    names = {"subject": "", "sid": FROM_PROVIDER.sid, **named}
+    return provider_sessions.revoke(ISSUER, jti="1", now=NOW, **names)
+
+
+def log_in(user):
+    return sessions.start(user, TOKENS, provider=LOGIN) is not None
+
+
+class _Connected(Race):
+    def prepare(self):
+        ada = insert_recent_user()
+        return ada, identities.connect(ada, FROM_PROVIDER, NOW).handle
+
+
+@race("A logout token is used twice")
+class TokenTwice(_Connected):
+    def prepare(self):
+        facts = super().prepare()
+        assert log_in(facts[0])
+        return facts
+
+    def one(self, ada, handle):
+        return end_session()
+
+    def check(self, outcome, ada, handle):
+        results = {"one": outcome.one, "other": outcome.other}
+        assert (results.pop(outcome.first), *results.values()) == (1, None)
+        assert Session.select().count() == 0
+
+
+class _LoggedOut(_Connected):
+    def other(self, ada, handle, *_):
+        return log_in(ada)
+
+    def check(self, outcome, *_):
+        assert Session.select().count() == 0
+
+
+@race("A logout token names a user, who logs in")
+class UserLoggedOut(_LoggedOut):
+    def one(self, ada, handle):
+        return end_session(subject=FROM_PROVIDER.subject)
+
+
+@race("A logout token names a session, which begins")
+class SessionLoggedOut(_LoggedOut):
+    def one(self, ada, handle):
+        return end_session()
+
+
+@race("A logout token names a session, by which one here is confirmed")
+class ConfirmedAndLoggedOut(_LoggedOut):
+    def prepare(self):
+        ada, handle = super().prepare()
+        return ada, handle, sessions.start(ada, TOKENS).session_id
+
+    def one(self, ada, handle, session_id):
+        return end_session()
+
+    def other(self, ada, handle, session_id):
+        return freshness.confirm(session_id, ada, TOKENS, provider=LOGIN) is not None
+
+    def check(self, outcome, ada, handle, session_id):
+        # A session that the login could not confirm any more can go on as it was.
+        kept = {each.id for each in Session.select()}
+        assert kept <= ({session_id} if outcome.other is False else set())
+
+
+@race("An account of a provider is disconnected, and logs in")
+class Disconnected(_Connected):
+    def one(self, ada, handle):
+        return bool(ways_in.disconnect(ada, handle, SETTINGS))
+
+    def other(self, ada, handle):
+        return log_in(ada)
+
+    def check(self, outcome, ada, handle):
+        assert (outcome.one, outcome.other) == (True, outcome.first == "other")
+        assert Session.select().count() == 0
