@@ -5,7 +5,9 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import closing, contextmanager
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 from urllib.request import urlopen
 
@@ -32,6 +34,15 @@ SEEN = """
 def application(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [f"{environ['REMOTE_ADDR']} {environ['wsgi.url_scheme']}".encode()]
+"""
+SLOW = """
+import pathlib, time
+def application(environ, start_response):
+    pathlib.Path("begun").touch()
+    while not pathlib.Path("go_on").exists():
+        time.sleep(0.01)
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "1000000")])
+    return [b"x" * 1_000_000]
 """
 SERVING = re.compile(r"Serving on (http://(.+):(\d+)/)\n")
 
@@ -93,6 +104,63 @@ def test_it_serves_from_when_it_says_so_until_a_signal(folder, number, status):
         assert served.wait() == status
         assert "Traceback" not in served.stderr.read()
     assert {each.name for each in folder.glob("*.db")} == {"chosen.db"}
+
+
+def test_a_terminated_process_answers_requests_in_progress_and_refuses_others(folder):
+    (folder / "slow.py").write_text(SLOW)
+    with (
+        process("slow:application", "--listen", "127.0.0.1:0") as served,
+        ThreadPoolExecutor() as it,
+    ):
+        address, _, port = address_of(served)
+        answer = it.submit(lambda: urlopen(address).read())
+        wait_until((folder / "begun").exists)
+        served.send_signal(signal.SIGTERM)
+        wait_until(lambda: is_refused(int(port)))
+        (folder / "go_on").touch()
+        assert len(answer.result()) == 1_000_000
+        assert served.wait() == 0
+
+
+def test_a_terminated_process_answers_a_request_that_has_half_come(folder):
+    with process("hello:application", "--listen", "127.0.0.1:0") as served:
+        _, _, port = address_of(served)
+        with socket.create_connection(("127.0.0.1", int(port))) as connection:
+            connection.sendall(b"GET / HTTP/1.0\r\n")
+            served.send_signal(signal.SIGTERM)
+            wait_until(lambda: is_refused(int(port)))
+            connection.sendall(b"\r\n")
+            assert connection.makefile("rb").read().endswith(b"Hello")
+        assert served.wait() == 0
+
+
+def test_a_terminated_process_answers_on_connections_that_it_has_not_accepted_yet(folder):
+    with process("hello:application", "--listen", "127.0.0.1:0") as served, ExitStack() as stack:
+        address = ("127.0.0.1", int(address_of(served)[2]))
+        served.send_signal(signal.SIGSTOP)
+        waiting = [stack.enter_context(socket.create_connection(address)) for _ in range(3)]
+        for each in waiting:
+            each.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        served.send_signal(signal.SIGTERM)
+        served.send_signal(signal.SIGCONT)
+        for each in waiting:
+            assert each.makefile("rb").read().endswith(b"Hello")
+        assert served.wait() == 0
+
+
+def wait_until(condition):
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def is_refused(port):
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except ConnectionRefusedError:
+        return True
+    return False
 
 
 def test_localhost_is_the_address_that_every_browser_tries(folder):

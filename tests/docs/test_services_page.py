@@ -130,6 +130,11 @@ def test_a_service_admits_the_token_of_an_api_key(site, service):
     assert answer.status_code == 200
 
 
+def test_a_service_admits_a_token_of_a_host_whose_clock_is_ahead(site, service):
+    ahead = ServiceTokens(site.app.site.settings, lambda: time.time() + 3)
+    assert ask(service, signed_by(ahead, site, service)).status_code == 200
+
+
 def for_another_service(site, service):
     (other,) = {"reports", "notes"} - {service.name}
     return token_for(site, other, f"{service.name}.read")

@@ -1,5 +1,6 @@
 """GET /auth/oidc/{provider}/callback: logins by known accounts, connections and confirmations."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qsl, urlencode
 
@@ -26,11 +27,13 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import freshness, identities, oidc
 from wsgiauth.authentication.identities import Identity
-from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT
+from wsgiauth.authentication.lifetimes import HOST_SKEW
+from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT, LIFETIME
 from wsgiauth.authentication.oidc.transport import MAX_AT_ONCE
 from wsgiauth.authentication.provider_sessions import ProviderSession
 from wsgiauth.endpoints import oidc_callback
 from wsgiauth.storage.models import utc_now
+from wsgiauth.storage.upkeep import purge_expired
 from wsgiauth.testing import logged_in, make_user
 
 ERRAND = "wsgiauth-oidc"
@@ -285,6 +288,18 @@ def test_a_state_is_used_once(client, known, provider, heard):
     come_back(client, come_back_later, status=400)
     assert failures(heard) == ["google: state used"] * 2
     assert (who(client), len(provider.requests["/token"])) == (None, 1)
+
+
+@pytest.mark.promise(69)
+def test_a_state_stays_used_for_a_host_whose_clock_is_slow(client, known, provider, heard):
+    url = begin(client)
+    cookie, query = client.cookies[ERRAND], provider.authorize(url)
+    come_back(client, query, status=303)
+    purge_expired(OneTimeSecret, time.time() + LIFETIME + HOST_SKEW)
+    client.get("/auth/logout")
+    client.set_cookie(ERRAND, cookie)
+    come_back(client, query, status=400)
+    assert failures(heard) == ["google: state used"]
 
 
 def test_a_user_who_comes_back_once_more_is_led_to_the_account(client, known, provider):

@@ -6,18 +6,17 @@ import errno
 import ipaddress
 import os
 import re
-import signal
 import socket
 import sys
 import traceback
 from collections.abc import Iterable
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import waitress
 from webob import Request
 
+from wsgiauth.cli import graceful
 from wsgiauth.cli.command import Arguments, CommandError, environment, import_application
 from wsgiauth.cli.output import print_line
 from wsgiauth.cli.parser import Parser, positive
@@ -59,7 +58,7 @@ def add_commands(parser: Parser) -> None:
 
 
 def serve(arguments: Arguments) -> None:
-    """Serve the application until the process is interrupted or terminated."""
+    """Serve the application until the process is interrupted or terminated; see `graceful`."""
     host, port = arguments.listen
     os.environ.update(environment(arguments))
     with _listen(host, port) as listening:
@@ -71,27 +70,20 @@ def _serve(arguments: Arguments, listening: socket.socket) -> None:
     path: str | None = arguments.application
     application = _imported(path) if path is not None else _login_alone()
     proxy = {} if arguments.trusted_proxy is None else _trusting(arguments.trusted_proxy)
+    connections: graceful.Connections = {}
     server = waitress.create_server(
         _without_bodies_for_head(application),
+        connections,
         sockets=[listening],
         threads=arguments.threads,
         **proxy,
     )
-    is_terminated = False
-
-    def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
-        nonlocal is_terminated
-        is_terminated = True
-        sys.exit()
-
-    signal.signal(signal.SIGTERM, terminate)
+    loop = graceful.Loop(server, connections)
     host = arguments.listen[0]
     name = f"[{host}]" if ":" in host else host
     print_line(f"Serving on http://{name}:{listening.getsockname()[1]}/")
     sys.stdout.flush()
-    server.run()  # returns after SystemExit and KeyboardInterrupt
-    if not is_terminated:
-        raise KeyboardInterrupt
+    loop.run()
 
 
 def _without_bodies_for_head(application: WSGIApplication) -> WSGIApplication:

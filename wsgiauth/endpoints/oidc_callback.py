@@ -16,6 +16,7 @@ from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import freshness, identities, one_time, unclaimed
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.identity import ERRAND, UNCLAIMED, UserSession
+from wsgiauth.authentication.lifetimes import CLOCK_SKEW
 from wsgiauth.authentication.oidc import Provider
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT, LOG_IN, BegunErrand
@@ -161,7 +162,8 @@ def _ask(
     """Return the account that the code stands for; a failure counts for the client."""
     attempt = site.throttle.provider(site.clients.networks(environ))
     attempt.begin()
-    if not one_time.record(begun.state, "used state", expires_at=begun.expires_at):
+    ends_at = begun.expires_at + CLOCK_SKEW  # a slow clock accepts the errand for longer
+    if not one_time.record(begun.state, "used state", expires_at=ends_at):
         raise Failures(provider.entry.title).callback("state used")
     purge_some(OneTimeSecret, site.tokens.now())
     try:

@@ -1,0 +1,69 @@
+"""The loop of `serve`: it answers every request that has come before it ends.
+
+At a signal, waitress itself answers only those requests that it is processing. It goes on to accept
+connections meanwhile, and resets them in the end. A proxy cannot send their requests to another
+process, because it does not know whether they were processed.
+"""
+
+import select
+import signal
+import time
+from types import FrameType
+from typing import Any
+
+from waitress import wasyncore
+
+PATIENCE = 0.5  # seconds for a request on a connection that has just been made
+GRACE = 10  # seconds for requests in progress; a container gets as long before it is killed
+
+Connections = dict[int, Any]  # waitress's "map"
+
+
+class Loop:
+    """Serves until SIGTERM; then refuses connections, and ends when all requests are answered.
+
+    Args:
+        server: That of `waitress.create_server`, with one socket.
+        connections: The map that it was created with.
+    """
+
+    def __init__(self, server: Any, connections: Connections) -> None:
+        self._server = server
+        self._connections = connections
+        self._is_terminated = False
+        signal.signal(signal.SIGTERM, self._terminate)
+
+    def run(self) -> None:
+        """Serve until the process is terminated.
+
+        Raises:
+            KeyboardInterrupt: It was interrupted, which ends requests in progress.
+        """
+        try:
+            while not self._is_terminated:
+                timeout = self._server.adj.asyncore_loop_timeout
+                wasyncore.loop(timeout, map=self._connections, count=1)
+            _finish(self._server, self._connections)
+        finally:
+            self._server.task_dispatcher.shutdown()
+
+    def _terminate(self, _signal: int, _frame: FrameType | None) -> None:
+        self._is_terminated = True
+        self._server.pull_trigger()  # wakes the loop
+
+
+def _finish(server: Any, connections: Connections) -> None:
+    while select.select([server.socket], [], [], 0)[0]:  # closing it would reset them
+        server.handle_accept()
+    wasyncore.dispatcher.close(server)  # without its trigger, by which threads wake the loop
+    begun = time.monotonic()
+    while _is_to_wait(server, time.monotonic() - begun):
+        wasyncore.loop(PATIENCE / 10, map=connections, count=1)
+
+
+def _is_to_wait(server: Any, seconds: float) -> bool:
+    is_busy = any(
+        each.requests or each.request or each.total_outbufs_len
+        for each in server.active_channels.values()
+    )
+    return seconds < (GRACE if is_busy else PATIENCE)
