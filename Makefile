@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test check format bench weight flood guesses panel fuzz soak mail-soak pictures docs messages dist clean
+.PHONY: help install run test check clusters format bench weight flood guesses panel million fuzz soak mail-soak pictures docs messages dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -57,6 +57,10 @@ check: .venv/check ## what CI runs: lint, types, all tests, with branch coverage
 	rm -f .coverage .coverage.*
 	$(BIN)/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder && $(BIN)/coverage combine --quiet && $(BIN)/coverage report
 
+# Whole clusters, one after the other: each takes all processors.
+clusters: .venv/dev ## test clusters of databases and several hosts, which CI does, too, in a few minutes
+	$(BIN)/python -m pytest tests/clusters
+
 format: .venv/dev ## format the code and fix what lint can fix
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
@@ -78,6 +82,9 @@ guesses: .venv/dev ## count how many guesses at a second factor are compared, in
 
 panel: .venv/dev ## measure the staff panel at a thousand and at a million users, in ten minutes
 	$(BIN)/python -m tests.load.panel
+
+million: .venv/dev ## measure a million users beside ten thousand, in ten minutes; needs PostgreSQL and 6 GB
+	$(BIN)/python -m tests.load.million
 
 soak: .venv/dev ## check that memory, open files and rows stop growing, in ten minutes of mixed traffic
 	$(BIN)/python -m tests.load.soak

@@ -1,0 +1,1 @@
+"""Clusters of database servers, and several hosts: `make clusters`."""

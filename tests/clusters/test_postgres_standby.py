@@ -1,0 +1,114 @@
+"""PostgreSQL with a hot standby: the primary is killed under traffic, and the standby promoted."""
+
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from webtest import TestApp
+
+from tests.support.postgres_pair import running_pair
+from tests.support.processes import started
+from tests.support.sites import SECRET_KEY, echo
+from tests.support.traffic import Traffic, settings_for_traffic
+from wsgiauth import AuthMiddleware, Settings, storage
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.storage import schema
+from wsgiauth.testing import bearer, make_user
+
+PROCESSES = 2
+
+
+@pytest.fixture
+def pair():
+    with running_pair() as pair:
+        storage.discard_connection(storage.open_database(pair.url, prepare=schema.migrate))
+        yield pair
+
+
+@pytest.fixture(params=["", "+pool"], ids=["kept", "pooled"])
+def url(request, pair):
+    """Return the URL of the pair, with a pool or without one."""
+    return pair.url.replace(":", f"{request.param}:", 1)
+
+
+def close(database):
+    storage.discard_connection(database)
+    if hasattr(database, "close_all"):
+        database.close_all()
+
+
+@contextmanager
+def traffic_on(url, letters):
+    """Yield traffic on two processes, which serve until the end of the body."""
+    settings = Settings(**settings_for_traffic(url, letters))
+    with ExitStack() as stack:
+        addresses = [stack.enter_context(started(settings))[1] for _ in range(PROCESSES)]
+        yield Traffic(addresses, letters)
+
+
+@pytest.mark.promise(28)
+@pytest.mark.promise(77)
+def test_with_a_synchronous_standby_nothing_acknowledged_is_lost(pair, url, tmp_path):
+    pair.replicate(synchronously=True)
+    with traffic_on(url, tmp_path) as traffic:
+        with traffic:
+            traffic.wait(150)
+            pair.primary.crash()
+            traffic.wait_until_refused()
+            pair.standby.promote()
+            traffic.wait(150)
+        assert traffic.compare() == []
+
+
+@pytest.mark.promise(77)
+def test_with_an_asynchronous_standby_what_it_did_not_get_is_lost(pair, tmp_path):
+    pair.replicate(synchronously=False)
+    with traffic_on(pair.url, tmp_path) as traffic:
+        with traffic:
+            traffic.wait(50)
+            pair.wait_until_replayed()
+            pair.standby.crash()
+            traffic.wait(150)
+        pair.primary.crash()
+        pair.standby.start()
+        pair.standby.promote()
+        mistakes = " ".join(traffic.compare())
+    assert "cannot log in" in mistakes  # lost: accounts, new passwords
+    assert "a session of nobody is answered" in mistakes  # valid again: revoked sessions
+
+
+@pytest.mark.promise(77)
+def test_a_logout_is_seen_at_once_although_the_standby_is_behind(pair, url):
+    settings = Settings(SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=url)
+    clients = [TestApp(AuthMiddleware(echo, settings)) for _ in range(2)]
+    headers = bearer(clients[0].app, make_user(clients[0].app, "ada"))
+    pair.wait_until_replayed()
+    pair.standby.ask("SELECT pg_wal_replay_pause()")
+    assert clients[0].post("/auth/logout", headers=headers, status=200)
+    assert pair.standby.ask("SELECT count(*) FROM wsgiauth_session") == 1
+    assert [each.get("/", headers=headers).json["user"] for each in clients] == [None, None]
+    for each in clients:
+        close(each.app.database)
+
+
+@pytest.mark.promise(28)
+def test_while_the_synchronous_standby_is_away_changes_alone_fail(pair):
+    settings = Settings(
+        SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=f"{pair.url}&read_timeout=1"
+    )
+    client = TestApp(AuthMiddleware(echo, settings))
+    first, second = (bearer(client.app, make_user(client.app, name)) for name in ("ada", "bo"))
+    pair.replicate(synchronously=True)
+    pair.standby.crash()
+    assert client.post("/auth/logout", headers=first, status=503).json["code"] == "unavailable"
+    assert client.get("/", headers=second).json["user"] == "bo"
+    pair.standby.start()
+    pair.replicate(synchronously=True)
+    assert client.post("/auth/logout", headers=second, status=200)
+    assert client.get("/", headers=second).json["user"] is None
+    close(client.app.database)
+
+
+@pytest.mark.promise(77)
+def test_a_standby_alone_is_refused(pair):
+    with pytest.raises(ConfigurationError, match="the server is a standby, which can be behind"):
+        storage.open_database(pair.standby.url)
