@@ -1,7 +1,10 @@
 """Rows whose time is over."""
 
+from contextlib import closing
+
 import pytest
 
+from wsgiauth.storage.databases import make_database
 from wsgiauth.storage.upkeep import SOME, purge_expired, purge_some
 from wsgiauth.throttling.counts import AttemptCount
 
@@ -24,6 +27,31 @@ def test_all_that_has_expired_is_deleted_in_batches_of_any_size(database, limit)
     keep(*range(NOW - 3, NOW + 2))
     assert purge_expired(AttemptCount, NOW + 0.5, limit=limit) == 4
     assert expirations() == [NOW + 1]
+
+
+@pytest.mark.every_database
+def test_a_batch_begins_where_the_one_before_ended(database):
+    keep(*range(NOW - 4, NOW))
+    sent = []
+    database.query_hooks.append(lambda event: sent.append(event))
+    purge_expired(AttemptCount, NOW, limit=2)
+    selects = [each.params for each in sent if each.sql.startswith("SELECT")]
+    assert [params[0] for params in selects] == [0, NOW - 3, NOW - 1]
+
+
+def test_on_postgresql_rows_that_another_client_purges_are_left_to_it(
+    server_urls, empty_server, open_database
+):
+    url = server_urls("postgresql")
+    open_database(url)
+    keep(NOW - 2, NOW - 1, NOW)
+    other = make_database(url)
+    delete = "DELETE FROM wsgiauth_attempt_count WHERE expires_at = %s"
+    with closing(other), other.atomic():
+        other.execute_sql(delete, (NOW - 1,))
+        purge_expired(AttemptCount, NOW)
+        assert expirations() == [NOW - 1]
+    empty_server("postgresql")
 
 
 @pytest.mark.every_database

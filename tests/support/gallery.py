@@ -216,14 +216,15 @@ class Gallery:
     Args:
         folder: Where its databases are made.
         language: What the browsers of the people in it ask for.
+        database_url: Of an empty database; None: in `folder`.
     """
 
-    def __init__(self, folder, language="en"):
+    def __init__(self, folder, language="en", database_url=None):
         self._asks = {"HTTP_ACCEPT_LANGUAGE": language}
         self._settings = Settings(
             SECRET_KEY=SECRET_KEY,
             BCRYPT_ROUNDS=4,
-            DATABASE_URL=f"sqlite:///{folder}/gallery.db",
+            DATABASE_URL=database_url or f"sqlite:///{folder}/gallery.db",
             SITE_NAME=SITE_NAME,
             FACTOR_KEY=FACTOR_KEY,
             PASSKEYS=True,

@@ -9,6 +9,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
+from wsgiauth.accounts.user_orders import begins
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_text
 
@@ -41,7 +42,7 @@ def user_pages(
     query = User.select().order_by(User.id)
     if beginning:
         query = query.where(
-            User.username_key.startswith(beginning) | User.email_key.startswith(beginning)
+            begins(User.username_key, beginning) | begins(User.email_key, beginning)
         )
     number: Any = User.id
     if group is not None:

@@ -48,6 +48,10 @@ class AccountDatabase(peewee.Database):
 
     # What lets a SELECT in a transaction see what others have committed since it began.
     shared_lock: ClassVar[str] = ""
+    # What lets a SELECT lock rows, and leave out those that others have locked; empty where a
+    # DELETE of several rows locks them in the order of their ids.
+    skip_locked: ClassVar[str] = ""
+
     # Whether to lock a row, a transaction has to change it.
     locks_by_writing: ClassVar[bool] = False
 

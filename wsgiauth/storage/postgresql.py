@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import peewee
 from playhouse import pool
@@ -22,6 +22,8 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
     A standby is refused, because it can be behind: a session that was revoked could be valid there.
     With several hosts, libpq tries each until one can be written.
     """
+
+    skip_locked: ClassVar[str] = "FOR UPDATE SKIP LOCKED"
 
     class psycopg3_adapter(peewee.Psycopg3Adapter):  # noqa: N801 - Peewee's name
         def connect(self, db: Any, **params: Any) -> Any:

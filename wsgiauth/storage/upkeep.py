@@ -28,16 +28,26 @@ def purge_expired(model: Any, now: float, *, by: Any = None, limit: int = 1000) 
         by: The indexed column of the time, in seconds since the epoch; None: `expires_at`.
         limit: How many rows each transaction deletes at most, so that others need not wait long.
     """
-    deleted = 0
+    deleted = since = 0
     while True:
-        some = _purge_batch(model, by, int(now), limit)
-        deleted += some
-        if some < limit:
+        # From where the batch before ended: until a vacuum, the index has the deleted rows, too.
+        number, times = _purge_batch(model, by, int(now), limit, since)
+        deleted += number
+        if len(times) < limit:
             return deleted
+        since = times[-1]
 
 
 def purge_some(model: Any, now: float, *, by: Any = None) -> None:
-    """Delete up to `SOME` expired rows; on failure, log a warning and leave them."""
+    """Delete up to `SOME` expired rows; on failure, log a warning and leave them.
+
+    In a transaction, do so after its commit: on MariaDB, a deadlock would end it, and the caller
+    would not know.
+    """
+    chosen = current()
+    if chosen.in_transaction():
+        chosen.after_commit(lambda: purge_some(model, now, by=by))
+        return
     try:
         _purge_batch(model, by, int(now), SOME)
     except DATABASE_ERRORS as error:
@@ -46,22 +56,33 @@ def purge_some(model: Any, now: float, *, by: Any = None) -> None:
         logger.warning("expired rows of %s stay for now: %s", table, type(error).__name__)
 
 
-def _purge_batch(model: Any, by: Any, now: int, limit: int) -> int:
+def _purge_batch(
+    model: Any, by: Any, now: int, limit: int, since: int = 0
+) -> tuple[int, list[int]]:
+    """Delete rows whose times are from `since` to `now`.
+
+    Returns:
+        How many were deleted, and the times of those that were found.
+    """
     by = by or model.expires_at
     # By primary key, so that no other row is locked.
-    expired = model.select(model.id).where(by <= now)
-    ids = [each.id for each in expired.order_by(by).limit(limit)]
-    if not ids:
-        return 0
+    expired = model.select(model.id, by).where(by >= since, by <= now)
+    rows = list(expired.order_by(by).limit(limit).tuples())
+    if not rows:
+        return 0, []
+    ids = [row_id for row_id, _ in rows]
     # Repeat the last id, so that the statement always has the same length: a connection keeps its
     # prepared statements, and would soon keep one for each length.
     padded = ids + ids[-1:] * (limit - len(ids))
+    # Compare the time again: a count may have been restarted since the SELECT. Adding 0 keeps
+    # MariaDB from using the index on the time, in which it would lock the next row, too.
+    doomed = model.id.in_(padded) & (by + 0 <= now)
+    if database.skip_locked:  # two that purge would lock the rows in different orders
+        locked = model.select(model.id).where(doomed).for_update(database.skip_locked)
+        doomed = model.id.in_(locked)
     with database.atomic():
-        # Compare the time again: a count may have been restarted since the SELECT. Adding 0 keeps
-        # MariaDB from using the index on the time, in which it would lock the next row, too.
-        is_expired = by + 0 <= now
-        model.delete().where(model.id.in_(padded), is_expired).execute()
-    return len(ids)
+        number = model.delete().where(doomed).execute()
+    return number, [time for _, time in rows]
 
 
 class OptionalWrites:

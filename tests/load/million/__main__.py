@@ -1,0 +1,125 @@
+"""What a million users cost on PostgreSQL, beside ten thousand: `make million`.
+
+It creates two databases on the server of the tests, or of TEST_POSTGRESQL, and drops them at the
+end: 6 GB. Everything is sent to both in turn, for users all over the tables. The large one should
+fit into `shared_buffers`; otherwise, most of the difference is that its pages have to be read.
+"""
+
+import logging
+import statistics
+import sys
+from contextlib import ExitStack, contextmanager
+from urllib.parse import urlsplit
+
+import peewee
+from playhouse import db_url
+
+from tests.conftest import SERVERS
+from tests.load.million import purging
+from tests.load.million.fill import add_mails, fill
+from tests.load.million.requests import MEASURED, purge
+from tests.load.million.site import Filled
+from wsgiauth import storage
+from wsgiauth.storage.schema import migrate
+
+SMALL, LARGE = 10_000, 1_000_000  # users
+WAITING = {SMALL: 1_000, LARGE: 100_000}  # emails
+REPEATED, PURGES = 75, 5
+LIMIT = 1.5  # times
+
+
+def main():
+    logging.disable(logging.CRITICAL)
+    with ExitStack() as opened:
+        small, large = (Filled(opened.enter_context(filled(n)), n) for n in (SMALL, LARGE))
+        opened.callback(small.close)
+        opened.callback(large.close)
+        report_server(large)
+        report_sizes(large)
+        is_met = compare_all(small, large)
+        is_met &= purging.measure(large)
+    return 0 if is_met else 1
+
+
+@contextmanager
+def filled(users):
+    """Create a database with so many users, and drop it; yields its URL."""
+    server, name = SERVERS["postgresql"], f"wsgiauth_million_{users}"
+    drop = f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"
+    _execute(server, drop, f"CREATE DATABASE {name}")
+    url = urlsplit(server)._replace(path=f"/{name}").geturl()
+    try:
+        database = storage.open_database(url, prepare=migrate)
+        with database.patient(3600):
+            fill(database, users)
+            add_mails(database, WAITING[users])
+            warm_up(database)
+        yield url
+    finally:
+        _execute(server, drop)
+
+
+def _execute(server, *statements):
+    database = db_url.connect(server, autocommit=True)
+    for statement in statements:
+        database.execute_sql(statement)
+    database.close()
+
+
+def warm_up(database):
+    """Read all pages once, as a server has after a while; needs an extension of PostgreSQL's."""
+    try:
+        database.execute_sql("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
+    except peewee.DatabaseError:
+        print("pg_prewarm is not installed: pages are read while others are measured")
+        return
+    database.execute_sql(
+        "SELECT SUM(pg_prewarm(oid)) FROM pg_class"
+        " WHERE relname LIKE 'wsgiauth%%' AND relkind IN ('r', 'i')"
+    )
+
+
+def report_server(site):
+    names = "server_version", "shared_buffers", "fsync", "synchronous_commit"
+    for name in names:
+        print(f"{name}: {site.database.execute_sql(f'SHOW {name}').fetchone()[0]}")
+
+
+def compare_all(small, large):
+    """Print the median times of everything at both sizes; return whether all are near."""
+    print(f"\n{'ms':42}{SMALL:>9,}{LARGE:>11,}{'times':>7}")
+    slow = [name for name, measure in MEASURED.items() if compare(name, measure, small, large)]
+    print(f"Above {LIMIT} times: {', '.join(slow) or 'nothing'}.", flush=True)
+    return not slow
+
+
+def compare(name, measure, small, large):
+    """Print how long it takes at both sizes, and return whether it is too slow."""
+    measure(small), measure(large)
+    turns = range(PURGES if measure is purge else REPEATED)
+    pairs = [(measure(small), measure(large)) for _ in turns]
+    fast, slow = (statistics.median(times) * 1000 for times in zip(*pairs, strict=True))
+    is_slow = slow / fast > LIMIT
+    mark = " above" if is_slow else ""
+    print(f"{name:42}{fast:9.2f}{slow:11.2f}{slow / fast:7.2f}{mark}", flush=True)
+    return is_slow
+
+
+def report_sizes(site):
+    """Print how much the tables and their indexes take."""
+    found = site.database.execute_sql(
+        "SELECT relname, reltuples::bigint, pg_table_size(oid), pg_indexes_size(oid) FROM pg_class"
+        " WHERE relname LIKE 'wsgiauth%%' AND relkind = 'r' ORDER BY pg_total_relation_size(oid)"
+        " DESC"
+    )
+    print(f"\n{'table':28}{'rows':>12}{'table, MB':>11}{'indexes, MB':>13}{'bytes a row':>13}")
+    for table, rows, size, indexes in found.fetchall():
+        if rows >= LARGE / 100:
+            each = (size + indexes) / rows
+            print(f"{table:28}{rows:12,}{size / 1e6:11,.0f}{indexes / 1e6:13,.0f}{each:13,.0f}")
+    size = site.database.execute_sql("SELECT pg_database_size(current_database())").fetchone()[0]
+    print(f"The database takes {size / 1e9:.1f} GB.", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""PostgreSQL reads no whole table, for any statement that wsgiauth can send."""
+
+from contextlib import closing
+
+import pytest
+
+from tests.support.everything import drive
+from tests.support.hostile_provider import Provider
+from tests.support.plans import forged_sizes, whole_reads
+from tests.support.statements import places, recording
+from wsgiauth import storage
+
+# What reads a whole table, and why it can; by file and function.
+WHOLE = {
+    ("accounts/known_permissions.py", "known_permissions", "wsgiauth_permission"): (
+        "the command `permissions` counts"
+    ),
+    ("accounts/listing.py", "group_documents", "wsgiauth_membership"): (
+        "the command `groups` counts"
+    ),
+    ("accounts/listing.py", "user_pages", "part of wsgiauth_user_email_key"): (
+        "the command `users` sorts those whose name begins so"
+    ),
+    ("accounts/listing.py", "user_pages", "part of wsgiauth_user_username_key"): ("the same"),
+    ("accounts/tables.py", "count", "wsgiauth_user"): (
+        "the application asks for the number of all users"
+    ),
+    ("authentication/passkeys/__init__.py", "is_used", "wsgiauth_passkey"): (
+        "`check` asks whether there is one"
+    ),
+    ("authentication/sessions.py", "revoke_every_session", "wsgiauth_session"): (
+        "all of them are deleted"
+    ),
+    ("authentication/totp.py", "count_by_key", "wsgiauth_totp"): "`check` counts",
+    ("authentication/ways_in.py", "count_stranded", "wsgiauth_identity"): "`check` counts",
+    ("authentication/ways_in.py", "count_stranded", "wsgiauth_passkey"): "`check` counts",
+    ("cli/check.py", "_check_database", "wsgiauth_user"): "`check` asks whether there is one",
+    ("cli/mail.py", "send", "wsgiauth_mail"): "the command `mail` counts what it has left",
+    ("mail/outbox.py", "overdue", "part of wsgiauth_mail"): "`check` counts",
+    ("events/trail.py", "_matching", "part of wsgiauth_event"): (
+        "of the events since a position, those of its second are passed over"
+    ),
+}
+# Not sent to PostgreSQL.
+OF_MARIADB = {"accounts/locks.py"}
+
+
+@pytest.fixture(scope="module")
+def driven(server_urls, empty_server, tmp_path_factory):
+    """Return all statements as they were sent to PostgreSQL, and a database like theirs."""
+    url = server_urls("postgresql")
+    with pytest.MonkeyPatch.context() as patch, Provider() as provider:
+        patch.setattr("wsgiauth.mail.worker.Worker._start", lambda *_: None)
+        number_anew(url)
+        with recording("postgres") as recorded:
+            drive(url, tmp_path_factory.mktemp("everything"), provider)
+    database = storage.open_database(url)
+    yield recorded, database
+    storage.discard_connection(database)
+    empty_server("postgresql")
+
+
+def number_anew(url):
+    """Let the gallery have the numbers that its addresses name."""
+    with closing(storage.open_database(url)) as database:
+        for table in ("user", "group"):
+            database.execute_sql(f"ALTER SEQUENCE wsgiauth_{table}_id_seq RESTART")
+
+
+def test_every_place_that_begins_a_query_is_driven(driven):
+    recorded, _ = driven
+    unseen = [each for each in places() if not recorded.has_seen(each)]
+    assert {each.file for each in unseen} == OF_MARIADB, sorted(map(str, unseen))
+
+
+def test_no_statement_reads_a_whole_table(driven):
+    recorded, database = driven
+    with forged_sizes(database):
+        found = {
+            (*each.origin, what): each.sql
+            for each in recorded.statements.values()
+            for what in whole_reads(database, each.sql, each.parameters)
+        }
+    assert found.keys() == WHOLE.keys(), found
+
+
+@pytest.mark.parametrize(
+    ("sql", "tables"),
+    [
+        ("SELECT * FROM wsgiauth_mail WHERE name = 'x'", {"wsgiauth_mail"}),
+        ("SELECT id FROM wsgiauth_event ORDER BY id", {"wsgiauth_event"}),
+        ("SELECT * FROM wsgiauth_event WHERE reason = 'x' ORDER BY id LIMIT 1", {"wsgiauth_event"}),
+        ("SELECT * FROM wsgiauth_event ORDER BY reason LIMIT 1", {"wsgiauth_event"}),
+        ("UPDATE wsgiauth_key SET name = 'x' WHERE name = 'y'", {"wsgiauth_key"}),
+        (
+            "SELECT * FROM wsgiauth_event WHERE id > 1 AND reason = 'x' ORDER BY id LIMIT 1",
+            {"part of wsgiauth_event"},
+        ),
+        ("SELECT * FROM wsgiauth_event ORDER BY id LIMIT 1", set()),
+        ("SELECT * FROM wsgiauth_event WHERE id = 1", set()),
+        ("SELECT * FROM wsgiauth_group WHERE name = 'x'", set()),
+    ],
+    ids=[
+        *("no index", "an index in its order", "a limit with a filter", "a limit after a sort"),
+        *("an update", "a range with a filter", "a limit", "a primary key", "a small table"),
+    ],
+)
+def test_a_whole_read_is_found(driven, sql, tables):
+    _, database = driven
+    with forged_sizes(database):
+        assert whole_reads(database, sql, ()) == tables

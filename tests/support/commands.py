@@ -1,0 +1,81 @@
+"""Every command that uses the database, run in this process."""
+
+import io
+from contextlib import redirect_stdout
+from unittest.mock import patch
+
+from tests.conftest import HASH
+from tests.support.factors import FACTOR_KEY
+from tests.support.mails import MAIL
+from tests.support.sites import PASSWORD, SECRET_KEY
+from wsgiauth.cli import main
+
+
+def run_commands(url, folder, site):
+    """Every command that uses the database."""
+    (folder / "mails").mkdir()
+    people = folder / "people.csv"
+    people.write_text(
+        "username,email,hashed_password,permissions,identities\n"
+        f"Zed,zed@example.org,{HASH},a.b c.d,https://accounts.example.com#zed\n"
+    )
+    environ = {"DATABASE_URL": url, "SECRET_KEY": SECRET_KEY, "BCRYPT_ROUNDS": "4", **MAIL}
+    environ |= {"MAIL_URL": f"file://{folder}/mails", "FACTOR_KEY": FACTOR_KEY}
+    environ["PASSKEYS"] = "on"
+    environ["OIDC_PROVIDERS"] = " ".join(map(str, site.site.settings.OIDC_PROVIDERS))
+    for argv in COMMANDS:
+        given = [each.format(people=people) for each in argv.split()]
+        output = io.StringIO()
+        with (
+            patch.dict("os.environ", environ),
+            patch("sys.stdin", io.StringIO(f"{PASSWORD}\n")),
+            redirect_stdout(output),
+        ):
+            status = main(given)
+        if status != 0:
+            raise RuntimeError(f"{argv}: {output.getvalue()}")
+
+
+COMMANDS = (
+    "migrate",
+    "createsuperuser --username root --email root@example.org --password-stdin",
+    "createuser --username cli --email cli@example.org --password-stdin",
+    "changepassword cli --password-stdin",
+    "set cli --staff",
+    "deactivate cli",
+    "activate cli",
+    "creategroup Clerks",
+    "grant cli a.b",
+    "grant --group Clerks c.d",
+    "join cli Clerks",
+    "permissions",
+    "groups",
+    "users",
+    "users --group Clerks",
+    "users cl",
+    "users --limit 3 --json",
+    "leave cli Clerks",
+    "revoke cli a.b",
+    "revoke --group Clerks c.d",
+    "sessions cli",
+    "makekey cli --name export",
+    "keys cli",
+    "endkey cli --all",
+    "identities cli",
+    "events",
+    "events cli --limit 5",
+    "events --actor cli --name login --since 2026-01-01 --until 2040-01-01",
+    "invite pat@example.org",
+    "mail",
+    "resetlink cli",
+    "removefactor grace",
+    "import {people}",
+    "import {people}",
+    "export",
+    "check",
+    "deletegroup Clerks --yes",
+    "purge",
+    "logout cli",
+    "deleteuser cli --yes",
+    "logout --all",
+)

@@ -1,0 +1,177 @@
+"""A drive through all that sends statements: pages, programs, providers, commands, upkeep."""
+
+import json
+import time
+
+from webtest import TestApp
+
+from tests.endpoints.callback_requests import callbacks_of, completions
+from tests.endpoints.provider_requests import provider_requests
+from tests.support.authenticators import Authenticator, add_passkey, options_of
+from tests.support.commands import run_commands
+from tests.support.driving import make_site, moved_clock, post, send
+from tests.support.factors import add_app
+from tests.support.federated import connected, logged_in_at_provider, remove_password
+from tests.support.gallery import Gallery, let_a_refresh_token_be_reused
+from tests.support.identities import account
+from tests.support.mails import MAIL
+from tests.support.provider_logins import log_in
+from tests.support.service_keys import REPORTS
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
+from tests.support.staff_and_upkeep import library, mails, panel, upkeep
+from wsgiauth import Group, User
+from wsgiauth.authentication import (
+    identities,
+    passkeys,
+    pending,
+    provider_sessions,
+    recovery_codes,
+    totp,
+)
+from wsgiauth.authentication.address_links import make_address_link
+from wsgiauth.authentication.invitations import Invitation
+from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.mail.link_letters import issue_invitation
+from wsgiauth.storage import context
+from wsgiauth.testing import api_key, bearer, logged_in, make_user
+
+JSON = {"Content-Type": "application/json"}
+ADA = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
+NEW = "another unrelated phrase"
+SECOND = "wsgiauth-second"
+HOUR = 3600  # seconds
+
+
+def drive(url, folder, provider):
+    """Use everything of a site on an empty database; what is refused is none of its business."""
+    Gallery(folder, database_url=url)
+    site = make_site(url, folder, provider)
+    with context.using(site.database):
+        User.delete().execute()
+        Group.delete().execute()
+        for each in (programs, factors, links, invitations, providers, panel, library, mails):
+            each(site, provider)
+        run_commands(url, folder, site)
+        upkeep(site)
+
+
+def programs(site, _):
+    """A day of a program, and of a browser."""
+    post(site, "/register", ADA, status=201)
+    post(site, "/register", ADA, status=409)
+    ada = User.get()
+    let_a_refresh_token_be_reused(TestApp(site), USERNAME)
+    listed = TestApp(site).get("/auth/sessions", headers=bearer(site, ada)).json["sessions"]
+    for each in listed:
+        post(site, "/sessions", {"end": each["handle"]}, bearer(site, ada))
+    post(site, "/sessions", {"end": "others"}, bearer(site, ada))
+    browser = logged_in(site, ada)
+    with moved_clock(site, HOUR // 2):
+        browser.get("/")
+        browser.get("/auth/sessions", headers=BROWSER)
+    ada.grant("wsgiauth.introspect", "a.read")
+    key = api_key(site, ada, ["wsgiauth.introspect"])
+    TestApp(site).get("/", headers=key)
+    login = bearer(site, ada)
+    token = login["Authorization"].removeprefix("Bearer ")
+    service = post(site, "/token", {"audience": REPORTS.partition("=")[0]}, login)
+    for each in (token, key["Authorization"].removeprefix("Bearer "), "x"):
+        post(site, "/introspect", {"token": each}, key)
+    if service.status_int == 200:
+        post(site, "/introspect", {"token": service.json["access_token"]}, key)
+    for path in ("/account", "/sessions", "/keys", "/password", "/identities", "/me"):
+        for accept in ({}, BROWSER):
+            TestApp(site).get(f"/auth{path}", headers=login | accept, status="*")
+    made = post(site, "/keys", {"name": "x", "permissions": []}, login).json
+    post(site, "/keys", {"end": made["id"]}, login)
+    post(site, "/password", {"current_password": PASSWORD, "new_password": NEW}, login)
+    post(site, "/language", {"language": "de"}, bearer(site, ada))
+    post(site, "/username", {"username": "countess"}, bearer(site, ada))
+    post(site, "/confirm", {"password": NEW}, bearer(site, ada))
+    post(site, "/email", {"email": "ada@example.net", "current_password": NEW}, bearer(site, ada))
+    post(site, "/logout", {}, bearer(site, ada))
+    post(site, "/close", {"current_password": NEW}, bearer(site, make_user(site, "eve")))
+
+
+def factors(site, _):
+    """Second factors and passkeys: added, used and removed."""
+    grace = make_user(site, "grace", password=PASSWORD)
+    app = add_app(site, grace)
+    codes = recovery_codes.replace(grace)
+    login = {"username": "grace", "password": PASSWORD, "code": codes[0]}
+    post(site, "/login", login)
+    start, other = (
+        pending.start(grace, destination="", remember=False, now=time.time()) for _ in range(2)
+    )
+    send(site, "POST", "/second", JSON, json.dumps({"cancel": True}), None, {SECOND: other})
+    for code in ("x", app.code()):
+        send(site, "POST", "/second", JSON, json.dumps({"code": code}), None, {SECOND: start})
+    post(site, "/totp", {"name": "Tablet"}, bearer(site, grace))
+    for page in ("/totp", "/passkeys", "/recovery-codes", "/second"):
+        send(site, "GET", page, bearer(site, grace))
+    key = Authenticator()
+    key.host, key.origin = "example.org", MAIL["PUBLIC_URL"]
+    add_passkey(site, grace, "Laptop", key)
+    client = TestApp(site)
+    options = options_of(client.get("/auth/login", headers=BROWSER))
+    script = {**SAME_ORIGIN, "Accept": "application/json"}
+    client.post("/auth/login", {"credential": key.get(options)}, headers=script, status=200)
+    recovery_codes.replace(grace)
+    for device in (*totp.devices(grace), *passkeys.list_passkeys(grace)):
+        path = "/totp" if isinstance(device, totp.Totp) else "/passkeys"
+        post(site, path, {"remove": device.id}, bearer(site, grace))
+    add_app(site, grace)
+
+
+def links(site, _):
+    """Passwords forgotten and chosen anew; addresses proved."""
+    ada = User.get(User.username == "countess")
+    post(site, "/forgot", {"username": "countess"})
+    link = make_reset_link(ada, site.site.settings, mount="/auth", now=time.time())
+    send(site, "GET", "/reset", {}, None, {"QUERY_STRING": f"token={link.partition('=')[2]}"})
+    post(site, "/reset", {"token": link.partition("=")[2], "password": PASSWORD})
+    link = make_address_link(
+        ada, "new@example.net", site.site.settings, mount="/auth", now=time.time()
+    )
+    post(site, "/verify", {"token": link.partition("=")[2]}, bearer(site, User.get_by_id(ada.id)))
+    post(site, "/login", {"username": "countess", "password": "wrong"})
+    post(site, "/login", {"username": "countess", "password": PASSWORD})
+
+
+def invitations(site, _):
+    invited = Invitation(email="mary@example.org")
+    link = issue_invitation(invited, None, site.site.settings, mount="/auth", now=time.time())
+    token = link.partition("=")[2]
+    send(site, "GET", "/verify", {}, None, {"QUERY_STRING": f"token={token}"})
+    post(site, "/verify", {"token": token, "username": "Mary", "password": PASSWORD})
+
+
+def providers(site, provider):
+    """Logins at a provider, their ends, and accounts that are connected."""
+    editors = Group.objects.create(name="Readers")
+    for request in (*provider_requests(site, provider), *completions(site)):
+        send(site, *request)
+    for where, (accept, method, path, headers, *rest) in callbacks_of(site, site, provider):
+        send(where, method, path, headers | accept, *rest)
+    user = make_user(site, "norma")
+    row = connected(site, user, provider="google", issuer=provider.issuer, subject="norma")
+    for groups in (("Readers",), ()):
+        identities.record_login(
+            row, account("norma", issuer=provider.issuer, groups=groups), time.time()
+        )
+    for sid in ("", "s"):
+        browser = logged_in_at_provider(site, user, row, sid=sid)
+        for path in ("/auth/sessions", "/auth/close", "/auth/account", "/auth/confirm"):
+            browser.get(path, headers=BROWSER, status="*")
+    provider_sessions.provider_of("x")
+    frida = remove_password(make_user(site, "frida"))
+    row = connected(site, frida, provider="google", issuer=provider.issuer, subject="frida")
+    browser = logged_in_at_provider(site, frida, row)
+    browser.get("/auth/password", headers=BROWSER)
+    browser.post("/auth/password", {"new_password": NEW}, headers=SAME_ORIGIN, status="*")
+    for claims in ({"sub": "norma"}, {"sub": None, "sid": "s"}):
+        token = provider.logout_token(**claims)
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        send(site, "POST", "/oidc/google/logout", form, f"logout_token={token}")
+    log_in(TestApp(site), provider, "norma")
+    editors.delete_instance()
