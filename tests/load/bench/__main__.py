@@ -20,6 +20,7 @@ from tests.load.bench import (  # noqa: E402
     requests,
     served,
     services,
+    writes,
 )
 
 TABLES = {
@@ -27,6 +28,7 @@ TABLES = {
     "databases": databases.report,
     "served": served.report,
     "services": services.report,
+    "writes": writes.report,
     "logins": logins.report,
     "growth": growth.report,
     "languages": languages.report,
