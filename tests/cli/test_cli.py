@@ -15,6 +15,7 @@ import tracemalloc
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -526,6 +527,18 @@ def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
 
 
 @pytest.mark.promise(29)
+def test_a_host_that_only_a_failover_would_need_is_checked(wsgiauth, server_urls, monkeypatch):
+    url = urlsplit(server_urls("postgresql"))
+    place = url.netloc.rpartition("@")[2]
+    both = url._replace(netloc=f"{url.netloc},127.0.0.1:1").geturl()
+    monkeypatch.setenv("DATABASE_URL", both)
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    warned = wsgiauth("check")[1]
+    assert "warning: 127.0.0.1:1 of DATABASE_URL cannot be used, also after a failover: " in warned
+    monkeypatch.setenv("DATABASE_URL", both.replace("127.0.0.1:1/", f"{place}/"))
+    assert "cannot be used" not in wsgiauth("check")[1]
+
+
 @pytest.mark.parametrize("command", ["check", "users", "changepassword ada --password-stdin"])
 def test_a_bad_file_of_breached_passwords_is_named(command, wsgiauth, monkeypatch, person):
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)

@@ -148,6 +148,17 @@ def test_a_terminated_process_answers_on_connections_that_it_has_not_accepted_ye
         assert served.wait() == 0
 
 
+def test_a_terminated_process_ends_although_it_can_accept_no_more_connections(folder):
+    command = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))"
+    (folder / "few.py").write_text(f"{command}\nfrom hello import application\n")
+    with process("few:application", "--listen", "127.0.0.1:0") as served, ExitStack() as stack:
+        address = ("127.0.0.1", int(address_of(served)[2]))
+        for _ in range(100):
+            stack.enter_context(socket.create_connection(address))
+        served.send_signal(signal.SIGTERM)
+        assert served.wait(60) == 0
+
+
 def wait_until(condition):
     end = time.monotonic() + 30
     while not condition():

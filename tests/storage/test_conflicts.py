@@ -184,6 +184,12 @@ def test_a_session_waits_for_what_other_nodes_have_committed(mariadb):
     assert mariadb.fetchone("SELECT @@wsrep_sync_wait, @@wsrep_dirty_reads", ()) == (7, 0)
 
 
+def test_a_change_sees_the_newest_rows_whatever_the_server_says(server_urls, open_database):
+    isolated = "init_command=SET%20innodb_snapshot_isolation%3D1"
+    opened = open_database(f"{server_urls('mariadb')}&{isolated}")
+    assert opened.fetchone("SELECT @@innodb_snapshot_isolation", ()) == (0,)
+
+
 @pytest.fixture
 def refuse_wsrep(monkeypatch):
     """Return a function that lets the server fail with this error as MySQL does."""

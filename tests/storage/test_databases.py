@@ -3,7 +3,7 @@
 import os
 import traceback
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import peewee
 import pytest
@@ -53,6 +53,9 @@ def test_every_scheme_opens_a_database(scheme, kind, tmp_path, server_urls, open
         pytest.param("mysql://ada:canary@127.0.0.1:65536/name", id="port too high"),
         pytest.param("postgresql://ada:canary@[::1/name", id="open bracket"),
         pytest.param("postgresql://ada:canary@127.0.0.1,:5433/name", id="no second host"),
+        pytest.param("postgresql://ada:canary@127.0.0.1,/name", id="comma at the end"),
+        pytest.param("postgresql://ada:canary@127.0.0.1, 127.0.0.1/name", id="space in hosts"),
+        pytest.param("postgresql://ada:canary@127.0.0.1,127.0.0.1:port/name", id="a second port"),
         pytest.param("postgresql://ada:canary@127.0.0.1:1,127.0.0.1:2/name", id="nobody of two"),
         pytest.param("mysql://ada:canary@127.0.0.1,127.0.0.2/name", id="two hosts, MariaDB"),
         pytest.param("postgresql://ada:canary@127.0.0.1", id="no name"),
@@ -127,14 +130,25 @@ def test_the_parts_and_the_options_of_a_url_reach_the_driver():
         ("[::1],[::1]:5434/", "::1,::1", "5432,5434"),
         ("/accounts?host=/run/a,/run/b&name=", "/run/a,/run/b", "5432,5432"),
         ("/accounts?host=a,b&port=1,2&name=", "a,b", "1,2"),
+        ("/accounts?host=a,b&port=1&name=", "a,b", "1"),
     ],
-    ids=["ports", "one port", "IPv6", "sockets", "options"],
+    ids=["ports", "one port", "IPv6", "sockets", "options", "one port for all"],
 )
 def test_a_url_can_name_several_hosts_of_which_one_can_be_written(place, hosts, ports):
     made = databases.make_database(f"postgresql://ada:pass@{place}accounts")
     assert made.connect_params["host"] == hosts
-    assert made.connect_params["port"] == ports
+    assert str(made.connect_params["port"]) == ports
     assert made.connect_params["target_session_attrs"] == "read-write"
+
+
+@pytest.mark.parametrize("options", ["port={port}", "port={port}&hostaddr=127.0.0.1,127.0.0.1"])
+def test_hosts_can_share_a_port_and_have_addresses(options, server_urls, open_database):
+    url = urlsplit(server_urls("postgresql"))
+    options = options.format(port=url.port or 5432)
+    place = f"postgresql://{url.username}@{url.path}?host=127.0.0.1,localhost&{options}"
+    opened = open_database(place)
+    assert opened.connect_params["host"] == "127.0.0.1,localhost"
+    assert opened.execute_sql("SELECT 1").fetchone() == (1,)
 
 
 def test_the_kind_of_host_can_be_chosen():

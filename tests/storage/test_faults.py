@@ -183,6 +183,23 @@ def test_a_server_may_crash_and_come_back(
     assert complaints() == []
 
 
+@pytest.mark.promise(77)
+def test_a_standby_is_refused(private_server):
+    server = private_server("postgresql")
+    server.crash()
+    Path(server.folder, "data/standby.signal").touch()
+    server.start()
+    try:
+        with pytest.raises(
+            ConfigurationError, match="the server is a standby, which can be behind"
+        ):
+            storage.open_database(server.url)
+    finally:
+        server.crash()
+        Path(server.folder, "data/standby.signal").unlink()
+        server.start()
+
+
 # Servers that say nothing
 
 

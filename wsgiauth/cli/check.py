@@ -22,6 +22,7 @@ from wsgiauth.site import Site
 from wsgiauth.step_up import set_up_path
 from wsgiauth.storage import schema
 from wsgiauth.storage.databases import file_risks, missing_file
+from wsgiauth.storage.postgresql import PostgreSQL
 
 _EVENTS = 100  # of the audit trail, whose addresses are compared
 _LOOPBACK = frozenset({"127.0.0.1", "::1"})
@@ -83,6 +84,8 @@ def _check_database(settings: Settings) -> tuple[list[str], list[str]]:
     opened.begin()  # fails here if the database is not writable
     opened.rollback()  # COMMIT would write to an empty file
     risks = file_risks(opened)
+    if isinstance(opened, PostgreSQL):
+        risks += opened.unusable_hosts()
     if pending:
         migrations = ", ".join(pending)
         return risks, [f"Migrations to apply: {migrations}. The next start will do so."]

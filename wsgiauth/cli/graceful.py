@@ -14,7 +14,7 @@ from typing import Any
 from waitress import wasyncore
 
 PATIENCE = 0.5  # seconds for a request on a connection that has just been made
-GRACE = 10  # seconds for requests in progress; a container gets as long before it is killed
+GRACE = 9  # seconds for requests in progress: a container is killed after ten
 
 Connections = dict[int, Any]  # waitress's "map"
 
@@ -45,7 +45,7 @@ class Loop:
                 wasyncore.loop(timeout, map=self._connections, count=1)
             _finish(self._server, self._connections)
         finally:
-            self._server.task_dispatcher.shutdown()
+            self._server.task_dispatcher.shutdown(timeout=1)
 
     def _terminate(self, _signal: int, _frame: FrameType | None) -> None:
         self._is_terminated = True
@@ -53,12 +53,21 @@ class Loop:
 
 
 def _finish(server: Any, connections: Connections) -> None:
-    while select.select([server.socket], [], [], 0)[0]:  # closing it would reset them
-        server.handle_accept()
+    _accept_waiting(server, connections)
     wasyncore.dispatcher.close(server)  # without its trigger, by which threads wake the loop
     begun = time.monotonic()
     while _is_to_wait(server, time.monotonic() - begun):
-        wasyncore.loop(PATIENCE / 10, map=connections, count=1)
+        wasyncore.loop(PATIENCE / 10, use_poll=True, map=connections, count=1)
+
+
+def _accept_waiting(server: Any, connections: Connections) -> None:
+    """Accept the connections that wait, which would be reset; a flood of them ends nothing."""
+    end = time.monotonic() + PATIENCE
+    number = -1
+    while len(connections) > number and time.monotonic() < end:
+        number = len(connections)
+        if select.select([server.socket], [], [], 0)[0]:
+            server.handle_accept()  # adds none at the limit of descriptors
 
 
 def _is_to_wait(server: Any, seconds: float) -> bool:

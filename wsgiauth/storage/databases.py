@@ -130,8 +130,8 @@ def _place(parts: SplitResult) -> dict[str, Any]:
     if "," not in place:
         return {"host": parts.hostname, "port": parts.port or None}
     hosts = [urlsplit(f"//{each}") for each in place.split(",")]
-    if not all(each.hostname for each in hosts):
-        raise ValueError("a host is missing")
+    if " " in place or not all(each.hostname for each in hosts):
+        raise ValueError("a host is missing, or has a space")
     return {
         "host": ",".join(str(each.hostname) for each in hosts),
         "port": ",".join(str(each.port or POSTGRESQL_PORT) for each in hosts),

@@ -13,11 +13,16 @@ from wsgiauth.storage.postgres_mysql import PooledServer, Server
 _LOCK_WAIT_TIMEOUT = 1205  # an error number
 _UNKNOWN_VARIABLE = 1193
 _IN_TRANSACTION = 1  # the protocol's SERVER_STATUS_IN_TRANS
-# A node of a Galera cluster then waits until it has what others committed before: 1 for a SELECT
-# or BEGIN, 2 for UPDATE and DELETE, 4 for INSERT. Otherwise a session would still be valid for some
-# milliseconds after a logout at another node. Nor does a node answer that is cut off. MySQL has no
-# such variables; without Galera, they have no effect.
-_BE_UP_TO_DATE = "wsrep_sync_wait = 7, wsrep_dirty_reads = 0"
+# Settings that MySQL and older versions of MariaDB do not know.
+_SETTINGS_OF_SOME = (
+    # A node of a Galera cluster then waits until it has what others committed before: 1 for a
+    # SELECT or BEGIN, 2 for UPDATE and DELETE, 4 for INSERT. Otherwise a session would still be
+    # valid for some milliseconds after a logout at another node. Nor does a node answer that is cut
+    # off. Without Galera, both have no effect.
+    "wsrep_sync_wait = 7, wsrep_dirty_reads = 0",
+    # The default of MariaDB 11.8 refuses to change rows that were changed since the first SELECT.
+    "innodb_snapshot_isolation = 0",
+)
 
 
 class MariaDB(Server, peewee.MySQLDatabase):
@@ -63,12 +68,13 @@ class MariaDB(Server, peewee.MySQLDatabase):
         return super()._connect()
 
     def _set_up(self, connection: Any) -> None:
-        try:
-            connection.query(f"{_lock_timeout(self.lock_timeout)}, {_BE_UP_TO_DATE}")
-        except connection.Error as error:
-            if error.args[0] != _UNKNOWN_VARIABLE:
-                raise
-            connection.query(_lock_timeout(self.lock_timeout))
+        connection.query(_lock_timeout(self.lock_timeout))
+        for setting in _SETTINGS_OF_SOME:
+            try:
+                connection.query(f"SET {setting}")
+            except connection.Error as error:
+                if error.args[0] != _UNKNOWN_VARIABLE:
+                    raise
 
     def _rows(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> list[Any]:
         cursor = connection.cursor()

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import peewee
 from playhouse import pool
 
+from wsgiauth.storage.connections import reason_of
 from wsgiauth.storage.postgres_mysql import PooledServer, Server
 
 _IN_TRANSACTION = (2, 3)  # libpq's PQTRANS_INTRANS and PQTRANS_INERROR
@@ -57,13 +58,36 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
         self._begin_with(connection.info.host, str(connection.info.port))
         return connection
 
+    def unusable_hosts(self) -> list[str]:
+        """Return each of several hosts to which nothing can connect, and why, as sentences."""
+        import psycopg
+
+        places = self._places()
+        sentences = []
+        for host, port in places if len(places) > 1 else ():
+            place = {"host": host, "port": port, "target_session_attrs": "any"}
+            try:
+                psycopg.connect(dbname=self.database, **self.connect_params | place).close()
+            except psycopg.Error as error:
+                sentences.append(
+                    f"{host}:{port} of DATABASE_URL cannot be used, also after a failover:"
+                    f" {reason_of(error)}"
+                )
+        return sentences
+
+    def _places(self) -> list[tuple[str, str]]:
+        """Return the hosts and their ports."""
+        hosts = (self.connect_params.get("host") or "").split(",")
+        ports = str(self.connect_params.get("port") or "").split(",")
+        if len(ports) == 1:  # of all
+            ports *= len(hosts)
+        return [*zip(hosts, ports, strict=True)]
+
     def _begin_with(self, host: str, port: str) -> None:
         """Let the next connection begin with this host, lest each waits for one that is silent."""
-        hosts = (self.connect_params.get("host") or "").split(",")
-        if len(hosts) == 1:
+        places = self._places()
+        if len(places) == 1 or "hostaddr" in self.connect_params:
             return
-        ports = str(self.connect_params["port"]).split(",")
-        places = [*zip(hosts, ports, strict=True)]
         places.sort(key=lambda place: place != (host, port))
         self.connect_params["host"] = ",".join(host for host, _ in places)
         self.connect_params["port"] = ",".join(port for _, port in places)

@@ -77,7 +77,7 @@ class Connection(psycopg.Connection[Any]):
         self._statement_names[sql] = name
 
     def _result(self) -> Any:
-        (result,) = self.wait(generators.execute(self.pgconn))
+        result, *_ = self.wait(generators.execute(self.pgconn))  # a pooler that ends sends two
         if result.status == _ERROR:
             raise error_from_result(result)
         return result

@@ -105,7 +105,8 @@ def _check_server_settings(database: peewee.Database) -> None:
         raise ConfigurationError(
             "DATABASE_URL names a connection pooler in front of a database whose"
             f" default_transaction_isolation is {isolation}: run"
-            " `ALTER DATABASE ... SET default_transaction_isolation = 'read committed'`."
+            " `ALTER DATABASE ... SET default_transaction_isolation = 'read committed'`, or `ALTER"
+            " ROLE` if it is set there."
         )
 
 
