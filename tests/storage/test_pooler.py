@@ -1,6 +1,7 @@
 """PostgreSQL behind the real PgBouncer in transaction mode, and with another isolation level."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from urllib.parse import urlsplit
@@ -9,7 +10,7 @@ import pytest
 from playhouse import db_url
 from webtest import TestApp
 
-from tests.conftest import NAME, empty_tables
+from tests.conftest import NAME, SERVERS, empty_tables
 from tests.support.pgbouncer import pgbouncer
 from tests.support.schema import MIGRATIONS
 from tests.support.sites import PASSWORD, SECRET_KEY, echo
@@ -162,6 +163,39 @@ def test_pgbouncer_before_a_serializable_database_is_refused(serializable, pgbou
     another = urlsplit(pgbouncer)._replace(path="/another").geturl()  # its connections are new
     with pytest.raises(ConfigurationError, match=r"default_transaction_isolation is serializable"):
         storage.open_database(another)
+
+
+@pytest.fixture
+def session_pgbouncer(server_urls):
+    """Return a URL behind a PgBouncer in session mode."""
+    with pgbouncer(server_urls("postgresql"), "session") as url:
+        yield url
+
+
+@pytest.mark.promise(28)
+@pytest.mark.parametrize("pooling", ["", "+pool"], ids=["kept", "pooled"])
+def test_a_connection_that_postgresql_ends_behind_pgbouncer_is_replaced(
+    session_pgbouncer, pooling, open_site
+):
+    client = TestApp(open_site(session_pgbouncer.replace(":", f"{pooling}:", 1)))
+    account = {"username": "user0", "password": PASSWORD}
+    token = client.post_json("/auth/login", account).json["access_token"]
+    headers = {"Authorization": f"Bearer {token}"}
+    assert client.get("/", headers=headers).json["user"] == "user0"
+    (process,) = storage.current().execute_sql("SELECT pg_backend_pid()").fetchone()
+    storage.release_connection(storage.current())
+    terminate(process)
+    assert client.get("/", headers=headers).json["user"] == "user0"
+
+
+def terminate(process):
+    """End a server process, and return when it has ended."""
+    server = db_url.connect(SERVERS["postgresql"])
+    server.execute_sql("SELECT pg_terminate_backend(%s)", (process,))
+    running = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s"
+    while server.execute_sql(running, (process,)).fetchone() != (0,):
+        time.sleep(0.01)
+    server.close()
 
 
 @pytest.fixture
