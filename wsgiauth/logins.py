@@ -19,10 +19,10 @@ from wsgiauth import authentication, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
 from wsgiauth.authentication import factors, lifetimes, sessions
+from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.identity import COOKIE, set_caller
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.provider_sessions import ProviderLogin
-from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.events import actors
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, MiddlewareMissingError

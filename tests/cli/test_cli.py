@@ -30,8 +30,8 @@ from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.listing import PAGE
 from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import lifetimes, one_time, sessions
+from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.session_list import handle_of
-from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent

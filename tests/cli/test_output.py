@@ -13,9 +13,9 @@ from tests.support.sites import EMAIL, PASSWORD
 from wsgiauth import Group, User
 from wsgiauth.accounts.tables import GroupPermission, Key, Permission, Session
 from wsgiauth.authentication import identities, sessions
+from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.session_list import handle_of
-from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent

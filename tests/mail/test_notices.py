@@ -28,7 +28,7 @@ from wsgiauth.authentication import (
     totp,
     ways_in,
 )
-from wsgiauth.authentication.sessions import Client
+from wsgiauth.authentication.client import Client
 from wsgiauth.cli import main
 from wsgiauth.events import record
 from wsgiauth.mail.notices import TEMPLATES, Notices

@@ -4,11 +4,9 @@ On the way of a request, this is the only query: does the token's session still 
 that use keeps alive, it also says whether the end is to be moved.
 """
 
-import re
 import secrets
 from datetime import timedelta
-from typing import Any, NamedTuple
-from wsgiref.types import WSGIEnvironment
+from typing import Any
 
 import peewee
 
@@ -19,6 +17,7 @@ from wsgiauth.accounts.groups import Group, keep_group_names
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session
 from wsgiauth.authentication import provider_sessions
+from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.provider_sessions import ProviderLogin
@@ -27,33 +26,11 @@ from wsgiauth.storage import Statement, context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now
 from wsgiauth.storage.upkeep import OptionalWrites, purge_expired, purge_some
-from wsgiauth.web.clients import MAX_USER_AGENT, client_address
-
-_MAX_ADDRESS_LENGTH = 64  # characters
-_UNPRINTABLE = re.compile(r"[^ -~]")
 
 _LATEST = 2**63 - 1  # the largest `expires_at`
 _LAST_LOGIN_PRECISION = timedelta(hours=1)
 
 _moves = OptionalWrites("the ends of sessions do not move for now")
-
-
-class Client(NamedTuple):
-    """Where a session begins, for its owner's list: printable ASCII, cut; empty if unknown.
-
-    `language` is that of the site which the client asks for.
-    """
-
-    address: str = ""
-    agent: str = ""  # the User-Agent
-    language: str = ""
-
-    @classmethod
-    def of(cls, environ: WSGIEnvironment, language: str = "") -> "Client":
-        """Return the client of a request."""
-        agent = environ.get("HTTP_USER_AGENT", "")[:MAX_USER_AGENT]
-        address = (client_address(environ) or "")[:_MAX_ADDRESS_LENGTH]
-        return cls(_UNPRINTABLE.sub("", address), _UNPRINTABLE.sub("", agent), language)
 
 
 _UNKNOWN = Client()

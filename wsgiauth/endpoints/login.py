@@ -5,12 +5,12 @@ from http import HTTPStatus
 from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import lifetimes, sessions
+from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.identity import UNCLAIMED
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
-from wsgiauth.authentication.sessions import Client
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import Refusal, Submission
