@@ -32,6 +32,7 @@ WHOLE = {
         "all of them are deleted"
     ),
     ("authentication/totp.py", "count_by_key", "wsgiauth_totp"): "`check` counts",
+    ("authentication/totp.py", "is_used", "wsgiauth_totp"): "a start stops at the first app",
     ("authentication/ways_in.py", "count_stranded", "wsgiauth_identity"): "`check` counts",
     ("authentication/ways_in.py", "count_stranded", "wsgiauth_passkey"): "`check` counts",
     ("cli/check.py", "_check_database", "wsgiauth_user"): "`check` asks whether there is one",
