@@ -114,7 +114,7 @@ def ngettext(one: str, several: str, num: int, /, **values: object) -> Message:
 
 
 def pgettext(context: str, text: str, /, **values: object) -> Message:
-    """Return a text that is translated in one way in this context, and in others elsewhere."""
+    """Return a string that can have another translation in another context."""
     return Message(text, values, context=context)
 
 
