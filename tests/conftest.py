@@ -21,6 +21,7 @@ from webtest import TestApp
 
 from tests.support.coverage import TracedTests, trace_less
 from tests.support.leftovers import drop_leftovers, end_with_tests
+from tests.support.page_forms import add_accounts
 from tests.support.processes import eight_processes
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, hash_password, storage
@@ -34,6 +35,8 @@ from wsgiauth.throttling.throttle import Throttle
 pytest_plugins = "pytester"
 
 end_with_tests()  # also workers, and the server that forks for the tests, which import this
+
+add_accounts()
 
 if sys.gettrace() is not None:  # coverage is measured
     trace_less()

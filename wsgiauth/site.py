@@ -6,6 +6,7 @@ from typing import Self
 
 from wsgiauth.accounts.registration import Registration
 from wsgiauth.authentication.claims import ClaimsFunction
+from wsgiauth.authentication.form_accounts import FormAccounts
 from wsgiauth.authentication.freshness import Freshness
 from wsgiauth.authentication.identity import LANGUAGE, Identifier
 from wsgiauth.authentication.introspection import Introspector
@@ -37,6 +38,7 @@ class Site:
     refresh_tokens: RefreshTokens
     freshness: Freshness
     identifier: Identifier
+    form_accounts: FormAccounts
     pages: Pages
     clients: Clients
     throttle: Throttle
@@ -69,10 +71,12 @@ class Site:
         entries = parse_entries(settings.OIDC_PROVIDERS)
         services = ServiceTokens(settings, tokens.now) if settings.SERVICE_KEYS else None
         identifier = Identifier(settings, tokens)
+        form_accounts = FormAccounts(settings)
         readers = Readers(
             Languages(settings.LANGUAGES, settings.TRANSLATIONS),
             of_user=identifier.language_of_user,
             of_cookie=partial(identifier.sent_cookie, kind=LANGUAGE),
+            form_account=form_accounts.value,
         )
         return cls(
             settings,
@@ -80,6 +84,7 @@ class Site:
             RefreshTokens(settings),
             Freshness(settings, tokens),
             identifier,
+            form_accounts,
             Pages(
                 mount,
                 settings.TEMPLATES,

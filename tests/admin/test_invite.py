@@ -125,7 +125,7 @@ def test_a_group_is_not_joined_if_the_right_to_give_it_is_lost_meanwhile(
 
 def test_the_form_of_a_manager_gives_no_rights(make, browser_of):
     form = browser_of(make("Ann", "manager")).get(URL).form
-    assert {name for name in form.fields if name} == {"email", "username"}
+    assert {name for name in form.fields if name} == {"account", "email", "username"}
 
 
 def test_whoever_has_no_right_sees_no_link_and_need_not_confirm(make, browser_of, heard):

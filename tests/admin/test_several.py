@@ -4,6 +4,7 @@ import pytest
 
 from tests.conftest import insert_users
 from tests.support.logins import insert_session, make_stale, valid_session_ids
+from tests.support.page_forms import account
 from tests.support.sites import BROWSER, SAME_ORIGIN
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
@@ -367,7 +368,8 @@ def test_users_are_a_list_of_whole_numbers(program, users):
 
 def test_51_users_of_a_form_are_refused_on_a_page(browser):
     insert_users(51)
-    body = [("action", "deactivate"), *(("users", str(each)) for each in range(1, 52))]
+    fields = {"account": account(browser), "action": "deactivate"}
+    body = [*fields.items(), *(("users", str(each)) for each in range(1, 52))]
     page = browser.post(SEVERAL, body, headers=FORM, status=422)
     page.mustcontain("Choose at least one user, and at most 50.")
     assert User.select().where(~User.is_active).count() == 0

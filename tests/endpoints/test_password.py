@@ -248,6 +248,7 @@ def test_the_page_tells_password_managers_whose_password_it_is(browser):
     page = browser.get("/auth/password", headers=BROWSER)
     fields = {each["name"]: each.get("autocomplete") for each in page.html.form.find_all("input")}
     assert fields == {
+        "account": None,
         "next": None,
         "username": "username",
         "current_password": "current-password",

@@ -159,13 +159,13 @@ def test_a_program_without_a_login_is_challenged(client, token, ada):
 def test_the_click_of_a_victim_proves_nothing_for_a_stranger(site, link, token, ada, grace):
     victim = logged_in(site, grace)
     page = victim.get(link, headers=BROWSER, status=403)
-    page.mustcontain("This link is for another account", "Use another account")
+    page.mustcontain("This page is for another account", "Use another account")
     first, second = page.html.main.find_all("a")
     assert (first.text, first["class"]) == ("Use another account", ["button"])
     assert (second.text, second["class"]) == ("Back to your account", ["button", "quiet"])
     assert page.click("Use another account").form["next"].value == link
     page = victim.post("/auth/verify", {"token": token}, headers=SAME_ORIGIN, status=403)
-    assert "This link is for another account" in page
+    assert "This page is for another account" in page
     assert send(victim, token, SCRIPT, 403).json["code"] == "other_account"
     assert address_of(ada) == (EMAIL, False)
     assert address_of(grace) == (grace.email, False)

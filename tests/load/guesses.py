@@ -26,6 +26,7 @@ from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import factors
+from wsgiauth.authentication.form_accounts import FormAccounts
 from wsgiauth.authentication.totp import STEP
 from wsgiauth.storage import context
 from wsgiauth.storage.schema import migrate
@@ -64,6 +65,8 @@ def serve(url, compared, pipe):
 
 
 WRONG = "wrong!"  # as long as a code, and never one
+# In the forms of the second step, those of the only user.
+ACCOUNT = {"account": FormAccounts(Settings(SECRET_KEY=SECRET_KEY)).value(1)}
 
 
 @contextmanager
@@ -109,7 +112,7 @@ def guess(server, address, cookie, start, stop):
     statuses = Counter()
     start.wait()
     while not stop.is_set():
-        status, _ = post(server, "second", {"code": WRONG}, address, cookie)
+        status, _ = post(server, "second", {**ACCOUNT, "code": WRONG}, address, cookie)
         statuses[status] += 1
         if status == 302:  # a login of the owner has ended the pending ones
             cookie = pending_login(server, address)
@@ -122,7 +125,7 @@ def be_owner(servers, app, address, stop):
     while not stop.wait(pause):
         server = servers[len(successes) % len(servers)]
         cookie = pending_login(server, address)
-        is_in = post(server, "second", {"code": app.code()}, address, cookie)[0] == 303
+        is_in = post(server, "second", {**ACCOUNT, "code": app.code()}, address, cookie)[0] == 303
         if is_in:
             successes.append(time.monotonic() - begun)
         pause = STEP if is_in else 1

@@ -21,6 +21,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import InsufficientAuthenticationError, NotFoundError, UnauthenticatedError
 from wsgiauth.forms import MemberForm
 from wsgiauth.forms.endpoint import BackLink, Endpoint, require_login, require_same_origin
+from wsgiauth.forms.shown_to import require_shown_to, sent_account
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -82,6 +83,12 @@ class PanelForm(PanelEndpoint, MemberForm):
         except UnauthenticatedError:  # perhaps because the cookie came with another site's form
             if content_type(environ) != JSON:
                 require_same_origin(environ, site)
+            raise
+        except NotFoundError:  # perhaps another tab has logged in as a user who is not of the staff
+            account = sent_account(environ)
+            if site.form_accounts.read(account) is not None:  # a page of this site had the form
+                member = require_login(environ, site).user
+                require_shown_to(member, account, site, page="account")
             raise
         return super().post(environ, site)
 

@@ -9,13 +9,22 @@ from http import HTTPStatus
 from typing import ClassVar
 
 from wsgiauth.accounts import find_user, names
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.proposals import propose_username
 from wsgiauth.authentication import identities, unclaimed
 from wsgiauth.authentication.oidc import Provider
 from wsgiauth.authentication.provider_addresses import ProviderAddress
 from wsgiauth.authentication.unclaimed import Unclaimed
 from wsgiauth.exceptions import ForbiddenError, TakenError, ValidationError
-from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, email_accepted, see_other
+from wsgiauth.forms import (
+    FormPage,
+    PublicForm,
+    Refusal,
+    Submission,
+    email_accepted,
+    require_own,
+    see_other,
+)
 from wsgiauth.forms.endpoint import require_fresh, require_part
 from wsgiauth.forms.handover import destination_after_login
 from wsgiauth.forms.provider_accounts import (
@@ -245,6 +254,11 @@ class Complete(PublicForm):
             require_fresh(environ, site)
         return submission
 
+    def _check_account(self, submission: Submission) -> None:
+        """Refuse a form about another account of a provider, too."""
+        user, identity_id = _shown_to(submission)
+        require_own(submission, user, identity_id=identity_id)
+
     def act(self, submission: Submission) -> Response:
         """Do what is offered, or end the wait."""
         if _CANCEL in submission.flags:
@@ -253,7 +267,19 @@ class Complete(PublicForm):
 
     def page(self, submission: Submission, refusal: Refusal) -> FormPage:
         """Return the page of what is offered."""
-        return _case(submission).page(submission, refusal)
+        user, identity_id = _shown_to(submission)
+        page = _case(submission).page(submission, refusal)
+        account = submission.site.form_accounts.value(user.id if user else 0, identity_id)
+        return page.replaced(shown_to=account)
+
+
+def _shown_to(submission: Submission) -> tuple[User | None, str]:
+    """Return the user who is logged in, and the id of the account that waits."""
+    environ, site = submission.environ, submission.site
+    account = require_unclaimed(environ, site)[0].account
+    session = site.identifier.identify(environ).any_session
+    identity_id = identities.identity_id(account.issuer, account.subject)
+    return session and session.user, identity_id
 
 
 def _as_address(email: str) -> str:

@@ -7,7 +7,7 @@ from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import LANGUAGE
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission
+from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, require_own
 from wsgiauth.messages import _
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import root_url
@@ -23,6 +23,12 @@ class ChooseLanguage(PublicForm):
     """Stores a language of the site in a cookie, and for a user who is logged in."""
 
     fields = ("language",)
+
+    def _check_account(self, submission: Submission) -> None:
+        """Check only a form that has the field: pages of the application may have the form, too."""
+        session = submission.site.identifier.identify(submission.environ).any_session
+        if submission.account and session is not None:
+            require_own(submission, session.user)
 
     def act(self, submission: Submission) -> Response:
         """Store the language."""

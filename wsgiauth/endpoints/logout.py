@@ -11,6 +11,7 @@ from wsgiauth.authentication.oidc import Provider
 from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import Endpoint, require_same_origin
+from wsgiauth.forms.shown_to import require_shown_to, sent_account
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import is_prefetch
@@ -44,6 +45,8 @@ class Logout(Endpoint):
         if identity.key_id is not None:  # only /auth/keys revokes it
             raise KeyNotAcceptedError
         session = identity.any_session
+        if session is not None and (account := sent_account(environ)):
+            require_shown_to(session.user, account, site, page="account")
         elsewhere = None if session is None else _end(session, site)
         cleared = (site.identifier.expired_cookie(environ), *_forget_unclaimed(environ, site))
         if not prefers_html(environ):

@@ -204,7 +204,7 @@ PAGES: tuple[Page, ...] = (
     ),
     _INVITATION,
     SessionsPage(
-        sessions=(SESSION,),
+        sessions=(SESSION, SESSION._replace(handle="2b7d6e0f9a1c8453", is_current=False)),
         message="That session has already ended.",
     ),
     _KEYS.replaced(

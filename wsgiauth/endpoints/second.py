@@ -9,7 +9,7 @@ from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.challenges import SECOND_STEP
 from wsgiauth.authentication.pending import Pending
 from wsgiauth.exceptions import UnauthenticatedError
-from wsgiauth.forms import PublicForm, Refusal, Submission, see_other
+from wsgiauth.forms import PublicForm, Refusal, Submission, require_own, see_other
 from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
 from wsgiauth.forms.proofs import (
     CODE,
@@ -48,6 +48,9 @@ class SecondStep(PublicForm):
         """Return whether there are second factors."""
         return factors.are_offered(settings)
 
+    def _check_account(self, submission: Submission) -> None:
+        require_own(submission, _require_pending(submission.environ, submission.site).user)
+
     def act(self, submission: Submission) -> Response:
         """Start the session, or cancel the login; delete the cookie of the pending login."""
         site = submission.site
@@ -84,6 +87,7 @@ class SecondStep(PublicForm):
         methods = [each.method for each in factors.list_factors(waiting.user, site.settings)]
         binding = one_time.digest(waiting.secret)
         return SecondPage(
+            shown_to=site.form_accounts.value(waiting.user.id),
             username=waiting.user.username,
             has_app=ONE_TIME_CODE in methods,
             has_codes=recovery_codes.count(waiting.user) > 0,

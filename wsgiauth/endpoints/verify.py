@@ -25,7 +25,7 @@ from wsgiauth.exceptions import (
     UnauthenticatedError,
     ValidationError,
 )
-from wsgiauth.forms import FormPage, Refusal, Submission, see_other
+from wsgiauth.forms import FormPage, Refusal, Submission, require_own, see_other
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import account_created, start_first_session
 from wsgiauth.forms.links import TOKEN, LinkForm, LinkPurpose, has_account
@@ -142,6 +142,9 @@ class AddressLink(LinkPurpose):
 
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
         """Store the address; send an anonymous browser to the login, and back to the link."""
+        session = submission.site.identifier.identify(submission.environ).any_session
+        if session is not None:
+            require_own(submission, session.user)
         mount, token = mount_url(submission.environ), submission.fields[TOKEN]
         try:
             proof = _require_proof(submission, secret)

@@ -15,10 +15,12 @@ from itertools import chain
 from typing import ClassVar, Generic, TypeVar
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
+from wsgiauth.forms.shown_to import ACCOUNT, require_shown_to
 from wsgiauth.messages import Joined
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
@@ -36,7 +38,7 @@ from wsgiauth.web.request import (
     text_field,
 )
 from wsgiauth.web.responses import Header, Response, json_response, problem, redirect
-from wsgiauth.web.urls import mount_url, safe_next
+from wsgiauth.web.urls import mount_url, path_asked_for, safe_next, with_next
 
 NEXT = "next"  # in the query and in forms: where the browser goes afterwards
 ONCE = "once"  # in forms: a random string, see `once`
@@ -53,6 +55,7 @@ class Submission:
         flags: The booleans that the form declares and that are true.
         destination: `next` of the request if it is a safe path, otherwise an empty string.
         once: What tells this form apart from all others; see `once`.
+        account: Which account the page with the form was shown to; see `shown_to`.
         networks: See `clients.Clients.networks`.
         is_program: Whether the body is JSON, which no browser sends by itself.
         wants_json: Whether the client gets JSON instead of pages.
@@ -65,6 +68,7 @@ class Submission:
     flags: frozenset[str] = frozenset()
     destination: str = ""
     once: str = ""
+    account: str = ""
     networks: tuple[str, ...] = ()
     is_program: bool = False
     wants_json: bool = False
@@ -172,7 +176,9 @@ class Form(Endpoint, Generic[Sent]):
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Take the form; show it again if it is refused."""
-        submission = self._admit(self._parse(environ, site))
+        parsed = self._parse(environ, site)
+        self._check_account(parsed)  # before a proof is asked for
+        submission = self._admit(parsed)
         try:
             return self.act(submission)
         except UnauthenticatedError:
@@ -185,6 +191,12 @@ class Form(Endpoint, Generic[Sent]):
     @abstractmethod
     def _admit(self, submission: Submission) -> Sent:
         """Return the submission with what the form has to know of its sender, or refuse it."""
+
+    def _check_account(self, submission: Submission) -> None:
+        """Raise OtherAccountError for a form that was shown to another account.
+
+        A form for everyone was shown to none.
+        """
 
     def _parse(self, environ: WSGIEnvironment, site: Site) -> Submission:
         networks = site.clients.networks(environ)
@@ -204,6 +216,7 @@ class Form(Endpoint, Generic[Sent]):
             flags=frozenset(name for name in self.flags if flag_field(sent, name)),
             destination="" if is_program else safe_next(text_field(sent, NEXT), ""),
             once="" if is_program else text_field(sent, ONCE),
+            account="" if is_program else text_field(sent, ACCOUNT),
             networks=networks,
             is_program=is_program,
             wants_json=is_program or asks_for_json(environ),
@@ -225,6 +238,22 @@ class Form(Endpoint, Generic[Sent]):
         return pages.render(submission.environ, page, status=status, headers=headers)
 
 
+def require_own(submission: Submission, user: User | None, *, identity_id: str = "") -> None:
+    """Raise OtherAccountError for a form that was not shown to the account that sends it.
+
+    JSON is no form of a page, and a script's form can leave the field out.
+
+    Args:
+        user, identity_id: See `require_shown_to`.
+    """
+    if submission.is_program or (submission.wants_json and not submission.account):
+        return
+    environ = submission.environ
+    path = safe_next(path_asked_for(environ), "").removeprefix(f"{mount_url(environ)}/")
+    page = with_next(path, submission.destination)
+    require_shown_to(user, submission.account, submission.site, page=page, identity_id=identity_id)
+
+
 class PublicForm(Form[Submission]):
     """A form for everyone."""
 
@@ -244,6 +273,11 @@ class MemberForm(Form[MemberSubmission]):
         """Return the user who sent a request, if they can use the form, and their session."""
         require = require_fresh if self.is_sensitive else require_login
         return require(environ, site, admits_incomplete=self.admits_incomplete)
+
+    def _check_account(self, submission: Submission) -> None:
+        session = submission.site.identifier.identify(submission.environ).any_session
+        if session is not None:
+            require_own(submission, session.user)
 
     def _admit(self, submission: Submission) -> MemberSubmission:
         member = self.require_member(submission.environ, submission.site)

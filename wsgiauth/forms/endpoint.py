@@ -22,6 +22,7 @@ from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.cross_origin import is_same_origin
 from wsgiauth.web.pages import Around
+from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.request import JSON, content_type, read_json
 from wsgiauth.web.responses import Header, Response
 from wsgiauth.web.urls import mount_url
@@ -136,6 +137,8 @@ def require_login(
 ) -> UserSession:
     """Return the user who sent a request, and their session; the user is the actor of its changes.
 
+    The forms of a page that answers the request are the user's.
+
     Args:
         admits_incomplete: Whether to accept a session without the second factor that the site
             demands, unless the user has one of a type that is switched off.
@@ -157,6 +160,7 @@ def require_login(
     if session is None:
         raise UnauthenticatedError(identity.error)
     actors.identify(session.user.id)
+    environ[USER_OF_PAGE] = session.user.id
     return session
 
 

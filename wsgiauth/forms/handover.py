@@ -24,6 +24,7 @@ from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing, set_up_path
 from wsgiauth.web.failures import SWITCH
 from wsgiauth.web.pages import Page
+from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import leads_to, mount_url, root_url, safe_next, with_next
@@ -198,6 +199,7 @@ def _page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | 
         return None
     login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
     page_asked_for = safe_next(query_field(environ, NEXT), "")
+    environ[USER_OF_PAGE] = user.id
     return LoggedInPage(
         username=user.username,
         continue_url=destination_after_login(environ, page_asked_for),

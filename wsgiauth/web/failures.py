@@ -65,7 +65,7 @@ HEADLINES = {
     "no_such_login": _("This session has already ended"),
     "no_such_key": _("This API key has already been revoked"),
     "not_found": _("This page does not exist"),
-    "other_account": _("This link is for another account"),
+    "other_account": _("This page is for another account"),
     "prefetch": _REFUSED,
     "throttled": _("Too many attempts"),
     "no_second_factor": _("Two-step verification is not set up"),
@@ -118,17 +118,19 @@ def failure(
     renderer: Pages = environ["wsgiauth.site"].pages
     mount = root_url(environ) + renderer.mount
     login = f"{mount}/login"
-    login_url, login_text = None, ""
+    login_url, login_text, wanted = None, "", _wanted(environ)
     if status == HTTPStatus.UNAUTHORIZED:
         login_url, login_text = login, _("Log in")
     elif code in ("forbidden", "other_account"):  # another account may be permitted
+        if code == "other_account":  # of a form, too
+            wanted = _page_to_return_to(environ)
         login_url, login_text = f"{login}?{SWITCH}=1", _("Use another account")
     page = ErrorPage(
         around=around,
         status=status.value,
         title=HEADLINES.get(code, status.phrase),
         detail=Joined(chain.from_iterable((errors or {}).values())) or _ADVICE.get(code, detail),
-        login_url=login_url and with_next(login_url, _wanted(environ)),
+        login_url=login_url and with_next(login_url, wanted),
         login_text=login_text,
         links={f"{mount}/{path}": text for path, text in (pages or {}).items()},
     )

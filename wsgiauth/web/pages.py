@@ -57,6 +57,10 @@ class Page(Content):
     language: Language = ENGLISH
     languages: tuple[Language, ...] = ()  # among which the reader can choose
     this_url: str = ""  # where the page is, for the answer to that choice
+    # The field `account` of the form of languages: of the user whom the page is for, if it is for
+    # one. It is that of the other forms, too, unless the page is of a login that waits.
+    reader: str = ""
+    shown_to: str = ""
 
     account_url: ClassVar[UrlBelow] = UrlBelow("account")
     language_url: ClassVar[UrlBelow] = UrlBelow("language")
@@ -189,12 +193,15 @@ class Pages:
         """Return the response that shows a page."""
         root, scripts = root_url(environ), self._scripts[page.script]
         language = self.readers.language(environ)
+        reader = self.readers.form_account(environ)
         page = page.replaced(
             mount=root + self.mount,
             home_url=f"{root}/",
             language=language,
             languages=() if page.is_shown_once else tuple(self.readers.languages),
             this_url=_url_of(page, environ),
+            reader=reader,
+            shown_to=page.shown_to or reader,
         )
         html = self._templates.render(
             page.template, language, page=page, site=self._branding, scripts=scripts

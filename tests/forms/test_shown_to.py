@@ -1,0 +1,197 @@
+"""Forms act only for the account that their page was shown to, at every URL and in the panel."""
+
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from webtest import TestApp
+
+from tests.support.driving import make_site
+from tests.support.factors import add_app
+from tests.support.keys import make_key
+from tests.support.page_forms import ACCOUNT
+from tests.support.provider_logins import connect, log_in
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
+from wsgiauth import Group, storage
+from wsgiauth.app import ROUTES
+from wsgiauth.authentication import recovery_codes
+from wsgiauth.authentication.address_links import make_address_link
+from wsgiauth.testing import logged_in, make_user
+from wsgiauth.web.urls import Router
+
+SCRIPT = {**SAME_ORIGIN, "Accept": "application/json"}
+
+# Forms that anonymous clients send, or only programs: JSON, a bearer token, another standard's.
+FOR_EVERYONE = {"/register", "/login", "/forgot", "/reset", "/oidc/{provider}"}
+FOR_PROGRAMS = {"/refresh", "/token", "/introspect", "/oidc/{provider}/logout", "/check"}
+# An application's own pages have their forms, too, without the field.
+OF_APPLICATIONS = {"/logout", "/language"}
+
+
+@pytest.fixture
+def site(database_url, tmp_path, provider):
+    made = make_site(database_url, tmp_path, provider, LANGUAGES="en de")
+    yield made
+    made.site.outbox.stop()
+    storage.discard_connection(made.database)
+
+
+@pytest.fixture
+def people(site, provider):
+    """Return two superusers with everything that a page can list, and a group."""
+    made = [
+        make_user(site, name, password=PASSWORD, is_staff=True, is_superuser=True)
+        for name in (USERNAME, "Grace")
+    ]
+    Group.objects.create(name="Editors").grant("reports.read")
+    for user in made:
+        user.grant("reports.read")
+        user.join("Editors")
+        add_app(site, user)
+        recovery_codes.replace(user)
+        connect(user, provider, user.username)
+        make_key(user)
+        logged_in(site, user)
+    return made
+
+
+def routes_of(path):
+    """Return the pattern of ROUTES that a path below the mount has."""
+    return Router({pattern: pattern for pattern in ROUTES}).find(path.removeprefix("/auth"))[0]
+
+
+def forms_of(page):
+    """Return the fields of the forms on a page that change something, by where they are sent."""
+    return [
+        (urljoin(page.request.path, form.action), dict(form.submit_fields()))
+        for form in page.forms.values()
+        if form.method.upper() == "POST"
+    ]
+
+
+def crawl(browser):
+    """Yield every page below /auth to which links and searching forms of others lead."""
+    waiting, seen = ["/auth/account"], set()
+    while waiting:
+        url = waiting.pop()
+        route = (routes_of(urlsplit(url).path), urlsplit(url).path.rpartition("/")[2])
+        if route in seen or "users.csv" in url or route[0] in {"/forgot", "/language"}:
+            continue
+        seen.add(route)
+        page = browser.get(url, headers=BROWSER)
+        while page.status_int in (302, 303):
+            page = page.follow(headers=BROWSER)
+        yield page
+        links = [each["href"] for each in page.html.find_all("a", href=True)]
+        waiting += [url for url in links if url.startswith("/auth/") and "/logout" not in url]
+        # A button that asks first is a link to the same address as its form.
+        waiting += [url for url, _ in forms_of(page) if routes_of(url.partition("?")[0]) in ASKING]
+
+
+ASKING = {"/admin/users/{id}/{action}", "/admin/groups/{id}/{action}"}
+SEVERAL = "/auth/admin/users/several?action=deactivate&users=2"
+
+
+def member_forms(browser, site, user):
+    """Yield the forms of all pages that a user is shown."""
+    link = make_address_link(
+        user, "new@example.org", site.site.settings, mount="/auth", now=site.site.tokens.now()
+    )
+    address = urlsplit(link)
+    further = ("/auth/confirm", "/auth/login", SEVERAL, f"{address.path}?{address.query}")
+    pages = [*crawl(browser), *(browser.get(url, headers=BROWSER) for url in further)]
+    for page in pages:
+        yield from forms_of(page)
+
+
+def contents():
+    """Return all rows of the database but those of counts, and when sessions were last seen."""
+    database = storage.current()
+    tables = set(database.get_tables()) - {"wsgiauth_session", "wsgiauth_attempt_count"}
+    found = {each: database.execute_sql(f"SELECT * FROM {each}").fetchall() for each in tables}  # noqa: S608
+    found["sessions"] = database.execute_sql("SELECT id FROM wsgiauth_session").fetchall()
+    return {table: sorted(map(repr, rows)) for table, rows in found.items()}
+
+
+@pytest.mark.promise(79)
+def test_every_form_of_a_member_is_refused_in_the_session_of_another(site, people, caplog):
+    ada, grace = people
+    browser, other = logged_in(site, ada), logged_in(site, grace)
+    forms = list(member_forms(browser, site, ada))
+    before, tried = contents(), set()
+    for url, fields in forms:
+        route = routes_of(url.partition("?")[0])
+        tried.add(route)
+        assert fields.get(ACCOUNT), (url, fields)
+        page = other.post(url, fields, headers=SAME_ORIGIN, status=403)
+        page.mustcontain("This page is for another account", "Use another account")
+        if route != "/verify":  # whose link names the user, too
+            opened = f"This page was opened for {USERNAME}, but you are logged in as Grace now"
+            page.mustcontain(opened, "Open the page again")
+        assert other.post(url, fields, headers=SCRIPT, status=403).json["code"] == "other_account"
+        if route in OF_APPLICATIONS:
+            continue
+        for value in ("", "1", fields[ACCOUNT] + "x", fields[ACCOUNT].replace("1.", "2.", 1)):
+            refused = browser.post(url, {**fields, ACCOUNT: value}, headers=SAME_ORIGIN, status=403)
+            refused.mustcontain("so nothing was changed. You are logged in as Ada.")
+    assert contents() == before
+    assert 'event=refused user_id=2 address=- reason="other account" actor="user 2"' in caplog.text
+    of_others = {"/second", "/complete"}  # below
+    with_forms = {path for path, each in ROUTES.items() if hasattr(each, "post")}
+    assert tried == with_forms - FOR_EVERYONE - FOR_PROGRAMS - of_others
+
+
+@pytest.mark.promise(79)
+def test_a_script_can_leave_the_field_out_and_json_has_none(site, people):
+    ada, _ = people
+    fields = {"username": "Countess"}
+    answer = logged_in(site, ada).post(
+        "/auth/username", {**fields, ACCOUNT: ""}, headers=SCRIPT, status=200
+    )
+    assert answer.json["username"] == "Countess"
+    fields = {"username": "Ada", ACCOUNT: "of anyone"}
+    logged_in(site, ada).post_json("/auth/username", fields, status=200)
+
+
+@pytest.mark.promise(79)
+def test_a_page_of_a_second_step_acts_for_no_other_login(site, people):
+    ada, grace = people
+    first, second = TestApp(site), TestApp(site)
+    pages = [_pending(browser, user) for browser, user in ((first, ada), (second, grace))]
+    for form in pages[0].forms.values():
+        if "second" not in form.action:
+            continue
+        url, fields = form.action, dict(form.submit_fields())
+        refused = second.post(url, fields, headers=SAME_ORIGIN, status=403)
+        refused.mustcontain(f"This page was opened for {USERNAME}, but you are logged in as Grace")
+        second.post(url, {**fields, ACCOUNT: ""}, headers=SAME_ORIGIN, status=403)
+    code = add_app(site, grace, "Tablet").code()
+    form = pages[1].forms[1] if "code" in pages[1].forms[1].fields else pages[1].forms[0]
+    form["code"] = code
+    form.submit(headers=SAME_ORIGIN, status=303)
+    assert second.get("/").json["user"] == "Grace"
+
+
+def _pending(browser, user):
+    fields = {"username": user.username, "password": PASSWORD}
+    answer = browser.post("/auth/login", fields, headers=SAME_ORIGIN, status=303)
+    return answer.follow(headers=BROWSER)
+
+
+@pytest.mark.promise(79)
+def test_an_account_of_a_provider_is_connected_to_no_other_user(site, people, provider):
+    ada, grace = people
+    browser = logged_in(site, ada)
+    log_in(browser, provider, "eve", status=303)
+    form = next(
+        each
+        for each in browser.get("/auth/complete", headers=BROWSER).forms.values()
+        if "complete" in each.action
+    )
+    fields = dict(form.submit_fields("connect"))
+    assert fields["connect"] == "on"
+    other = logged_in(site, grace)
+    log_in(other, provider, "eve", status=303)
+    before = contents()
+    refused = other.post(form.action, fields, headers=SAME_ORIGIN, status=403)
+    refused.mustcontain(f"This page was opened for {USERNAME}, but you are logged in as Grace")
+    assert contents() == before

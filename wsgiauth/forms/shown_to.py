@@ -1,0 +1,78 @@
+"""Forms belong to the account that their page was shown to; see `authentication.form_accounts`."""
+
+from contextlib import suppress
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth import events
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.form_accounts import ShownTo
+from wsgiauth.exceptions import RequestError
+from wsgiauth.messages import _
+from wsgiauth.site import Site
+from wsgiauth.web.request import FORM, content_type, read_form, text_field
+
+ACCOUNT = "account"  # the field
+
+
+class OtherAccountError(RequestError):
+    """A form was shown to another account, or does not say to which.
+
+    Args:
+        page: The path below the mount at which the user can begin again.
+    """
+
+    def __init__(self, detail: str, page: str) -> None:
+        super().__init__(HTTPStatus.FORBIDDEN, "other_account", detail)
+        self.pages = {page: _("Open the page again")}
+
+
+def require_shown_to(
+    user: User | None, sent: str, site: Site, *, page: str, identity_id: str = ""
+) -> None:
+    """Raise OtherAccountError unless a form was shown to the account that sends it.
+
+    Args:
+        user: Whose session or pending login the request has; None without one.
+        sent: The field `account`.
+        page: See `OtherAccountError`.
+        identity_id: Of the account at a provider that the form is about.
+    """
+    shown_to, user_id = site.form_accounts.read(sent), 0 if user is None else user.id
+    if shown_to != ShownTo(user_id, identity_id):
+        events.emit("refused", user_id=user_id or None, reason="other account")
+        raise OtherAccountError(_detail(shown_to, user, is_missing=not sent), page)
+
+
+def sent_account(environ: WSGIEnvironment) -> str:
+    """Return the field `account` of a form that has nothing else to read; empty without one."""
+    with suppress(RequestError):
+        if content_type(environ) == FORM:
+            return text_field(read_form(environ), ACCOUNT)
+    return ""
+
+
+def _detail(shown_to: ShownTo | None, user: User | None, *, is_missing: bool) -> str:
+    if user is None:
+        return _(
+            "This page was opened for an account that is no longer logged in, so nothing was"
+            " changed."
+        )
+    if is_missing:
+        return _(
+            "The form does not say for which account it was opened, so nothing was changed. You are"
+            " logged in as %(user)s.",
+            user=user.username,
+        )
+    shown = User.get_or_none(User.id == shown_to.user_id) if shown_to else None
+    if shown is None or shown == user:  # before the login, or about another provider's account
+        return _(
+            "This page is out of date, so nothing was changed. You are logged in as %(user)s.",
+            user=user.username,
+        )
+    return _(
+        "This page was opened for %(shown)s, but you are logged in as %(user)s now, so nothing was"
+        " changed.",
+        shown=shown.username,
+        user=user.username,
+    )
