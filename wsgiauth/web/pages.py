@@ -15,9 +15,11 @@ from wsgiref.types import WSGIEnvironment
 
 from markupsafe import Markup
 
+from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.guessing.patterns import RUNS
 from wsgiauth.languages import Languages
 from wsgiauth.languages.language import ENGLISH, Language
+from wsgiauth.web.account_field import EXAMPLE, LINE, forms_without_account
 from wsgiauth.web.readers import Readers
 from wsgiauth.web.responses import Header, Response, language_headers
 from wsgiauth.web.templates import Content, Templates
@@ -153,6 +155,8 @@ class Pages:
         self.readers: Readers = readers or Readers(Languages())
         self._is_logout_elsewhere = is_logout_elsewhere
         self._templates = Templates(folder, autoescape=True)
+        # With which those of a folder are compared.
+        self._own_templates = [] if folder is None else [Templates(None, autoescape=True)]
         style = self._templates.read("style.css")
         self._branding = Branding(
             name=site_name or "",
@@ -212,10 +216,24 @@ class Pages:
         return Response(status, body, "text/html; charset=utf-8", headers, policy=policy)
 
     def check(self, page: Page) -> str:
-        """Return an example of a page, so that a mistake in its template is found at start."""
+        """Return an example of a page, so that a mistake in its template is found at start.
+
+        Raises:
+            ConfigurationError: The template raises an exception, or a form in it lacks the field
+                `account`, so that it would always be refused.
+        """
         scripts = self._scripts[page.script]
-        page = page.replaced(mount=self.mount, home_url="/")
-        return self._templates.check(page.template, page=page, site=self._branding, scripts=scripts)
+        page = page.replaced(mount=self.mount, home_url="/", reader=EXAMPLE, shown_to=EXAMPLE)
+        html, *own = (
+            each.check(page.template, page=page, site=self._branding, scripts=scripts)
+            for each in (self._templates, *self._own_templates)
+        )
+        for path in forms_without_account(html, *own) if own else ():
+            raise ConfigurationError(
+                f"TEMPLATES: {page.template}, or a template that it uses: the form to"
+                f" {path or 'its own address'} lacks this line: {LINE}"
+            )
+        return html
 
 
 def _url_of(page: Page, environ: WSGIEnvironment) -> str:
