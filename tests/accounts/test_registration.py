@@ -15,11 +15,12 @@ from wsgiauth.accounts.registration import (
     RESERVED,
     Registration,
 )
+from wsgiauth.app import ROUTES
 from wsgiauth.endpoints.register import Register
-from wsgiauth.endpoints.verify import Verify
 from wsgiauth.exceptions import ApplicationError, ConfigurationError, TakenError, ValidationError
-from wsgiauth.forms import NEXT, ONCE
+from wsgiauth.forms import NEXT, ONCE, Form
 from wsgiauth.forms.handover import REMEMBER
+from wsgiauth.forms.shown_to import ACCOUNT
 from wsgiauth.messages import Message
 from wsgiauth.transfer.rows import COLUMNS
 from wsgiauth.web.body import MAX_BODY
@@ -80,7 +81,19 @@ def test_a_field_cannot_have_a_name_of_ours(name):
 
 
 def test_all_names_of_the_forms_and_of_imports_are_ours():
-    assert {*Register.fields, *Verify().fields, NEXT, ONCE, REMEMBER, *COLUMNS} <= RESERVED
+    """Of each form that can have fields of the application."""
+    forms = [
+        each
+        for each in ROUTES.values()
+        if isinstance(each, Form) and type(each).strings is not Form.strings
+    ]
+    assert {type(each).__name__ for each in forms} >= {"Register", "Verify", "Complete"}
+    of_forms = {
+        name
+        for each in forms
+        for name in (*each.fields, *each.numbers, *each.lists, *each.int_lists, *each.flags)
+    }
+    assert {*of_forms, ACCOUNT, NEXT, ONCE, REMEMBER, *COLUMNS} <= RESERVED
 
 
 def test_a_field_shows_its_name():

@@ -29,7 +29,8 @@ LABEL_MAX_LENGTH = 200  # characters
 # Of the forms that create accounts, of their pages and scripts, and of the columns of an import.
 RESERVED = frozenset(
     {
-        *("username", "email", "password", "next", "once", "remember", "token"),
+        *("username", "email", "password", "account", "next", "once", "remember", "token"),
+        *("cancel", "connect"),
         *("content", "elements", "message"),
         *("hashed_password", "is_active", "is_staff", "is_superuser"),
         *("created_at", "email_verified_at", "permissions", "identities"),
