@@ -10,15 +10,18 @@ from wsgiauth.authentication.unclaimed import LIFETIME
 NOW = 2_000_000_000
 
 
+WAITING = account(groups=("a", "b"), sid="s")  # asked for once, because it has a time
+
+
 def start(**changes):
     values = {"destination": "/page?a=b", "remember": True, "now": NOW}
-    return unclaimed.start(account(groups=("a", "b"), sid="s"), **values | changes)
+    return unclaimed.start(WAITING, **values | changes)
 
 
 def test_the_cookie_finds_what_the_provider_has_said(database):
     cookie = start()
     found = unclaimed.find(cookie, NOW + LIFETIME - 1)
-    assert found.account == account(groups=("a", "b"), sid="s")
+    assert found.account == WAITING
     assert (found.destination, found.remember) == ("/page?a=b", True)
     assert found.secret not in repr(found)
     assert found.secret not in str(list(OneTimeSecret.select().dicts()))

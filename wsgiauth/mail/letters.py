@@ -102,9 +102,9 @@ class Letters:
         message["Date"] = datetime.now(UTC)
         # Not make_msgid: it draws from the application's own sequence of random numbers.
         message["Message-ID"] = f"<{uuid4()}@{self._sender.rpartition('@')[2]}>"
-        message["Content-Language"] = language.name
         message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no "out of office" in reply
         message.set_content(body, cte=_encoding(body))
+        message["Content-Language"] = language.name  # last: new content removes it
         return message
 
     def preview(self, sample: Letter, mount: str) -> EmailMessage:

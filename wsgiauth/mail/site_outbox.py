@@ -119,4 +119,5 @@ def _as_text(message: EmailMessage) -> str:
 
     readable = copy(message)
     readable.set_content(message.get_content(), cte="8bit")
+    readable["Content-Language"] = message["Content-Language"]  # which new content removes
     return readable.as_bytes(policy=default.clone(utf8=True)).decode()
