@@ -27,6 +27,8 @@ from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in, mailbox
 
 FORBIDDEN = "You do not have permission to open this page"
+PLAIN_HOST = "library.test"  # over http, Chromium sends it no Sec-Fetch-Site
+HOSTS = f"MAP {PLAIN_HOST} 127.0.0.1"
 REFUSED = "The username and password do not match an active account."
 
 
@@ -74,7 +76,7 @@ def stranger(neighbour):
 def browser(chromium, tmp_path_factory, address, neighbour):
     """Start Chromium; it quits before the servers close, which wait for its connections."""
     profile = f"--user-data-dir={tmp_path_factory.mktemp('profile')}"
-    with start_browser(*chromium, profile) as started:
+    with start_browser(*chromium, profile, f"--host-resolver-rules={HOSTS}") as started:
         yield started
 
 
@@ -611,6 +613,27 @@ def test_the_page_of_a_link_sends_its_address_nowhere(visitor, link, requests):
     assert visitor.heading == "Log in"
     assert [method for method, *_ in requests] == ["GET", "POST", "POST", "GET"]
     assert not any("token" in referer for *_, referer in requests)
+
+
+@pytest.mark.promise(17)
+@pytest.mark.parametrize("options", [WITH_MAIL], ids=["mail"])
+def test_a_browser_that_sends_no_fetch_metadata_can_use_a_link(
+    browser, visitor, stage, address, link
+):
+    heard = []
+
+    def note(environ, start_response):
+        names = ("REQUEST_METHOD", "HTTP_SEC_FETCH_SITE", "HTTP_ORIGIN", "HTTP_REFERER")
+        heard.append(tuple(environ.get(name) for name in names))
+        return app(environ, start_response)
+
+    app, stage.app = stage.app, note
+    origin = address.replace("127.0.0.1", PLAIN_HOST)
+    guest = Visitor(browser, origin)
+    guest.open(link)
+    guest.submit("another unrelated phrase")
+    assert guest.heading == "Log in"
+    assert heard[1] == ("POST", None, origin, f"{origin}/")
 
 
 # What the script of every page adds.

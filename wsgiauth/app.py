@@ -73,7 +73,7 @@ from wsgiauth.web.failures import ask_to_confirm, ask_to_log_in, failure, refuse
 from wsgiauth.web.pages import PLAIN, Around
 from wsgiauth.web.readers import LANGUAGE_OF_USER
 from wsgiauth.web.request import prefers_html
-from wsgiauth.web.responses import Response, redirect
+from wsgiauth.web.responses import WITHOUT_PATHS, Response, redirect
 from wsgiauth.web.urls import ROUTING_ARGS, Router, mount_url
 
 _ENDPOINTS: Mapping[str, Endpoint] = {
@@ -206,9 +206,10 @@ class AuthApp:
         hidden = _HIDDEN.find(environ.get("PATH_INFO", ""))
         if hidden is not None:
             headers = hidden[0].parting_headers(environ, self._site, response.status)
-            response = replace(
-                response, referrer="no-referrer", headers=(*response.headers, *headers)
-            )
+            response = replace(response, headers=(*response.headers, *headers))
+        # Also where `next` leads to the link of an email, which needs a login.
+        if hidden is not None or "token" in environ.get("QUERY_STRING", ""):
+            response = replace(response, referrer=WITHOUT_PATHS)
         return response(environ, start_response)
 
     def _respond_to_present(self, environ: WSGIEnvironment) -> Response:

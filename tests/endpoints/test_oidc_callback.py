@@ -99,7 +99,7 @@ def test_a_login_ends_the_session_that_the_browser_had(site, grace, ada, known, 
 
 def test_the_answers_hide_their_address_and_delete_the_cookie(client, known, provider):
     for answer in (log_in(client, provider), come_back(client, "state=x&code=y")):
-        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.headers["Referrer-Policy"] == "strict-origin"
         cookies = answer.headers.getall("Set-Cookie")
         assert f"{ERRAND}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax" in cookies
 

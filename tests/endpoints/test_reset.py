@@ -345,7 +345,7 @@ def test_no_answer_lets_the_browser_send_the_address_on(client, link, token):
         send(client, token),
         send(client, token, status=410),
     ]
-    assert {each.headers["Referrer-Policy"] for each in answers} == {"no-referrer"}
+    assert {each.headers["Referrer-Policy"] for each in answers} == {"strict-origin"}
 
 
 @pytest.mark.promise(17)

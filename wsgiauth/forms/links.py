@@ -19,7 +19,7 @@ class LinkForm(PublicForm):
     """A form to which a link with a secret leads.
 
     GET changes nothing, because email scanners and previews open links: the page has a form. No
-    answer sends a referrer, because the URL has the secret of the link.
+    answer sends its address as a referrer, because that has the secret of the link.
     """
 
     hides_address = True

@@ -18,6 +18,11 @@ Header = tuple[str, str]
 
 PUBLIC_FOR_AN_HOUR = "public, max-age=3600"  # Cache-Control
 
+# As Referrer-Policy: no site, not even this one, sees the address of the page. With `no-referrer`,
+# browsers would send `Origin: null` with the page's own forms (the Fetch standard, "append a
+# request `Origin` header"), which are refused if the browser sends no Sec-Fetch-Site.
+WITHOUT_PATHS = "strict-origin"
+
 _COMMON_HEADERS: tuple[Header, ...] = (("X-Content-Type-Options", "nosniff"),)
 # OWASP ASVS 5.0, 3.4.3 and 3.4.6: a browser that shows JSON or a redirect loads and frames nothing.
 _STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
