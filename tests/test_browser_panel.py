@@ -95,3 +95,22 @@ def test_a_mistyped_permission_is_questioned(visitor, button, granted):
     assert "Did you mean reports.publish?" in visitor.shown("main p")
     visitor.press(button)
     assert visitor.shown(".rows div") == [granted]
+
+
+HAS_BY_NAME = """
+    const { has } = URLSearchParams.prototype;
+    URLSearchParams.prototype.has = function (name) { return has.call(this, name); };
+"""
+
+
+def test_a_reload_keeps_all_chosen_users_in_browsers_that_look_up_names_alone(visitor, settings):
+    # As Chrome before 117 and Safari before 17.
+    command = visitor.browser.execute_cdp_cmd
+    added = command("Page.addScriptToEvaluateOnNewDocument", {"source": HAS_BY_NAME})
+    lin = create_user("Lin", "lin@example.org", PASSWORD, settings=settings)
+    visitor.open(f"/auth/admin/users/several?action=join&users={lin.id - 1}&users={lin.id}")
+    enter(visitor, "group", "nowhere")
+    assert visitor.message_beside("group")
+    visitor.browser.refresh()
+    command("Page.removeScriptToEvaluateOnNewDocument", added)
+    assert sorted(visitor.shown(".names a")) == ["Grace", "Lin"]

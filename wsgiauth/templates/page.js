@@ -107,7 +107,7 @@
     const url = new URL(location.href);
     const names = ["next", "action", "users", "key", "permission", "group", "list"];
     for (const { name, value } of all("main input[type=hidden]")) {
-      if (names.includes(name) && value && !url.searchParams.has(name, value)) {
+      if (names.includes(name) && value && !url.searchParams.getAll(name).includes(value)) {
         url.searchParams.append(name, value);
       }
     }
