@@ -101,9 +101,10 @@ LAYOUT = """<!doctype html>
   <title>{{ title }} · {{ name }}</title>
   <link rel="icon" href="data:,">
   <style>
-    :root { color-scheme: light dark; --ink: light-dark(#1a2124, #e7eceb);
-      --page: light-dark(#f3f5f4, #101516); --card: light-dark(#fff, #182022);
-      --line: light-dark(#dde2e1, #2c373a); --accent: light-dark(#0b6868, #6ccdc4) }
+    :root { color-scheme: light dark; --ink: #1a2124; --page: #f3f5f4; --card: #fff;
+      --line: #dde2e1; --accent: #0b6868 }
+    @media (prefers-color-scheme: dark) { :root { --ink: #e7eceb; --page: #101516;
+      --card: #182022; --line: #2c373a; --accent: #6ccdc4 } }
     body { max-width: 40rem; margin: auto; padding: 1rem 1.25rem; overflow-wrap: anywhere;
       background: var(--page); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif }
     header, nav { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem }

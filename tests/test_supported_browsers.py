@@ -1,0 +1,244 @@
+"""Style sheets and scripts use what every supported browser has, or say what stands in for it.
+
+A word that is in no table here is refused: look it up at https://developer.mozilla.org, and add it
+to the table that fits.
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import sample_wsgi
+from wsgiauth.web.templates import TEMPLATES
+
+STYLES = {
+    "style.css": (TEMPLATES / "style.css").read_text("utf-8"),
+    "sample": re.search("<style>(.*?)</style>", sample_wsgi.LAYOUT, re.DOTALL)[1],
+}
+SCRIPTS = {name: (TEMPLATES / name).read_text("utf-8") for name in ("page.js", "passkeys.js")}
+PAGE = Path(__file__).parents[1] / "docs/templates.md"
+
+# The versions that the tables below are about.
+SUPPORTED = {"Chrome, Edge": "109", "Firefox": "115", "Safari, also on iPhones and iPads": "15.4"}
+
+# What every supported browser has.
+WORDS = {
+    "property": """
+        accent-color align-items align-self background border border-bottom border-collapse
+        border-color border-inline-start-width border-radius border-top bottom box-shadow
+        box-sizing clip-path color color-scheme columns content counter-increment counter-reset
+        cursor direction display flex flex-basis flex-wrap font font-size font-weight gap grid-area
+        grid-column grid-row grid-template-columns grid-template-rows height justify-content
+        justify-self line-height list-style margin margin-bottom margin-inline margin-top max-width
+        min-height min-width object-fit object-position outline outline-offset overflow
+        overflow-wrap padding padding-bottom padding-top position scroll-padding-bottom text-align
+        text-decoration text-decoration-thickness text-underline-offset unicode-bidi vertical-align
+        white-space width
+    """,
+    "function": "attr counter inset min minmax repeat var",
+    "selector": """
+        :checked :empty :focus :focus-visible :hover :is :last-child :not :root ::after ::before
+    """,
+    "at-rule": """
+        @media @supports max-height max-width min-width prefers-color-scheme print screen
+    """,
+    "unit": "% em fr px rem svh",
+    "method": """
+        abort abs addEventListener append catch charCodeAt clear click create createElement
+        createObjectURL every filter findLast flatMap floor focus forEach format from fromCharCode
+        get getAll getElementById has includes keys map min normalize now parse preventDefault
+        querySelector
+        querySelectorAll remove repeat replace replaceState revokeObjectURL round selectAllChildren
+        set slice some split stringify submit toLowerCase trim writeText
+        atob btoa getSelection print
+    """,
+    "class": """
+        AbortController Blob Boolean Date DateTimeFormat Intl JSON Locale Map Math Object
+        PublicKeyCredential RelativeTimeFormat String URL Uint8Array
+    """,
+}
+KNOWN = {kind: set(words.split()) for kind, words in WORDS.items()}
+
+# What some of them lack, and what stands in for it.
+SUPPORTS = "an `@supports` asks for it"
+EARLIER = "a declaration before it, which the browser keeps"
+GUARDS = {
+    "color-mix": SUPPORTS,  # not EARLIER: with `var()`, the value is found to be unknown too late
+    ":has": SUPPORTS,
+    'content: "" / ""': EARLIER,
+    "user-select": "Safari has it with its prefix",
+    "-webkit-user-select": "for Safari",
+    "::-webkit-details-marker": "for Safari; others hide the marker by `list-style`",
+    "text-wrap": "a heading breaks where its line is full",
+    "isConditionalMediationAvailable": "called if there is one",
+    "getTransports": "called if there is one",
+}
+# Selectors with `:has`, outside of an `@supports`: without it, the whole rule is ignored.
+IGNORED = {
+    "html:has(.tick :checked)": "no bar hides what has the focus",
+    ".rows > li > div:has(.hint)": "a button is beside a long line, not below it",
+    "thead:has([scope] a)": "a narrow window shows no links that sort the table",
+    "thead:has([scope] a) tr": "as above",
+    "thead:has([scope] a) tr > :not(:has(a))": "as above",
+    "body:has(.sheet) :not(.sheet, .sheet *, :has(.sheet))": "the whole page is printed",
+}
+SYNTAX = {
+    r"\(\?<[=!]": "a lookbehind: Safari 16.4",
+    r"\b(searchParams|params)\.(has|delete)\([^()]*,": "a value to look for: Chrome 117, Safari 17",
+    r"\bstatic\s*\{": "a static block: Safari 16.4",
+    r"/[dgimsuy]*v[dgimsuy]*[,;)\s.]": "the flag v of a pattern: Chrome 112",
+}
+
+
+class Rule(NamedTuple):
+    around: tuple[str, ...]  # the at-rules that it is in
+    selector: str
+    declarations: list[tuple[str, str]]
+
+
+def rules_of(css, around=()):
+    """Yield the rules of a style sheet without comments, whose strings are empty."""
+    while "{" in css:
+        prelude, _, rest = css.partition("{")
+        depth, end = 1, 0
+        while depth:
+            depth += {"{": 1, "}": -1}.get(rest[end], 0)
+            end += 1
+        body, css, prelude = rest[: end - 1], rest[end:], " ".join(prelude.split())
+        if prelude.startswith("@"):
+            yield from rules_of(body, (*around, prelude))
+        else:
+            parts = [each.partition(":") for each in body.split(";") if each.strip()]
+            yield Rule(around, prelude, [(name.strip(), value.strip()) for name, _, value in parts])
+
+
+def words_of(rule):
+    """Yield each word of a rule that a browser can lack, with its kind and its declaration."""
+    for prelude in rule.around:
+        conditions = re.sub(r"^@supports .*", "@supports", prelude)
+        for word in re.findall(r"@?[a-z-]+(?![a-z-]*\))", re.sub(r"\s*:[^)]*", "", conditions)):
+            if word not in ("and", "not", "or", "only"):
+                yield "at-rule", word, None
+    for word in re.findall(r"::?[a-z-]+", rule.selector):
+        yield "selector", word, None
+    for position, (name, value) in enumerate(rule.declarations):
+        if name.startswith("--"):
+            name = "--"
+        else:
+            yield "property", name, position
+        for word in re.findall(r"([a-z-]+)\(", value):
+            yield "function", word, position
+        for word in re.findall(r"(?<![#\w])[\d.]+(%|[a-z]+)", re.sub(r"#[0-9a-f]+", "", value)):
+            yield "unit", word, position
+        if name == "content" and "/" in value:
+            yield "property", 'content: "" / ""', position
+
+
+def is_guarded(rule, word, position):
+    guard = GUARDS[word]
+    if guard == SUPPORTS:
+        asked = [each for each in rule.around if each.startswith("@supports ")]
+        return any(f"{word}(" in each for each in asked)
+    if guard == EARLIER:
+        name, value = rule.declarations[position]
+        before = [each for each, _ in rule.declarations[:position]]
+        return name in before and "var(" not in value
+    return True
+
+
+def flaws_of_style(css):
+    css = re.sub(r'"[^"]*"', '""', re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL))
+    for rule in rules_of(css):
+        for kind, word, position in words_of(rule):
+            if word in KNOWN[kind] or (word == ":has" and rule.selector in IGNORED):
+                continue
+            if word not in GUARDS:
+                yield f"unknown {kind} {word}"
+            elif not is_guarded(rule, word, position):
+                yield f"{word} without {GUARDS[word]}: {rule.selector}"
+
+
+def flaws_of_script(script):
+    script = re.sub(r"""^\s*//.*$|\s//\s.*$|"[^"\n]*\"""", "", script, flags=re.MULTILINE)
+    own = set(re.findall(r"\bconst (\w+) =", script))
+    for parameters in re.findall(r"\(([^()]*)\) =>", script):
+        own |= set(re.findall(r"\w+", parameters))
+    keywords = {"async", "catch", "for", "if", "while"}
+    methods = re.findall(r"(?<!new Intl)(?<!\.\.)\.(\w+)(?:\?\.)?\(", script)
+    methods += set(re.findall(r"(?<![.\w$])([a-z]\w*)\(", script)) - own - keywords
+    classes = re.findall(r"\bnew (?:Intl\.)?(\w+)|\b([A-Z]\w+)\.", script)
+    for kind, words in (("method", methods), ("class", ["".join(each) for each in classes])):
+        known = {*KNOWN[kind], *GUARDS}
+        yield from (f"unknown {kind} {word}" for word in words if word not in known)
+    yield from (text for pattern, text in SYNTAX.items() if re.search(pattern, script))
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_a_style_sheet_works_in_supported_browsers(name):
+    assert list(flaws_of_style(STYLES[name])) == []
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_works_in_supported_browsers(name):
+    assert list(flaws_of_script(SCRIPTS[name])) == []
+
+
+@pytest.mark.parametrize(
+    ("css", "flaw"),
+    [
+        ("a { text-box: trim-both }", "unknown property text-box"),
+        ("a { color: light-dark(red, blue) }", "unknown function light-dark"),
+        ("a { --ink: light-dark(red, blue) }", "unknown function light-dark"),
+        ("a { width: 1cqw }", "unknown unit cqw"),
+        ("a:user-invalid { color: red }", "unknown selector :user-invalid"),
+        ("@layer x { a { color: red } }", "unknown at-rule @layer"),
+        ("@media (width >= 3rem) { a { color: red } }", "unknown at-rule width"),
+        ("a { color: red; color: color-mix(in srgb, var(--ink), red) }", "color-mix without"),
+        ("@supports (color: x) { a { color: color-mix(in srgb, red) } }", "color-mix without"),
+        ("a, b:has(c) { color: red }", ":has without"),
+        ('a { content: "x" / "" }', 'content: "" / "" without'),
+        ('a { content: "x"; content: var(--x) / "" }', 'content: "" / "" without'),
+    ],
+)
+def test_a_flaw_of_a_style_sheet_is_found(css, flaw):
+    assert next(flaws_of_style(css)).startswith(flaw)
+
+
+@pytest.mark.parametrize(
+    "css",
+    [
+        "@supports (color: color-mix(in srgb, red, red)) { a { color: color-mix(in srgb, red) } }",
+        "@supports selector(:has(a)) { a, b:has(c) { color: red } }",
+        'a { content: "x"; content: "x" / "" }',
+        "@media screen and (min-width: 48.001rem) { a { color: #12e4ff; width: 50% } }",
+    ],
+)
+def test_what_is_guarded_is_no_flaw(css):
+    assert list(flaws_of_style(css)) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "flaw"),
+    [
+        ("list.toSorted()", "unknown method toSorted"),
+        ("list?.toSorted()", "unknown method toSorted"),
+        ("Object.groupBy(list, key)", "unknown method groupBy"),
+        ("structuredClone(list)", "unknown method structuredClone"),
+        ("new URLPattern(text)", "unknown class URLPattern"),
+        ("url.searchParams.getAll(name).at(0)", "unknown method at"),
+        ("text.replace(/(?<=a)b/, '')", "a lookbehind: Safari 16.4"),
+        (
+            "if (!url.searchParams.has(name, value)) a.click()",
+            "a value to look for: Chrome 117, Safari 17",
+        ),
+    ],
+)
+def test_a_flaw_of_a_script_is_found(script, flaw):
+    assert flaw in set(flaws_of_script(script))
+
+
+def test_the_documentation_names_the_browsers():
+    rows = re.findall(r"^\| (.+?) \| ([\d.]+) \|", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert dict(rows) == SUPPORTED
