@@ -148,7 +148,7 @@ LAYOUT = """<!doctype html>
 HOME = """{% extends "layout" %}
 {% block content %}
 {% set member = user | string | quote %}
-<ul>
+<ul role="list">
   {% for path, label, audience, allowed, command in [
     ("/members", "Members", "For everyone with an account.", True, ""),
     ("/reports", "Reports", "For the editors of our reports.",

@@ -181,6 +181,25 @@ def test_a_checkbox_is_small_and_beside_its_label(opened, width):
     assert browser.execute_script(SAME_COLOUR)
 
 
+@pytest.mark.parametrize("width", [800, 1000, 1280])
+def test_a_name_of_nine_letters_stays_on_one_line(opened, width):
+    browser = opened("admin-users-staff")
+    set_screen(browser, width)
+    links = browser.find_elements(By.CSS_SELECTOR, "tbody th a")
+    heights = {each.text: each.size["height"] for each in links}
+    assert heights["Katherine"] == heights["Ada"]
+
+
+@pytest.mark.parametrize(
+    ("page", "first"), [("totp-set-up", ".qr"), ("admin-several-group", ".names")]
+)
+def test_a_page_opens_with_what_is_to_be_looked_at_first(opened, browser, page, first):
+    set_screen(browser, 1280, 720)
+    top = opened(page).find_element(By.CSS_SELECTOR, first).location["y"]
+    scrolled, height = browser.execute_script("return [scrollY, innerHeight]")
+    assert scrolled < top < scrolled + height
+
+
 def test_the_first_tab_in_the_panel_offers_to_skip_the_header(opened):
     browser = opened("admin-groups")
     link = browser.find_element(By.CLASS_NAME, "skip")

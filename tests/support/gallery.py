@@ -120,12 +120,13 @@ ANSWERS = {
         href="after="
     ),
     "admin-users-filtered": lambda people: people.boss.get("/auth/admin/users?q=a&staff=yes"),
+    "admin-users-staff": lambda people: people.boss.get("/auth/admin/users?staff=yes"),
     "admin-users-none": lambda people: people.boss.get("/auth/admin/users?q=nobody&seen=never"),
     "admin-several": lambda people: people.boss.get(
         "/auth/admin/users/several?action=deactivate" + "".join(f"&users={n}" for n in CHOSEN)
     ),
     "admin-several-group": lambda people: people.boss.get(
-        "/auth/admin/users/several?action=join&users=1&users=2"
+        "/auth/admin/users/several?action=join" + "".join(f"&users={n}" for n in CHOSEN)
     ),
     "admin-several-done": lambda people: post(
         people.boss,
