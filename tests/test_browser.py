@@ -775,6 +775,47 @@ def test_back_shows_no_key_that_was_revoked(visitor, ada):
     assert visitor.shown(".items h2") == []
 
 
+# As WebKit, in which a reload of an answer sends its form again, whatever the history says.
+IGNORED_HISTORY = "history.replaceState = () => {};"
+
+
+@pytest.fixture
+def like_webkit(visitor):
+    command = visitor.browser.execute_cdp_cmd
+    added = command("Page.addScriptToEvaluateOnNewDocument", {"source": IGNORED_HISTORY})
+    yield
+    command("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
+@pytest.mark.usefixtures("ada", "like_webkit")
+def test_a_refused_login_counts_once_in_browsers_whose_reload_sends_it_again(visitor, requests):
+    visitor.open("/auth/login?next=/reports")
+    visitor.submit(USERNAME, "wrong")
+    requests.clear()
+    visitor.browser.refresh()
+    assert [(method, path) for method, path, _ in requests] == [
+        ("POST", "/auth/login"),
+        ("GET", "/auth/login"),
+    ]
+    assert visitor.shown("#message") == []
+    visitor.submit(USERNAME, PASSWORD)
+    assert visitor.path == "/reports"
+
+
+@pytest.mark.usefixtures("like_webkit")
+def test_users_are_changed_once_in_browsers_whose_reload_sends_the_form_again(staff, requests):
+    for box in boxes(staff, 0, 1):
+        box.click()
+    staff.press("Deactivate…")
+    staff.press("Deactivate")
+    assert staff.shown("[role=status]") == ["Users changed: 2 of 2"]
+    staff.browser.refresh()
+    assert staff.path == "/auth/admin/users"
+    posts = [path for method, path, _ in requests if method == "POST"]
+    assert posts == ["/auth/admin/users/several"] * 2
+    assert staff.shown("[role=status]") == []
+
+
 def test_a_form_can_be_sent_again_after_going_back(visitor, ada):
     visitor.log_in(password="wrong")
     visitor.browser.back()

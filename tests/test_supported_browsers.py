@@ -48,15 +48,15 @@ WORDS = {
     "method": """
         abort abs addEventListener append catch charCodeAt clear click create createElement
         createObjectURL every filter findLast flatMap floor focus forEach format from fromCharCode
-        get getAll getElementById has includes keys map min normalize now parse preventDefault
-        querySelector
-        querySelectorAll remove repeat replace replaceState revokeObjectURL round selectAllChildren
-        set slice some split stringify submit toLowerCase trim writeText
+        get getAll getElementById getRandomValues has includes keys map min normalize now padStart
+        parse preventDefault querySelector querySelectorAll remove repeat replace replaceState
+        revokeObjectURL round selectAllChildren
+        set slice some split stringify submit toLowerCase toString trim writeText
         atob btoa getSelection print
     """,
     "class": """
         AbortController Blob Boolean Date DateTimeFormat Intl JSON Locale Map Math Object
-        PublicKeyCredential RelativeTimeFormat String URL Uint8Array
+        PublicKeyCredential RelativeTimeFormat String URL Uint32Array Uint8Array
     """,
 }
 KNOWN = {kind: set(words.split()) for kind, words in WORDS.items()}

@@ -16,8 +16,8 @@ from wsgiauth.authentication.provider_addresses import (
 )
 from wsgiauth.authentication.unclaimed import Unclaimed
 from wsgiauth.exceptions import LinkExpiredError, RequestError, ValidationError
-from wsgiauth.forms import Refusal, Submission
-from wsgiauth.forms.links import TOKEN, LinkPurpose, has_account
+from wsgiauth.forms import TOKEN, Refusal, Submission
+from wsgiauth.forms.links import LinkPurpose, has_account
 from wsgiauth.forms.provider_accounts import (
     ProviderAccountExpiredError,
     answer_created,

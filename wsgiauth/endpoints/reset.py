@@ -4,8 +4,8 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication.factors import are_offered
 from wsgiauth.authentication.password import find_holder, reset_password
 from wsgiauth.exceptions import LinkExpiredError
-from wsgiauth.forms import FormPage, Refusal, Submission, see_other
-from wsgiauth.forms.links import TOKEN, LinkForm
+from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, see_other
+from wsgiauth.forms.links import LinkForm
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim

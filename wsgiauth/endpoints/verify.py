@@ -25,10 +25,10 @@ from wsgiauth.exceptions import (
     UnauthenticatedError,
     ValidationError,
 )
-from wsgiauth.forms import FormPage, Refusal, Submission, require_own, see_other
+from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, require_own, see_other
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import account_created, start_first_session
-from wsgiauth.forms.links import TOKEN, LinkForm, LinkPurpose, has_account
+from wsgiauth.forms.links import LinkForm, LinkPurpose, has_account
 from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
 from wsgiauth.messages import Joined, _
 from wsgiauth.site import Site

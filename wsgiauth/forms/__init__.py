@@ -9,10 +9,11 @@ All that endpoints share is in this room. Each of its functions that uses the da
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from itertools import chain
 from typing import ClassVar, Generic, TypeVar
+from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
@@ -20,6 +21,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
+from wsgiauth.forms.repeated import answered_cookie, is_repeated
 from wsgiauth.forms.shown_to import ACCOUNT, require_shown_to
 from wsgiauth.messages import Joined
 from wsgiauth.site import Site
@@ -42,6 +44,8 @@ from wsgiauth.web.urls import mount_url, path_asked_for, safe_next, with_next
 
 NEXT = "next"  # in the query and in forms: where the browser goes afterwards
 ONCE = "once"  # in forms: a random string, see `once`
+SENT = "sent"  # likewise, of the script; see `repeated`
+TOKEN = "token"  # noqa: S105 - in the query and in forms: the secret of a link
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +59,7 @@ class Submission:
         flags: The booleans that the form declares and that are true.
         destination: `next` of the request if it is a safe path, otherwise an empty string.
         once: What tells this form apart from all others; see `once`.
+        sent: See `repeated`.
         account: Which account the page with the form was shown to; see `shown_to`.
         networks: See `clients.Clients.networks`.
         is_program: Whether the body is JSON, which no browser sends by itself.
@@ -68,6 +73,7 @@ class Submission:
     flags: frozenset[str] = frozenset()
     destination: str = ""
     once: str = ""
+    sent: str = ""
     account: str = ""
     networks: tuple[str, ...] = ()
     is_program: bool = False
@@ -177,8 +183,16 @@ class Form(Endpoint, Generic[Sent]):
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Take the form; show it again if it is refused."""
         parsed = self._parse(environ, site)
+        if is_repeated(environ, site, parsed.sent):
+            return see_other(parsed, page_of(parsed))
         self._check_account(parsed)  # before a proof is asked for
-        submission = self._admit(parsed)
+        response = self._answer(self._admit(parsed))
+        if response.status in (HTTPStatus.SEE_OTHER, HTTPStatus.CREATED):  # the latter has `once`
+            return response
+        cookie = answered_cookie(environ, site, parsed.sent)
+        return replace(response, headers=(*response.headers, *cookie))
+
+    def _answer(self, submission: Sent) -> Response:
         try:
             return self.act(submission)
         except UnauthenticatedError:
@@ -204,6 +218,7 @@ class Form(Endpoint, Generic[Sent]):
         is_program = content_type(environ) == JSON
         if not is_program:
             require_same_origin(environ, site)
+        wants_json = is_program or asks_for_json(environ)
         sent = read_json(environ) if is_program else read_form(environ, self.lists + self.int_lists)
         fields = {name: text_field(sent, name) for name in self.strings(site)}
         for name in self.numbers:
@@ -216,10 +231,11 @@ class Form(Endpoint, Generic[Sent]):
             flags=frozenset(name for name in self.flags if flag_field(sent, name)),
             destination="" if is_program else safe_next(text_field(sent, NEXT), ""),
             once="" if is_program else text_field(sent, ONCE),
+            sent="" if wants_json else text_field(sent, SENT),
             account="" if is_program else text_field(sent, ACCOUNT),
             networks=networks,
             is_program=is_program,
-            wants_json=is_program or asks_for_json(environ),
+            wants_json=wants_json,
         )
 
     def _refused(
@@ -248,10 +264,21 @@ def require_own(submission: Submission, user: User | None, *, identity_id: str =
     """
     if submission.is_program or (submission.wants_json and not submission.account):
         return
-    environ = submission.environ
+    require_shown_to(
+        user,
+        submission.account,
+        submission.site,
+        page=page_of(submission),
+        identity_id=identity_id,
+    )
+
+
+def page_of(submission: Submission) -> str:
+    """Return the path, below the mount, of the page with the form that was sent."""
+    environ, token = submission.environ, submission.fields.get(TOKEN, "")
     path = safe_next(path_asked_for(environ), "").removeprefix(f"{mount_url(environ)}/")
     page = with_next(path, submission.destination)
-    require_shown_to(user, submission.account, submission.site, page=page, identity_id=identity_id)
+    return f"{page}{'&' if '?' in page else '?'}{urlencode({TOKEN: token})}" if token else page
 
 
 class PublicForm(Form[Submission]):

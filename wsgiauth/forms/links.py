@@ -5,14 +5,12 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.exceptions import LinkExpiredError
-from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission
+from wsgiauth.forms import TOKEN, FormPage, PublicForm, Refusal, Submission
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
-
-TOKEN = "token"  # noqa: S105 - the field, and its parameter, with the secret of a link
 
 
 class LinkForm(PublicForm):

@@ -96,7 +96,7 @@
   }
 
   // What is shown only once is the answer to a form. A reload must not send that again, and Back
-  // must not ask whether to.
+  // must not ask whether to. WebKit sends it all the same: see `sent` below.
   if (document.querySelector("[data-shown-once]")) {
     history.replaceState(null, "", location.href);
   }
@@ -151,6 +151,13 @@
     addEventListener("pageshow", update);
     every.parentElement.hidden = false;
   }
+
+  // The server knows a form that it has answered before by a number, which each sending has anew.
+  document.addEventListener("formdata", ({ target, formData }) => {
+    if (target.method !== "post") return;
+    const [first, second] = crypto.getRandomValues(new Uint32Array(2));
+    formData.set("sent", first.toString(36).padStart(7, "0") + second.toString(36));
+  });
 
   // A second click sends nothing more, unless the first one got no answer for a while.
   const sent = new Map();
