@@ -54,6 +54,17 @@ def test_the_first_attempt_may_be_the_last_free_one():
     assert (counter.add(NOW + 10), counter.wait(NOW + 10)) == (True, 20)
 
 
+@pytest.mark.parametrize("part", [0, 0.1, 0.9])
+def test_a_wait_lasts_as_long_as_it_says_whenever_in_a_second_it_begins(part):
+    for counter in (Counter("first", STRICT), Counter("later", LIMIT)):
+        begins = NOW + part
+        for _ in range(counter.limit.free):
+            assert counter.add(begins)
+        assert not counter.add(begins + 9.999)
+        assert counter.wait(int(begins)) >= 10
+        assert counter.add(begins + 11)
+
+
 def test_an_attempt_that_must_wait_is_not_counted():
     for _ in range(3):
         assert COUNTER.add(NOW)

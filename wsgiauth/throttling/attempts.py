@@ -53,13 +53,13 @@ class Attempt:
         Raises:
             RetryLaterError: 429: concurrent attempts used up the limit, and nothing is counted.
         """
-        now = int(self.now())
+        now = self.now()
         counted: list[Counter] = []
         for counter in self.counters:
             if not counter.add(now):
                 for each in counted:
                     each.take_back()
-                _refuse(counter, counter.wait(now) or 1)
+                _refuse(counter, counter.wait(int(now)) or 1)
             counted.append(counter)
         if self.passive is not None and self.passive.add(now):
             counted.append(self.passive)
@@ -72,7 +72,7 @@ class Attempt:
 
     def succeeded(self) -> None:
         """Take the attempt back, and count the success."""
-        now = int(self.now())
+        now = self.now()
         for counter in self._counted_by:
             if counter is self.reset:
                 counter.forget()
@@ -81,7 +81,7 @@ class Attempt:
         if self.successes is not None:
             self.successes.add(now)
         if self.known is not None:
-            self.known.remember(now, KNOWN_FOR)
+            self.known.remember(int(now), KNOWN_FOR)
 
     def failed(self, reason: str) -> None:
         """Record that the attempt was compared and failed; its count stays."""

@@ -5,6 +5,7 @@ The table also has marks, which only say that something happened: see `mail_limi
 
 import hmac
 import json
+import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -111,10 +112,10 @@ class Counter(NamedTuple):
         wait = max(min(retry_at, expires_at) - now, 0)
         return wait if wait <= self.limit.waits[-1] + CLOCK_MARGIN else 0
 
-    def add(self, now: int) -> bool:
+    def add(self, now: float) -> bool:
         """Count an attempt, unless it must wait; return whether it was counted.
 
-        Atomic under concurrency.
+        Atomic under concurrency. A wait ends at a whole second, and never lasts less than it says.
         """
         if not self.limit.free:
             return True
@@ -140,7 +141,7 @@ class Counter(NamedTuple):
         if not updated:
             AttemptCount.insert(id=self.id, **nothing).on_conflict_ignore().execute()
 
-    def _add_one(self, now: int) -> bool:
+    def _add_one(self, now: float) -> bool:
         count, (*waits, last_wait) = AttemptCount.count, self.limit.waits
         # With five free attempts, the fifth failure gets the first wait, the sixth the second.
         steps = [
@@ -151,21 +152,21 @@ class Counter(NamedTuple):
         retry_at = peewee.Case(None, [free, *steps], _after(now, last_wait))
         added = AttemptCount.update(retry_at=retry_at, count=count + 1).where(
             AttemptCount.id == self.id,
-            (AttemptCount.retry_at <= now)
-            | (AttemptCount.retry_at > now + last_wait + CLOCK_MARGIN),
-            AttemptCount.expires_at > now,
+            (AttemptCount.retry_at <= int(now))
+            | (AttemptCount.retry_at > int(now) + last_wait + CLOCK_MARGIN),
+            AttemptCount.expires_at > int(now),
         )
         return bool(added.execute())
 
-    def _add_first(self, now: int) -> bool:
+    def _add_first(self, now: float) -> bool:
         AttemptCount.delete().where(
-            AttemptCount.id == self.id, AttemptCount.expires_at <= now
+            AttemptCount.id == self.id, AttemptCount.expires_at <= int(now)
         ).execute()
         inserted = AttemptCount.insert(
             id=self.id,
             retry_at=0 if self.limit.free > 1 else _after(now, self.limit.waits[0]),
             count=1,
-            expires_at=now + self.limit.window,
+            expires_at=int(now) + self.limit.window,
         ).on_conflict_ignore()
         is_first = bool(inserted.as_rowcount().execute())
         if is_first:
@@ -250,6 +251,6 @@ def row_id(key: bytes, *what: str) -> str:
     return hmac.digest(key, json.dumps(what).encode(), "sha256").hex()
 
 
-def _after(now: int, wait: int) -> int:
+def _after(now: float, wait: int) -> int:
     """Return the end of a wait; 0 if there is none, which is past on every host's clock."""
-    return now + wait if wait else 0
+    return math.ceil(now) + wait if wait else 0
