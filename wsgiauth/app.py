@@ -203,12 +203,9 @@ class AuthApp:
             )
         except DATABASE_ERRORS as error:
             response = unavailable(environ, error)
-        hidden = _HIDDEN.find(environ.get("PATH_INFO", ""))
-        if hidden is not None:
-            headers = hidden[0].parting_headers(environ, self._site, response.status)
-            response = replace(response, headers=(*response.headers, *headers))
+        is_hidden = _HIDDEN.find(environ.get("PATH_INFO", "")) is not None
         # Also where `next` leads to the link of an email, which needs a login.
-        if hidden is not None or "token" in environ.get("QUERY_STRING", ""):
+        if is_hidden or "token" in environ.get("QUERY_STRING", ""):
             response = replace(response, referrer=WITHOUT_PATHS)
         return response(environ, start_response)
 

@@ -6,6 +6,7 @@ import time
 from tests.support.identities import account
 from tests.support.provider_logins import PUBLIC_URL, connect
 from tests.support.sites import BROWSER
+from tests.support.tabs import OIDC, named
 from wsgiauth.accounts import update_user
 from wsgiauth.authentication import unclaimed
 from wsgiauth.authentication.oidc.errands import CONNECT, LOG_IN, Errand
@@ -66,7 +67,7 @@ def callback_of(site, provider, errand=None, subject="nia", cookies=None):
     uri = f"{PUBLIC_URL}/auth/oidc/google/callback"
     begun = found.begin(errand or Errand(LOG_IN), redirect_uri=uri)
     query = provider.authorize(begun.url, subject)
-    cookies = {**(cookies or {}), "wsgiauth-oidc": begun.cookie}
+    cookies = {**(cookies or {}), **named(OIDC, begun.cookie)}
     return "GET", CALLBACK, {}, None, {"QUERY_STRING": query}, cookies
 
 

@@ -13,6 +13,7 @@ from tests.support.federated import (
 )
 from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, SAME_ORIGIN, echo
+from tests.support.tabs import OIDC, tab_cookies
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.testing import bearer, logged_in
@@ -93,7 +94,7 @@ def test_a_browser_is_sent_to_the_provider_to_connect_an_account(browser, provid
     assert sent.headers["Location"].startswith(f"{provider.origin}/authorize?")
     query = parse_qs(urlsplit(sent.headers["Location"]).query)
     assert query["redirect_uri"] == ["http://localhost/auth/oidc/google/callback"]
-    assert "wsgiauth-oidc" in browser.cookies
+    assert tab_cookies(browser, OIDC)
 
 
 def test_a_script_gets_the_url_of_the_provider(browser, provider):

@@ -8,11 +8,11 @@ from webtest import TestApp
 from tests.support.mails import MAIL
 from tests.support.provider_logins import PUBLIC_URL, begin, with_provider
 from tests.support.sites import BROWSER, SAME_ORIGIN, echo
+from tests.support.tabs import OIDC, tab_cookies
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.testing import logged_in, make_user
 
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
-ERRAND = "wsgiauth-oidc"
 FORM = {"next": ""}
 
 
@@ -66,7 +66,7 @@ def test_the_browser_goes_to_the_provider_with_a_cookie_that_tells_it_apart(clie
     assert asked["response_type"] == "code"
     assert asked["code_challenge_method"] == "S256"
     cookie = answer.headers["Set-Cookie"]
-    assert cookie.startswith(f"{ERRAND}=")
+    assert cookie.startswith(OIDC)
     assert cookie.endswith("; Max-Age=600; Path=/; HttpOnly; SameSite=Lax")
     assert not any(asked[name] in cookie for name in ("state", "nonce", "code_challenge"))
 
@@ -100,7 +100,7 @@ def test_the_callback_is_below_the_mount(settings, provider):
 def test_a_script_gets_the_url_and_the_cookie(send, client, provider):
     answer = send(client)
     assert answer.json["next"].startswith(f"{provider.url('/authorize')}?")
-    assert ERRAND in client.cookies
+    assert tab_cookies(client, OIDC)
 
 
 def test_a_user_who_is_logged_in_can_do_it_too(site, provider):
@@ -126,7 +126,7 @@ def test_there_is_no_page(client):
 def test_another_site_cannot_begin_a_login(client, provider):
     headers = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
     client.post("/auth/oidc/google", FORM, headers=headers, status=403)
-    assert ERRAND not in client.cookies
+    assert not tab_cookies(client, OIDC)
     assert provider.requests == {}
 
 

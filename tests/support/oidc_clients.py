@@ -39,7 +39,7 @@ class Client:
 
     def finish(self, query):
         state = query["state"]
-        begun = self.ours.errands.read(self.begun.cookie, "google", state, self.now())
+        begun = self.ours.errands.read(self.begun.cookie.value, "google", state, self.now())
         return self.google.finish(query, begun, redirect_uri=CALLBACK)
 
     def log_in(self, subject="ada", errand=Errand(LOG_IN), **changes):  # noqa: B008

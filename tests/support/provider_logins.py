@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from tests.support.identities import account
 from tests.support.sites import BROWSER, SAME_ORIGIN
+from tests.support.tabs import OIDC, give_cookies, named
 from wsgiauth.authentication import identities
 from wsgiauth.authentication.oidc.errands import Errand
 
@@ -23,7 +24,7 @@ def errand(client, site, purpose, name="google", **values):
     found = site.site.providers.find(name)
     uri = f"{PUBLIC_URL}/auth/oidc/{name}/callback"
     begun = found.begin(Errand(purpose, **values), redirect_uri=uri)
-    client.set_cookie("wsgiauth-oidc", begun.cookie)
+    give_cookies(client, named(OIDC, begun.cookie))
     return begun.url
 
 

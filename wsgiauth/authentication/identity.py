@@ -18,10 +18,9 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
+from wsgiauth.web.cookies import TaggedCookie, cookie_value, is_tag, tagged_cookies
 from wsgiauth.web.cross_origin import SAFE_METHODS, is_same_origin
 from wsgiauth.web.readers import LANGUAGE_OF_USER
-
-MAX_COOKIE_HEADER = 8192  # characters
 
 # RFC 6265bis section 4.1.3.2: browsers accept a cookie with this prefix only over https, from this
 # host and for the path "/".
@@ -29,7 +28,7 @@ SECURE_PREFIX = "__Host-"
 
 
 class OwnCookie(NamedTuple):
-    """A further cookie of the site."""
+    """A further cookie of the site, or several: see `SEVERAL`."""
 
     suffix: str  # what its name ends in, after COOKIE_NAME
     lifetime: int  # in seconds
@@ -38,9 +37,21 @@ class OwnCookie(NamedTuple):
 PENDING = OwnCookie("-second", pending.LIFETIME)  # a login that waits for its second factor
 DONE = OwnCookie("-done", 60)  # what a form has done
 SENT = OwnCookie("-sent", 10 * 60)  # forms that were answered with a page
-ERRAND = OwnCookie("-oidc", errands.LIFETIME)  # what is in progress at a provider
+ERRAND = OwnCookie("-oidc-", errands.LIFETIME)  # what is in progress at a provider
 UNCLAIMED = OwnCookie("-provider", unclaimed.LIFETIME)  # a provider's account without a user
 LANGUAGE = OwnCookie("-language", 365 * 24 * 60 * 60)  # of the pages
+
+# A browser has one of these for each tab that logs in; a tag follows the suffix of its name.
+SEVERAL = (ERRAND,)
+
+# How many of a kind, and how many characters of all kinds, a browser keeps; beyond that, the oldest
+# go. Proxies refuse a longer header than `MAX_COOKIE_HEADER`, which would also log the user out. A
+# session cookie takes up to 4,096 of that, and cookies of the application need room. This is enough
+# for one cookie with the longest `next`.
+MOST_OF_A_KIND = 5
+MOST_CHARACTERS = 3072
+
+_MOST_READ = 2 * MOST_OF_A_KIND  # requests at the same time can add more
 
 
 class UserSession(NamedTuple):
@@ -182,13 +193,48 @@ class Identifier:
         """Return the header that deletes the cookie from the browser."""
         return self._set_cookie(environ, "", 0)
 
-    def own_cookie(self, environ: WSGIEnvironment, kind: OwnCookie, value: str) -> tuple[str, str]:
-        """Return the header that stores one of the further cookies; an empty value deletes it."""
-        return self._set_cookie(environ, value, kind.lifetime if value else 0, kind.suffix)
+    def own_cookie(
+        self, environ: WSGIEnvironment, kind: OwnCookie, value: str, tag: str = ""
+    ) -> tuple[str, str]:
+        """Return the header that stores one of the further cookies; an empty value deletes it.
 
-    def sent_cookie(self, environ: WSGIEnvironment, kind: OwnCookie) -> str:
-        """Return the value of one of the further cookies, or an empty string; see `identify`."""
-        return self._own_cookie(environ, environ.get("HTTP_COOKIE", ""), kind.suffix) or ""
+        Args:
+            tag: Which of several.
+        """
+        age = kind.lifetime if value else 0
+        return self._set_cookie(environ, value, age, kind.suffix + tag)
+
+    def one_more_cookie(
+        self, environ: WSGIEnvironment, kind: OwnCookie, cookie: TaggedCookie
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the headers that store one more of several cookies, and delete the oldest."""
+        number, room = 1, MOST_CHARACTERS - self._size(environ, kind, cookie)
+        deleted = []
+        sent = [(each, other) for other in SEVERAL for each in self.sent_cookies(environ, other)]
+        for each, other in sorted(sent, reverse=True):
+            size = self._size(environ, other, each)
+            if size > room or (other is kind and number == MOST_OF_A_KIND):
+                deleted.append(self.own_cookie(environ, other, "", each.tag))
+                continue
+            room -= size
+            number += other is kind
+        return (self.own_cookie(environ, kind, cookie.value, cookie.tag), *deleted)
+
+    def sent_cookie(self, environ: WSGIEnvironment, kind: OwnCookie, tag: str = "") -> str:
+        """Return the value of one of the further cookies, or an empty string; see `identify`.
+
+        Args:
+            tag: Which of several; a string that cannot be a tag finds none.
+        """
+        if kind in SEVERAL and not is_tag(tag):
+            return ""
+        return self._own_cookie(environ, environ.get("HTTP_COOKIE", ""), kind.suffix + tag) or ""
+
+    def sent_cookies(self, environ: WSGIEnvironment, kind: OwnCookie) -> list[TaggedCookie]:
+        """Return those of several cookies that a request has, the newest first."""
+        start = self.cookie_name(environ) + kind.suffix
+        sent = tagged_cookies(environ.get("HTTP_COOKIE", ""), start)[:_MOST_READ]
+        return sent if sent and self._admits_ambient(environ) else []
 
     def cookie_name(self, environ: WSGIEnvironment) -> str:
         """Return the cookie's name, which has the prefix `__Host-` over https."""
@@ -198,6 +244,11 @@ class Identifier:
     def _own_cookie(self, environ: WSGIEnvironment, header: str, suffix: str = "") -> str | None:
         value = cookie_value(header, self.cookie_name(environ) + suffix)
         return value if value is None or self._admits_ambient(environ) else None
+
+    def _size(self, environ: WSGIEnvironment, kind: OwnCookie, cookie: TaggedCookie) -> int:
+        """Return how many characters of a Cookie header one of several cookies takes."""
+        name = self.cookie_name(environ) + kind.suffix + cookie.tag
+        return len(f"{name}={cookie.value}; ")
 
     def _admits_ambient(self, environ: WSGIEnvironment) -> bool:
         """Return whether credentials count that browsers send by themselves."""
@@ -279,19 +330,3 @@ def bearer_token(authorization: str) -> str | None:
     if scheme.lower() != "bearer":
         return None
     return credentials.strip(" ")
-
-
-def cookie_value(header: str, name: str) -> str | None:
-    """Return the value of the one cookie called `name` in a Cookie header, or None.
-
-    Two cookies of that name count as none, because a neighbouring host may have planted one of
-    them. A header of more than `MAX_COOKIE_HEADER` characters is ignored.
-    """
-    if len(header) > MAX_COOKIE_HEADER:
-        return None
-    values = []
-    for pair in header.split(";"):
-        found, separator, value = pair.strip(" \t").partition("=")
-        if separator and found.rstrip(" \t") == name:
-            values.append(value.strip(' \t"'))
-    return values[0] if len(values) == 1 else None

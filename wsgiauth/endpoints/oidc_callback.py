@@ -6,6 +6,7 @@ transaction is open while the provider is asked.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from http import HTTPStatus
 from typing import NamedTuple, TypeGuard
 from wsgiref.types import WSGIEnvironment
@@ -19,7 +20,7 @@ from wsgiauth.authentication.identity import ERRAND, UNCLAIMED, UserSession
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW
 from wsgiauth.authentication.oidc import Provider
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
-from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT, LOG_IN, BegunErrand
+from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT, LOG_IN, BegunErrand, tag_of
 from wsgiauth.authentication.oidc.failures import Failures
 from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.events import actors
@@ -40,8 +41,9 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
 from wsgiauth.storage.upkeep import purge_some
+from wsgiauth.web.cookies import is_tag
 from wsgiauth.web.request import query_fields
-from wsgiauth.web.responses import Header, Response
+from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import leads_to, mount_url
 
 # RFC 6749 section 4.1.2, RFC 9207 section 2; others are ignored (RFC 6749 section 3.1).
@@ -84,21 +86,32 @@ class ProviderCallback(Endpoint):
         """Return whether there are providers."""
         return bool(settings.OIDC_PROVIDERS)
 
-    def parting_headers(
-        self, environ: WSGIEnvironment, site: Site, status: HTTPStatus
-    ) -> tuple[Header, ...]:
-        """Return the header that deletes the cookie of the errand, if that is over."""
-        is_over = environ["REQUEST_METHOD"] == "GET" and status is not _TRY_AGAIN
-        if not is_over or site.providers is None:
-            return ()
-        return (site.identifier.own_cookie(environ, ERRAND, ""),)
-
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Let the provider say who the user is, and do the errand."""
+        """Let the provider say who the user is, do the errand, and delete its cookie.
+
+        A `state` that is not this browser's ends none of its errands.
+        """
         provider = require_provider(environ, site)
         with reporting(provider), _leading_back(lambda: _pages_of(environ, site)):
             query = _read_query(environ, provider)
             begun = _read_errand(environ, site, provider, query.get("state", ""))
+        expired = site.identifier.own_cookie(environ, ERRAND, "", begun.tag)
+        try:
+            response = self._return(environ, site, provider, begun, query)
+        except RequestError as error:
+            if error.status is not _TRY_AGAIN:
+                error.headers = (*error.headers, expired)
+            raise
+        return replace(response, headers=(*response.headers, expired))
+
+    def _return(
+        self,
+        environ: WSGIEnvironment,
+        site: Site,
+        provider: Provider,
+        begun: BegunErrand,
+        query: Mapping[str, str],
+    ) -> Response:
         with reporting(provider), _leading_back(lambda: _PAGES[begun.errand.purpose]):
             with provider.admit():
                 account = _ask(environ, site, provider, begun, query)
@@ -144,11 +157,14 @@ def _read_query(environ: WSGIEnvironment, provider: Provider) -> Mapping[str, st
 def _read_errand(
     environ: WSGIEnvironment, site: Site, provider: Provider, state: str
 ) -> BegunErrand:
-    cookie = site.identifier.sent_cookie(environ, ERRAND)
+    tag = tag_of(state)
+    cookie = site.identifier.sent_cookie(environ, ERRAND, tag)
     errands = require_part(site.providers).errands
     begun = errands.read(cookie, provider.entry.name, state, site.tokens.now())
     if begun is None:
-        raise Failures(provider.entry.title).callback("state" if cookie else "no cookie")
+        raise Failures(provider.entry.title).callback(
+            "no cookie" if is_tag(tag) and not cookie else "state"
+        )
     return begun
 
 

@@ -24,7 +24,7 @@ from wsgiauth.web.cross_origin import is_same_origin
 from wsgiauth.web.pages import Around
 from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.request import JSON, content_type, read_json
-from wsgiauth.web.responses import Header, Response
+from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
 
 Handler = Callable[[WSGIEnvironment, Site], Response]
@@ -95,12 +95,6 @@ class Endpoint:
     def around(self, environ: WSGIEnvironment, user: User, back: BackLink) -> Around:
         """Return what an error page at this URL shows around the error to a user."""
         return Around("member.html", f"{mount_url(environ)}/{back.path}", back.text)
-
-    def parting_headers(
-        self, environ: WSGIEnvironment, site: Site, status: HTTPStatus
-    ) -> tuple[Header, ...]:
-        """Return headers of every answer at this URL, also of errors, if it hides its address."""
-        return ()
 
     @property
     def handlers(self) -> dict[str, Handler]:

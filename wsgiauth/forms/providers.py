@@ -49,11 +49,11 @@ def send_to_provider(submission: Submission, provider: Provider, errand: Errand)
     environ, site = submission.environ, submission.site
     with reporting(provider):
         begun = provider.begin(errand, redirect_uri=callback_url(site, provider))
-    cookie = site.identifier.own_cookie(environ, ERRAND, begun.cookie)
+    cookies = site.identifier.one_more_cookie(environ, ERRAND, begun.cookie)
     if submission.wants_json:
         detail = _("Continue at %(title)s.", title=provider.entry.title)
-        return json_response({"detail": detail, "next": begun.url}, headers=(cookie,))
-    return Response(HTTPStatus.SEE_OTHER, headers=(("Location", begun.url), cookie))
+        return json_response({"detail": detail, "next": begun.url}, headers=cookies)
+    return Response(HTTPStatus.SEE_OTHER, headers=(("Location", begun.url), *cookies))
 
 
 def callback_url(site: Site, provider: Provider) -> str:

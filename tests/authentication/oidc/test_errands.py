@@ -17,6 +17,7 @@ from wsgiauth.authentication.oidc.errands import (
     Errand,
     Errands,
 )
+from wsgiauth.web.cookies import TAG_LENGTH, TaggedCookie
 
 pytestmark = pytest.mark.promise(69)
 
@@ -30,14 +31,15 @@ OURS = Errands(SETTINGS)
     [
         Errand(LOG_IN),
         Errand(LOG_IN, "/" + "x" * 2047, remember=True),
+        Errand(LOG_IN, "/" + '"' * 2047, remember=True),
         Errand(CONNECT, "/auth/account", user_id=7),
         Errand(CONFIRM, user_id=2**63 - 1),
     ],
-    ids=["login", "long destination", "connect", "confirm"],
+    ids=["login", "long destination", "quotation marks", "connect", "confirm"],
 )
 def test_the_browser_that_began_comes_back_with_its_errand(errand):
     begun, cookie = OURS.begin(errand, "google", NOW + 0.9)
-    assert len(cookie) < 4000
+    assert len(cookie) < 3000
     assert OURS.read(cookie, "google", begun.state, NOW + 1) == begun
     assert begun.errand == errand
     assert (begun.begun_at, begun.expires_at) == (NOW, NOW + LIFETIME)
@@ -80,15 +82,18 @@ def test_a_former_key_reads_cookies_of_before_the_change():
 
 def test_state_nonce_and_verifier_are_unrelated_and_not_in_the_cookie():
     begun, cookie = OURS.begin(Errand(LOG_IN), "google", NOW)
-    secrets = {begun.state, begun.nonce, begun.verifier}
-    assert len(secrets) == 3
+    tag, code = begun.state[:TAG_LENGTH], begun.state[TAG_LENGTH:]
+    secrets = {code, begun.nonce, begun.verifier}
+    assert (len(secrets), tag) == (3, begun.tag)
     assert all(len(each) == 43 and each not in cookie for each in secrets)
     assert begun.challenge == challenge(begun.verifier)
 
 
 def test_no_repr_has_a_secret():
     begun, cookie = OURS.begin(Errand(LOG_IN), "google", NOW)
-    shown = repr(begun) + repr(Begun(f"https://example.org/?state={begun.state}", cookie))
+    shown = repr(begun) + repr(
+        Begun(f"https://example.org/?state={begun.state}", TaggedCookie(begun.tag, cookie))
+    )
     assert [
         each for each in (begun.state, begun.nonce, begun.verifier, cookie) if each in shown
     ] == []

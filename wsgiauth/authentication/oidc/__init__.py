@@ -14,6 +14,7 @@ from wsgiauth.exceptions import ProviderError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import missing_package
 from wsgiauth.settings.oidc import ProviderEntry, parse_entries
+from wsgiauth.web.cookies import TaggedCookie
 
 if TYPE_CHECKING:
     from wsgiauth.authentication.oidc.client import Client
@@ -73,9 +74,10 @@ class Provider:
         self._client = client
 
     def begin(self, errand: Errand, *, redirect_uri: str) -> Begun:
-        """Return the URL to which a browser goes, and the value of the cookie that it gets."""
+        """Return the URL to which a browser goes, and the cookie that it gets."""
         begun, cookie = self._errands.begin(errand, self.entry.name, self._now())
-        return Begun(self._client.login_url(begun, redirect_uri), cookie)
+        url = self._client.login_url(begun, redirect_uri)
+        return Begun(url, TaggedCookie(begun.tag, cookie))
 
     def admit(self) -> AbstractContextManager[None]:
         """Admit a browser that comes back, for the `with` block, or refuse it at once.

@@ -2,7 +2,8 @@
 
 The cookie has a random secret, and is signed. `state`, `nonce` and the verifier of PKCE (RFC 7636)
 are derived from the secret with a key, so they are bound to this browser and to each other, and
-the cookie alone reveals none of them.
+the cookie alone reveals none of them. `state` begins with the tag of its cookie, so that each tab
+of a browser comes back to its own errand.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.settings import Settings
+from wsgiauth.web.cookies import TAG_LENGTH, TaggedCookie, new_tag
 
 LIFETIME = 10 * MINUTE  # seconds
 
@@ -24,7 +26,7 @@ CONNECT = "connect"
 CONFIRM = "confirm"
 
 _COOKIE = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})")
-_MAX_LENGTH = 4000  # characters, of which a destination of 2,048 takes 2,731
+_MAX_LENGTH = 3000  # characters, of which a destination of 2,048 takes 2,731
 
 
 class Errand(NamedTuple):
@@ -41,6 +43,7 @@ class BegunErrand(NamedTuple):
 
     errand: Errand
     provider: str  # the name of its entry
+    tag: str  # of its cookie
     state: str
     nonce: str
     verifier: str
@@ -60,7 +63,7 @@ class Begun(NamedTuple):
     """How a browser goes to a provider; its `repr` has neither."""
 
     url: str
-    cookie: str
+    cookie: TaggedCookie
 
     def __repr__(self) -> str:
         return "<Begun>"
@@ -78,8 +81,10 @@ class Errands:
     def begin(self, errand: Errand, provider: str, now: float) -> tuple[BegunErrand, str]:
         """Return a new errand, and the value of its cookie."""
         secret = secrets.token_urlsafe(32)
-        begun_at = int(now)
-        payload = json.dumps([provider, secret, begun_at, *errand], separators=(",", ":")).encode()
+        purpose, destination, *further = errand
+        head = [provider, secret, new_tag(now), int(now), purpose, *further]
+        # Not in JSON, which would double the length of a destination of quotation marks.
+        payload = f"{json.dumps(head, separators=(',', ':'))}\n{destination}".encode()
         key = self._keys[0]
         cookie = f"{_encoded(payload)}.{_encoded(_code(key, b'cookie', payload))}"
         return _begun(key, payload), cookie
@@ -105,14 +110,28 @@ class Errands:
         return None
 
 
+def tag_of(state: str) -> str:
+    """Return the tag of the cookie to which a `state` belongs, if we made it."""
+    return state[:TAG_LENGTH]
+
+
 def _begun(key: bytes, payload: bytes) -> BegunErrand:
     """Return the errand of a payload that we signed."""
-    provider, _, begun_at, *errand = json.loads(payload)
+    head, _, destination = payload.decode().partition("\n")
+    provider, _, tag, begun_at, purpose, *further = json.loads(head)
     state, nonce, verifier = (
         _encoded(_code(key, name, payload)) for name in (b"state", b"nonce", b"verifier")
     )
-    expires_at = begun_at + LIFETIME
-    return BegunErrand(Errand(*errand), provider, state, nonce, verifier, begun_at, expires_at)
+    return BegunErrand(
+        Errand(purpose, destination, *further),
+        provider,
+        tag,
+        f"{tag}{state}",
+        nonce,
+        verifier,
+        begun_at,
+        begun_at + LIFETIME,
+    )
 
 
 def _code(key: bytes, name: bytes, payload: bytes) -> bytes:
