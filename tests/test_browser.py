@@ -125,7 +125,7 @@ def test_a_user_of_an_app_logs_in_with_its_code(visitor, ada, site):
     app = add_app(site, ada)
     visitor.open("/members")
     visitor.submit(USERNAME, PASSWORD)
-    assert (visitor.path, visitor.heading) == ("/auth/second", "Enter a code")
+    assert (visitor.page, visitor.heading) == ("/auth/second", "Enter a code")
     visitor.submit(app.code())
     assert (visitor.path, visitor.heading) == ("/members", "Members")
 

@@ -199,7 +199,7 @@ def test_a_user_whom_the_device_does_not_verify_has_a_second_factor_only(visitor
     visitor.wait_until(lambda _: visitor.shown("[data-error]"))
     assert visitor.shown("[data-error]") == ["No passkey was used. Try again."]
     visitor.log_in()
-    assert (visitor.path, visitor.heading) == ("/auth/second", "Two-step verification")
+    assert (visitor.page, visitor.heading) == ("/auth/second", "Two-step verification")
     assert visitor.focus == "Use a passkey"
     visitor.press("Use a passkey")
     assert methods() == "pwd hwk"

@@ -624,10 +624,16 @@ def test_no_secret_shows_in_what_is_printed_of_a_factor(
     finds, factors_site, owner, app, recovery, watch
 ):
     now = factors_site.site.tokens.now()
-    secret = pending.start(owner, destination="", remember=False, now=now)
-    watch.hide(secret)
+    cookie = pending.start(owner, destination="", remember=False, now=now)
+    watch.hide(cookie.value)
     rows = (*Totp.select(), *OneTimeSecret.select(), *RecordedEvent.select())
-    for each in (*rows, pending.find(secret, now), factors_site, factors_site.site.settings):
+    for each in (
+        *rows,
+        cookie,
+        pending.find(cookie, now),
+        factors_site,
+        factors_site.site.settings,
+    ):
         watch.note(type(each).__name__, each, repr(each), [each])
     for each in rows:
         watch.note(type(each).__name__, vars(each))

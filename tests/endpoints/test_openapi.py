@@ -40,6 +40,7 @@ from tests.support.federated import remove_password
 from tests.support.mails import MAIL, Post
 from tests.support.service_keys import REPORTS, write_key
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
+from tests.support.tabs import SECOND, named
 from wsgiauth import AuthMiddleware, Field, Settings, storage
 from wsgiauth.accounts import names, update_user, user_search
 from wsgiauth.accounts.models import User
@@ -378,8 +379,15 @@ REQUESTS_WITHOUT_A_DATABASE = [  # by somebody who had logged in before it went 
         )
         for method, headers in (("GET", {}), ("POST", JSON))
     ),
-    ("GET", "/second", {}, None, None, {"wsgiauth-second": "x"}),
-    ("POST", "/second", JSON, json.dumps({"code": "x"}), None, {"wsgiauth-second": "x"}),
+    ("GET", "/second", {}, None, None, {f"wsgiauth-second-{'0' * 16}": "x"}),
+    (
+        "POST",
+        "/second",
+        JSON,
+        json.dumps({"code": "x"}),
+        None,
+        {f"wsgiauth-second-{'0' * 16}": "x"},
+    ),
 ]
 # Sent often enough, each draws 429 where one attempt is free: the waits double from one second on.
 THROTTLED_REQUESTS = [
@@ -502,7 +510,7 @@ def second_steps(site):
     app = add_app(site, user)
     with context.using(site.database):
         start = partial(pending.start, user, destination="", remember=False, now=time.time())
-        first, second = ({"wsgiauth-second": start()} for _ in range(2))
+        first, second = (named(SECOND, start()) for _ in range(2))
         (device,) = totp.devices(user)
     yield "GET", "/second", {}, None, None, second
     yield "POST", "/second", JSON, "{}", None, second
@@ -510,7 +518,7 @@ def second_steps(site):
         yield "POST", "/second", JSON, json.dumps({"code": "x"}), None, second
     with context.using(site.database):
         AttemptCount.delete().execute()
-        first["wsgiauth-second"] = start()
+        first = named(SECOND, start())
     yield "POST", "/second", JSON, json.dumps({"code": app.code()}), None, first
     yield "POST", "/totp", JSON | bearer(site, user), json.dumps({"remove": device.id})
 

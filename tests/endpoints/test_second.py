@@ -2,6 +2,7 @@
 
 import base64
 import logging
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +12,9 @@ from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.mails import Clock, Post, with_mail
+from tests.support.provider_logins import path_of
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.tabs import SECOND, give_cookies, tab_cookies
 from wsgiauth import AuthMiddleware, change_password, login_required, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
@@ -25,7 +28,6 @@ from wsgiauth.throttling.throttle import Throttle
 
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
-PENDING = "wsgiauth-second"
 
 
 @pytest.fixture
@@ -71,14 +73,14 @@ def wrong(app):
 @pytest.mark.every_database
 def test_a_browser_logs_in_in_two_steps(client, app):
     first = log_in(client, next="/reports?page=2")
-    assert first.headers["Location"] == "/auth/second"
+    assert path_of(first) == "/auth/second"
     page = first.follow(headers=BROWSER)
     page.form["code"] = app.code()
     answer = page.form.submit(headers=SAME_ORIGIN, status=303)
     assert answer.headers["Location"] == "/reports?page=2"
     assert client.get("/").json["user"] == USERNAME
     assert Session.get().methods == "pwd otp"
-    assert PENDING not in client.cookies
+    assert not tab_cookies(client, SECOND)
 
 
 @pytest.mark.every_database
@@ -113,11 +115,11 @@ def test_start_again_ends_the_pending_login_and_keeps_where_it_leads(client, sit
     other = TestApp(site)
     log_in(other)
     page = log_in(client, next="/reports").follow(headers=BROWSER)
-    cookie = client.cookies[PENDING]
+    cookies = tab_cookies(client, SECOND)
     answer = page.form.submit("cancel", headers=SAME_ORIGIN, status=303)
     assert answer.location == "/auth/login?next=%2Freports"
-    assert PENDING not in client.cookies
-    client.set_cookie(PENDING, cookie)
+    assert not tab_cookies(client, SECOND)
+    give_cookies(client, cookies)
     client.get("/auth/second", status=401)
     enter(other, app.code())
 
@@ -145,17 +147,17 @@ def test_the_second_step_keeps_whether_the_login_is_to_last(remember, client, ap
 
 @pytest.mark.promise(16)
 def test_the_cookie_of_a_pending_login_has_the_attributes_of_the_other(client, app):
-    for scheme, name, secure in (("http", PENDING, ""), ("https", f"__Host-{PENDING}", "; Secure")):
+    for scheme, name, secure in (("http", SECOND, ""), ("https", f"__Host-{SECOND}", "; Secure")):
         client.extra_environ = {"wsgi.url_scheme": scheme}
         cookie = log_in(client).headers["Set-Cookie"]
-        assert cookie.partition("=")[0] == name
+        assert re.fullmatch(f"{name}[0-9a-f]{{16}}", cookie.partition("=")[0])
         assert cookie.endswith(f"; Max-Age=600; Path=/; HttpOnly; SameSite=Lax{secure}")
 
 
 @pytest.mark.promise(55)
 def test_a_pending_login_is_anonymous_everywhere(client, app):
     log_in(client)
-    secret = client.cookies[PENDING]
+    [secret] = tab_cookies(client, SECOND).values()
     assert client.get("/").json["user"] is None
     assert not Session.select().exists()
     for path in ("account", "sessions", "password", "confirm", "totp", "recovery-codes", "me"):
@@ -181,7 +183,7 @@ def test_without_a_pending_login_the_second_step_leads_to_the_first(client, app)
     assert answer.headers["Location"].startswith("/auth/login")
     client.get("/auth/second", status=401)
     client.post_json("/auth/second", {"code": app.code()}, status=401)
-    client.set_cookie(PENDING, "x" * 43)
+    client.set_cookie(SECOND + "0" * 16, "x" * 43)
     client.get("/auth/second", status=401)
     assert enter(client, app.code(), status=302).headers["Location"].startswith("/auth/login")
 
@@ -224,11 +226,11 @@ def test_a_user_who_changes_while_the_code_is_checked_is_asked_to_log_in(
 @pytest.mark.every_database
 def test_a_pending_login_is_used_once(client, app, clock):
     log_in(client)
-    secret = client.cookies[PENDING]
+    cookies = tab_cookies(client, SECOND)
     enter(client, app.code())
     clock.move(60)
     client.reset()
-    client.set_cookie(PENDING, secret)
+    give_cookies(client, cookies)
     enter(client, app.code(), status=302)
 
 
@@ -496,7 +498,8 @@ def test_no_key_and_no_code_is_logged_or_stored(client, site, ada, caplog):
     recovery = recovery_codes.replace(ada)
     secret = app.secret
     log_in(client)
-    pending_secret = client.cookies[PENDING].rpartition(".")[2]
+    [cookie] = tab_cookies(client, SECOND).values()
+    pending_secret = cookie.rpartition(".")[2]
     enter(client, wrong(app), status=401)
     enter(client, second)
     send(client, recovery[0])

@@ -5,12 +5,12 @@ from urllib.parse import parse_qsl, urlencode
 import pytest
 from webtest import TestApp
 
-from tests.support.factors import FACTOR_KEY
+from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.hostile_provider import Provider
-from tests.support.provider_logins import begin, come_back, connect
-from tests.support.sites import SAME_ORIGIN, USERNAME
-from tests.support.tabs import OIDC, tab_cookies
-from wsgiauth.authentication import identities
+from tests.support.provider_logins import begin, come_back, connect, path_of
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
+from tests.support.tabs import OIDC, SECOND, tab_cookies
+from wsgiauth.authentication import identities, recovery_codes
 from wsgiauth.testing import logged_in
 from wsgiauth.web.cookies import MAX_COOKIE_HEADER, TAG_LENGTH
 
@@ -169,3 +169,101 @@ def test_a_long_destination_leaves_the_cookies_for_which_there_is_room(
     come_back(client, short[0], status=400)
     for each in (*short[1:], long):
         come_back(client, each, status=303)
+
+
+# The second step.
+
+
+@pytest.fixture
+def codes(site, ada):
+    add_app(site, ada)
+    return recovery_codes.replace(ada)
+
+
+def first_step(client, **further):
+    fields = {"username": USERNAME, "password": PASSWORD, **further}
+    answer = client.post("/auth/login", fields, headers=SAME_ORIGIN, status=303)
+    assert path_of(answer) == "/auth/second"
+    return answer.follow(headers=BROWSER)
+
+
+def enter(page, code, status=303):
+    page.form["code"] = code
+    return page.form.submit(headers=SAME_ORIGIN, status=status)
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["first", "last"])
+def test_two_second_steps_each_lead_where_their_tab_began(order, client, codes):
+    pages = [first_step(client, next=f"/{each}") for each in range(2)]
+    for each in order:
+        assert enter(pages[each], codes[each]).location == f"/{each}"
+    assert not tab_cookies(client, SECOND)
+
+
+@pytest.mark.promise(55)
+def test_a_login_ends_those_that_wait_in_other_browsers(client, site, codes):
+    """Of attackers who have the password: they need it again."""
+    others = TestApp(site)
+    theirs = first_step(others)
+    pages = [first_step(client) for each in range(2)]
+    enter(pages[0], codes[0])
+    assert path_of(enter(theirs, codes[1], status=302)) == "/auth/login"
+    enter(pages[1], codes[2])
+
+
+def test_a_wrong_code_keeps_the_page_of_its_tab(client, codes):
+    pages = [first_step(client, next=f"/{each}") for each in range(2)]
+    refused = enter(pages[0], "x", status=401)
+    assert refused.form.action == pages[0].form.action
+    assert enter(refused, codes[0]).location == "/0"
+
+
+def test_two_users_in_two_tabs_each_finish_their_own_login(client, site, codes, grace):
+    add_app(site, grace)
+    page = first_step(client)
+    other = first_step(client, username=grace.username)
+    assert USERNAME in page.html.main.text
+    assert grace.username in other.html.main.text
+    enter(page, codes[0])
+    assert who(client) == USERNAME
+    enter(other, recovery_codes.replace(grace)[0])
+    assert who(client) == grace.username
+
+
+def test_start_again_ends_the_login_of_its_own_tab_alone(client, codes):
+    pages = [first_step(client, next=f"/{each}") for each in range(2)]
+    answer = pages[0].form.submit("cancel", headers=SAME_ORIGIN, status=303)
+    assert answer.location == "/auth/login?next=%2F0"
+    assert enter(pages[1], codes[1]).location == "/1"
+
+
+def test_a_login_that_is_over_is_never_that_of_another_tab(client, codes):
+    pages = [first_step(client, next=f"/{each}") for each in range(2)]
+    pages[0].form.submit("cancel", headers=SAME_ORIGIN, status=303)
+    gone = pages[0].form.action
+    assert path_of(client.get(gone, headers=BROWSER, status=302)) == "/auth/login"
+    client.post(gone, {"code": codes[0]}, headers=SCRIPT, status=401)
+    client.post(f"{gone}0", {"code": codes[0]}, headers=SCRIPT, status=401)
+    assert who(client) is None
+
+
+def test_a_script_that_names_no_login_completes_the_newest(client, codes, later):
+    first_step(client, next="/0")
+    later(1)
+    page = first_step(client, next="/1")
+    answer = client.post("/auth/second", {"code": codes[0]}, headers=SCRIPT, status=200)
+    assert answer.json["next"] == "/1"
+    assert client.get(page.form.action, status=401)
+    answer = client.post("/auth/second", {"code": codes[1]}, headers=SCRIPT, status=200)
+    assert answer.json["next"] == "/0"
+
+
+def test_of_six_second_steps_the_oldest_goes(client, codes, later):
+    pages = []
+    for each in range(6):
+        pages.append(first_step(client, next=f"/{each}"))
+        later(1)
+    assert path_of(enter(pages[0], codes[0], status=302)) == "/auth/login"
+    for each in range(1, 6):
+        assert enter(pages[each], codes[each]).location == f"/{each}"

@@ -135,6 +135,11 @@ class Visitor:
         return self.browser.current_url.removeprefix(self.address)
 
     @property
+    def page(self):
+        """The path without its query."""
+        return self.path.partition("?")[0]
+
+    @property
     def heading(self):
         return self.find("h1").text
 

@@ -19,6 +19,7 @@ from tests.support.provider_logins import log_in
 from tests.support.service_keys import REPORTS
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from tests.support.staff_and_upkeep import library, mails, panel, upkeep
+from tests.support.tabs import SECOND, named
 from wsgiauth import Group, User
 from wsgiauth.authentication import (
     identities,
@@ -38,7 +39,6 @@ from wsgiauth.testing import api_key, bearer, logged_in, make_user
 JSON = {"Content-Type": "application/json"}
 ADA = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
 NEW = "another unrelated phrase"
-SECOND = "wsgiauth-second"
 HOUR = 3600  # seconds
 
 
@@ -103,9 +103,9 @@ def factors(site, _):
     start, other = (
         pending.start(grace, destination="", remember=False, now=time.time()) for _ in range(2)
     )
-    send(site, "POST", "/second", JSON, json.dumps({"cancel": True}), None, {SECOND: other})
+    send(site, "POST", "/second", JSON, json.dumps({"cancel": True}), None, named(SECOND, other))
     for code in ("x", app.code()):
-        send(site, "POST", "/second", JSON, json.dumps({"code": code}), None, {SECOND: start})
+        send(site, "POST", "/second", JSON, json.dumps({"code": code}), None, named(SECOND, start))
     post(site, "/totp", {"name": "Tablet"}, bearer(site, grace))
     for page in ("/totp", "/passkeys", "/recovery-codes", "/second"):
         send(site, "GET", page, bearer(site, grace))

@@ -4,6 +4,7 @@ The methods of `User` and `Group` read and delete these rows. Therefore the tabl
 foreign keys that Peewee resolves when it meets classes of these names.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -289,8 +290,10 @@ def revoke_keys(user_id: int) -> int:
     return revoked
 
 
-def end_secrets(user_id: int, *purposes: str) -> None:
-    """Delete the secrets of a user for some purposes."""
+def end_secrets(user_id: int, *purposes: str, keep: Collection[str] = ()) -> None:
+    """Delete the secrets of a user for some purposes, but for the rows with the ids in `keep`."""
     with database.atomic():
         of_user = OneTimeSecret.delete().where(OneTimeSecret.user == user_id)
+        if keep:
+            of_user = of_user.where(OneTimeSecret.id.not_in(keep))
         of_user.where(OneTimeSecret.purpose.in_(purposes)).execute()

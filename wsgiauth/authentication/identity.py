@@ -34,7 +34,7 @@ class OwnCookie(NamedTuple):
     lifetime: int  # in seconds
 
 
-PENDING = OwnCookie("-second", pending.LIFETIME)  # a login that waits for its second factor
+PENDING = OwnCookie("-second-", pending.LIFETIME)  # a login that waits for its second factor
 DONE = OwnCookie("-done", 60)  # what a form has done
 SENT = OwnCookie("-sent", 10 * 60)  # forms that were answered with a page
 ERRAND = OwnCookie("-oidc-", errands.LIFETIME)  # what is in progress at a provider
@@ -42,7 +42,7 @@ UNCLAIMED = OwnCookie("-provider", unclaimed.LIFETIME)  # a provider's account w
 LANGUAGE = OwnCookie("-language", 365 * 24 * 60 * 60)  # of the pages
 
 # A browser has one of these for each tab that logs in; a tag follows the suffix of its name.
-SEVERAL = (ERRAND,)
+SEVERAL = (PENDING, ERRAND)
 
 # How many of a kind, and how many characters of all kinds, a browser keeps; beyond that, the oldest
 # go. Proxies refuse a longer header than `MAX_COOKIE_HEADER`, which would also log the user out. A

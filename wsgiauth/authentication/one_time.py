@@ -6,6 +6,7 @@ is enough, because a secret has 256 random bits.
 
 import hashlib
 import secrets
+from collections.abc import Collection
 from urllib.parse import quote
 
 import peewee
@@ -80,13 +81,15 @@ def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
     return row
 
 
-def redeem(secret: str, purpose: str, *, now: float) -> OneTimeSecret | None:
+def redeem(
+    secret: str, purpose: str, *, now: float, keep: Collection[str] = ()
+) -> OneTimeSecret | None:
     """Use a secret; return it, or None if it cannot be used.
 
     Of several clients that redeem one secret at the same time, one succeeds. The user's other
-    secrets of the same purpose end. Call this in the transaction of the change that it permits. If
-    the change is one of the user, lock the user's row first: then it is certain that no change of
-    the password is committed in between.
+    secrets of the same purpose end, but for those in `keep`. Call this in the transaction of the
+    change that it permits. If the change is one of the user, lock the user's row first: then it is
+    certain that no change of the password is committed in between.
     """
     row = find(secret, purpose, now=now)
     if row is None:
@@ -94,7 +97,7 @@ def redeem(secret: str, purpose: str, *, now: float) -> OneTimeSecret | None:
     with database.atomic():
         is_ours = use(row)
         if row.user_id is not None:
-            end_secrets(row.user_id, purpose)
+            end_secrets(row.user_id, purpose, keep=[digest(each) for each in keep])
     return row if is_ours else None
 
 

@@ -8,6 +8,7 @@ be a link of an email, whose secret must not be in the database.
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import peewee
@@ -20,6 +21,7 @@ from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.storage import database
+from wsgiauth.web.cookies import TaggedCookie, new_tag
 from wsgiauth.web.urls import safe_next
 
 LIFETIME = 10 * 60  # seconds
@@ -30,6 +32,7 @@ _PURPOSE = "second"
 class Pending(NamedTuple):
     """A login that waits for its second factor."""
 
+    tag: str  # of the cookie
     secret: str  # in the cookie
     user: User  # with the stamp at the time of the first step
     destination: str  # where the browser goes afterwards: a safe path, or empty
@@ -49,7 +52,7 @@ def start(
     now: float,
     methods: str = PASSWORD,
     provider: ProviderLogin | None = None,
-) -> str:
+) -> TaggedCookie:
     """Return the cookie of a new pending login; `user` is as read before the first step.
 
     Raises:
@@ -60,12 +63,12 @@ def start(
         secret = one_time.issue(_PURPOSE, user, now=now, lifetime=LIFETIME, data=data)
     except peewee.IntegrityError:  # the foreign key's: the user was deleted at the same moment
         raise UnauthenticatedError(None) from None
-    return with_destination(secret, destination)
+    return TaggedCookie(new_tag(now), with_destination(secret, destination))
 
 
-def find(cookie: str, now: float) -> Pending | None:
+def find(cookie: TaggedCookie, now: float) -> Pending | None:
     """Return the pending login of a cookie, or None if it has ended."""
-    secret, destination = split(cookie)
+    secret, destination = split(cookie.value)
     row = one_time.find(secret, _PURPOSE, now=now)
     if row is None or row.user is None:
         return None
@@ -74,7 +77,7 @@ def find(cookie: str, now: float) -> Pending | None:
     login = ProviderLogin(*provider) if provider else None
     if login is not None and login.has_ended():
         return None
-    return Pending(secret, row.user, destination, data["remember"], methods, login)
+    return Pending(cookie.tag, secret, row.user, destination, data["remember"], methods, login)
 
 
 def cancel(pending: Pending) -> None:
@@ -83,11 +86,18 @@ def cancel(pending: Pending) -> None:
         OneTimeSecret.delete().where(OneTimeSecret.id == one_time.digest(pending.secret)).execute()
 
 
-def finish(pending: Pending, now: float) -> bool:
-    """Use the secret; return False if another request did so first."""
+def finish(pending: Pending, now: float, others: Iterable[TaggedCookie] = ()) -> bool:
+    """Use the secret; return False if another request did so first.
+
+    The pending logins of the user in other browsers end, so that attackers need the password again.
+
+    Args:
+        others: The cookies of pending logins in this browser, which go on: those of its other tabs.
+    """
+    keep = [split(each.value)[0] for each in others]
     with database.atomic():
         lock_user(pending.user.id)  # two logins, each of which ends the other, could deadlock
-        return one_time.redeem(pending.secret, _PURPOSE, now=now) is not None
+        return one_time.redeem(pending.secret, _PURPOSE, now=now, keep=keep) is not None
 
 
 def with_destination(secret: str, destination: str) -> str:

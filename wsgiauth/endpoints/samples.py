@@ -124,6 +124,7 @@ PAGES: tuple[Page, ...] = (
         was_sent_here=True,
     ),
     SecondPage(
+        second_url="/auth/second?login=0",
         username="ada",
         has_app=True,
         has_codes=True,

@@ -9,7 +9,7 @@ from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.challenges import SECOND_STEP
 from wsgiauth.authentication.pending import Pending
 from wsgiauth.exceptions import UnauthenticatedError
-from wsgiauth.forms import PublicForm, Refusal, Submission, require_own, see_other
+from wsgiauth.forms import PublicForm, Refusal, Submission, require_own, see_other, tabs
 from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
 from wsgiauth.forms.proofs import (
     CODE,
@@ -21,7 +21,6 @@ from wsgiauth.forms.proofs import (
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Header, Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
@@ -32,7 +31,7 @@ class SecondPage(PasskeyPage):
     """The forms that ask for a passkey or a code, and show only the username of the account."""
 
     template = "second.html"
-    second_url = UrlBelow("second")
+    second_url: str  # names the pending login
     username: str  # of the pending login
     has_app: bool
     has_codes: bool  # recovery codes are left
@@ -67,7 +66,8 @@ class SecondStep(PublicForm):
             flags=frozenset({REMEMBER} if waiting.remember else ()),
         )
         issued = None
-        if pending.finish(waiting, site.tokens.now()):
+        others = site.identifier.sent_cookies(submission.environ, PENDING)
+        if pending.finish(waiting, site.tokens.now(), others):
             issued = start_browser_session(
                 submission,
                 waiting.user,
@@ -78,7 +78,8 @@ class SecondStep(PublicForm):
         if issued is None:  # another request used it first, or the user has just changed
             raise UnauthenticatedError(None)
         response = hand_over(submission, issued)
-        return replace(response, headers=(*response.headers, _expired_cookie(submission)))
+        expired = _expired_cookie(submission, waiting)
+        return replace(response, headers=(*response.headers, expired))
 
     def page(self, submission: Submission, refusal: Refusal) -> SecondPage:
         """Return the forms, without the code, if a login is pending."""
@@ -88,6 +89,7 @@ class SecondStep(PublicForm):
         binding = one_time.digest(waiting.secret)
         return SecondPage(
             shown_to=site.form_accounts.value(waiting.user.id),
+            second_url=f"{mount_url(submission.environ)}/{tabs.path_of('second', waiting.tag)}",
             username=waiting.user.username,
             has_app=ONE_TIME_CODE in methods,
             has_codes=recovery_codes.count(waiting.user) > 0,
@@ -99,7 +101,7 @@ class SecondStep(PublicForm):
 def _cancel(submission: Submission, waiting: Pending) -> Response:
     """End the pending login, and send the browser back to the login page, for another account."""
     pending.cancel(waiting)
-    cookie = _expired_cookie(submission)
+    cookie = _expired_cookie(submission, waiting)
     page = with_next("login", waiting.destination)
     if submission.wants_json:
         location = f"{mount_url(submission.environ)}/{page}"
@@ -107,13 +109,14 @@ def _cancel(submission: Submission, waiting: Pending) -> Response:
     return see_other(submission, page, cookie)
 
 
-def _expired_cookie(submission: Submission) -> Header:
-    return submission.site.identifier.own_cookie(submission.environ, PENDING, "")
+def _expired_cookie(submission: Submission, waiting: Pending) -> Header:
+    return submission.site.identifier.own_cookie(submission.environ, PENDING, "", waiting.tag)
 
 
 def _require_pending(environ: WSGIEnvironment, site: Site) -> Pending:
-    cookie = site.identifier.sent_cookie(environ, PENDING)
-    found = pending.find(cookie, site.tokens.now()) if cookie else None
-    if found is None:
-        raise UnauthenticatedError(None)
-    return found
+    now = site.tokens.now()
+    for cookie in tabs.sent_cookies(environ, site, PENDING):
+        found = pending.find(cookie, now)
+        if found is not None:
+            return found
+    raise UnauthenticatedError(None)

@@ -19,11 +19,12 @@ from wsgiauth.authentication.passkeys.challenges import Purpose
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
 from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import FormPage, MemberSubmission, Submission, see_other
+from wsgiauth.forms import FormPage, MemberSubmission, Submission, see_other, tabs
 from wsgiauth.forms.handover import REMEMBER
 from wsgiauth.logins import checking
 from wsgiauth.messages import _
 from wsgiauth.site import Site
+from wsgiauth.web.cookies import TaggedCookie
 from wsgiauth.web.responses import Header, Response, problem
 from wsgiauth.web.www_authenticate import challenge
 
@@ -156,11 +157,13 @@ def ask_for_second_step(
         methods: Of the first step.
         provider: The login at a provider, if it was that.
     """
-    cookies = (
-        () if submission.is_program else (_pending_cookie(submission, user, methods, provider),)
-    )
-    if not submission.wants_json:
-        return see_other(submission, "second", *cookies)
+    cookies: tuple[Header, ...] = ()
+    if not submission.is_program:
+        cookie = _start_pending(submission, user, methods, provider)
+        identifier = submission.site.identifier
+        cookies = identifier.one_more_cookie(submission.environ, PENDING, cookie)
+        if not submission.wants_json:
+            return see_other(submission, tabs.path_of("second", cookie.tag), *cookies)
     listed = [each.method for each in factors.list_factors(user, submission.site.settings)]
     return problem(
         HTTPStatus.UNAUTHORIZED,
@@ -210,16 +213,14 @@ def _refusal(code: str, detail: str) -> RequestError:
     return RequestError(HTTPStatus.UNAUTHORIZED, code, detail, headers=(challenge(None),))
 
 
-def _pending_cookie(
+def _start_pending(
     submission: Submission, user: User, methods: str, provider: ProviderLogin | None
-) -> Header:
-    site = submission.site
-    cookie = pending.start(
+) -> TaggedCookie:
+    return pending.start(
         user,
         destination=submission.destination,
         remember=REMEMBER in submission.flags,
-        now=site.tokens.now(),
+        now=submission.site.tokens.now(),
         methods=methods,
         provider=provider,
     )
-    return site.identifier.own_cookie(submission.environ, PENDING, cookie)
