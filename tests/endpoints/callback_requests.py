@@ -6,7 +6,7 @@ import time
 from tests.support.identities import account
 from tests.support.provider_logins import PUBLIC_URL, connect
 from tests.support.sites import BROWSER
-from tests.support.tabs import OIDC, named
+from tests.support.tabs import OIDC, PROVIDER, named
 from wsgiauth.accounts import update_user
 from wsgiauth.authentication import unclaimed
 from wsgiauth.authentication.oidc.errands import CONNECT, LOG_IN, Errand
@@ -29,8 +29,8 @@ def waiting(site, subject, **changes):
     values = {"provider": "google", "issuer": entry.entry.issuer, **changes}
     what = account(subject, email=f"{subject}@example.com", **values)
     with context.using(site.database):
-        value = unclaimed.start(what, destination="", remember=False, now=time.time())
-    return {"wsgiauth-provider": value}
+        cookie = unclaimed.start(what, destination="", remember=False, now=time.time())
+    return named(PROVIDER, cookie)
 
 
 def completion(site):

@@ -9,6 +9,7 @@ from tests.support.mails import MAIL
 from tests.support.provider_keys import DROP
 from tests.support.provider_logins import connect, log_in, path_of, with_provider
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.tabs import PROVIDER, give_cookies, tab_cookies
 from wsgiauth import AuthMiddleware, Field, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
@@ -18,7 +19,6 @@ from wsgiauth.authentication.provider_sessions import ProviderLogin, ProviderSes
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in
 
-UNCLAIMED = "wsgiauth-provider"
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 
 
@@ -30,8 +30,8 @@ def site(make_provider_site):
 def arrive(client, provider, subject="eve", **fields):
     """Log in with an account that no user has; return the page of /auth/complete."""
     answer = log_in(client, provider, subject, status=303, **fields)
-    assert answer.location == "/auth/complete"
-    return client.get("/auth/complete", headers=BROWSER, status="*")
+    assert path_of(answer) == "/auth/complete"
+    return client.get(answer.location, headers=BROWSER, status="*")
 
 
 def who(client):
@@ -59,7 +59,7 @@ def test_a_user_creates_an_account_with_the_verified_address(client, provider, h
     assert [each.name for each in heard] == ["registration", "identity_connected", "login"]
     cookies = answer.headers.getall("Set-Cookie")
     assert ["Max-Age=25" in each for each in cookies] == [True, False]
-    assert UNCLAIMED not in client.cookies
+    assert not tab_cookies(client, PROVIDER)
     log_in(client, provider, "eve", status=303)
 
 
@@ -102,10 +102,10 @@ def test_a_logout_at_the_provider_ends_the_wait(client, provider):
 
 def test_a_logout_here_ends_the_wait(client, provider):
     arrive(client, provider)
-    cookie = client.cookies[UNCLAIMED]
+    cookies = tab_cookies(client, PROVIDER)
     client.post("/auth/logout", headers=SAME_ORIGIN, status=303)
-    assert UNCLAIMED not in client.cookies
-    client.set_cookie(UNCLAIMED, cookie)
+    assert not tab_cookies(client, PROVIDER)
+    give_cookies(client, cookies)
     client.get("/auth/complete", headers=BROWSER, status=410)
     client.post("/auth/logout", headers=SAME_ORIGIN, status=303)
 
@@ -178,7 +178,7 @@ def test_a_name_that_cannot_be_had_is_asked_for_again(
     arrive(client, provider)
     page = send(client, status, username=username)
     assert message in page.html.select_one("#username-error").text
-    assert UNCLAIMED in client.cookies
+    assert tab_cookies(client, PROVIDER)
     assert User.select().count() == 1
 
 
@@ -262,10 +262,10 @@ def test_an_account_that_is_disconnected_at_once_has_no_session(client, provider
 @pytest.mark.every_database
 def test_an_account_waits_once(client, provider):
     page = arrive(client, provider)
-    cookie = client.cookies[UNCLAIMED]
+    cookies = tab_cookies(client, PROVIDER)
     page.form.submit(headers=SAME_ORIGIN, status=303)
     client.reset()
-    client.set_cookie(UNCLAIMED, cookie)
+    give_cookies(client, cookies)
     expired = client.get("/auth/complete", headers=BROWSER, status=410)
     assert expired.html.find("a", string="Go to the login page")
     send(client, 410, username="again")
@@ -288,7 +288,7 @@ def test_an_account_of_a_provider_that_is_gone_does_not_wait(client, provider, m
     arrive(client, provider)
     entry = provider.entry("other")
     later = TestApp(make_provider_site(OIDC_PROVIDERS=(entry,)))
-    later.set_cookie(UNCLAIMED, client.cookies[UNCLAIMED])
+    give_cookies(later, tab_cookies(client, PROVIDER))
     later.get("/auth/complete", headers=BROWSER, status=410)
 
 
@@ -312,7 +312,7 @@ def test_a_user_starts_again(headers, client, provider):
     is_form = headers is SAME_ORIGIN
     answer = send(client, 303 if is_form else 200, headers=headers, cancel="on")
     assert (answer.location if is_form else answer.json["next"]) == "/auth/login"
-    assert UNCLAIMED not in client.cookies
+    assert not tab_cookies(client, PROVIDER)
     assert not OneTimeSecret.select().where(OneTimeSecret.purpose == "provider account").exists()
 
 
@@ -330,12 +330,12 @@ def test_the_owner_of_an_address_logs_in_and_connects_both(client, site, ada, pr
     )
     login.form["username"], login.form["password"] = USERNAME, PASSWORD
     back = login.form.submit(headers=SAME_ORIGIN, status=303)
-    assert back.location == "/auth/complete"
+    assert path_of(back) == "/auth/complete"
     page = back.follow(headers=BROWSER)
     assert USERNAME in page.html.main.text
     done = page.form.submit("connect", headers=SAME_ORIGIN, status=303)
     assert done.location == "/reports"
-    assert UNCLAIMED not in client.cookies
+    assert not tab_cookies(client, PROVIDER)
     assert identities.find(provider.issuer, "ada").user_id == ada.id
     client.reset()
     log_in(client, provider, "ada", status=303)
@@ -363,7 +363,7 @@ def test_where_registration_is_closed_an_account_can_still_be_connected(
     send(client, 403, username="eve", email="eve@a.example")
     assert User.select().count() == 1
     member = logged_in(site, User.get())
-    member.set_cookie(UNCLAIMED, client.cookies[UNCLAIMED])
+    give_cookies(member, tab_cookies(client, PROVIDER))
     page = member.get("/auth/complete", headers=BROWSER)
     assert page.form.submit("connect", headers=SAME_ORIGIN).location == (
         "/auth/identities?done=connected"
@@ -399,14 +399,14 @@ def test_a_user_does_not_connect_them(member):
     answer = send(member, 303, cancel="on")
     assert path_of(answer) == "/auth/account"
     assert not Identity.select().exists()
-    assert UNCLAIMED not in member.cookies
+    assert not tab_cookies(member, PROVIDER)
 
 
 @pytest.mark.promise(68)
 def test_only_a_user_who_has_recently_proved_who_they_are_connects(site, ada, provider):
     client = logged_in(site, ada, confirmed_minutes_ago=60)
     page = arrive(client, provider)
-    assert page.location == "/auth/confirm?next=%2Fauth%2Fcomplete"
+    assert page.location.startswith("/auth/confirm?next=%2Fauth%2Fcomplete%3Flogin%3D")
     assert path_of(send(client, 303, connect="on")) == "/auth/confirm"
     refused = send(client, 401, headers=SCRIPT, connect="on")
     assert "insufficient_user_authentication" in refused.headers["WWW-Authenticate"]

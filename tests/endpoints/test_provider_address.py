@@ -6,6 +6,7 @@ from webtest import TestApp
 from tests.support.mails import MAIL
 from tests.support.provider_logins import log_in, path_of
 from tests.support.sites import BROWSER, EMAIL, SAME_ORIGIN, USERNAME
+from tests.support.tabs import PROVIDER, give_cookies, tab_cookies
 from wsgiauth import Field
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
@@ -159,7 +160,7 @@ def test_a_link_creates_nothing_where_accounts_can_no_longer_be_created(
     ask(client, provider)
     link = post_of(site)
     closed = TestApp(make_site({"create": "off"}))
-    closed.set_cookie("wsgiauth-provider", client.cookies["wsgiauth-provider"])
+    give_cookies(closed, tab_cookies(client, PROVIDER))
     page = closed.get(link, headers=BROWSER, status=410)
     assert "cannot be created now" in page.html.main.text
 
@@ -179,7 +180,7 @@ def test_a_browser_that_is_logged_in_keeps_its_session(client, site, ada, provid
     ask(client, provider)
     link = post_of(site)
     member = logged_in(site, ada)
-    member.set_cookie("wsgiauth-provider", client.cookies["wsgiauth-provider"])
+    give_cookies(member, tab_cookies(client, PROVIDER))
     answer = member.get(link, headers=BROWSER).form.submit(headers=SAME_ORIGIN, status=303)
     assert path_of(answer) == "/auth/login"
     assert (who(member), User.select().count()) == (USERNAME, 2)

@@ -1,5 +1,7 @@
 """Two tabs of one browser, which log in at the same time: each ends where it began."""
 
+import time
+from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
@@ -7,12 +9,26 @@ from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.hostile_provider import Provider
-from tests.support.provider_logins import begin, come_back, connect, path_of
+from tests.support.identities import account as provider_account
+from tests.support.mails import MAIL
+from tests.support.provider_logins import begin, come_back, connect, log_in, path_of
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
-from tests.support.tabs import OIDC, SECOND, tab_cookies
-from wsgiauth.authentication import identities, recovery_codes
+from tests.support.tabs import OIDC, PROVIDER, SECOND, forget_session, give_cookies, tab_cookies
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.authentication import identities, pending, recovery_codes, unclaimed
+from wsgiauth.authentication.identities import Identity
+from wsgiauth.authentication.identity import (
+    ERRAND,
+    MOST_CHARACTERS,
+    PENDING,
+    UNCLAIMED,
+    Identifier,
+)
+from wsgiauth.authentication.oidc.errands import CONNECT, Errand, Errands
+from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.testing import logged_in
-from wsgiauth.web.cookies import MAX_COOKIE_HEADER, TAG_LENGTH
+from wsgiauth.web.cookies import MAX_COOKIE_HEADER, TAG_LENGTH, TaggedCookie
 
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 
@@ -171,6 +187,24 @@ def test_a_long_destination_leaves_the_cookies_for_which_there_is_room(
         come_back(client, each, status=303)
 
 
+def test_the_longest_cookie_of_a_tab_is_within_the_limit(settings, ada):
+    settings = replace(settings, COOKIE_NAME="x" * 64, COOKIE_SECURE="on")
+    identifier = Identifier(settings, Tokens(settings))
+    errand = Errand(CONNECT, LONG, user_id=2**63 - 1)
+    begun, errand_cookie = Errands(settings).begin(errand, "p" * 32, time.time())
+    account = provider_account()
+    found = {"destination": LONG, "remember": False, "now": time.time()}
+    for kind, cookie in (
+        (ERRAND, TaggedCookie(begun.tag, errand_cookie)),
+        (PENDING, pending.start(ada, **found)),
+        (UNCLAIMED, unclaimed.start(account, **found)),
+    ):
+        environ = {"REQUEST_METHOD": "GET", "wsgi.url_scheme": "https"}
+        [(_, header)] = identifier.one_more_cookie(environ, kind, cookie)
+        name_and_value = header.partition(";")[0]
+        assert len(f"{name_and_value}; ") <= MOST_CHARACTERS
+
+
 # The second step.
 
 
@@ -267,3 +301,139 @@ def test_of_six_second_steps_the_oldest_goes(client, codes, later):
     assert path_of(enter(pages[0], codes[0], status=302)) == "/auth/login"
     for each in range(1, 6):
         assert enter(pages[each], codes[each]).location == f"/{each}"
+
+
+# An account that no user has.
+
+
+def arrive(client, provider, subject, **fields):
+    answer = log_in(client, provider, subject, status=303, **fields)
+    assert path_of(answer) == "/auth/complete"
+    return answer.follow(headers=BROWSER)
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["first", "last"])
+def test_two_accounts_that_wait_each_get_their_user(order, client, provider):
+    names = ["eve", "mallory"]
+    pages = [arrive(client, provider, name, next=f"/{name}") for name in names]
+    assert [page.form["username"].value for page in pages] == names
+    for each in order:
+        answer = pages[each].form.submit(headers=SAME_ORIGIN, status=303)
+        assert answer.location == f"/{names[each]}"
+        assert who(client) == names[each]
+        forget_session(client)
+    assert not tab_cookies(client, PROVIDER)
+
+
+def test_start_again_ends_the_wait_of_its_own_tab_alone(client, provider):
+    pages = [arrive(client, provider, name) for name in ("eve", "mallory")]
+    pages[1].form.submit("cancel", headers=SAME_ORIGIN, status=303)
+    client.get(pages[1].form.action, headers=BROWSER, status=410)
+    client.post(pages[1].form.action, {"username": "x"}, headers=SCRIPT, status=410)
+    pages[0].form.submit(headers=SAME_ORIGIN, status=303)
+    assert who(client) == "eve"
+
+
+def test_without_a_name_the_newest_account_that_waits_is_meant(client, provider, later):
+    pages = []
+    for name in ("eve", "mallory"):
+        pages.append(arrive(client, provider, name))
+        later(1)
+    assert client.get("/auth/complete").form["username"].value == "mallory"
+    pages[1].form.submit("cancel", headers=SAME_ORIGIN, status=303)
+    assert client.get("/auth/complete").form["username"].value == "eve"
+
+
+@pytest.mark.promise(68)
+@pytest.mark.parametrize("each", [0, 1], ids=["first", "last"])
+def test_the_login_to_connect_leads_back_to_the_account_of_its_tab(each, client, ada, provider):
+    provider.people["work"] = provider.people["home"] = {"email": "ada@example.org"}
+    names = ["work", "home"]
+    pages = [arrive(client, provider, name, next=f"/{name}") for name in names]
+    login = pages[each].click("Log in to connect both")
+    assert "You can then connect it" in login
+    login.form["username"], login.form["password"] = USERNAME, PASSWORD
+    back = login.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    done = back.form.submit("connect", headers=SAME_ORIGIN, status=303)
+    assert done.location == f"/{names[each]}"
+    assert [row.subject for row in Identity.select()] == [names[each]]
+
+
+def test_the_login_page_promises_no_connection_to_an_account_that_is_gone(client, ada, provider):
+    provider.people["work"] = provider.people["home"] = {"email": "ada@example.org"}
+    pages = [arrive(client, provider, name) for name in ("work", "home")]
+    logins = [page.html.find("a", string="Log in to connect both")["href"] for page in pages]
+    pages[0].form.submit("cancel", headers=SAME_ORIGIN, status=303)
+    assert "You can then connect it" not in client.get(logins[0], headers=BROWSER)
+    assert "You can then connect it" in client.get(logins[1], headers=BROWSER)
+
+
+@pytest.mark.promise(68)
+def test_the_login_with_another_account_leads_back_to_the_account_of_its_tab(
+    client, known, provider
+):
+    provider.people["work"] = {"email": "ada@example.org"}
+    page = arrive(client, provider, "work", next="/work")
+    wanted = page.click("Log in to connect both").form["next"].value
+    back = log_in(client, provider, "ada", status=303, next=wanted)
+    assert back.location == page.form.action == wanted
+    done = back.follow(headers=BROWSER).form.submit("connect", headers=SAME_ORIGIN, status=303)
+    assert done.location == "/work"
+
+
+@pytest.mark.promise(68)
+def test_a_recent_proof_leads_back_to_the_account_of_its_tab(site, ada, provider):
+    client = logged_in(site, ada, confirmed_minutes_ago=60)
+    answers = [log_in(client, provider, name, status=303) for name in ("eve", "mallory")]
+    asked = client.get(answers[0].location, headers=BROWSER, status=302)
+    page = asked.follow(headers=BROWSER)
+    page.form["password"] = PASSWORD
+    back = page.form.submit("", headers=SAME_ORIGIN, status=303)
+    assert back.location == answers[0].location
+    back.follow(headers=BROWSER).form.submit("connect", headers=SAME_ORIGIN, status=303)
+    assert [row.subject for row in Identity.select()] == ["eve"]
+
+
+@pytest.mark.promise(68)
+@pytest.mark.parametrize("each", [0, 1], ids=["first", "last"])
+def test_the_link_of_an_email_creates_the_account_of_its_tab(
+    each, make_provider_site, provider, letters
+):
+    names = ["eve", "mallory"]
+    for name in names:
+        provider.people[name] = {"email": f"{name}@example.net", "email_verified": False}
+    site = make_provider_site(**MAIL)
+    client = TestApp(site)
+    pages = [arrive(client, provider, name, next=f"/{name}") for name in names]
+    sent = pages[each].form.submit(headers=SAME_ORIGIN, status=202)
+    back = sent.html.find("a", string="Back")["href"]
+    assert client.get(back).form["email"].value == f"{names[each]}@example.net"
+    site.site.outbox.stop()
+    site.site.outbox.deliver()
+    link = letters.links[-1].removeprefix(MAIL["PUBLIC_URL"])
+    answer = client.get(link, headers=BROWSER).form.submit(headers=SAME_ORIGIN, status=303)
+    assert answer.location == f"/{names[each]}"
+    assert [(row.subject, row.user.username) for row in Identity.select()] == [(names[each],) * 2]
+    forget_session(client)
+    assert client.get(pages[1 - each].form.action, headers=BROWSER, status=200)
+
+
+def test_a_logout_ends_the_wait_of_every_tab(client, provider):
+    for name in ("eve", "mallory"):
+        arrive(client, provider, name)
+    cookies = tab_cookies(client, PROVIDER)
+    client.post("/auth/logout", headers=SAME_ORIGIN, status=303)
+    assert not tab_cookies(client, PROVIDER)
+    give_cookies(client, cookies)
+    client.get("/auth/complete", headers=BROWSER, status=410)
+    assert not OneTimeSecret.select().where(OneTimeSecret.purpose == "provider account").exists()
+
+
+def test_an_account_that_waits_and_a_second_step_do_not_disturb_each_other(client, provider, codes):
+    second = first_step(client, next="/second")
+    complete = arrive(client, provider, "eve", next="/complete")
+    assert enter(second, codes[0]).location == "/second"
+    forget_session(client)
+    assert complete.form.submit(headers=SAME_ORIGIN, status=303).location == "/complete"
+    assert User.select().count() == 2

@@ -38,11 +38,11 @@ PENDING = OwnCookie("-second-", pending.LIFETIME)  # a login that waits for its 
 DONE = OwnCookie("-done", 60)  # what a form has done
 SENT = OwnCookie("-sent", 10 * 60)  # forms that were answered with a page
 ERRAND = OwnCookie("-oidc-", errands.LIFETIME)  # what is in progress at a provider
-UNCLAIMED = OwnCookie("-provider", unclaimed.LIFETIME)  # a provider's account without a user
+UNCLAIMED = OwnCookie("-provider-", unclaimed.LIFETIME)  # a provider's account without a user
 LANGUAGE = OwnCookie("-language", 365 * 24 * 60 * 60)  # of the pages
 
 # A browser has one of these for each tab that logs in; a tag follows the suffix of its name.
-SEVERAL = (PENDING, ERRAND)
+SEVERAL = (PENDING, ERRAND, UNCLAIMED)
 
 # How many of a kind, and how many characters of all kinds, a browser keeps; beyond that, the oldest
 # go. Proxies refuse a longer header than `MAX_COOKIE_HEADER`, which would also log the user out. A

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from wsgiauth.authentication import one_time, pending
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.provider_sessions import REMEMBERED, ProviderLogin
+from wsgiauth.web.cookies import TaggedCookie, new_tag
 
 LIFETIME = REMEMBERED  # seconds
 
@@ -19,6 +20,7 @@ _PURPOSE = "provider account"
 class Unclaimed(NamedTuple):
     """An account of a provider that waits for its user."""
 
+    tag: str  # of the cookie
     secret: str  # in the cookie
     account: ProviderAccount
     destination: str  # where the browser goes afterwards: a safe path, or empty
@@ -28,17 +30,19 @@ class Unclaimed(NamedTuple):
         return f"<Unclaimed account of {self.account.provider}>"  # the secret is secret
 
 
-def start(account: ProviderAccount, *, destination: str, remember: bool, now: float) -> str:
+def start(
+    account: ProviderAccount, *, destination: str, remember: bool, now: float
+) -> TaggedCookie:
     """Return the cookie of an account of a provider that no user has."""
     # Not in ASCII: a column of MariaDB has room for what a provider can send, but not escaped.
     data = json.dumps({"account": account._asdict(), "remember": remember}, ensure_ascii=False)
     secret = one_time.issue(_PURPOSE, None, now=now, lifetime=LIFETIME, data=data)
-    return pending.with_destination(secret, destination)
+    return TaggedCookie(new_tag(now), pending.with_destination(secret, destination))
 
 
-def find(cookie: str, now: float) -> Unclaimed | None:
+def find(cookie: TaggedCookie, now: float) -> Unclaimed | None:
     """Return the account of a cookie; None if it was claimed or logged out, or its time is over."""
-    secret, destination = pending.split(cookie)
+    secret, destination = pending.split(cookie.value)
     row = one_time.find(secret, _PURPOSE, now=now)
     if row is None:
         return None
@@ -47,7 +51,7 @@ def find(cookie: str, now: float) -> Unclaimed | None:
     account = ProviderAccount(**data["account"], groups=groups)
     if ProviderLogin.of(account).has_ended():
         return None
-    return Unclaimed(secret, account, destination, data["remember"])
+    return Unclaimed(cookie.tag, secret, account, destination, data["remember"])
 
 
 def finish(unclaimed: Unclaimed, now: float) -> bool:

@@ -24,6 +24,7 @@ from wsgiauth.forms import (
     email_accepted,
     require_own,
     see_other,
+    tabs,
 )
 from wsgiauth.forms.endpoint import require_fresh, require_part
 from wsgiauth.forms.handover import destination_after_login
@@ -41,7 +42,7 @@ from wsgiauth.mail.link_letters import request_provider_address
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
 
@@ -54,7 +55,7 @@ class CompletePage(NewAccountPage):
 
     template = "complete.html"
     typed: ClassVar[tuple[str, ...]] = ("username", "email")
-    complete_url = UrlBelow("complete")
+    complete_url: str  # names the account that waits
     login_url: str  # of the login to an account that exists, and back
     title: str  # of the provider
     name: str  # what the provider calls its account
@@ -68,7 +69,7 @@ class CompleteSentPage(Page):
     """What to do next. It shows nothing that was sent, and not whether there is an account."""
 
     template = "complete_sent.html"
-    complete_url = UrlBelow("complete")
+    complete_url: str
     title: str
     minutes: int
 
@@ -77,7 +78,7 @@ class CompleteExistingPage(FormPage):
     """The page that leads to the login to an account that exists."""
 
     template = "complete_existing.html"
-    complete_url = UrlBelow("complete")
+    complete_url: str
     login_url: str
     title: str
     name: str
@@ -88,7 +89,7 @@ class CompleteConnectPage(FormPage):
     """The page that asks a logged-in user whether to connect the account of the provider."""
 
     template = "complete_connect.html"
-    complete_url = UrlBelow("complete")
+    complete_url: str
     username: str
     title: str
     name: str
@@ -101,6 +102,15 @@ class _Case(ABC):
         self.waiting = waiting
         self.account = waiting.account
         self.title: str = provider.entry.title
+
+    def url(self, submission: Submission) -> str:
+        """Return the page of this account."""
+        path = tabs.path_of("complete", self.waiting.tag)
+        return f"{mount_url(submission.environ)}/{path}"
+
+    def login_url(self, submission: Submission) -> str:
+        """Return the login page, which leads back to the page of this account."""
+        return with_next(f"{mount_url(submission.environ)}/login", self.url(submission))
 
     @abstractmethod
     def act(self, submission: Submission) -> Response:
@@ -131,7 +141,8 @@ class _New(_Case):
         wanted = (self.account.username, self.account.email)
         proposal = fields["username"] or propose_username(wanted, is_free=bool(email))
         return CompletePage(
-            login_url=_login_url(submission),
+            complete_url=self.url(submission),
+            login_url=self.login_url(submission),
             title=self.title,
             name=self.account.name,
             username=proposal,
@@ -169,7 +180,11 @@ class _ByLink(_New):
             "If the address can have an account, an email with a link is on its way. Open the link"
             " in this browser."
         )
-        page = CompleteSentPage(title=self.title, minutes=site.settings.LINK_MINUTES)
+        page = CompleteSentPage(
+            complete_url=self.url(submission),
+            title=self.title,
+            minutes=site.settings.LINK_MINUTES,
+        )
         return email_accepted(submission, detail, page)
 
 
@@ -193,7 +208,8 @@ class _Existing(_Case):
     def page(self, submission: Submission, refusal: Refusal) -> CompleteExistingPage:
         """Return the page with the link to the login."""
         return CompleteExistingPage(
-            login_url=_login_url(submission),
+            complete_url=self.url(submission),
+            login_url=self.login_url(submission),
             title=self.title,
             name=self.account.name,
             email=self._email,
@@ -211,7 +227,7 @@ class _Connect(_Case):
         if _CONNECT not in submission.flags:
             raise ValidationError({_CONNECT: [_("Choose whether to connect the two accounts.")]})
         connect_waiting(member.user, self.waiting, site.tokens.now())
-        cookie, wanted = expired_cookie(submission), self.waiting.destination
+        cookie, wanted = expired_cookie(submission, self.waiting), self.waiting.destination
         location = destination_after_login(environ, wanted) if wanted else ""
         if submission.wants_json:
             location = location or f"{mount_url(environ)}/identities"
@@ -224,6 +240,7 @@ class _Connect(_Case):
         """Return the page with the button."""
         member = require_fresh(submission.environ, submission.site)
         return CompleteConnectPage(
+            complete_url=self.url(submission),
             username=member.user.username,
             title=self.title,
             name=self.account.name,
@@ -305,16 +322,11 @@ def _case(submission: Submission) -> _Case:
 def _cancel(submission: Submission) -> Response:
     """End the wait."""
     environ, site = submission.environ, submission.site
-    unclaimed.finish(require_unclaimed(environ, site)[0], site.tokens.now())
+    waiting, _provider = require_unclaimed(environ, site)
+    unclaimed.finish(waiting, site.tokens.now())
     is_guest = site.identifier.identify(environ).any_session is None
-    page, cookie = "login" if is_guest else "account", expired_cookie(submission)
+    page, cookie = "login" if is_guest else "account", expired_cookie(submission, waiting)
     if submission.wants_json:
         location = f"{mount_url(environ)}/{page}"
         return json_response({"detail": _("Cancelled."), "next": location}, headers=(cookie,))
     return see_other(submission, page, cookie)
-
-
-def _login_url(submission: Submission) -> str:
-    """Return the login page, which leads back to this one."""
-    mount = mount_url(submission.environ)
-    return with_next(f"{mount}/login", f"{mount}/complete")

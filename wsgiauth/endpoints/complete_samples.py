@@ -12,7 +12,8 @@ from wsgiauth.web.pages import Page
 _TAKEN = {"username": ["This username is taken."]}
 
 COMPLETE = CompletePage(
-    login_url="/auth/login?next=/auth/complete",
+    complete_url="/auth/complete?login=0",
+    login_url="/auth/login?next=/auth/complete%3Flogin%3D0",
     title="Google",
     name="ada@example.org",
     username="ada",
@@ -31,19 +32,27 @@ COMPLETE_PAGES: tuple[Page, ...] = (
     COMPLETE.replaced(asks_email=False, message="The form was refused."),
     COMPLETE.replaced(sends_link=True),
     COMPLETE,
-    CompleteSentPage(title="Google", minutes=60),
+    CompleteSentPage(complete_url="/auth/complete?login=0", title="Google", minutes=60),
     CompleteExistingPage(
-        login_url="/auth/login?next=/auth/complete",
+        complete_url="/auth/complete?login=0",
+        login_url="/auth/login?next=/auth/complete%3Flogin%3D0",
         title="Google",
         name="ada@example.org",
         email="ada@example.org",
         message="This email address is taken.",
     ),
     CompleteExistingPage(
-        login_url="/auth/login?next=/auth/complete", title="Google", name="ada@example.org"
+        complete_url="/auth/complete?login=0",
+        login_url="/auth/login?next=/auth/complete%3Flogin%3D0",
+        title="Google",
+        name="ada@example.org",
     ),
     CompleteConnectPage(
-        username="ada", title="Google", name="ada@example.org", message="It was refused."
+        complete_url="/auth/complete?login=0",
+        username="ada",
+        title="Google",
+        name="ada@example.org",
+        message="It was refused.",
     ),
     PROVIDER_ADDRESS,
 )

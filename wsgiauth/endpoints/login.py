@@ -13,7 +13,7 @@ from wsgiauth.authentication.passkeys.challenges import LOG_IN
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms import Refusal, Submission, tabs
 from wsgiauth.forms.done import Done, just_done
 from wsgiauth.forms.handover import (
     REMEMBER,
@@ -151,7 +151,7 @@ def _notice(submission: Submission, done: Done) -> str:
     if _is_unsent(submission):
         return _UNSENT
     leads_on = leads_to(submission.destination, f"{mount_url(environ)}/complete")
-    if leads_on and site.identifier.sent_cookie(environ, UNCLAIMED):
+    if leads_on and tabs.cookies_for(environ, site, UNCLAIMED, submission.destination):
         return _TO_CONNECT
     return _NOTICES.get(done.word, "")
 

@@ -72,15 +72,14 @@ def _end(session: UserSession, site: Site) -> str | None:
 
 
 def _forget_unclaimed(environ: WSGIEnvironment, site: Site) -> tuple[Header, ...]:
-    """End the wait of an account of a provider, which the next user of the browser must not get."""
-    cookie = site.identifier.sent_cookie(environ, UNCLAIMED)
-    if not cookie:
-        return ()
-    now = site.tokens.now()
-    waiting = unclaimed.find(cookie, now)
-    if waiting is not None:
-        unclaimed.finish(waiting, now)
-    return (site.identifier.own_cookie(environ, UNCLAIMED, ""),)
+    """End the wait of accounts of providers, which the next user of the browser must not get."""
+    identifier, now = site.identifier, site.tokens.now()
+    cookies = identifier.sent_cookies(environ, UNCLAIMED)
+    for cookie in cookies:
+        waiting = unclaimed.find(cookie, now)
+        if waiting is not None:
+            unclaimed.finish(waiting, now)
+    return tuple(identifier.own_cookie(environ, UNCLAIMED, "", each.tag) for each in cookies)
 
 
 def _provider_of(session: UserSession, site: Site) -> Provider | None:

@@ -30,7 +30,7 @@ from wsgiauth.exceptions import (
     UnauthenticatedError,
     ValidationError,
 )
-from wsgiauth.forms import MemberSubmission, Submission, see_other
+from wsgiauth.forms import MemberSubmission, Submission, see_other, tabs
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.forms.handover import REMEMBER, hand_over_renewed
 from wsgiauth.forms.provider_accounts import verified_address
@@ -203,9 +203,9 @@ def _log_in(arrival: _Arrival) -> Response:
     if leads_to(destination, f"{mount_url(environ)}/complete"):  # from there, it would lead back
         destination = ""
     remember = arrival.begun.errand.remember
-    value = unclaimed.start(account, destination=destination, remember=remember, now=arrival.now)
-    cookie = site.identifier.own_cookie(environ, UNCLAIMED, value)
-    return see_other(arrival.submission, "complete", cookie)
+    cookie = unclaimed.start(account, destination=destination, remember=remember, now=arrival.now)
+    cookies = site.identifier.one_more_cookie(environ, UNCLAIMED, cookie)
+    return see_other(arrival.submission, tabs.path_of("complete", cookie.tag), *cookies)
 
 
 def _link_verified(arrival: _Arrival) -> Identity | None:

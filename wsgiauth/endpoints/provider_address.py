@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.authentication.identity import UNCLAIMED
 from wsgiauth.authentication.oidc import Provider
 from wsgiauth.authentication.provider_addresses import (
     ProviderAddress,
@@ -23,7 +24,7 @@ from wsgiauth.forms.provider_accounts import (
     answer_created,
     create_account,
     is_creation_open,
-    require_unclaimed,
+    list_unclaimed,
 )
 from wsgiauth.forms.registration import NewAccountPage, sent_values
 from wsgiauth.messages import _
@@ -98,16 +99,15 @@ class ProviderAddressLink(LinkPurpose):
 
 
 def _require_same(submission: Submission, asked: ProviderAddress) -> tuple[Unclaimed, Provider]:
-    """Return the account of the provider, which must be the one for which the link was asked."""
-    try:
-        waiting, provider = require_unclaimed(submission.environ, submission.site)
-    except ProviderAccountExpiredError:
-        raise OtherBrowserError from None
-    if not is_for(asked, waiting):
-        raise OtherBrowserError
-    if not is_creation_open(submission.site, provider):
-        raise LinkExpiredError(_("New accounts cannot be created now."), {})
-    return waiting, provider
+    """Return the account of the provider for which the link was asked, if it waits in a tab."""
+    site = submission.site
+    cookies = site.identifier.sent_cookies(submission.environ, UNCLAIMED)
+    for waiting, provider in list_unclaimed(site, cookies):
+        if is_for(asked, waiting):
+            if not is_creation_open(site, provider):
+                raise LinkExpiredError(_("New accounts cannot be created now."), {})
+            return waiting, provider
+    raise OtherBrowserError
 
 
 def _expired() -> LinkExpiredError:

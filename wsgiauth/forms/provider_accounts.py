@@ -1,5 +1,6 @@
 """Accounts of providers that no user has yet: the account of the site that is made for one."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
@@ -15,12 +16,13 @@ from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.authentication.unclaimed import Unclaimed
 from wsgiauth.exceptions import ClaimsError, RequestError
-from wsgiauth.forms import Submission
+from wsgiauth.forms import Submission, tabs
 from wsgiauth.forms.handover import REMEMBER, account_created, start_browser_session
 from wsgiauth.forms.registration import read_answers
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.storage import database
+from wsgiauth.web.cookies import TaggedCookie
 from wsgiauth.web.responses import Header, Response
 
 
@@ -39,20 +41,30 @@ class ProviderAccountExpiredError(RequestError):
         self.pages = {"login": _("Go to the login page")}
 
 
+def list_unclaimed(
+    site: Site, cookies: Iterable[TaggedCookie]
+) -> Iterator[tuple[Unclaimed, Provider]]:
+    """Yield the accounts of these cookies that wait, and their providers, if the site has them."""
+    now = site.tokens.now()
+    for cookie in cookies:
+        waiting = unclaimed.find(cookie, now)
+        if waiting is None or site.providers is None:
+            continue
+        provider = site.providers.find(waiting.account.provider)
+        if provider is not None and provider.entry.issuer == waiting.account.issuer:
+            yield waiting, provider
+
+
 def require_unclaimed(environ: WSGIEnvironment, site: Site) -> tuple[Unclaimed, Provider]:
-    """Return the account that waits in this browser, and its provider.
+    """Return the account that waits in this tab of the browser, and its provider.
 
     Raises:
         ProviderAccountExpiredError: None waits, or the site no longer has the provider.
     """
-    cookie = site.identifier.sent_cookie(environ, UNCLAIMED)
-    waiting = unclaimed.find(cookie, site.tokens.now()) if cookie else None
-    provider = None
-    if waiting is not None and site.providers is not None:
-        provider = site.providers.find(waiting.account.provider)
-    if waiting is None or provider is None or provider.entry.issuer != waiting.account.issuer:
+    found = next(list_unclaimed(site, tabs.sent_cookies(environ, site, UNCLAIMED)), None)
+    if found is None:
         raise ProviderAccountExpiredError
-    return waiting, provider
+    return found
 
 
 def is_creation_open(site: Site, provider: Provider) -> bool:
@@ -142,12 +154,12 @@ def answer_created(submission: Submission, waiting: Unclaimed, user: User) -> Re
     is_guest = submission.site.identifier.identify(submission.environ).any_session is None
     issued = _start_session(submission, user, waiting.account) if is_guest else None
     response = account_created(submission, user, issued)
-    return replace(response, headers=(*response.headers, expired_cookie(submission)))
+    return replace(response, headers=(*response.headers, expired_cookie(submission, waiting)))
 
 
-def expired_cookie(submission: Submission) -> Header:
+def expired_cookie(submission: Submission, waiting: Unclaimed) -> Header:
     """Return the header that deletes the cookie of the account that waited."""
-    return submission.site.identifier.own_cookie(submission.environ, UNCLAIMED, "")
+    return submission.site.identifier.own_cookie(submission.environ, UNCLAIMED, "", waiting.tag)
 
 
 def _start_session(

@@ -4,6 +4,7 @@ Each tab of a browser can have a login that waits, with a cookie of its own.
 """
 
 from collections.abc import Sequence
+from urllib.parse import parse_qs, urlsplit
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import OwnCookie
@@ -25,6 +26,14 @@ def sent_cookies(environ: WSGIEnvironment, site: Site, kind: OwnCookie) -> Seque
     A name without its cookie is never the login of another tab.
     """
     return _cookies_of(environ, site, kind, query_field(environ, _LOGIN))
+
+
+def cookies_for(
+    environ: WSGIEnvironment, site: Site, kind: OwnCookie, destination: str
+) -> Sequence[TaggedCookie]:
+    """Return what `sent_cookies` does for a request to `destination`, a safe path."""
+    asked = parse_qs(urlsplit(destination).query).get(_LOGIN, [""])
+    return _cookies_of(environ, site, kind, asked[0])
 
 
 def _cookies_of(
