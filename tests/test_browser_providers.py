@@ -77,7 +77,7 @@ def test_a_person_comes_by_a_provider_and_returns_and_keeps_a_way_in(visitor, at
     assert at_provider.heading == "Sign-in"
     at_provider.submit("grace", "any password")
     at_provider.press("Continue")
-    assert (visitor.path, visitor.heading) == ("/auth/complete", "Create your account")
+    assert (visitor.page, visitor.heading) == ("/auth/complete", "Create your account")
     assert visitor.value("username") == "grace"
     visitor.press("Create account")
     assert (visitor.path, visitor.heading) == ("/members?page=2", "Members")
@@ -134,3 +134,34 @@ def test_who_cancels_at_the_provider_can_try_again(visitor, at_provider):
     at_provider.press("[ Cancel ]")
     visitor.press("Back to the login page")
     assert visitor.path == "/auth/login"
+
+
+@pytest.fixture
+def tabs(browser):
+    """Return the handles of two tabs, of which the first is open; the second one is closed."""
+    first = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    second = browser.current_window_handle
+    browser.switch_to.window(first)
+    yield first, second
+    browser.switch_to.window(second)
+    browser.close()
+    browser.switch_to.window(first)
+
+
+@pytest.mark.promise(69)
+def test_two_tabs_that_log_in_at_once_each_end_where_they_began(
+    visitor, at_provider, browser, tabs
+):
+    for number, tab in enumerate(tabs):
+        browser.switch_to.window(tab)
+        visitor.open(f"/members?page={number}")
+        visitor.press("Log in with Work")
+        assert at_provider.heading == "Sign-in"
+    at_provider.submit("ann", "any password")
+    at_provider.press("Continue")
+    visitor.press("Create account")
+    assert (visitor.path, visitor.heading) == ("/members?page=1", "Members")
+    browser.switch_to.window(tabs[0])
+    at_provider.submit("ann", "any password")
+    assert (visitor.path, visitor.heading) == ("/members?page=0", "Members")
