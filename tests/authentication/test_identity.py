@@ -149,6 +149,29 @@ def test_two_cookies_of_our_name_are_nobody(client, token, form):
 
 
 @pytest.mark.promise(16)
+@pytest.mark.parametrize(("environ", "name"), [({}, "wsgiauth"), (HTTPS, "__Host-wsgiauth")])
+def test_the_log_says_once_a_minute_that_two_cookies_differ(
+    client, site, token, environ, name, caplog
+):
+    now = site.site.tokens.now()
+    header = f"{name}={token}; {name}=planted"
+    for seconds, reports in ((0, 1), (1, 1), (59, 1), (60, 2), (61, 2)):
+        site.site.tokens.now = lambda seconds=seconds: now + seconds
+        for path in ("/", "/auth/login"):
+            client.get(path, headers={"Cookie": header}, extra_environ=environ)
+        found = [each for each in caplog.messages if "two cookies" in each]
+        assert len(found) == reports
+    assert name in found[0]
+    assert not any(secret in caplog.text for secret in (token, "planted"))
+
+
+def test_the_log_says_nothing_of_other_cookies(client, token, caplog):
+    for header in (f"wsgiauth={token}; wsgiauth={token}", "wsgiauth2=a; wsgiauth3=b", "a=b; a=c"):
+        client.get("/", headers={"Cookie": header})
+    assert "two cookies" not in caplog.text
+
+
+@pytest.mark.promise(16)
 def test_two_equal_cookies_count_as_one(client, token):
     header = f"wsgiauth={token}; a=b; wsgiauth={token}"
     assert caller(client, Cookie=header) == (USERNAME, None)

@@ -274,6 +274,22 @@ def test_the_page_tells_only_a_user_whose_login_was_ended(client, ada):
     client.get("/auth/login").mustcontain(no=LOGGED_OUT)
 
 
+@pytest.mark.promise(16)
+def test_a_user_whose_browser_sends_two_different_cookies_is_told_what_to_delete(client, ada):
+    """A neighbouring host has set one for the whole domain, so each login led to another one."""
+    client.set_cookie("wsgiauth", "planted")
+    fields = {"username": USERNAME, "password": PASSWORD, "next": "/auth/account"}
+    answer = client.post("/auth/login", fields, headers=SAME_ORIGIN, status=303)
+    cookie = answer.headers["Set-Cookie"].partition(";")[0]
+    headers = {**BROWSER, "Cookie": f"wsgiauth=planted; {cookie}"}
+    asked = client.get(answer.location, headers=headers, status=302)
+    page = client.get(asked.location, headers=headers)
+    notice = page.html.find(role="status").text
+    assert notice.startswith("Your browser sends two different cookies named wsgiauth, so")
+    assert page.form["next"].value == "/auth/account"
+    client.get("/auth/account", headers={**BROWSER, "Cookie": f"{cookie}; {cookie}"}, status=200)
+
+
 def test_a_refusal_takes_the_place_of_the_notice(client, ada):
     client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN)
     sessions.revoke_all(ada)

@@ -7,6 +7,7 @@ from wsgiauth.web.cookies import (
     TAG_LENGTH,
     TaggedCookie,
     cookie_value,
+    has_rivals,
     is_tag,
     new_tag,
     tagged_cookies,
@@ -36,6 +37,24 @@ OLD, NEW = "0" * 16, "1" * 16
 )
 def test_a_cookie_is_found_by_its_exact_name(header, expected):
     assert cookie_value(header, "name") == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("name=a; name=b", True),
+        ("name=a;b=c;\tname = ", True),
+        ("name=a; name=a", False),
+        ("name=a; name", False),
+        ("name=a", False),
+        ("xname=a; name2=b", False),
+        ("x=name; name2=name", False),
+        ("", False),
+        pytest.param("name=a; name=b; ".ljust(MAX_COOKIE_HEADER + 1, "x"), False, id="too long"),
+    ],
+)
+def test_cookies_of_one_name_with_different_values_are_rivals(header, expected):
+    assert has_rivals(header, "name") is expected
 
 
 def test_tags_are_in_the_order_of_their_time_and_differ_at_the_same_time():

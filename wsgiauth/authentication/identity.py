@@ -5,6 +5,7 @@ Also sets and clears the login cookie.
 On the way of a request, `middleware` calls this module, which calls `sessions`.
 """
 
+import logging
 from contextlib import suppress
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
@@ -18,7 +19,7 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
-from wsgiauth.web.cookies import TaggedCookie, cookie_value, is_tag, tagged_cookies
+from wsgiauth.web.cookies import TaggedCookie, cookie_value, has_rivals, is_tag, tagged_cookies
 from wsgiauth.web.cross_origin import SAFE_METHODS, is_same_origin
 from wsgiauth.web.readers import LANGUAGE_OF_USER
 
@@ -51,7 +52,12 @@ SEVERAL = (PENDING, ERRAND, UNCLAIMED)
 MOST_OF_A_KIND = 5
 MOST_CHARACTERS = 3072
 
+_PAUSE = 60  # seconds between two lines about cookies that differ, in the log of a process
+
 _MOST_READ = 2 * MOST_OF_A_KIND  # requests at the same time can add more
+
+
+logger = logging.getLogger("wsgiauth")
 
 
 class UserSession(NamedTuple):
@@ -103,6 +109,7 @@ class Identifier:
         self._accepts_basic = settings.BASIC_AUTH == "keys"
         self._settings = settings
         self._demands_factor = demands_second_factor(settings)
+        self._reported_at = -float(_PAUSE)
 
     def identify(self, environ: WSGIEnvironment) -> Identity:
         """Return the user of a request, and their session or API key.
@@ -146,6 +153,8 @@ class Identifier:
             cookie = environ.get("HTTP_COOKIE")
             token = self._own_cookie(environ, cookie) if cookie is not None else None
             if token is None:
+                if cookie is not None and self.has_rival_cookies(environ):
+                    self._report_rivals(environ)
                 return ANONYMOUS
         elif token.startswith(PREFIX):
             return self._find_key(token)
@@ -236,6 +245,10 @@ class Identifier:
         sent = tagged_cookies(environ.get("HTTP_COOKIE", ""), start)[:_MOST_READ]
         return sent if sent and self._admits_ambient(environ) else []
 
+    def has_rival_cookies(self, environ: WSGIEnvironment) -> bool:
+        """Return whether a request has login cookies with different values, and is anonymous."""
+        return has_rivals(environ.get("HTTP_COOKIE", ""), self.cookie_name(environ))
+
     def cookie_name(self, environ: WSGIEnvironment) -> str:
         """Return the cookie's name, which has the prefix `__Host-` over https."""
         is_https = self._always_secure or environ["wsgi.url_scheme"] == "https"
@@ -249,6 +262,18 @@ class Identifier:
         """Return how many characters of a Cookie header one of several cookies takes."""
         name = self.cookie_name(environ) + kind.suffix + cookie.tag
         return len(f"{name}={cookie.value}; ")
+
+    def _report_rivals(self, environ: WSGIEnvironment) -> None:
+        """Log it, but once a minute: such a browser sends the cookies with each request."""
+        now = self._tokens.now()
+        if 0 <= now - self._reported_at < _PAUSE:
+            return
+        self._reported_at = now
+        logger.warning(
+            "a request with two cookies called %s and different values is anonymous: another site"
+            " of this domain may have set one of them",
+            self.cookie_name(environ),
+        )
 
     def _admits_ambient(self, environ: WSGIEnvironment) -> bool:
         """Return whether credentials count that browsers send by themselves."""

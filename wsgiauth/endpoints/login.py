@@ -148,6 +148,13 @@ def _was_logged_out(submission: Submission) -> bool:
 def _notice(submission: Submission, done: Done) -> str:
     """Return what has just been done, or why the user is asked to log in."""
     environ, site = submission.environ, submission.site
+    if site.identifier.has_rival_cookies(environ):
+        return _(
+            "Your browser sends two different cookies named %(name)s, so this site cannot tell"
+            " which one is yours. Delete the cookies of this site and of its parent domain in the"
+            " settings of your browser, then log in again.",
+            name=site.identifier.cookie_name(environ),
+        )
     if _is_unsent(submission):
         return _UNSENT
     leads_on = leads_to(submission.destination, f"{mount_url(environ)}/complete")

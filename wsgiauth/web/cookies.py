@@ -51,6 +51,15 @@ def cookie_value(header: str, name: str) -> str | None:
     return values[0] if len(values) == 1 or len(set(values)) == 1 else None
 
 
+def has_rivals(header: str, name: str) -> bool:
+    """Return whether a Cookie header has several cookies called `name`, with different values."""
+    if header.count(name) < 2 or len(header) > MAX_COOKIE_HEADER:
+        return False
+    pairs = (pair.partition("=") for pair in header.split(";"))
+    is_sent = any(separator and found.strip(" \t") == name for found, separator, _ in pairs)
+    return is_sent and cookie_value(header, name) is None
+
+
 def tagged_cookies(header: str, start: str) -> list[TaggedCookie]:
     """Return the cookies of a Cookie header whose name is `start` and a tag, the newest first.
 
