@@ -108,6 +108,13 @@ def says_taken(scene, subject="eve", email=ADDRESS):
     assert (owners(), User.select().count()) == (before, 2)
 
 
+def creates_with_another_name(scene):
+    refused = submitted(arrive(scene))
+    assert refused.status_int == 409
+    assert "taken" in refused.html.select_one("#username-error").text
+    creates(scene, proposal=USERNAME)
+
+
 def creates(scene, is_verified=True, email=None, proposal="eve"):
     page = arrive(scene)
     assert page.form["username"].value == proposal
@@ -290,7 +297,7 @@ CASES = {
     "taken-closed": partial(unknown, offers_only_the_login, claims=UNVERIFIED, **CLOSED),
     "taken-name": partial(
         unknown,
-        partial(creates, proposal="Ada2"),
+        creates_with_another_name,
         claims={**NEW, "preferred_username": USERNAME},
     ),
     "link": link,

@@ -136,10 +136,8 @@ class _New(_Case):
     def page(self, submission: Submission, refusal: Refusal) -> CompletePage:
         """Return the form, with a proposal for the username."""
         fields, email = submission.fields, verified_address(self.account)
-        # Whether a name is taken is only said to whoever has proven an address, or in the answer
-        # to a form, which is counted.
         wanted = (self.account.username, self.account.email)
-        proposal = fields["username"] or propose_username(wanted, is_free=bool(email))
+        proposal = fields["username"] or propose_username(wanted)
         return CompletePage(
             complete_url=self.url(submission),
             login_url=self.login_url(submission),
