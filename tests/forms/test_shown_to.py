@@ -152,23 +152,27 @@ def test_a_script_can_leave_the_field_out_and_json_has_none(site, people):
     logged_in(site, ada).post_json("/auth/username", fields, status=200)
 
 
+def form_to(page, path):
+    """Return the form on a page that is sent to a path and has most fields."""
+    forms = [each for each in page.forms.values() if urlsplit(each.action).path == path]
+    return max(forms, key=lambda form: len(form.fields))
+
+
 @pytest.mark.promise(79)
 def test_a_page_of_a_second_step_acts_for_no_other_login(site, people):
+    """Not even without the `login` in its address, which says which of two tabs it is."""
     ada, grace = people
-    first, second = TestApp(site), TestApp(site)
-    pages = [_pending(browser, user) for browser, user in ((first, ada), (second, grace))]
-    for form in pages[0].forms.values():
-        if "second" not in form.action:
-            continue
-        url, fields = form.action, dict(form.submit_fields())
-        refused = second.post(url, fields, headers=SAME_ORIGIN, status=403)
+    browser = TestApp(site)
+    form, _ = (form_to(_pending(browser, user), "/auth/second") for user in (ada, grace))
+    for cancel in ({}, {"cancel": "on"}):
+        fields = dict(form.submit_fields()) | cancel
+        refused = browser.post("/auth/second", fields, headers=SAME_ORIGIN, status=403)
         refused.mustcontain(f"This page was opened for {USERNAME}, but you are logged in as Grace")
-        second.post(url, {**fields, ACCOUNT: ""}, headers=SAME_ORIGIN, status=403)
-    code = add_app(site, grace, "Tablet").code()
-    form = pages[1].forms[1] if "code" in pages[1].forms[1].fields else pages[1].forms[0]
-    form["code"] = code
+        fields[ACCOUNT] = ""
+        browser.post(form.action, fields, headers=SAME_ORIGIN, status=403)
+    form["code"] = add_app(site, ada, "Tablet").code()
     form.submit(headers=SAME_ORIGIN, status=303)
-    assert second.get("/").json["user"] == "Grace"
+    assert browser.get("/").json["user"] == USERNAME
 
 
 def _pending(browser, user):
@@ -177,21 +181,62 @@ def _pending(browser, user):
     return answer.follow(headers=BROWSER)
 
 
+@pytest.fixture
+def arrive(provider):
+    """Return a function that comes back with an account without a user; returns the form."""
+
+    def arrive(browser, subject):
+        page = log_in(browser, provider, subject, status=303).follow(headers=BROWSER)
+        return form_to(page, "/auth/complete")
+
+    return arrive
+
+
 @pytest.mark.promise(79)
-def test_an_account_of_a_provider_is_connected_to_no_other_user(site, people, provider):
+def test_an_account_of_a_provider_is_connected_to_no_other_user(site, people, arrive):
     ada, grace = people
     browser = logged_in(site, ada)
-    log_in(browser, provider, "eve", status=303)
-    form = next(
-        each
-        for each in browser.get("/auth/complete", headers=BROWSER).forms.values()
-        if "complete" in each.action
-    )
+    form = arrive(browser, "eve")
     fields = dict(form.submit_fields("connect"))
     assert fields["connect"] == "on"
-    other = logged_in(site, grace)
-    log_in(other, provider, "eve", status=303)
+    cookie = next(each for each in browser.cookiejar if each.name == "wsgiauth")
+    cookie.value = logged_in(site, grace).cookies["wsgiauth"]
     before = contents()
-    refused = other.post(form.action, fields, headers=SAME_ORIGIN, status=403)
+    refused = browser.post(form.action, fields, headers=SAME_ORIGIN, status=403)
     refused.mustcontain(f"This page was opened for {USERNAME}, but you are logged in as Grace")
+    link = refused.html.find("a", string="Open the page again")
+    again = browser.get(link["href"], headers=BROWSER)
+    assert form_to(again, "/auth/complete")[ACCOUNT].value.startswith(f"{grace.id}.")
+    assert contents() == before
+
+
+@pytest.mark.promise(79)
+def test_a_page_about_an_account_of_a_provider_acts_for_no_other_one(site, people, arrive):
+    ada, _ = people
+    browser = logged_in(site, ada)
+    fields = dict(arrive(browser, "eve").submit_fields("connect"))
+    arrive(browser, "mallory")
+    before = contents()
+    refused = browser.post("/auth/complete", fields, headers=SAME_ORIGIN, status=403)
+    refused.mustcontain("This page is out of date, so nothing was changed.")
+    assert contents() == before
+
+
+@pytest.mark.promise(79)
+def test_a_page_for_a_guest_acts_for_no_user_who_logged_in_later_and_the_other_way_round(
+    site, people, arrive
+):
+    ada, _ = people
+    browser = TestApp(site)
+    form = arrive(browser, "eve")
+    fields = dict(form.submit_fields()) | {"connect": "on", "username": "Eve"}
+    browser.set_cookie("wsgiauth", logged_in(site, ada).cookies["wsgiauth"])
+    before = contents()
+    refused = browser.post(form.action, fields, headers=SAME_ORIGIN, status=403)
+    refused.mustcontain("This page is out of date, so nothing was changed.")
+    form = form_to(browser.get(form.action, headers=BROWSER), "/auth/complete")
+    browser.set_cookie("wsgiauth", "ended")
+    fields = dict(form.submit_fields()) | {"username": "Eve"}
+    refused = browser.post(form.action, fields, headers=SAME_ORIGIN, status=403)
+    refused.mustcontain("for an account that is no longer logged in, so nothing was changed.")
     assert contents() == before
