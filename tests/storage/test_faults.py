@@ -9,7 +9,6 @@ import resource
 import shutil
 import signal
 import socket
-import socketserver
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -32,6 +31,7 @@ from tests.conftest import SERVERS, empty_tables
 from tests.support.private_servers import PrivateServer
 from tests.support.processes import THREADS as CLIENTS
 from tests.support.processes import Client, started
+from tests.support.silent_proxy import running_proxy
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
@@ -203,57 +203,22 @@ def test_a_standby_is_refused(private_server):
 # Servers that say nothing
 
 
-class Proxy(socketserver.ThreadingTCPServer):
-    """A network in front of a server, which can swallow everything without closing anything."""
-
-    def __init__(self, upstream):
-        super().__init__(("127.0.0.1", 0), ProxyConnection)
-        self.upstream = upstream
-        self.is_silent = False
-        self.accepted = 0
-        self.received = []  # what clients and server sent
-
-    def pump(self, source, target):
-        with suppress(OSError):
-            while data := source.recv(65536):
-                self.received.append(data)
-                if not self.is_silent:
-                    target.sendall(data)
-        with suppress(OSError):
-            target.shutdown(socket.SHUT_RDWR)
-
-
-class ProxyConnection(socketserver.BaseRequestHandler):
-    def handle(self):
-        self.server.accepted += 1
-        with socket.create_connection(self.server.upstream) as upstream:
-            answers = threading.Thread(target=self.server.pump, args=(upstream, self.request))
-            answers.start()
-            self.server.pump(self.request, upstream)
-            answers.join()
-
-
 @pytest.fixture
 def proxied(server_urls):
     """Return a function that puts a proxy in front of a server and returns it with its URL."""
-    started = []
+    running = ExitStack()
 
     def proxy_of(kind, options):
         url = urlsplit(server_urls(kind))
-        proxy = Proxy((url.hostname, url.port or {"postgresql": 5432, "mariadb": 3306}[kind]))
-        thread = threading.Thread(target=proxy.serve_forever, args=(0.05,))
-        thread.start()
-        started.append((proxy, thread))
+        port = url.port or {"postgresql": 5432, "mariadb": 3306}[kind]
+        proxy = running.enter_context(running_proxy((url.hostname, port)))
         credentials = url.netloc.rpartition("@")[0]
         netloc = f"{credentials}@127.0.0.1:{proxy.server_address[1]}"
         return proxy, url._replace(netloc=netloc, query=f"{url.query}&{options}").geturl()
 
     yield proxy_of
     gc.collect()  # psycopg's attempts to connect
-    for proxy, thread in started:
-        proxy.shutdown()
-        proxy.server_close()
-        thread.join()
+    running.close()
 
 
 @pytest.mark.promise(28)
