@@ -97,6 +97,7 @@ THOROUGH = {
     "contrib/test_flask_versions.py",
     "storage/test_faults.py",
     "storage/test_pooler.py",
+    "storage/test_synchronous.py",
     "test_framing.py",
     # builds, type checkers, linters, generated clients, requests made of anything
     "endpoints/test_openapi.py",

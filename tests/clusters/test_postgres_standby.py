@@ -2,18 +2,24 @@
 
 from contextlib import ExitStack, contextmanager
 
+import httpx
 import pytest
 from webtest import TestApp
 
 from tests.support.postgres_pair import running_pair
 from tests.support.processes import started
-from tests.support.sites import SECRET_KEY, echo
+from tests.support.sites import PASSWORD, SECRET_KEY, echo
 from tests.support.traffic import Traffic, settings_for_traffic
+from tests.support.traffic_client import PATIENCE
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.storage import schema
 from wsgiauth.testing import bearer, make_user
 
 PROCESSES = 2
+MOST = 3  # connections of each
+GUESSES = 8  # at each, one after the other
+CONNECTIONS = """SELECT count(*) FROM pg_stat_activity
+    WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"""
 
 
 @pytest.fixture
@@ -90,18 +96,45 @@ def test_a_logout_is_seen_at_once_although_the_standby_is_behind(pair, url):
 
 
 @pytest.mark.promise(28)
-def test_while_the_synchronous_standby_is_away_changes_alone_fail(pair):
-    settings = Settings(
-        SECRET_KEY=SECRET_KEY, BCRYPT_ROUNDS=4, DATABASE_URL=f"{pair.url}&read_timeout=1"
-    )
-    client = TestApp(AuthMiddleware(echo, settings))
-    first, second = (bearer(client.app, make_user(client.app, name)) for name in ("ada", "bo"))
-    pair.replicate(synchronously=True)
-    pair.standby.crash()
-    assert client.post("/auth/logout", headers=first, status=503).json["code"] == "unavailable"
-    assert client.get("/", headers=second).json["user"] == "bo"
-    pair.standby.start()
-    pair.replicate(synchronously=True)
-    assert client.post("/auth/logout", headers=second, status=200)
-    assert client.get("/", headers=second).json["user"] is None
-    close(client.app.database)
+def test_while_the_synchronous_standby_is_away_changes_alone_fail(pair, tmp_path):
+    url = pair.url.replace(":", "+pool:", 1) + f"&read_timeout=1&max_connections={MOST}"
+    settings = Settings(**settings_for_traffic(url, tmp_path))
+    with ExitStack() as stack:
+        sites = []
+        for _ in range(PROCESSES):
+            _, address = stack.enter_context(started(settings))
+            client = httpx.Client(base_url=f"http://{address}", timeout=PATIENCE)
+            sites.append(stack.enter_context(client))
+        ada, bo = (headers_of(sites[0], name) for name in ("ada", "bo"))
+        pair.replicate(synchronously=True)
+        pair.standby.crash()
+        statuses = [guess(each, number) for number in range(GUESSES) for each in sites]
+        assert set(statuses) == {503}
+        assert pair.primary.ask(CONNECTIONS) <= PROCESSES * MOST
+        assert [log_out(each, ada) for each in sites] == [503] * PROCESSES
+        assert [user_of(each, ada) for each in sites] == ["ada"] * PROCESSES
+        pair.standby.start()
+        pair.replicate(synchronously=True)
+        assert log_out(sites[0], bo) == 200
+        assert guess(sites[1], 0) == 401
+        assert [user_of(each, bo) for each in sites] == [None] * PROCESSES
+
+
+def headers_of(site, name):
+    account = {"username": name, "email": f"{name}@example.org", "password": PASSWORD}
+    site.post("/auth/register", json=account).raise_for_status()
+    login = site.post("/auth/login", json=account).raise_for_status()
+    return {"Authorization": f"Bearer {login.json()['access_token']}"}
+
+
+def guess(site, number):
+    guessed = {"username": f"nobody{number}", "password": "a wrong guess"}
+    return site.post("/auth/login", json=guessed).status_code
+
+
+def log_out(site, headers):
+    return site.post("/auth/logout", headers=headers).status_code
+
+
+def user_of(site, headers):
+    return site.get("/", headers=headers).raise_for_status().json()["user"]

@@ -193,6 +193,8 @@ def _forget_connections() -> None:
         _inherited.append(vars(opened).copy())  # a connection without a reference would be closed
         opened._lock = threading.Lock()  # another thread may have held it
         opened._state = peewee._ConnectionLocal()
+        if hasattr(opened, "_unconfirmed"):  # see `synchronous`
+            opened._unconfirmed = []
         if isinstance(opened, pool.PooledDatabase):
             opened._connections, opened._in_use = [], {}
             opened._pool_lock = threading.RLock()

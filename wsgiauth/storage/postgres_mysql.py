@@ -163,7 +163,7 @@ class PooledServer(pool.PooledDatabase, Server):
         with self._pool_lock:
             self._in_use.pop(id(idle[-1]), None)  # `close_all` may have removed it
             heappush(self._connections, idle)
-            self._pool_available.notify()
+            self._pool_available.notify_all()
 
     def _is_closed(self, connection: Any) -> bool:
         return self._is_lost(connection)  # asking the server would block all threads

@@ -8,13 +8,13 @@ import peewee
 from playhouse import pool
 
 from wsgiauth.storage.connections import reason_of
-from wsgiauth.storage.postgres_mysql import PooledServer, Server
+from wsgiauth.storage.synchronous import PooledSynchronousServer, SynchronousServer
 
 _IN_TRANSACTION = (2, 3)  # libpq's PQTRANS_INTRANS and PQTRANS_INERROR
 _LOCK_NOT_AVAILABLE = "55P03"  # an SQLSTATE
 
 
-class PostgreSQL(Server, peewee.PostgresqlDatabase):
+class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
     """PostgreSQL.
 
     A pooler such as PgBouncer in transaction mode runs each transaction on any of its connections
@@ -42,7 +42,7 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
         Settings of a transaction, because behind a pooler no other setting stays on a connection.
         """
         try:
-            with self.atomic():
+            with self.atomic(waits=False):
                 self.execute_sql(
                     "SELECT set_config('lock_timeout', '1ms', true),"  # the minimum; 0: no limit
                     " set_config('synchronous_commit', 'off', true)"
@@ -121,5 +121,5 @@ class PostgreSQL(Server, peewee.PostgresqlDatabase):
         return connection.pgconn.transaction_status in _IN_TRANSACTION
 
 
-class PooledPostgreSQL(PooledServer, pool.PooledPostgresqlDatabase, PostgreSQL):  # type: ignore[misc]
+class PooledPostgreSQL(PooledSynchronousServer, pool.PooledPostgresqlDatabase, PostgreSQL):  # type: ignore[misc]
     """PostgreSQL with a connection pool."""

@@ -22,9 +22,17 @@ _STALE = (InvalidSqlStatementName, FeatureNotSupported)
 
 
 class Connection(psycopg.Connection[Any]):
-    """A connection that closes itself when the server stops answering."""
+    """A connection that closes itself when the server stops answering.
 
-    read_timeout: float | None = None  # seconds to wait for data; None: no limit
+    Attributes:
+        read_timeout: Seconds to wait for data; None: no limit.
+        is_committing: Whether it stays open instead, because a commit waits for a standby.
+        is_changing: Whether it is in a change; see `synchronous`.
+    """
+
+    read_timeout: float | None = None
+    is_committing = False
+    is_changing = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -52,6 +60,15 @@ class Connection(psycopg.Connection[Any]):
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         """Run one of psycopg's generators to its end, within the read timeout."""
         return super().wait(self._bounded(gen), *args, **kwargs)
+
+    def is_answered(self) -> bool:
+        """Return whether the server has answered since the timeout, or has ended the connection."""
+        with self.lock:
+            try:
+                self.pgconn.consume_input()
+                return not self.pgconn.is_busy()
+            except psycopg.OperationalError:
+                return True
 
     def _select(self, sql: str, values: Any) -> Any:
         if self.prepare_threshold is None:
@@ -91,7 +108,8 @@ class Connection(psycopg.Connection[Any]):
                 if ready:
                     last_data = monotonic()
                 elif self.read_timeout and monotonic() - last_data > self.read_timeout:
-                    self.close()
+                    if not self.is_committing:
+                        self.close()
                     raise psycopg.OperationalError("the server has stopped answering")
                 wanted = gen.send(ready)
         except StopIteration as end:
