@@ -2,18 +2,23 @@
 
 import shutil
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
+from urllib.parse import urlsplit
 
+import peewee
 import pytest
 from webtest import TestApp
 
-from tests.storage.conftest import close
+from tests.storage.conftest import close, run_python
+from tests.support.pgbouncer import pgbouncer
 from tests.support.private_servers import PrivateServer
+from tests.support.silent_proxy import running_proxy
 from tests.support.sites import SECRET_KEY, echo
 from tests.support.synchronous import Standbys
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.storage import schema
+from wsgiauth.storage.databases import make_database
 from wsgiauth.testing import bearer, make_user
 
 THREADS = 8
@@ -143,3 +148,206 @@ def test_changes_are_refused_at_once_until_a_standby_is_back(open_site, standbys
     assert [user_of(site, each) for each in headers] == [None, "bo", "grace"]
     assert log_out(site, headers[1]) == 200
     assert user_of(site, headers[1]) is None
+
+
+# Without HTTP
+
+
+@pytest.fixture
+def mark(server):
+    """Make a table, and drop it after the test."""
+    opened = make_database(server.url)
+    opened.execute_sql("CREATE TABLE mark (number integer)")
+    yield
+    opened.execute_sql("DROP TABLE mark")
+    opened.close()
+
+
+@pytest.fixture
+def open_database(mark, standbys, url_of):
+    """Return a function that opens a database, which is closed after the test."""
+    opened = []
+
+    def open_one(pooling, parameters="read_timeout=1"):
+        opened.append(make_database(url_of(pooling, parameters)))
+        return opened[-1]
+
+    yield open_one
+    standbys.are_back()
+    for each in opened:
+        insert(each)  # forgets the commits that waited
+        close(each)
+
+
+def insert(database):
+    try:
+        database.execute_sql("INSERT INTO mark VALUES (1)")
+    finally:
+        storage.discard_connection(database)
+
+
+def insert_and_commit(database):
+    try:
+        with database.atomic():
+            insert(database)
+    finally:
+        storage.discard_connection(database)
+
+
+def commit_and_insert(database):
+    try:
+        with database.atomic() as transaction:
+            insert(database)
+            transaction.commit()
+            insert(database)
+    finally:
+        storage.discard_connection(database)
+
+
+def rows(database):
+    with database.connection_context():
+        return len(database.fetchall("SELECT number FROM mark", ()))
+
+
+@pytest.mark.parametrize("change", [insert, insert_and_commit])
+def test_a_change_that_is_not_confirmed_is_made_when_a_standby_is_back(
+    open_database, standbys, pooling, change
+):
+    database = open_database(pooling)
+    with standbys.away():
+        for reason in (UNCONFIRMED, REFUSED, REFUSED):
+            with pytest.raises(peewee.OperationalError, match=reason):
+                change(database)
+        assert rows(database) == 0
+        assert standbys.waiting() == 1
+    assert rows(database) == 1
+    change(database)
+    assert rows(database) == 2
+
+
+def test_a_commit_within_a_block_can_fail_too(open_database, standbys, pooling):
+    database = open_database(pooling)
+    with standbys.away(), pytest.raises(peewee.OperationalError):
+        commit_and_insert(database)
+    commit_and_insert(database)
+    assert rows(database) == 3
+
+
+def test_without_a_connection_nothing_is_committed(open_database, pooling):
+    with pytest.raises(peewee.InterfaceError):
+        open_database(pooling).commit()
+
+
+def test_a_change_that_waits_for_nothing_is_made_while_others_are_refused(
+    open_database, standbys, pooling
+):
+    """So the sessions of users who are active do not end."""
+    database = open_database(pooling)
+    with standbys.away():
+        for reason in (UNCONFIRMED, REFUSED):
+            with pytest.raises(peewee.OperationalError, match=reason):
+                insert(database)
+        with database.without_waiting():
+            insert(database)
+        assert rows(database) == 1
+
+
+def test_a_commit_whose_connection_has_ended_is_not_waited_for(open_database, standbys, pooling):
+    database = open_database(pooling)
+    with standbys.away():
+        for _ in range(2):
+            with pytest.raises(peewee.OperationalError, match=UNCONFIRMED):
+                insert(database)
+            standbys.end_waiting()
+
+
+def test_a_commit_whose_connection_was_closed_is_not_waited_for(open_database, standbys):
+    database = open_database("+pool")
+    with standbys.away():
+        for _ in range(2):
+            with pytest.raises(peewee.OperationalError, match=UNCONFIRMED):
+                insert(database)
+            database.close_all()
+
+
+def test_a_commit_whose_server_has_vanished_is_not_waited_for(
+    open_database, standbys, pooling, server, monkeypatch
+):
+    database = open_database(pooling)
+    with running_proxy(("127.0.0.1", server.port)) as proxy:
+        monkeypatch.setitem(database.connect_params, "port", proxy.server_address[1])
+        with standbys.away():
+            with pytest.raises(peewee.OperationalError, match=UNCONFIRMED):
+                insert(database)
+            proxy.is_silent = True  # so the answer never comes
+        proxy.is_silent = False
+        insert(database)
+        close(database)
+
+
+def test_a_child_does_not_wait_for_the_commit_of_its_parent(standbys, url_of, tmp_path, mark):
+    program = """
+import os, peewee
+from wsgiauth.storage.connections import watch_forks
+from wsgiauth.storage.databases import make_database
+
+def insert():
+    try:
+        database.execute_sql("INSERT INTO mark VALUES (1)")
+    except peewee.OperationalError as error:
+        print(error, flush=True)
+
+watch_forks(database := make_database(os.environ["DATABASE_URL"]))
+insert()
+child = os.fork()
+if not child:
+    insert()
+    os._exit(0)
+os.waitpid(child, 0)
+insert()
+"""
+    with standbys.away():
+        output = run_python(program, tmp_path, DATABASE_URL=url_of(""))
+        assert output.splitlines() == [UNCONFIRMED, UNCONFIRMED, REFUSED]
+
+
+def test_behind_a_pooler_a_change_is_refused_until_a_standby_is_back(
+    open_database, standbys, pooling, server, monkeypatch
+):
+    with pgbouncer(server.url) as url:
+        database = open_database(pooling)
+        monkeypatch.setitem(database.connect_params, "port", urlsplit(url).port)
+        with standbys.away():
+            for reason in (UNCONFIRMED, REFUSED, REFUSED):
+                with pytest.raises(peewee.OperationalError, match=reason):
+                    insert(database)
+            assert standbys.waiting() == 1
+        insert(database)
+        assert rows(database) == 2
+        close(database)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_changes_wait_for_each_other_without_a_connection(open_database, most):
+    database = open_database("+pool", f"max_connections={most}&timeout=60")
+    with ThreadPoolExecutor(THREADS) as threads:
+        with database.connection_context(), database.atomic():
+            waiting = [threads.submit(insert_and_commit, database) for _ in range(THREADS)]
+            wait(waiting, timeout=0.2)  # as long as a change without a place would take
+            assert not any(each.done() for each in waiting)
+            if most > 1:
+                assert threads_can_read(database)
+        assert [each.result() for each in waiting] == [None] * THREADS
+    assert rows(database) == THREADS
+
+
+def threads_can_read(database):
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(rows, database).result() == 0
+
+
+def test_a_pool_without_a_limit_has_none_for_changes(open_database):
+    database = open_database("+pool", "max_connections=0")
+    with database.atomic():
+        in_threads([partial(insert, database)])
+    assert rows(database) == 1
