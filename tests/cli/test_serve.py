@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.support.sites import SECRET_KEY
+from tests.support.sites import SECRET_KEY, free_port
 from wsgiauth.cli import main
 
 HELLO = """
@@ -43,6 +43,22 @@ def application(environ, start_response):
         time.sleep(0.01)
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "1000000")])
     return [b"x" * 1_000_000]
+"""
+ASKING = """
+import os, socket
+try:
+    socket.create_connection(("127.0.0.1", int(os.environ["PORT"]))).close()
+    seen = b"accepted"
+except ConnectionRefusedError:
+    seen = b"refused"
+
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [seen]
+"""
+LISTENING = """
+import os, socket
+application = socket.create_server(("127.0.0.1", int(os.environ["PORT"]))).accept
 """
 SERVING = re.compile(r"Serving on (http://(.+):(\d+)/)\n")
 
@@ -172,6 +188,22 @@ def is_refused(port):
     except ConnectionRefusedError:
         return True
     return False
+
+
+def test_connections_are_refused_until_the_application_is_imported(folder, monkeypatch):
+    """So a proxy sends requests to another process, also if this one then refuses to start."""
+    (folder / "asking.py").write_text(ASKING)
+    monkeypatch.setenv("PORT", str(port := free_port()))
+    with process("asking:application", "--listen", f"127.0.0.1:{port}") as served:
+        assert urlopen(address_of(served)[0]).read() == b"refused"
+
+
+def test_a_port_that_another_program_takes_meanwhile_is_refused(folder, monkeypatch):
+    (folder / "listening.py").write_text(LISTENING)
+    monkeypatch.setenv("PORT", str(port := free_port()))
+    with process("listening:application", "--listen", f"127.0.0.1:{port}") as served:
+        assert served.wait() == 1
+        assert served.stderr.read().startswith(f"wsgiauth: port {port} is in use; stop")
 
 
 def test_localhost_is_the_address_that_every_browser_tries(folder):

@@ -9,7 +9,8 @@ import re
 import socket
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -58,30 +59,37 @@ def add_commands(parser: Parser) -> None:
 
 
 def serve(arguments: Arguments) -> None:
-    """Serve the application until the process is interrupted or terminated; see `graceful`."""
-    host, port = arguments.listen
+    """Serve the application until the process is interrupted or terminated; see `graceful`.
+
+    The address is taken first. Connections are refused until the application is imported: a proxy
+    sends their requests to another process, while an import that fails would reset them.
+    """
     os.environ.update(environment(arguments))
-    with _listen(host, port) as listening:
+    family = socket.AF_INET6 if ":" in arguments.listen[0] else socket.AF_INET
+    with socket.socket(family) as bound:
+        _bind(bound, arguments.listen)
         # Without the context of the command, which would be the actor of what the application does.
-        contextvars.Context().run(_serve, arguments, listening)
+        contextvars.Context().run(_serve, arguments, bound)
 
 
-def _serve(arguments: Arguments, listening: socket.socket) -> None:
+def _serve(arguments: Arguments, bound: socket.socket) -> None:
     path: str | None = arguments.application
     application = _imported(path) if path is not None else _login_alone()
     proxy = {} if arguments.trusted_proxy is None else _trusting(arguments.trusted_proxy)
+    with _address_errors(arguments.listen):  # another program may listen there since
+        bound.listen()
     connections: graceful.Connections = {}
     server = waitress.create_server(
         _without_bodies_for_head(application),
         connections,
-        sockets=[listening],
+        sockets=[bound],
         threads=arguments.threads,
         **proxy,
     )
     loop = graceful.Loop(server, connections)
     host = arguments.listen[0]
     name = f"[{host}]" if ":" in host else host
-    print_line(f"Serving on http://{name}:{listening.getsockname()[1]}/")
+    print_line(f"Serving on http://{name}:{bound.getsockname()[1]}/")
     sys.stdout.flush()
     loop.run()
 
@@ -131,14 +139,25 @@ def _trusting(proxy: str) -> dict[str, Any]:
     }
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to the address; the name localhost is 127.0.0.1.
+def _bind(bound: socket.socket, address: tuple[str, int]) -> None:
+    """Bind the socket to the address; the name localhost is 127.0.0.1.
 
     Browsers try the IPv6 address of localhost, too, and use the one that accepts connections.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    if os.name == "posix":  # pragma: no branch - on Windows, another program could bind it, too
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if bound.family == socket.AF_INET6:
+        bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    with _address_errors(address):
+        bound.bind(address)
+
+
+@contextmanager
+def _address_errors(address: tuple[str, int]) -> Iterator[None]:
+    """Turn an error about the address into a sentence."""
+    host, port = address
     try:
-        return socket.create_server((host, port), family=family)
+        yield
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise CommandError(
