@@ -19,6 +19,7 @@ from tests.support.authenticators import Authenticator, add_passkey
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.keys import make_key
 from tests.support.mails import MAIL, Post
+from tests.support.page_forms import account
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo
 from tests.web.pages import PAGES, REQUEST
 from wsgiauth import AuthMiddleware, Group, Session, Settings, User, login_required
@@ -105,6 +106,9 @@ ANSWERS = {
     "keys-several": lambda people: after(people.ada, "/auth/keys?done=ended"),
     "keys-refused": lambda people: post(people.ada, "/auth/keys", {"name": "", "days": "0"}),
     "close": lambda people: people.ada.get("/auth/close"),
+    "close-other": lambda people: post(
+        people.grace, "/auth/close", {"account": account(people.ada)}
+    ),
     "confirm": lambda people: people.ada.get("/auth/confirm?next=/reports"),
     "confirm-close": lambda people: people.ada.get("/auth/confirm?next=/auth/close"),
     "confirm-delete": lambda people: people.boss.get(

@@ -18,6 +18,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
+from wsgiauth.events import actors
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
@@ -304,6 +305,7 @@ class MemberForm(Form[MemberSubmission]):
     def _check_account(self, submission: Submission) -> None:
         session = submission.site.identifier.identify(submission.environ).any_session
         if session is not None:
+            actors.identify(session.user.id)
             require_own(submission, session.user)
 
     def _admit(self, submission: Submission) -> MemberSubmission:
