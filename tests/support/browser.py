@@ -1,4 +1,4 @@
-"""Chromium, and a person at it."""
+"""Chromium, and a person at it or at another browser."""
 
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
@@ -124,6 +124,8 @@ class Visitor:
         page = self.find("html")
         yield
         self.wait_until(staleness_of(page))
+        # Not every driver waits for a page to which the Enter key leads.
+        self.wait_until(lambda _: self.run("return document.readyState") == "complete")
 
     def wait_until(self, condition):
         # Between two pages the driver may answer with any error.
