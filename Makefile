@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test check clusters format bench weight flood guesses panel million fuzz soak mail-soak pictures docs messages dist clean
+.PHONY: help install run test check clusters engines format bench weight flood guesses panel million fuzz soak mail-soak pictures docs messages dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -60,6 +60,9 @@ check: .venv/check ## what CI runs: lint, types, all tests, with branch coverage
 # Whole clusters, one after the other: each takes all processors.
 clusters: .venv/dev ## test clusters of databases and several hosts, which CI does, too, in a few minutes
 	$(BIN)/python -m pytest tests/clusters
+
+engines: .venv/dev ## test the pages in Firefox and WebKit, which CI does, too, in a minute
+	$(BIN)/python -m pytest tests/engines
 
 format: .venv/dev ## format the code and fix what lint can fix
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
