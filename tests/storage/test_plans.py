@@ -35,7 +35,6 @@ WHOLE = {
     ("authentication/totp.py", "is_used", "wsgiauth_totp"): "a start stops at the first app",
     ("authentication/ways_in.py", "count_stranded", "wsgiauth_identity"): "`check` counts",
     ("authentication/ways_in.py", "count_stranded", "wsgiauth_passkey"): "`check` counts",
-    ("cli/check.py", "_check_database", "wsgiauth_user"): "`check` asks whether there is one",
     ("cli/mail.py", "send", "wsgiauth_mail"): "the command `mail` counts what it has left",
     ("mail/outbox.py", "overdue", "part of wsgiauth_mail"): "`check` counts",
     ("events/trail.py", "_matching", "part of wsgiauth_event"): (

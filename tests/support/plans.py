@@ -23,12 +23,24 @@ _STATISTIC = (
 )
 
 
+# Few users have rights. Otherwise, the planner would find any of them soon in the table itself, if
+# that has few pages, as after a vacuum.
+_RIGHTS = (
+    "INSERT INTO pg_statistic SELECT attrelid, attnum, false, 0, 1, 2, 1, 0, 0, 0, 0,"
+    " (SELECT oid FROM pg_operator WHERE oprname = '=' AND oprleft = 'bool'::regtype"
+    " AND oprright = 'bool'::regtype), 0, 0, 0, 0, 0, 0, 0, 0, 0, '{0.999}'::real[], NULL, NULL, NULL, NULL,"
+    " array_in('{f}'::cstring, 'bool'::regtype, -1) FROM pg_attribute WHERE attrelid ="
+    " 'wsgiauth_user'::regclass AND attname IN ('is_superuser', 'is_staff')"
+)
+
+
 @contextmanager
 def forged_sizes(database):
     """Let the planner believe that the tables are large; nothing of it stays."""
     with database.atomic() as transaction:
         database.execute_sql("DELETE FROM pg_statistic")
         database.execute_sql(_STATISTIC)
+        database.execute_sql(_RIGHTS)
         database.execute_sql(
             "UPDATE pg_class SET relpages = pg_relation_size(oid) / 8192,"
             " reltuples = CASE WHEN relname = ANY(%s) THEN %s ELSE %s END"
