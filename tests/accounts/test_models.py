@@ -64,8 +64,8 @@ def heard(database):
     [
         pytest.param(
             User,
-            "created_at email email_verified_at grant groups has_password has_permission"
-            " hashed_password id language"
+            "created_at email email_verified_at email_verified_by grant groups"
+            " has_password has_permission hashed_password id language"
             " is_active is_limited is_staff is_superuser join last_login_at leave objects"
             " permissions revoke sessions username DoesNotExist"
             " email_key username_key security_stamp locks origin",
@@ -786,7 +786,7 @@ def test_a_stamp_cannot_be_set(ada):
 @pytest.mark.every_database
 @pytest.mark.parametrize("is_bulk", [False, True], ids=["save", "update"])
 def test_another_address_is_not_verified(ada, is_bulk):
-    ada.email_verified_at = utc_now()
+    ada.email_verified_at, ada.email_verified_by = utc_now(), "link"
     ada.save()
     assert User.get_by_id(ada.id).email_verified_at == ada.email_verified_at
     if is_bulk:
@@ -794,8 +794,24 @@ def test_another_address_is_not_verified(ada, is_bulk):
     else:
         ada.email = "b@example.org"
         ada.save()
-        assert ada.email_verified_at is None
-    assert User.get_by_id(ada.id).email_verified_at is None
+        assert (ada.email_verified_at, ada.email_verified_by) == (None, "")
+    stored = User.get_by_id(ada.id)
+    assert (stored.email_verified_at, stored.email_verified_by) == (None, "")
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("is_bulk", [False, True], ids=["save", "update"])
+def test_what_proved_an_address_does_not_prove_it_anew(ada, is_bulk):
+    ada.email_verified_at, ada.email_verified_by = utc_now(), "link"
+    ada.save()
+    assert User.get_by_id(ada.id).email_verified_by == "link"
+    if is_bulk:
+        User.update(email_verified_at=utc_now()).execute()
+    else:
+        ada.email_verified_at = utc_now()
+        ada.save()
+        assert ada.email_verified_by == ""
+    assert User.get_by_id(ada.id).email_verified_by == ""
 
 
 @pytest.mark.every_database

@@ -41,6 +41,7 @@ def test_a_link_proves_its_address_once(token, ada):
     assert [prove_address(proof, secret) for _ in range(2)] == [True, False]
     (user,) = User.select()
     assert (user.email, user.email_verified_at is not None) == (NEW, True)
+    assert user.email_verified_by == "link"
 
 
 @pytest.mark.every_database

@@ -100,6 +100,7 @@ def test_a_new_account_has_no_password_and_the_proven_address(settings, database
     stored = User.get()
     assert (stored, stored.hashed_password, stored.has_password) == (user, "", False)
     assert stored.email_verified_at is not None
+    assert stored.email_verified_by == ISSUER
     assert identities.find(ISSUER, "s-1").user == user
 
 
@@ -114,7 +115,7 @@ def test_a_new_account_has_no_password_and_the_proven_address(settings, database
 def test_another_address_is_not_proven(settings, database, email, verified):
     new = NewAccount("ada", email, None, settings=settings)
     identities.register(new, account(email_verified=verified), NOW)
-    assert User.get().email_verified_at is None
+    assert (User.get().email_verified_at, User.get().email_verified_by) == (None, "")
 
 
 @pytest.mark.every_database

@@ -64,6 +64,7 @@ def test_a_link_creates_the_account_as_invited_once(secret_of, settings):
     assert (user.is_staff, user.permissions) == (True, {"reports.publish"})
     assert [each.name for each in user.groups] == ["Editors"]
     assert user.email_verified_at is not None
+    assert user.email_verified_by == "link"
     assert none is None
 
 

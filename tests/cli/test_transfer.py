@@ -57,7 +57,7 @@ def lines(*rows, columns="username,email,hashed_password"):
 @pytest.mark.every_database
 def test_the_users_of_a_file_are_created(run, tmp_path):
     file = tmp_path / "users.csv"
-    full = f"{ADA},no,yes,on,2020-02-03T04:05:06Z,2021-02-03 04:05:06.7+01:00,b.c a.b a.b,"
+    full = f"{ADA},no,yes,on,2020-02-03T04:05:06Z,2021-02-03 04:05:06.7+01:00,link,b.c a.b a.b,"
     file.write_text(lines(full, columns=",".join(COLUMNS)), encoding="utf-8-sig")
     assert run("import", str(file)) == (0, "Created 1 user; 0 existed already.\n", "")
     (ada,) = User.select()
@@ -65,6 +65,7 @@ def test_the_users_of_a_file_are_created(run, tmp_path):
     assert (ada.is_staff, ada.is_superuser) == (True, True)
     assert ada.created_at == datetime(2020, 2, 3, 4, 5, 6, tzinfo=UTC)
     assert ada.email_verified_at == datetime(2021, 2, 3, 3, 5, 6, tzinfo=UTC)
+    assert ada.email_verified_by == "link"
     assert ada.permissions == {"a.b", "b.c"}
     assert verify_password(PASSWORD, ada.hashed_password)
 
@@ -128,6 +129,11 @@ def test_a_hash_of_the_sites_own_cost_is_imported_however_high(run, monkeypatch)
         ("is_staff", "maybe", "is_staff must be yes or no."),
         ("created_at", "yesterday", f"created_at {TIME}"),
         ("email_verified_at", "0001-01-01T00:00:00+14:00", f"email_verified_at {TIME}"),
+        (
+            "email_verified_by",
+            "google",
+            "email_verified_by must be link, the issuer of a provider, or empty.",
+        ),
         ("permissions", "a.b nonsense", "permissions: a permission must have the form"),
     ],
 )
@@ -279,14 +285,17 @@ def test_an_import_that_never_fits_fails(run, monkeypatch):
 def test_an_export_can_be_imported(run, settings):
     create_user(USERNAME, EMAIL, PASSWORD, settings=settings, is_staff=True).grant("b.c", "a.b")
     fields = {"username": 'Zoë,"Z"', "email": "zoe@example.org", "hashed_password": HASH}
-    User.objects.create(**fields, is_active=False)
+    zoe = User.objects.create(**fields, is_active=False)
+    zoe.email_verified_at, zoe.email_verified_by = zoe.created_at, "https://a.example"
+    zoe.save()
     _, exported, _ = run("export", "--with-hashes")
     rows = list(csv.DictReader(io.StringIO(exported)))
+    assert [row["email_verified_by"] for row in rows] == ["", "https://a.example"]
     assert [row["permissions"] for row in rows] == ["a.b b.c", ""]
     assert rows[1]["hashed_password"] == HASH
-    User.delete().where(User.username == USERNAME).execute()
+    User.delete().execute()
     status, output, _ = run("import", "-", stdin=exported)
-    assert (status, output) == (0, "Created 1 user; 1 existed already.\n")
+    assert (status, output) == (0, "Created 2 users; 0 existed already.\n")
     _, again, _ = run("export", "--with-hashes")
     assert sorted(again.splitlines()) == sorted(exported.splitlines())
 

@@ -138,7 +138,7 @@ def test_the_present_address_can_be_verified(browser, ada):
 
 
 def test_a_verified_address_is_not_asked_for_again(browser, ada):
-    update_user(ada, email_verified_at=utc_now())
+    update_user(ada, email_verified_at=utc_now(), email_verified_by="link")
     page = browser.get("/auth/account", headers=BROWSER)
     assert "Verify it" not in page
     assert page.html.find("dt", string="Email address").find_next("dd").text == f"{EMAIL} verified"
@@ -147,6 +147,16 @@ def test_a_verified_address_is_not_asked_for_again(browser, ada):
     refused = ask(browser, EMAIL, SCRIPT, 422)
     text = "This is already your address, and it is verified."
     assert refused.json["errors"] == {"email": [text]}
+
+
+@pytest.mark.promise(36)
+def test_an_address_that_only_a_provider_has_verified_can_be_verified_here(browser, ada):
+    update_user(ada, email_verified_at=utc_now(), email_verified_by="https://accounts.example.com")
+    assert "Verify it" not in browser.get("/auth/account", headers=BROWSER)
+    page = browser.get("/auth/email", headers=BROWSER)
+    assert "not verified with a link of this site" in page.html.main.text
+    page.forms[0].submit(headers=SAME_ORIGIN, status=202)
+    assert [each.name for each in Mail.select()] == [EMAIL]
 
 
 def test_one_user_cannot_send_mails_to_many_addresses(client, ada, grace, bearer):

@@ -49,11 +49,11 @@ ADDRESS = "ada@example.org"
 def scene(make_provider_site, provider, letters):
     """Return a function that makes a site with Ada, whose address is verified, and Grace."""
 
-    def make(entry=None, claims=None, email_verified=True, **changes):
+    def make(entry=None, claims=None, email_verified=True, proof="link", **changes):
         site = make_provider_site(entry, FACTOR_KEY=FACTOR_KEY, **changes)
         ada = make_user(site, USERNAME, email=ADDRESS)
         if email_verified:
-            update_user(ada, email_verified_at=utc_now())
+            update_user(ada, email_verified_at=utc_now(), email_verified_by=proof)
         grace = make_user(site, "Grace", email="grace@example.org")
         provider.people["eve"] = {"email": ADDRESS, **(claims or {})}
         return SimpleNamespace(
@@ -227,6 +227,26 @@ def link(make):
     assert owners() == {"eve": USERNAME}
 
 
+def link_vouched(then, make, *, link):
+    """Another provider has verified the address for whoever created the account there."""
+    with Provider() as other:
+        scene = make(LINK, further=(other.entry("other", link=link),))
+        scene.ada.delete_instance()
+        other.people["mallory"] = {"email": ADDRESS}
+        log_in(scene.client, other, "mallory", name="other", status=303)
+        page = scene.client.get("/auth/complete", headers=BROWSER)
+        submitted(page, username=USERNAME).follow()
+        assert who(scene.client) == USERNAME
+        assert User.get(User.username == USERNAME).email_verified_at is not None
+        scene.client = TestApp(scene.site)
+        then(scene)
+
+
+def link_unknown(make):
+    scene = make(LINK, proof="")
+    says_taken(scene)
+
+
 def link_look_alike(make):
     scene = make(LINK, {"email": "ada@example.ºrg"})
     says_taken(scene, email="ada@example.ºrg")
@@ -303,6 +323,9 @@ CASES = {
     "link": link,
     "link-provider-unverified": partial(unknown, reveals_nothing, entry=LINK, claims=UNVERIFIED),
     "link-site-unverified": partial(unknown, says_taken, entry=LINK, email_verified=False),
+    "link-vouched": partial(link_vouched, says_taken, link="ask"),
+    "link-vouched-trusted": partial(link_vouched, partial(logs_in, subject="eve"), link="verified"),
+    "link-unknown": link_unknown,
     "link-look-alike": link_look_alike,
     "link-inactive": link_inactive,
     "link-factor": link_factor,

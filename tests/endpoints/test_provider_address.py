@@ -70,6 +70,7 @@ def test_the_link_creates_the_account_with_its_address_proven(
     user = User.get()
     assert (who(client), user.email, user.has_password) == ("eve", NEW, False)
     assert user.email_verified_at is not None
+    assert user.email_verified_by == "link"
     assert identities.find(provider.issuer, "eve").user_id == user.id
     client.get(link, headers=BROWSER, status=410)
 

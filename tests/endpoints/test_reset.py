@@ -12,6 +12,7 @@ from webtest import TestApp
 from tests.support.authenticators import Authenticator, add_passkey
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.federated import remove_password
+from tests.support.identities import account
 from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import (
     BROWSER,
@@ -24,9 +25,9 @@ from tests.support.sites import (
 )
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import OneTimeSecret
-from wsgiauth.authentication import factors, one_time, recovery_codes, totp
+from wsgiauth.authentication import factors, identities, one_time, recovery_codes, totp
 from wsgiauth.authentication.passkeys import list_passkeys
 from wsgiauth.authentication.password import (
     make_printed_reset_link,
@@ -148,12 +149,22 @@ def is_verified(user):
     return User.get_by_id(user.id).email_verified_at is not None
 
 
-@pytest.mark.parametrize(("is_proven", "is_said"), [(False, True), (True, False)])
-def test_the_page_says_whether_factors_will_be_removed(
-    factors_site, with_factors, is_proven, is_said
-):
-    if is_proven:
-        update_user(with_factors, email_verified_at=datetime.now(UTC))
+def prove(user, proof):
+    update_user(user, email_verified_at=datetime.now(UTC), email_verified_by=proof)
+
+
+# What has proven the address, if it is not a link of this site.
+VOUCHED = {"provider": "https://accounts.example.com", "unknown": ""}
+
+
+@pytest.mark.parametrize(
+    ("proof", "is_said"),
+    [(None, True), (PROVEN_BY_LINK, False), *((each, True) for each in VOUCHED.values())],
+    ids=["unproven", "proven", *VOUCHED],
+)
+def test_the_page_says_whether_factors_will_be_removed(factors_site, with_factors, proof, is_said):
+    if proof is not None:
+        prove(with_factors, proof)
     link = make_reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
     page = TestApp(factors_site).get(urlsplit(link)._replace(scheme="", netloc="").geturl())
     assert ("removes the passkeys" in page) is is_said
@@ -186,6 +197,23 @@ def test_the_first_proof_of_the_address_removes_what_a_stranger_may_have_set_up(
     assert can_log_in(client, NEW_PASSWORD)
 
 
+@pytest.mark.every_database
+@pytest.mark.promise(36)
+@pytest.mark.parametrize("proof", VOUCHED.values(), ids=VOUCHED)
+def test_a_first_link_also_removes_what_is_there_if_only_a_provider_has_verified_the_address(
+    factors_site, with_factors, proof
+):
+    prove(with_factors, proof)
+    identities.connect(User.get(), account(), time.time())
+    for left in ((0, 0, 0), (1, 0, 0)):
+        client, settings = TestApp(factors_site), factors_site.site.settings
+        link = make_reset_link(User.get(), settings, mount="/auth", now=time.time())
+        send(client, link.partition("=")[2], status=200)
+        assert (factors_of(with_factors), identities.rows_of(with_factors)) == (left, [])
+        if left == (0, 0, 0):  # the next link finds the address proven
+            add_app(factors_site, with_factors)
+
+
 @pytest.mark.promise(36)
 def test_recovery_codes_without_a_factor_are_removed_as_well(factors_site, with_factors):
     factors.remove(with_factors)
@@ -200,7 +228,7 @@ def test_recovery_codes_without_a_factor_are_removed_as_well(factors_site, with_
 def test_the_factors_of_an_owner_who_reads_the_mails_stay(factors_site, with_factors, is_mailed):
     client, settings = TestApp(factors_site), factors_site.site.settings
     if is_mailed:
-        update_user(with_factors, email_verified_at=datetime.now(UTC))
+        prove(with_factors, PROVEN_BY_LINK)
     make = make_reset_link if is_mailed else make_printed_reset_link
     link = make(with_factors, settings, mount="/auth", now=time.time())
     send(client, link.partition("=")[2], status=200)

@@ -1,6 +1,7 @@
 """Migrations: their result, which equals the models, and how they are applied."""
 
 import sqlite3
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from urllib.parse import urlsplit
@@ -10,12 +11,16 @@ import pytest
 from playhouse import db_url
 from playhouse.schema_diff import diff_models
 
-from tests.conftest import NAME, SERVERS
+from tests.conftest import NAME, SERVERS, insert_user
+from tests.support.identities import account
 from tests.support.schema import MIGRATIONS, MODELS, take_back_migrations
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication import identities
+from wsgiauth.authentication.identities import Identity
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.storage import context, schema
+from wsgiauth.storage.models import utc_now
 
 TABLES = {model._meta.table_name for model in MODELS}
 
@@ -140,6 +145,23 @@ def test_a_database_that_a_newer_version_has_migrated_is_used(database, own_migr
     (own_migrations / "0002_more.py").unlink()
     reopened = storage.open_database(f"sqlite:///{database.database}")
     assert schema.pending(reopened) == []
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(68)
+def test_a_migration_takes_addresses_as_proven_here_if_no_provider_can_have_vouched(database):
+    """What an older version has stored as verified was proven by a link, or by a provider."""
+    proven = {"email_verified_at": utc_now()}
+    users = {name: insert_user(name, f"{name}@x") for name in ("Ada", "Grace", "Lin", "Zoe")}
+    User.update(proven).where(User.username != "Zoe").execute()
+    identities.connect(users["Grace"], account(), time.time())
+    identities.connect(users["Lin"], account("s-2"), time.time())
+    Identity.delete().where(Identity.subject == "s-2").execute()  # the audit trail has it
+    database.execute_sql("ALTER TABLE wsgiauth_user DROP COLUMN email_verified_by")
+    database.execute_sql("DELETE FROM wsgiauth_migration WHERE name = '0008_proofs_of_addresses'")
+    assert schema.migrate(database) == ["0008_proofs_of_addresses"]
+    stored = {each.username: each.email_verified_by for each in User.select()}
+    assert stored == {"Ada": "link", "Grace": "", "Lin": "", "Zoe": ""}
 
 
 # Trouble

@@ -114,6 +114,7 @@ class NewAccount:
         is_staff: bool = False,
         is_superuser: bool = False,
         email_verified_at: datetime | None = None,
+        email_verified_by: str = "",
     ) -> User:
         """Insert the user; of two processes that checked a name, one then raises TakenError."""
         return User.create(
@@ -122,6 +123,7 @@ class NewAccount:
             is_staff=is_staff,
             is_superuser=is_superuser,
             email_verified_at=email_verified_at,
+            email_verified_by=email_verified_by,
             language=self._language,
         )
 
@@ -174,6 +176,7 @@ def update_user(
     username: str | None = None,
     email: str | None = None,
     email_verified_at: datetime | None = None,
+    email_verified_by: str | None = None,
     is_active: bool | None = None,
     is_staff: bool | None = None,
     is_superuser: bool | None = None,
@@ -186,6 +189,7 @@ def update_user(
         username, email: As typed.
         email_verified_at: When the user proved the address (UTC). Another `email` alone makes it
             None.
+        email_verified_by: What proved it; see `User`. If unset, that is unknown.
         is_active: False also ends all sessions of the user.
         is_staff, is_superuser, language: See `User`.
 
@@ -202,6 +206,7 @@ def update_user(
         "username": username,
         "email": email,
         "email_verified_at": email_verified_at,
+        "email_verified_by": email_verified_by,
         "is_active": is_active,
         "is_staff": is_staff,
         "is_superuser": is_superuser,

@@ -19,6 +19,7 @@ CALLER = (
     User.is_superuser,
     User.created_at,
     User.email_verified_at,
+    User.email_verified_by,
     User.last_login_at,
     User.language,
 )
@@ -42,8 +43,9 @@ def from_row(user_id: int, row: Sequence[Any]) -> User:
         "is_superuser": row[5] == 1,
         "created_at": _moment(row[6]),
         "email_verified_at": row[7] and _moment(row[7]),
-        "last_login_at": row[8] and _moment(row[8]),
-        "language": row[9],
+        "email_verified_by": row[8],
+        "last_login_at": row[9] and _moment(row[9]),
+        "language": row[10],
     }
     user.__rel__ = {}
     user._dirty = set()

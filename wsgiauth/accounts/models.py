@@ -47,6 +47,9 @@ class User(UserRights):
         created_at: When the account was created (UTC).
         email_verified_at: When the user proved that they read emails to `email` (UTC), or None.
             Another `email` makes it None, unless it is set at the same time.
+        email_verified_by: What proved that: "link" (an email of this site), or the issuer of the
+            provider that has verified the address. Empty if unknown, which counts as little as a
+            provider. A new `email_verified_at` makes it empty, unless it is set at the same time.
         last_login_at: When the user last logged in (UTC), or None. Logins within an hour after it
             do not change it.
         language: The language of the user's pages and emails, such as `de`; an empty string if the
@@ -79,6 +82,7 @@ class User(UserRights):
     is_superuser: "peewee.BooleanField[bool]" = peewee.BooleanField(default=False)
     created_at: "peewee.DateTimeField[datetime]" = UTCDateTimeField(default=utc_now)
     email_verified_at: "peewee.DateTimeField[datetime | None]" = UTCDateTimeField(null=True)
+    email_verified_by: "peewee.CharField[str]" = peewee.CharField(max_length=255, default="")
     last_login_at: "peewee.DateTimeField[datetime | None]" = UTCDateTimeField(null=True)
     language: "peewee.CharField[str]" = peewee.CharField(max_length=MAX_TAG_LENGTH, default="")
     locks: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
@@ -112,7 +116,7 @@ class User(UserRights):
 
         That is the case for a new `hashed_password`, and for an `is_active` other than True. The
         UPDATE itself increments, so that concurrent changes never arrive at the same stamp. Another
-        `email` also clears `email_verified_at`.
+        `email` also clears `email_verified_at`, and another `email_verified_at` what proved it.
 
         The arguments are those of Peewee's `Model.update`. A `security_stamp` among them replaces
         the increment: `security_stamp=User.security_stamp` keeps the sessions.
@@ -127,6 +131,8 @@ class User(UserRights):
             changes.setdefault("security_stamp", cls.security_stamp + 1)
         if "email" in changes:
             changes.setdefault("email_verified_at", None)
+        if "email_verified_at" in changes:
+            changes.setdefault("email_verified_by", "")
         return super().update(changes)
 
     def save(self, force_insert: bool = False, only: Any = None) -> int | bool:
@@ -167,6 +173,8 @@ class User(UserRights):
             dirty.discard("security_stamp")  # only the database increments it
             if "email" in dirty and "email_verified_at" not in dirty:
                 self.email_verified_at = None  # the proof was another address's
+            if "email_verified_at" in dirty and "email_verified_by" not in dirty:
+                self.email_verified_by = ""  # the proof was another one
         changed = self._changed(only)
         if only is not None:
             only = [self._meta.fields[name] for name in sorted(changed)]
@@ -291,6 +299,9 @@ User.objects = UserObjects(User)
 # A new password or a deactivation changes the user's stamp, and leaves the rows of the sessions
 # that it ends to expire.
 IS_VALID_SESSION = User.is_active & (Session.stamp == User.security_stamp)
+
+# What proved an address of which the owner has opened an emailed link; see `User`.
+PROVEN_BY_LINK = "link"
 
 _FLAGS = ("is_active", "is_staff", "is_superuser")
 _KEY_OF = {"username": User.username_key, "email": User.email_key}

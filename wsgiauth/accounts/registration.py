@@ -33,7 +33,8 @@ RESERVED = frozenset(
         *("cancel", "connect"),
         *("content", "elements", "message"),
         *("hashed_password", "is_active", "is_staff", "is_superuser"),
-        *("created_at", "email_verified_at", "permissions", "identities"),
+        *("created_at", "email_verified_at", "email_verified_by"),
+        *("permissions", "identities"),
     }
 )
 

@@ -7,7 +7,7 @@ user who asked. So a link that someone else opens proves nothing for them (CVE-2
 from typing import NamedTuple
 
 from wsgiauth.accounts import lock_user, update_user
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import ADDRESS, OneTimeSecret, end_secrets
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import digest, link_url
@@ -60,5 +60,14 @@ def prove_address(proof: AddressProof, secret: OneTimeSecret) -> bool:
             return False
         end_secrets(user.id, ADDRESS)
         new = proof.email if proof.email != user.email else None
-        update_user(user, email=new, email_verified_at=utc_now())
+        update_user(user, email=new, email_verified_at=utc_now(), email_verified_by=PROVEN_BY_LINK)
     return True
+
+
+def is_proven_by_link(user: User) -> bool:
+    """Return whether the owner of the address has opened an emailed link of this site.
+
+    A provider that has verified the address can be wrong, or lie: then someone else has created
+    the account. So does an account whose proof is unknown count here as unproven.
+    """
+    return user.email_verified_at is not None and user.email_verified_by == PROVEN_BY_LINK

@@ -174,10 +174,13 @@ def add(user: User, account: ProviderAccount, now: float, *, is_new_user: bool =
     return is_new
 
 
-def register(new: NewAccount, account: ProviderAccount, now: float) -> User:
+def register(new: NewAccount, account: ProviderAccount, now: float, *, proven_by: str = "") -> User:
     """Create a user without a password, for an account of a provider, with its groups.
 
     The address is proven if the provider has verified the one that the user has chosen.
+
+    Args:
+        proven_by: What has proven the address instead; see `User.email_verified_by`.
 
     Raises:
         ValidationError, TakenError: See `NewAccount.check`, or the application refused an answer.
@@ -187,7 +190,11 @@ def register(new: NewAccount, account: ProviderAccount, now: float) -> User:
     hashed_password = new.hash_password()
     with database.atomic():
         is_proven = account.email_verified and new.has_email(account.email)
-        user = new.insert(hashed_password, email_verified_at=utc_now() if is_proven else None)
+        user = new.insert(
+            hashed_password,
+            email_verified_at=utc_now() if is_proven else None,
+            email_verified_by=(proven_by or account.issuer) if is_proven else "",
+        )
         if not add(user, account, now, is_new_user=True):
             raise _taken()
         new.answers.pass_on(user)

@@ -11,7 +11,7 @@ from wsgiauth import events, storage
 from wsgiauth.accounts import NewAccount, check_names, names, update_user
 from wsgiauth.accounts.administration import invitation_refusal_now
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import link_url
@@ -147,7 +147,9 @@ def accept_invitation(
         is_revoked = invitation.is_of_staff and not _is_still_allowed(invitation)
         if not one_time.use(secret) or is_revoked:
             return None
-        user = account.insert(hashed_password, email_verified_at=utc_now())
+        user = account.insert(
+            hashed_password, email_verified_at=utc_now(), email_verified_by=PROVEN_BY_LINK
+        )
         with actors.acting(invitation.actor):
             if invitation.is_staff:
                 update_user(user, is_staff=True)

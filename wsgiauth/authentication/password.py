@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from wsgiauth import events
 from wsgiauth.accounts import hash_new_password, lock_user
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import RESET, revoke_keys
 from wsgiauth.authentication import factors, identities, one_time, recovery_codes
+from wsgiauth.authentication.address_links import is_proven_by_link
 from wsgiauth.authentication.freshness import renew
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.one_time import digest, link_url
@@ -135,9 +136,9 @@ def reset_password(
 ) -> bool:
     """Set a new password, which ends all sessions and API keys of the user, and use the secret.
 
-    A link that was sent also proves the address. Before its first proof, a stranger may have
-    created the account, so the second factors, passkeys and accounts of providers from that
-    time are removed.
+    A link that was sent also proves the address. Before its first proof by a link, a stranger may
+    have created the account, perhaps at a provider that has wrongly verified the address. So the
+    second factors, passkeys and accounts of providers from that time are removed.
 
     Args:
         user: As `find_holder` returned it.
@@ -155,7 +156,7 @@ def reset_password(
         row = one_time.redeem(secret, RESET, now=now)
         if row is None or row.subject != digest(stored.email):
             return False
-        if stored.email_verified_at is None and row.data == _MAILED:
+        if row.data == _MAILED and not is_proven_by_link(stored):
             _prove_address(stored)
         return True
 
@@ -164,7 +165,7 @@ def reset_password(
 
 
 def _prove_address(user: User) -> None:
-    user.email_verified_at = utc_now()
+    user.email_verified_at, user.email_verified_by = utc_now(), PROVEN_BY_LINK
     user.save()  # before the factors are removed, so that the notices go to a proven address
     factors.remove(user)
     recovery_codes.remove_all(user)

@@ -4,7 +4,7 @@ What it brings counts only in the browser that went there, once, and for that pr
 transaction is open while the provider is asked.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from http import HTTPStatus
@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeGuard
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user, lock_user, names
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import freshness, identities, one_time, unclaimed
 from wsgiauth.authentication.identities import Identity
@@ -211,27 +211,32 @@ def _log_in(arrival: _Arrival) -> Response:
 def _link_verified(arrival: _Arrival) -> Identity | None:
     """Connect the account to the user whose address it has, if the operator has said so.
 
-    Both sides must have verified the address, and it must be the same mailbox.
+    Both sides must have verified the address, and it must be the same mailbox. Here, that is a
+    link, or a provider that the operator trusts in the same way: another one could have verified
+    the address for a stranger, who would then share the account.
     """
     account = arrival.account
+    entries = [each.entry for each in require_part(arrival.submission.site.providers)]
+    trusted = {PROVEN_BY_LINK, *(each.issuer for each in entries if each.link == "verified")}
     email = verified_address(account)
     if arrival.provider.entry.link != "verified" or not email:
         return None
     found = find_user(email)
-    if not _has_verified(found, email):
+    if not _has_verified(found, email, trusted):
         return None
     require_active(found)
     with database.atomic():
         user = lock_user(found.id)  # the address could change meanwhile
-        if not _has_verified(user, email):
+        if not _has_verified(user, email, trusted):
             return None
         return identities.connect(user, account, arrival.now)
 
 
-def _has_verified(user: User | None, email: str) -> TypeGuard[User]:
+def _has_verified(user: User | None, email: str, trusted: Collection[str]) -> TypeGuard[User]:
     return (
         user is not None
         and user.email_verified_at is not None
+        and user.email_verified_by in trusted
         and names.is_same_mailbox(user.email, email)
     )
 

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import NewAccount, lock_user, names
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import identities, one_time, unclaimed
 from wsgiauth.authentication.identity import UNCLAIMED
@@ -131,7 +131,8 @@ def create_account(
             raise ProviderAccountExpiredError
         if not unclaimed.finish(waiting, now):
             raise ProviderAccountExpiredError
-        return identities.register(new, account, now)
+        proven_by = "" if link is None else PROVEN_BY_LINK
+        return identities.register(new, account, now, proven_by=proven_by)
 
 
 def connect_waiting(user: User, waiting: Unclaimed, now: float) -> None:

@@ -25,6 +25,7 @@ def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
                 *("yes" if getattr(user, flag) else "no" for flag in FLAGS),
                 utc_text(user.created_at),
                 utc_text(user.email_verified_at) if user.email_verified_at else "",
+                write_cell(user.email_verified_by),
                 write_cell(" ".join(permissions)),
                 write_cell(" ".join(sorted(identities.get(user.id, ())))),
             ]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from wsgiauth.accounts import names
+from wsgiauth.accounts.models import PROVEN_BY_LINK
 from wsgiauth.accounts.registration import NOTHING, Answers, Registration
 from wsgiauth.authentication.identities import MOST_IDENTITIES, identity_id
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
@@ -20,7 +21,7 @@ REQUIRED = ("username", "email")
 FLAGS = {"is_active": True, "is_staff": False, "is_superuser": False}  # with their defaults
 COLUMNS = (
     *(*REQUIRED, "hashed_password", *FLAGS),
-    *("created_at", "email_verified_at", "permissions", "identities"),
+    *("created_at", "email_verified_at", "email_verified_by", "permissions", "identities"),
 )
 
 # The highest cost of an imported hash, unless BCRYPT_ROUNDS is higher: four seconds for each login.
@@ -135,6 +136,12 @@ def _parse_time(name: str, text: str) -> datetime | None:
     return moment.replace(microsecond=0)
 
 
+def _parse_proof(name: str, text: str) -> str:
+    if text not in ("", PROVEN_BY_LINK) and not (is_issuer(text) and len(text) <= _MAX_LENGTH):
+        raise ValueError(f"{name} must be link, the issuer of a provider, or empty.")
+    return text
+
+
 def _parse_permissions(_name: str, text: str) -> list[str]:
     try:
         return [names.check_permission(each) for each in dict.fromkeys(text.split())]
@@ -176,6 +183,7 @@ _PARSERS = {
     **dict.fromkeys(FLAGS, _parse_flag),
     "created_at": _parse_time,
     "email_verified_at": _parse_time,
+    "email_verified_by": _parse_proof,
     "permissions": _parse_permissions,
     "identities": _parse_identities,
 }
