@@ -244,6 +244,11 @@ def test_a_program_gets_failed_logins_and_waits(stopped_throttle, program, clien
         ("no such user", "No account had this name"),
         ("wrong code", "Right password, wrong code"),
         ("wrong passkey", "Right password, but the passkey was not accepted"),
+        ("provider, wrong code", "Right login with another provider, wrong code"),
+        (
+            "provider, wrong passkey",
+            "Right login with another provider, but the passkey was not accepted",
+        ),
     ],
 )
 def test_a_failure_is_said_in_words(reason, text):

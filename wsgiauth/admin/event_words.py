@@ -28,7 +28,7 @@ TITLES: Mapping[str, str] = {
     "key_ended": _("API key revoked"),
     "factor_added": _("Two-step verification method added"),
     "factor_removed": _("Two-step verification method removed"),
-    "factor_guessed": _("Wrong codes after the right password"),
+    "factor_guessed": _("Several wrong codes"),
     "recovery_code_used": _("Recovery code used"),
     "passkey_cloned": _("Passkey possibly copied"),
     "identity_connected": _("Account of another provider connected"),
@@ -45,6 +45,9 @@ _FACTORS = {
 # By the name of the event.
 _REASONS: Mapping[str, Mapping[str, str]] = {
     "registration": {"import": pgettext("reason of an event", "import")},
+    "factor_guessed": {
+        "without the password": pgettext("reason of an event", "without the password"),
+    },
     "logout": {
         "all sessions": pgettext("reason of an event", "all sessions"),
         "all other sessions": pgettext("reason of an event", "all other sessions"),

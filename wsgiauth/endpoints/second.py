@@ -58,7 +58,12 @@ class SecondStep(PublicForm):
             return _cancel(submission, waiting)
         binding = one_time.digest(waiting.secret)
         proven = require_factor(
-            submission, waiting.user, SECOND_STEP, binding, missing=_("Enter the code.")
+            submission,
+            waiting.user,
+            SECOND_STEP,
+            binding,
+            missing=_("Enter the code."),
+            methods=waiting.methods,
         )
         submission = replace(
             submission,

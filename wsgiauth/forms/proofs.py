@@ -85,15 +85,17 @@ def require_factor(
     *,
     missing: str,
     session_id: str | None = None,
+    methods: str = PASSWORD,
 ) -> str:
     """Check the passkey or the code in a form, and return the methods that it proves.
 
     Args:
         submission: A form with the fields `CREDENTIAL` and `CODE`.
-        user: The user who has entered the password, or is logged in.
+        user: The user who has completed the first step of a login, or is logged in.
         purpose, bound_to: See `Challenges.make`.
         missing: What to say if the form has neither.
         session_id: The session of a user who is logged in; None at a login.
+        methods: Of the first step of a login.
 
     Raises:
         ValidationError: The form has neither.
@@ -101,20 +103,28 @@ def require_factor(
     """
     if submission.fields[CREDENTIAL]:
         accept = partial(_accept_passkey, submission, user, purpose, bound_to)
-        proof = _counted(submission, user, accept, session_id=session_id, reason="passkey")
+        proof = _counted(
+            submission, user, accept, session_id=session_id, methods=methods, reason="passkey"
+        )
         if proof is None:
             raise invalid_passkey()
         return proof.methods
     if not submission.fields[CODE]:
         raise ValidationError({CODE: [missing]})
-    return require_code(submission, user, session_id=session_id)
+    return require_code(submission, user, session_id=session_id, methods=methods)
 
 
-def require_code(submission: Submission, user: User, *, session_id: str | None = None) -> str:
+def require_code(
+    submission: Submission,
+    user: User,
+    *,
+    session_id: str | None = None,
+    methods: str = PASSWORD,
+) -> str:
     """Check the code in a form, and return the method that it proves; see `require_factor`."""
     site, code = submission.site, submission.fields[CODE]
     accept = partial(factors.accept, user, code, site.settings, site.tokens.now())
-    if not _counted(submission, user, accept, session_id=session_id):
+    if not _counted(submission, user, accept, session_id=session_id, methods=methods):
         raise _refusal(
             "invalid_code",
             _(
@@ -190,22 +200,26 @@ def _counted(
     accept: Callable[[], _Proven],
     *,
     session_id: str | None,
+    methods: str,
     reason: str | None = None,
 ) -> _Proven:
     """Count an attempt, which is subtracted again if it is accepted."""
+    has_entered_password = session_id is None and PASSWORD in methods.split()
     throttle = submission.site.throttle
     attempt = throttle.second_factor(user, submission.networks, session_id=session_id)
     attempt.begin()
     proven = accept()
     if proven:
         attempt.succeeded()
-        if session_id is None:  # the password was right, too
+        if has_entered_password:  # otherwise a thief without it could guess on
             throttle.recognise(user, submission.networks)
         return proven
     events.emit("second_factor_failed", user_id=user.id, reason=reason)
-    attempt.failed(f"wrong {reason or 'code'}")
+    first_step = "" if has_entered_password else "provider, "
+    attempt.failed(f"{first_step}wrong {reason or 'code'}")
     if attempt.is_last_free():
-        events.emit("factor_guessed", user_id=user.id)
+        known = None if has_entered_password else "without the password"
+        events.emit("factor_guessed", user_id=user.id, reason=known)
     return proven
 
 

@@ -47,7 +47,7 @@ class FailedLogin(NamedTuple):
     """A failed login."""
 
     time: datetime  # in UTC
-    reason: str  # as in the event, or "wrong code" or "wrong passkey"
+    reason: str  # as in the event, or "wrong code", "wrong passkey"; also after "provider, "
     address: str | None  # of the client, if it is known
 
 

@@ -150,14 +150,14 @@ class Throttle:
     def second_factor(
         self, user: User, networks: Networks, *, session_id: str | None = None
     ) -> Attempt:
-        """Return an attempt to enter a code, after a right password or in a session.
+        """Return an attempt to enter a code, after a right first step or in a session.
 
         All logins of the user together have one count. A client that entered a right code within
         the last 30 days has a separate count, so that strangers who know the password cannot keep
         the owner waiting.
 
         Args:
-            user: The user whose password was right, or whose session it is.
+            user: The user whose first step was right, or whose session it is.
             session_id: The session in which the code is entered; None at a login.
         """
         user_id = str(user.id)
