@@ -189,6 +189,81 @@ class Granted(Race):
         assert Permission.select().count() == 1
 
 
+class _TwoPermissions(Race):
+    """Changes of the same two rows, in another order: without a lock, a deadlock."""
+
+    stops_early = True
+    names = ("reports.publish", "reports.read")
+
+    def prepare(self):
+        return (insert_user(USERNAME, EMAIL),)
+
+    def one(self, holder):
+        return holder.grant(*self.names)
+
+    def other(self, holder):
+        return holder.grant(*reversed(self.names))
+
+    def check(self, outcome, holder):
+        assert outcome.is_once(False)
+        assert holder.permissions == {*self.names}
+
+
+@race("Two permissions are granted to a user twice, in another order")
+class GrantedInAnotherOrder(_TwoPermissions):
+    pass
+
+
+@race("Two permissions are granted to a group twice, in another order")
+class GrantedToGroupInAnotherOrder(_TwoPermissions):
+    def prepare(self):
+        return (Group.objects.create(name="Editors"),)
+
+
+class _TwoRevoked(_TwoPermissions):
+    def one(self, holder):
+        return holder.revoke(*self.names)
+
+    def other(self, holder):
+        return holder.revoke(*reversed(self.names))
+
+    def check(self, outcome, holder):
+        assert outcome.is_once(False)
+        assert holder.permissions == frozenset()
+
+
+@race("Two permissions of a user are revoked twice, in another order")
+class RevokedInAnotherOrder(_TwoRevoked):
+    def prepare(self):
+        ada = insert_user(USERNAME, EMAIL)
+        ada.grant(*self.names)
+        return (ada,)
+
+
+@race("Two permissions of a group are revoked twice, in another order")
+class RevokedFromGroupInAnotherOrder(_TwoRevoked):
+    def prepare(self):
+        group = Group.objects.create(name="Editors")
+        group.grant(*self.names)
+        return (group,)
+
+
+@race("A user joins a group, and leaves it")
+class JoinedAndLeft(Race):
+    def prepare(self):
+        return insert_user(USERNAME, EMAIL), Group.objects.create(name="Editors")
+
+    def one(self, ada, group):
+        return ada.join(group)
+
+    def other(self, ada, group):
+        return ada.leave(group)
+
+    def check(self, outcome, ada, group):
+        assert (outcome.one, outcome.other) == (True, outcome.first == "one")
+        assert Membership.select().count() == (outcome.first == "other")
+
+
 @race("A member of the staff changes an account, and loses the right to it")
 class Demoted(Race):
     def prepare(self):

@@ -2,8 +2,10 @@
 
 from tests.races.race import NOW, SETTINGS, TOKENS, Race, insert_recent_user, race
 from tests.support.identities import ISSUER, account
-from wsgiauth.accounts.tables import Session
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.tables import Membership, Session
 from wsgiauth.authentication import freshness, identities, provider_sessions, sessions, ways_in
+from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.provider_sessions import ProviderLogin
 
 FROM_PROVIDER = account(sid="session there", asked_at=NOW)
@@ -78,6 +80,50 @@ class ConfirmedAndLoggedOut(_LoggedOut):
         # A session that the login could not confirm any more can go on as it was.
         kept = {each.id for each in Session.select()}
         assert kept <= ({session_id} if outcome.other is False else set())
+
+
+@race("A login at a provider brings a user into a group, which the user joins")
+class BothJoin(Race):
+    stops_early = True
+
+    def prepare(self):
+        ada = insert_recent_user()
+        group = Group.objects.create(name="Editors")
+        return ada, identities.connect(ada, FROM_PROVIDER, NOW), group
+
+    def one(self, ada, identity, group):
+        identities.record_login(identity, account(groups=(group.name,)), NOW)
+
+    def other(self, ada, identity, group):
+        return ada.join(group)
+
+    def check(self, outcome, ada, identity, group):
+        assert (outcome.one, outcome.other) == (None, outcome.first == "other")
+        assert Membership.select().count() == 1
+        stored = Identity.get()
+        assert stored.joined == ("[]" if outcome.other else f"[{group.id}]")
+
+
+@race("A login at a provider takes a user out of a group, which the user leaves")
+class BothLeave(Race):
+    stops_early = True
+
+    def prepare(self):
+        ada = insert_recent_user()
+        group = Group.objects.create(name="Editors")
+        identities.connect(ada, account(groups=(group.name,)), NOW)
+        return ada, Identity.get(), group
+
+    def one(self, ada, identity, group):
+        identities.record_login(identity, account(), NOW)
+
+    def other(self, ada, identity, group):
+        return ada.leave(group)
+
+    def check(self, outcome, ada, identity, group):
+        assert (outcome.one, outcome.other) == (None, outcome.first == "other")
+        assert Membership.select().count() == 0
+        assert Identity.get().joined == "[]"
 
 
 @race("An account of a provider is disconnected, and logs in")

@@ -7,6 +7,7 @@ import peewee
 
 from wsgiauth import events, storage
 from wsgiauth.accounts import names
+from wsgiauth.accounts.locks import lock_users
 from wsgiauth.accounts.tables import (
     GroupPermission,
     Membership,
@@ -17,6 +18,7 @@ from wsgiauth.accounts.tables import (
 )
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.storage import Statement, database
+from wsgiauth.storage.conflicts import repeated_after_conflict
 
 if TYPE_CHECKING:
     from wsgiauth.accounts.models import User
@@ -126,6 +128,10 @@ class Group(RightsHolder):
     def _grants_of(self) -> Any:
         return GroupPermission.group
 
+    def _lock(self) -> None:
+        stored = Group.select(Group.id).where(Group.id == self.id)
+        (stored.for_update() if database.for_update else stored).first()
+
     def _report_rights(self, change: str, what: str) -> None:
         self._report(f"{change} {what} {'to' if change == 'granted' else 'from'}")
 
@@ -198,14 +204,8 @@ class UserRights(RightsHolder):
             Group.DoesNotExist: There is no such group.
             User.DoesNotExist: The user is not in the database.
         """
-        with self._using_origin(), database.atomic():
-            joined = resolve_group(group)
-            if insert_new(Membership, group=joined.id, user=self.id):
-                self._report_rights("joined", joined.name)
-                return True
-            Group.get_by_id(joined.id)  # it, or the user, can have been deleted meanwhile
-            type(self).get_by_id(self.id)
-        return False
+        with self._using_origin():
+            return self._join(group)
 
     def leave(self, group: Group | str) -> bool:
         """Take the user out of a group, given as to `join`, and return whether anything changed.
@@ -214,7 +214,25 @@ class UserRights(RightsHolder):
             ValueError: `group` is of another application.
             Group.DoesNotExist: There is no group with this name.
         """
-        with self._using_origin(), database.atomic():
+        with self._using_origin():
+            return self._leave(group)
+
+    @repeated_after_conflict
+    def _join(self, group: Group | str) -> bool:
+        with database.atomic():
+            self._lock()
+            type(self).get_by_id(self.id)
+            joined = resolve_group(group)
+            if insert_new(Membership, group=joined.id, user=self.id):
+                self._report_rights("joined", joined.name)
+                return True
+            Group.get_by_id(joined.id)  # it can have been deleted meanwhile
+        return False
+
+    @repeated_after_conflict
+    def _leave(self, group: Group | str) -> bool:
+        with database.atomic():
+            self._lock()
             left = resolve_group(group)
             of_group = Membership.delete().where(Membership.group == left.id)
             has_left = bool(of_group.where(Membership.user == self.id).execute())
@@ -224,6 +242,10 @@ class UserRights(RightsHolder):
 
     def _grants_of(self) -> Any:
         return Permission.user
+
+    def _lock(self) -> None:
+        users: type[User] = Membership.user.rel_model
+        lock_users(users, [self.id])
 
     def _report_rights(self, change: str, what: str) -> None:
         events.emit("rights_changed", user_id=self.id, reason=f"{change} {what}")

@@ -4,7 +4,7 @@ The methods of `User` and `Group` read and delete these rows. Therefore the tabl
 foreign keys that Peewee resolves when it meets classes of these names.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -13,6 +13,7 @@ import peewee
 from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.storage import database
+from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import BoundModel, Model, UTCDateTimeField, utc_now
 
 if TYPE_CHECKING:
@@ -106,14 +107,8 @@ class RightsHolder(BoundModel):
             User.DoesNotExist, Group.DoesNotExist: The user or group is not in the database.
         """
         wanted = [names.check_permission(permission) for permission in permissions]
-        holder = self._grants_of()
-        with self._using_origin(), database.atomic():
-            type(self).get_by_id(self.id)
-            row = {holder.name: self.id}
-            granted = [n for n in wanted if insert_new(holder.model, **row, name=n)]
-            for name in granted:
-                self._report_rights("granted", name)
-        return bool(granted)
+        with self._using_origin():
+            return self._grant(wanted)
 
     def revoke(self, *permissions: str) -> bool:
         """Revoke all given permissions or none, and return whether anything changed.
@@ -124,13 +119,37 @@ class RightsHolder(BoundModel):
             ValueError: A permission does not have the form `<app>.<action>`.
         """
         unwanted = [names.check_permission(permission) for permission in permissions]
+        with self._using_origin():
+            return self._revoke(unwanted)
+
+    @repeated_after_conflict
+    def _grant(self, wanted: Sequence[str]) -> bool:
         holder = self._grants_of()
-        with self._using_origin(), database.atomic():
+        with database.atomic():
+            self._lock()
+            type(self).get_by_id(self.id)
+            row = {holder.name: self.id}
+            granted = [n for n in wanted if insert_new(holder.model, **row, name=n)]
+            for name in granted:
+                self._report_rights("granted", name)
+        return bool(granted)
+
+    @repeated_after_conflict
+    def _revoke(self, unwanted: Sequence[str]) -> bool:
+        holder = self._grants_of()
+        with database.atomic():
+            self._lock()
             own = holder.model.delete().where(holder == self.id)
             revoked = [n for n in unwanted if own.where(holder.model.name == n).execute()]
             for name in revoked:
                 self._report_rights("revoked", name)
         return bool(revoked)
+
+    def _lock(self) -> None:
+        """Lock the row, if it is in the database, before others that belong to it.
+
+        Changes that lock the same rows in another order would wait for each other.
+        """
 
     def _grants_of(self) -> Any:
         """Return the column for the holder, of the table of permissions."""

@@ -25,6 +25,7 @@ from wsgiauth.exceptions import RequestError, UnauthenticatedError
 from wsgiauth.messages import _, ngettext
 from wsgiauth.settings.oidc import ProviderEntry
 from wsgiauth.storage import database
+from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import Model, from_timestamp, json_fields, utc_now
 
 MOST_IDENTITIES = 10  # of a user
@@ -114,6 +115,7 @@ def list_identities(user: User) -> list[ListedIdentity]:
     ]
 
 
+@repeated_after_conflict
 def connect(user: User, account: ProviderAccount, now: float) -> Identity:
     """Connect an account of a provider to a user, and join its groups.
 
@@ -201,6 +203,7 @@ def register(new: NewAccount, account: ProviderAccount, now: float, *, proven_by
     return user
 
 
+@repeated_after_conflict
 def record_login(identity: Identity, account: ProviderAccount, now: float) -> None:
     """Record a login by an account of a provider, and join and leave the groups that it names."""
     with database.atomic():
