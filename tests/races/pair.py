@@ -69,9 +69,9 @@ class Stops:
         database.execute_sql, database.begin = self.execute_sql, self.begin
         database.commit = self.commit
 
-    def begin(self, *args):
+    def begin(self, *args, **options):
         self._announce()
-        self._begin(*args)
+        self._begin(*args, **options)
 
     def execute_sql(self, sql, params=None):
         is_change = sql.startswith(_CHANGES) and "SET `locks`" not in sql
