@@ -28,7 +28,7 @@ OF_APPLICATIONS = {"/logout", "/language"}
 
 
 @pytest.fixture
-def site(database_url, tmp_path, provider):
+def site(database_url, tmp_path, provider, unsent):
     made = make_site(database_url, tmp_path, provider, LANGUAGES="en de")
     yield made
     made.site.outbox.stop()

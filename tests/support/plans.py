@@ -28,7 +28,8 @@ _STATISTIC = (
 _RIGHTS = (
     "INSERT INTO pg_statistic SELECT attrelid, attnum, false, 0, 1, 2, 1, 0, 0, 0, 0,"
     " (SELECT oid FROM pg_operator WHERE oprname = '=' AND oprleft = 'bool'::regtype"
-    " AND oprright = 'bool'::regtype), 0, 0, 0, 0, 0, 0, 0, 0, 0, '{0.999}'::real[], NULL, NULL, NULL, NULL,"
+    " AND oprright = 'bool'::regtype), 0, 0, 0, 0, 0, 0, 0, 0, 0, '{0.999}'::real[],"
+    " NULL, NULL, NULL, NULL,"
     " array_in('{f}'::cstring, 'bool'::regtype, -1) FROM pg_attribute WHERE attrelid ="
     " 'wsgiauth_user'::regclass AND attname IN ('is_superuser', 'is_staff')"
 )

@@ -129,8 +129,7 @@ class Group(RightsHolder):
         return GroupPermission.group
 
     def _lock(self) -> None:
-        stored = Group.select(Group.id).where(Group.id == self.id)
-        (stored.for_update() if database.for_update else stored).first()
+        _locked(self.id).first()
 
     def _report_rights(self, change: str, what: str) -> None:
         self._report(f"{change} {what} {'to' if change == 'granted' else 'from'}")
@@ -226,7 +225,9 @@ class UserRights(RightsHolder):
             if insert_new(Membership, group=joined.id, user=self.id):
                 self._report_rights("joined", joined.name)
                 return True
-            Group.get_by_id(joined.id)  # it can have been deleted meanwhile
+            # It can have been deleted meanwhile, which a read without a lock would not see after the
+            # first one of this transaction.
+            _locked(joined.id).get()
         return False
 
     @repeated_after_conflict
@@ -266,6 +267,12 @@ def limit(user: UserRights, permissions: frozenset[str]) -> None:
     values = vars(user)["__data__"]  # not the attributes, which `save` would write
     user._limit, user._has_every = permissions, values["is_superuser"]
     values["is_staff"] = values["is_superuser"] = False
+
+
+def _locked(group_id: int) -> Any:
+    """Return a query of a group that waits for other changes of it, and sees them."""
+    stored = Group.select(Group.id).where(Group.id == group_id)
+    return stored.for_update() if database.for_update else stored
 
 
 def resolve_group(group: Group | str) -> Group:
