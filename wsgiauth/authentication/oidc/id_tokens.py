@@ -38,18 +38,19 @@ def verify_id_token(
             raise TokenError("at_hash")
     if not is_subject(claims.get("sub")):
         raise TokenError("sub")
-    if "auth_time" in claims and number(claims, "auth_time") is None:
-        raise TokenError("times")
-    if begun.errand.purpose == CONFIRM:
-        _require_new_login(claims, begun.begun_at - CLOCK_SKEW)
+    _check_login(claims, begun, now)
     return claims
 
 
-def _require_new_login(claims: Document, since: int) -> None:
-    issued_at, authenticated_at = number(claims, "iat"), number(claims, "auth_time")
-    if issued_at is not None and issued_at < since:
-        raise TokenError(CLOCK)
-    if authenticated_at is None or authenticated_at < since:
+def _check_login(claims: Document, begun: BegunErrand, now: float) -> None:
+    """Check when the user logged in; `iat` does not say it, and can lie minutes before."""
+    authenticated_at = number(claims, "auth_time")
+    if "auth_time" in claims and authenticated_at is None:
+        raise TokenError("times")
+    if authenticated_at is not None and authenticated_at > now + CLOCK_SKEW:
+        raise TokenError(CLOCK)  # or the login would count as recent in that future, too
+    is_new = authenticated_at is not None and authenticated_at >= begun.begun_at - CLOCK_SKEW
+    if begun.errand.purpose == CONFIRM and not is_new:
         raise TokenError(AUTH_TIME)
 
 
