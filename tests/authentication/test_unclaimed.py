@@ -29,10 +29,10 @@ def test_the_cookie_finds_what_the_provider_has_said(database):
 
 @pytest.mark.every_database
 def test_the_longest_account_that_a_provider_can_describe_is_kept(database):
-    groups = tuple(f"{number:03}{'😀' * 147}" for number in range(100))
+    groups = tuple(f"{number:03}{'😀' * 147}" for number in range(300))
     described = account(groups=groups, name="😀" * 100, username="😀" * 100)
     cookie = unclaimed.start(described, destination="", remember=False, now=NOW)
-    assert unclaimed.find(cookie, NOW).account.groups == groups
+    assert unclaimed.find(cookie, NOW).account.groups == groups[:100]
 
 
 @pytest.mark.parametrize("cookie", ["", ".", "x", "x.y", "é.", "a" * 5000])

@@ -24,6 +24,7 @@ from tests.support.sites import BROWSER, SAME_ORIGIN, USERNAME
 from tests.support.tabs import OIDC, give_cookies, tab_cookies
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import find_user, update_user
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import freshness, identities, oidc
@@ -73,6 +74,16 @@ def test_a_known_account_logs_its_user_in(client, known, provider, heard):
     assert ProviderSession.get().identity_id == known.id
     assert [(each.name, each.reason) for each in heard][-1:] == [("login", "fed")]
     assert Identity.get().name == "ada@example.org"
+
+
+@pytest.mark.every_database
+def test_a_user_of_hundreds_of_groups_joins_those_of_this_site(make_provider_site, ada, provider):
+    client = TestApp(make_provider_site({"groups": "groups"}))
+    connect(ada, provider)
+    provider.claims["groups"] = [f"{number:050}" for number in range(300)]
+    Group.create(name=provider.claims["groups"][-1])
+    log_in(client, provider, status=303)
+    assert [each.name for each in ada.groups] == provider.claims["groups"][-1:]
 
 
 @pytest.mark.parametrize("remember", [True, False])

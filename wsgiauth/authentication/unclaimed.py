@@ -15,6 +15,7 @@ from wsgiauth.web.cookies import TaggedCookie, new_tag
 LIFETIME = REMEMBERED  # seconds
 
 _PURPOSE = "provider account"
+_MAX_GROUPS = 100  # for which a column of MariaDB has room; the next login brings the others
 
 
 class Unclaimed(NamedTuple):
@@ -35,7 +36,8 @@ def start(
 ) -> TaggedCookie:
     """Return the cookie of an account of a provider that no user has."""
     # Not in ASCII: a column of MariaDB has room for what a provider can send, but not escaped.
-    data = json.dumps({"account": account._asdict(), "remember": remember}, ensure_ascii=False)
+    kept = account._replace(groups=account.groups[:_MAX_GROUPS])
+    data = json.dumps({"account": kept._asdict(), "remember": remember}, ensure_ascii=False)
     secret = one_time.issue(_PURPOSE, None, now=now, lifetime=LIFETIME, data=data)
     return TaggedCookie(new_tag(now), pending.with_destination(secret, destination))
 

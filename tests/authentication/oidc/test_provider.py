@@ -10,7 +10,7 @@ from tests.support.hostile_provider import CLIENT_ID, CLIENT_SECRET, DISCOVERY, 
 from tests.support.mail_servers import make_certificate
 from tests.support.oidc_clients import CALLBACK, Client
 from tests.support.provider_answers import Answer, HangUp, Json, Redirect, Slow
-from tests.support.provider_keys import DROP, signing_key
+from tests.support.provider_keys import DROP, half_hash, signing_key
 from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings
 from wsgiauth.authentication.oidc import Providers
@@ -90,7 +90,6 @@ def test_a_secret_is_sent_in_the_form_only_if_the_provider_wants_that(provider, 
         ({"code": DROP}, "code"),
         ({"code": "a b"}, "code"),
         ({"code": "\r\n"}, "code"),
-        ({"code": "x" * 8193}, "code"),
         ({"code": "another"}, "token: code refused"),
     ],
 )
@@ -189,6 +188,11 @@ def test_a_failure_of_each_request_is_a_failure_of_the_login(
         ({"id_token": None}, "token"),
         ({"access_token": DROP}, "token"),
         ({"access_token": "a\nb"}, "token"),
+        ({"access_token": ["x"]}, "token"),
+        ({"access_token": None}, "token"),
+        ({"access_token": 1}, "token"),
+        ({"access_token": ""}, "token"),
+        ({"token_type": ["Bearer"]}, "token"),
         ({"token_type": "mac"}, "token"),
         ({"token_type": DROP}, "token"),
     ],
@@ -196,6 +200,19 @@ def test_a_failure_of_each_request_is_a_failure_of_the_login(
 def test_a_response_without_tokens_is_refused(provider, client, tokens, reason):
     provider.tokens.update(tokens)
     assert (client.refusal().status, client.refusal().reason) == (502, reason)
+
+
+@pytest.mark.parametrize("asks_userinfo", [True, False])
+def test_an_access_token_is_as_long_as_its_provider_likes(provider, client, asks_userinfo):
+    access_token = "x" * 8200
+    provider.tokens["access_token"] = access_token
+    provider.claims["at_hash"] = half_hash(access_token, "RS256")
+    if asks_userinfo:
+        provider.claims["email"] = DROP
+        provider.answers["/userinfo"] = Json({"sub": "ada", "email": "ada@example.org"})
+    assert client.log_in().email == "ada@example.org"
+    sent = [each.headers["authorization"] for each in provider.requests["/userinfo"]]
+    assert sent == ([f"Bearer {access_token}"] if asks_userinfo else [])
 
 
 def test_a_provider_that_refuses_our_secret_is_named(provider, client):

@@ -33,7 +33,7 @@ _ERRORS = {
     *("server_error", "temporarily_unavailable", "interaction_required", "login_required"),
     *("account_selection_required", "consent_required"),
 }
-_VISIBLE = re.compile(r"[!-~]{1,8192}")  # a code, or an access token
+_VISIBLE = re.compile(r"[!-~]+")  # a code, or an access token
 
 
 class Client:
@@ -85,12 +85,11 @@ class Client:
         asked_at = int(self._now())
         metadata = self._metadata.get()
         self._check_response(query, metadata)
-        tokens = self._exchange(query.get("code", ""), begun, redirect_uri, metadata)
-        access_token = str(tokens["access_token"])
+        id_token, access_token = self._exchange(
+            query.get("code", ""), begun, redirect_uri, metadata
+        )
         try:
-            claims = verify_id_token(
-                str(tokens["id_token"]), access_token, begun, self._expected, self._now()
-            )
+            claims = verify_id_token(id_token, access_token, begun, self._expected, self._now())
         except TokenError as error:
             raise self._refused_token(str(error)) from None
         if "email" not in claims and metadata.userinfo_endpoint:
@@ -154,8 +153,8 @@ class Client:
 
     def _exchange(
         self, code: str, begun: BegunErrand, redirect_uri: str, metadata: Metadata
-    ) -> Document:
-        """Return the tokens for a code (RFC 6749 section 4.1.3)."""
+    ) -> tuple[str, str]:
+        """Return the ID token and the access token for a code (RFC 6749 section 4.1.3)."""
         entry = self._entry
         form = {
             "grant_type": "authorization_code",
@@ -172,14 +171,10 @@ class Client:
         response = self._transport.send(request)
         document = parse_document(response.body)
         self._check_grant(response, document)
-        has_tokens = document is not None and (
-            isinstance(document.get("id_token"), str)
-            and _VISIBLE.fullmatch(str(document.get("access_token", "")))
-            and str(document.get("token_type")).lower() == "bearer"
-        )
-        if document is None or not has_tokens:
+        tokens = None if document is None else _tokens(document)
+        if tokens is None:
             raise self._failures.wrong("token")
-        return document
+        return tokens
 
     def _check_grant(self, response: Response, document: Document | None) -> None:
         error = None if document is None else document.get("error")
@@ -216,6 +211,17 @@ class Client:
         return (
             self._failures.not_confirmed() if reason == AUTH_TIME else self._failures.wrong(reason)
         )
+
+
+def _tokens(document: Document) -> tuple[str, str] | None:
+    """Return the ID token and the access token of an answer, or None (RFC 6749 section 5.1)."""
+    names = ("id_token", "access_token", "token_type")
+    found = [each for name in names if isinstance(each := document.get(name), str)]
+    if len(found) < len(names):
+        return None
+    id_token, access_token, token_type = found
+    is_usable = _VISIBLE.fullmatch(access_token) and token_type.lower() == "bearer"
+    return (id_token, access_token) if is_usable else None
 
 
 def _with_query(url: str, parameters: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from wsgiauth.settings.oidc import ProviderEntry
 
 MAX_NAME = 100  # characters
 MAX_EMAIL = 254  # characters
-MAX_GROUPS = 100
+MAX_GROUPS = 1000  # which one SELECT looks up
 
 _KNOWLEDGE = {"pwd", "pin", "kba"}  # RFC 8176 section 2
 _POSSESSION = {"hwk", "otp", "sc", "swk"}
