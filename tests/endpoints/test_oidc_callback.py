@@ -9,7 +9,7 @@ from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.hostile_provider import Provider
-from tests.support.provider_answers import Held
+from tests.support.provider_answers import Answer, Held
 from tests.support.provider_keys import DROP
 from tests.support.provider_logins import (
     begin,
@@ -115,6 +115,20 @@ def test_the_answers_hide_their_address_and_delete_the_cookie(client, known, pro
     assert f"{name}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax" in cookies
     for each in (answer, come_back(client, "state=x&code=y")):
         assert each.headers["Referrer-Policy"] == "strict-origin"
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "unknown"])
+def test_only_a_known_account_needs_no_userinfo(is_known, client, ada, provider, heard):
+    if is_known:
+        connect(ada, provider)
+    provider.claims["email"] = DROP
+    provider.answers["/userinfo"] = Answer(403)
+    answer = log_in(client, provider, status=303 if is_known else 502)
+    assert who(client) == (USERNAME if is_known else None)
+    assert failures(heard) == ([] if is_known else ["google: userinfo: status"])
+    if is_known:
+        assert (answer.location, Identity.get().name) == ("/", "ada@example.com")
 
 
 # Promise 72: what holds for every way in.

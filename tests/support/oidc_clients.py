@@ -28,6 +28,7 @@ class Client:
         self.ours = Providers(settings, clock, timeout=timeout)
         self.google = self.ours.find("google")
         self.now = clock
+        self.known = set()  # subjects that are connected to a user
 
     def begin(self, errand=Errand(LOG_IN)):  # noqa: B008 - a value
         self.begun = self.google.begin(errand, redirect_uri=CALLBACK)
@@ -40,7 +41,9 @@ class Client:
     def finish(self, query):
         state = query["state"]
         begun = self.ours.errands.read(self.begun.cookie.value, "google", state, self.now())
-        return self.google.finish(query, begun, redirect_uri=CALLBACK)
+        return self.google.finish(
+            query, begun, redirect_uri=CALLBACK, is_known=self.known.__contains__
+        )
 
     def log_in(self, subject="ada", errand=Errand(LOG_IN), **changes):  # noqa: B008
         self.begin(errand)

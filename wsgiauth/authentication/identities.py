@@ -212,7 +212,8 @@ def record_login(identity: Identity, account: ProviderAccount, now: float) -> No
         stored: Identity | None = Identity.get_or_none(Identity.id == identity.id)
         if stored is None:  # disconnected at the same moment
             return
-        Identity.update(provider=account.provider, name=account.name, last_used_at=int(now)).where(
+        name = stored.name if account.is_partial else account.name
+        Identity.update(provider=account.provider, name=name, last_used_at=int(now)).where(
             Identity.id == stored.id
         ).execute()
         _follow_groups(stored, account.groups)

@@ -36,8 +36,9 @@ def start(
 ) -> TaggedCookie:
     """Return the cookie of an account of a provider that no user has."""
     # Not in ASCII: a column of MariaDB has room for what a provider can send, but not escaped.
-    kept = account._replace(groups=account.groups[:_MAX_GROUPS])
-    data = json.dumps({"account": kept._asdict(), "remember": remember}, ensure_ascii=False)
+    kept = account._replace(groups=account.groups[:_MAX_GROUPS])._asdict()
+    del kept["is_partial"]  # which a process of the version before does not know
+    data = json.dumps({"account": kept, "remember": remember}, ensure_ascii=False)
     secret = one_time.issue(_PURPOSE, None, now=now, lifetime=LIFETIME, data=data)
     return TaggedCookie(new_tag(now), pending.with_destination(secret, destination))
 

@@ -182,8 +182,13 @@ def _ask(
     if not one_time.record(begun.state, "used state", expires_at=ends_at):
         raise Failures(provider.entry.title).callback("state used")
     purge_some(OneTimeSecret, site.tokens.now())
+
+    def is_known(subject: str) -> bool:
+        return identities.find(provider.entry.issuer, subject) is not None
+
+    uri = callback_url(site, provider)
     try:
-        account = provider.finish(query, begun, redirect_uri=callback_url(site, provider))
+        account = provider.finish(query, begun, redirect_uri=uri, is_known=is_known)
     except ProviderError as error:
         if error.status is _TRY_AGAIN:  # not a failure of the client
             attempt.succeeded()

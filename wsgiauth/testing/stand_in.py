@@ -35,7 +35,11 @@ class StandIn(Client):
         return f"{urlsplit(redirect_uri).path}?{query}"
 
     def account(
-        self, query: Mapping[str, str], begun: BegunErrand, redirect_uri: str
+        self,
+        query: Mapping[str, str],
+        begun: BegunErrand,
+        redirect_uri: str,
+        is_known: Callable[[str], bool],
     ) -> ProviderAccount:
         """Return the account."""
         now = int(self._now())

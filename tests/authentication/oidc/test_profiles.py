@@ -27,7 +27,7 @@ def test_an_account_is_what_the_claims_say():
     assert account(sid="s-1", auth_time=1_700_000_000.5) == (
         *("id", "https://id.example.org", "248289761001", "ada@example.org", "ada@example.org"),
         *(True, "ada", ("staff", "authors"), "fed", "s-1", 1_700_000_000),
-        1_800_000_000,
+        *(1_800_000_000, False),
     )
 
 

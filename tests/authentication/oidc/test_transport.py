@@ -163,6 +163,19 @@ def test_a_provider_that_cannot_be_reached_is_left_alone_for_a_while(provider, c
     assert transport.send(get(provider)).status == 200
 
 
+def test_a_request_that_a_login_can_do_without_delays_no_other(provider, transport):
+    provider.answers["/userinfo"] = HangUp()
+    optional = Request("userinfo", provider.url("/userinfo"), is_optional=True)
+    assert refusal(transport, optional).reason == "userinfo: connection"
+    assert refusal(transport, optional).reason == "userinfo: left alone"
+    assert transport.send(get(provider)).status == 200
+    assert refusal(transport, optional).reason == "userinfo: left alone"
+    with provider.down():
+        refusal(transport, get(provider))
+    assert refusal(transport, get(provider)).reason == "discovery: left alone"
+    assert refusal(transport, optional).reason == "userinfo: left alone"
+
+
 def test_a_clock_that_is_set_back_does_not_prolong_the_rest(provider, clock, transport):
     with provider.down():
         refusal(transport, get(provider))

@@ -89,7 +89,12 @@ class Provider:
         return self._client.admit()
 
     def finish(
-        self, query: Mapping[str, str], errand: BegunErrand, *, redirect_uri: str
+        self,
+        query: Mapping[str, str],
+        errand: BegunErrand,
+        *,
+        redirect_uri: str,
+        is_known: Callable[[str], bool],
     ) -> ProviderAccount:
         """Return the account with which a browser comes back.
 
@@ -99,8 +104,10 @@ class Provider:
             query: The parameters of the callback.
             errand: What `Errands.read` returned for the browser's cookie and `state`.
             redirect_uri: The same as at `begin`.
+            is_known: Whether the account with a subject is connected to a user, who then needs
+                nothing of the userinfo endpoint but groups.
         """
-        return self._client.account(query, errand, redirect_uri)
+        return self._client.account(query, errand, redirect_uri, is_known)
 
     def logout_url(self, post_logout_redirect_uri: str) -> str | None:
         """Return where the session at the provider ends, or None; raises nothing.

@@ -21,3 +21,4 @@ class ProviderAccount(NamedTuple):
     sid: str = ""  # the session at the provider
     authenticated_at: int | None = None  # when the user last logged in there
     asked_at: int = 0  # when this site asked the provider for it, in seconds since the epoch
+    is_partial: bool = False  # whether the userinfo endpoint failed, for an account that is known

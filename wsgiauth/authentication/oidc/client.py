@@ -1,5 +1,6 @@
 """The requests of a login at one provider, in their order, and the checks of what comes back."""
 
+import logging
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
@@ -24,8 +25,11 @@ from wsgiauth.authentication.oidc.logout_tokens import LogoutToken, verify_logou
 from wsgiauth.authentication.oidc.profiles import make_account, merge
 from wsgiauth.authentication.oidc.signed_tokens import CLOCK, Expected, TokenError, require_form
 from wsgiauth.authentication.oidc.transport import MAX_AT_ONCE, REST, Request, Response, Transport
+from wsgiauth.authentication.oidc.userinfo import read_userinfo
 from wsgiauth.exceptions import ProviderError
 from wsgiauth.settings.oidc import ProviderEntry
+
+logger = logging.getLogger("wsgiauth")
 
 # RFC 6749 section 4.1.2.1, and OpenID Connect Core 1.0, section 3.1.2.6.
 _ERRORS = {
@@ -79,9 +83,13 @@ class Client:
         return _with_query(self._metadata.get().authorization_endpoint, asked)
 
     def account(
-        self, query: Mapping[str, str], begun: BegunErrand, redirect_uri: str
+        self,
+        query: Mapping[str, str],
+        begun: BegunErrand,
+        redirect_uri: str,
+        is_known: Callable[[str], bool],
     ) -> ProviderAccount:
-        """Return the account with which a browser comes back."""
+        """Return the account with which a browser comes back; see `Provider.finish`."""
         asked_at = int(self._now())
         metadata = self._metadata.get()
         self._check_response(query, metadata)
@@ -92,9 +100,19 @@ class Client:
             claims = verify_id_token(id_token, access_token, begun, self._expected, self._now())
         except TokenError as error:
             raise self._refused_token(str(error)) from None
+        is_partial = False
         if "email" not in claims and metadata.userinfo_endpoint:
-            claims = merge(claims, self._userinfo(access_token, claims["sub"], metadata))
-        return make_account(self._entry, claims, asked_at)
+            try:
+                userinfo = self._userinfo(access_token, metadata)
+            except ProviderError as error:
+                needs_groups = self._entry.groups and self._entry.groups not in claims
+                if needs_groups or not is_known(str(claims["sub"])):
+                    raise
+                self._log_partial(error.reason)
+                is_partial = True
+            else:
+                claims = merge(claims, self._same_user(userinfo, claims))
+        return make_account(self._entry, claims, asked_at)._replace(is_partial=is_partial)
 
     def logout_url(self, post_logout_redirect_uri: str) -> str | None:
         """Return the URL at the provider that ends the session there, if there is one."""
@@ -184,15 +202,34 @@ class Client:
             raise self._failures.callback("token: code refused")
         self._check_status("token", response)
 
-    def _userinfo(self, access_token: str, subject: object, metadata: Metadata) -> Document:
+    def _userinfo(self, access_token: str, metadata: Metadata) -> Document:
         headers = {"Authorization": f"Bearer {access_token}"}
-        userinfo = self._document("userinfo", metadata.userinfo_endpoint, headers)
-        if userinfo.get("sub") != subject:  # OpenID Connect Core 1.0, section 5.3.2
+        request = Request("userinfo", metadata.userinfo_endpoint, headers, is_optional=True)
+        response = self._transport.send(request)
+        self._check_status(request.what, response)
+        try:
+            claims = read_userinfo(response.body, self._expected, self._now())
+        except TokenError as error:
+            raise self._failures.wrong(f"userinfo: {error}") from None
+        if claims is None:
+            raise self._failures.wrong(f"{request.what}: JSON")
+        return claims
+
+    def _same_user(self, userinfo: Document, claims: Document) -> Document:
+        if userinfo.get("sub") != claims["sub"]:  # OpenID Connect Core 1.0, section 5.3.2
             raise self._failures.wrong("userinfo: sub")
         return userinfo
 
-    def _document(self, what: str, url: str, headers: Mapping[str, str] | None = None) -> Document:
-        response = self._transport.send(Request(what, url, headers or {}))
+    def _log_partial(self, reason: str) -> None:
+        logger.warning(
+            "the provider %s did not say who the user is (%s); the account is known, so the login"
+            " goes on without it",
+            self._entry.name,
+            reason,
+        )
+
+    def _document(self, what: str, url: str) -> Document:
+        response = self._transport.send(Request(what, url))
         self._check_status(what, response)
         document = parse_document(response.body)
         if document is None:

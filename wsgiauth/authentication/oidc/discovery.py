@@ -32,6 +32,7 @@ class Metadata(NamedTuple):
     userinfo_endpoint: str  # empty: there is none
     end_session_endpoint: str  # likewise
     algorithms: frozenset[str]
+    userinfo_algorithms: frozenset[str]  # of signed answers of the userinfo endpoint
     sends_secret_in_form: bool  # client_secret_post
     announces_issuer: bool  # RFC 9207 section 3: responses have `iss`
 
@@ -54,13 +55,16 @@ def read_metadata(document: Document, issuer: str) -> Metadata:
     if document.get("issuer") != issuer:
         raise DiscoveryError("issuer")
     is_local = issuer.startswith("http:")
+    algorithms = _algorithms(document)
+    of_userinfo = strings(document.get("userinfo_signing_alg_values_supported"))
     return Metadata(
         _endpoint(document, "authorization_endpoint", is_local),
         _endpoint(document, "token_endpoint", is_local),
         _endpoint(document, "jwks_uri", is_local),
         _endpoint(document, "userinfo_endpoint", is_local, is_optional=True),
         _endpoint(document, "end_session_endpoint", is_local, is_optional=True),
-        _algorithms(document),
+        algorithms,
+        algorithms | ALGORITHMS.intersection(of_userinfo),
         _sends_secret_in_form(document),
         document.get("authorization_response_iss_parameter_supported") is True,
     )

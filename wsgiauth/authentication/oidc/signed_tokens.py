@@ -2,7 +2,7 @@
 
 import re
 from base64 import urlsafe_b64decode
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
@@ -52,6 +52,22 @@ def verify(token: str, expected: Expected, types: Collection[str], now: float) -
         TokenError: It is refused.
         ProviderError: The provider's keys cannot be fetched.
     """
+    signed = verify_signature(token, expected, types, lambda metadata: metadata.algorithms)
+    _check_audience(signed.claims, expected)
+    _check_times(signed.claims, now)
+    return signed
+
+
+def verify_signature(
+    token: str,
+    expected: Expected,
+    types: Collection[str],
+    algorithms: Callable[[Metadata], Collection[str]],
+) -> SignedToken:
+    """Return what a token says, if the provider has signed it by one of these algorithms.
+
+    For whom and when is for the caller to check; else see `verify`.
+    """
     match = require_form(token)
     header, claims = parse_document(_decoded(match[2])), parse_document(_decoded(match[3]))
     if header is None or claims is None:
@@ -59,12 +75,16 @@ def verify(token: str, expected: Expected, types: Collection[str], now: float) -
     _check_header(header, types)
     metadata, keys = expected.metadata, expected.keys
     try:
-        algorithm = _signed_with(match, header, metadata.get(), keys.get())
+        algorithm = _signed_with(match, header, algorithms(metadata.get()), keys.get())
     except TokenError:  # the provider may have changed its keys, at most once a minute
-        algorithm = _signed_with(match, header, metadata.get_newer(), keys.get_newer())
-    _check_audience(claims, expected)
-    _check_times(claims, now)
+        newer = algorithms(metadata.get_newer())
+        algorithm = _signed_with(match, header, newer, keys.get_newer())
     return SignedToken(algorithm, claims)
+
+
+def is_token(token: str) -> bool:
+    """Return whether a string has the form of a signed token."""
+    return _TOKEN.fullmatch(token) is not None
 
 
 def require_form(token: str) -> re.Match[str]:
@@ -88,6 +108,12 @@ def number(claims: Document, name: str) -> float | None:
     return value if abs(value) < _LATEST else None
 
 
+def audiences_of(claims: Document) -> list[str]:
+    """Return for whom a token is (RFC 7519 section 4.1.3)."""
+    audience = claims.get("aud")
+    return [audience] if isinstance(audience, str) else strings(audience)
+
+
 def _check_header(header: Document, types: Collection[str]) -> None:
     token_type = header.get("typ", "JWT")
     if not isinstance(token_type, str) or token_type.lower() not in types:
@@ -96,10 +122,12 @@ def _check_header(header: Document, types: Collection[str]) -> None:
         raise TokenError("crit")
 
 
-def _signed_with(match: re.Match[str], header: Document, metadata: Metadata, keys: KeySet) -> str:
+def _signed_with(
+    match: re.Match[str], header: Document, algorithms: Collection[str], keys: KeySet
+) -> str:
     """Return the algorithm by which the one key that fits has signed a token."""
     algorithm, key_id = header.get("alg"), header.get("kid")
-    if not isinstance(algorithm, str) or algorithm not in metadata.algorithms:
+    if not isinstance(algorithm, str) or algorithm not in algorithms:
         raise TokenError("alg")
     if key_id is not None and not isinstance(key_id, str):
         raise TokenError("kid")
@@ -115,8 +143,7 @@ def _check_audience(claims: Document, expected: Expected) -> None:
     if claims.get("iss") != expected.issuer:
         raise TokenError("iss")
     audience = claims.get("aud")
-    audiences = [audience] if isinstance(audience, str) else strings(audience)
-    if expected.client_id not in audiences:
+    if expected.client_id not in audiences_of(claims):
         raise TokenError("aud")
     is_shared = isinstance(audience, list) and len(audience) > 1
     if (is_shared or "azp" in claims) and claims.get("azp") != expected.client_id:
@@ -125,15 +152,20 @@ def _check_audience(claims: Document, expected: Expected) -> None:
 
 def _check_times(claims: Document, now: float) -> None:
     issued_at, expires_at = number(claims, "iat"), number(claims, "exp")
-    not_before = number(claims, "nbf") if "nbf" in claims else 0
-    if issued_at is None or expires_at is None or not_before is None or expires_at <= issued_at:
+    if issued_at is None or expires_at is None or expires_at <= issued_at:
         raise TokenError("times")
-    is_now = (
-        now - MAX_AGE <= issued_at <= now + CLOCK_SKEW
-        and not_before <= now + CLOCK_SKEW
-        and now < expires_at + CLOCK_SKEW
-    )
-    if not is_now:
+    if not now - MAX_AGE <= issued_at <= now + CLOCK_SKEW:
+        raise TokenError(CLOCK)
+    check_validity(claims, now)
+
+
+def check_validity(claims: Document, now: float) -> None:
+    """Raise TokenError for claims that are not valid yet, or no longer, where they say it."""
+    expires_at = number(claims, "exp") if "exp" in claims else now
+    not_before = number(claims, "nbf") if "nbf" in claims else now
+    if expires_at is None or not_before is None:
+        raise TokenError("times")
+    if not not_before - CLOCK_SKEW <= now < expires_at + CLOCK_SKEW:
         raise TokenError(CLOCK)
 
 

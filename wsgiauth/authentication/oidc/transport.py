@@ -33,6 +33,7 @@ class Request(NamedTuple):
     url: str
     headers: Mapping[str, str] = {}
     body: str | None = None  # then it is a POST
+    is_optional: bool = False  # whether a login can do without; others are sent if it fails
 
     def __repr__(self) -> str:
         return f"<Request {self.what}>"
@@ -65,7 +66,7 @@ class Transport:
         self._now = clock
         self._timeout = timeout
         self._slots = threading.BoundedSemaphore(MAX_AT_ONCE)
-        self._failed_at: float | None = None
+        self._failed_at: dict[bool, float] = {}  # by whether it was optional
 
     def send(self, request: Request) -> Response:
         """Return the response to a request.
@@ -74,7 +75,7 @@ class Transport:
             ProviderError: The provider is busy, down, slow, not to be trusted, or sends too much.
         """
         release_connection()
-        if self._failed_at is not None and abs(self._now() - self._failed_at) < REST:
+        if self._is_left_alone(request):
             raise self._failures.unavailable(f"{request.what}: left alone", REST)
         tls = self._tls if request.url.startswith("https:") else None
         exchange = _Exchange(request, self._timeout, tls, self._slots.release)
@@ -82,12 +83,18 @@ class Transport:
             raise self._failures.unavailable(f"{request.what}: busy", 1)
         result = exchange.run()
         if isinstance(result, Response):
-            self._failed_at = None
+            self._failed_at.pop(request.is_optional, None)
             return result
         if result in ("timeout", "connection"):
-            self._failed_at = self._now()
+            self._failed_at[request.is_optional] = self._now()
             raise self._failures.unavailable(f"{request.what}: {result}", REST)
         raise self._failures.wrong(f"{request.what}: {result}")
+
+    def _is_left_alone(self, request: Request) -> bool:
+        failures = {each: self._failed_at.get(each) for each in {False, request.is_optional}}
+        return any(
+            each is not None and abs(self._now() - each) < REST for each in failures.values()
+        )
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
