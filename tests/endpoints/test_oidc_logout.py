@@ -84,6 +84,15 @@ def test_exactly_the_sessions_that_the_token_names_end(
 
 
 @pytest.mark.promise(74)
+def test_a_token_that_never_expires_ends_sessions_once(site, browser, provider, heard):
+    token = provider.logout_token(exp=DROP)
+    send(site, token)
+    assert not is_logged_in(browser)
+    send(site, token, status=400)
+    assert reasons(heard) == ["google: logout: used"]
+
+
+@pytest.mark.promise(74)
 def test_the_session_of_another_provider_goes_on(settings, provider):
     with Provider() as other:
         entries = (provider.entry("google"), other.entry("work"))
@@ -122,7 +131,8 @@ WRONG = {
     "expired": {"iat": -300, "exp": -120},
     "old": {"iat": -1200},
     "of the future": {"iat": 600, "exp": 900},
-    "without an end": {"exp": DROP},
+    "without an end, long ago": {"iat": -700, "exp": DROP},
+    "without any time": {"iat": DROP, "exp": DROP},
     "without a time": {"iat": DROP},
     "neither subject nor session": {"sub": DROP, "sid": DROP},
     "empty subject": {"sub": "", "sid": DROP},

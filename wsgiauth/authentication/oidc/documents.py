@@ -19,6 +19,12 @@ def parse_document(octets: bytes) -> Document | None:
     return parsed if isinstance(parsed, dict) else None
 
 
+def optional(document: Document, name: str) -> object:
+    """Return a member that can be absent, or None; null and "" say as little."""
+    value = document.get(name)
+    return None if value == "" else value
+
+
 def strings(value: object) -> list[str]:
     """Return the strings of a list; those of another value are none."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

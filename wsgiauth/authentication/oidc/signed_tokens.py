@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.authentication.oidc.discovery import Metadata
-from wsgiauth.authentication.oidc.documents import Document, parse_document, strings
+from wsgiauth.authentication.oidc.documents import Document, optional, parse_document, strings
 from wsgiauth.authentication.oidc.kept import Kept
 from wsgiauth.authentication.oidc.key_sets import KeySet, is_signed
 
@@ -42,11 +42,19 @@ class Expected(NamedTuple):
     client_id: str
 
 
-def verify(token: str, expected: Expected, types: Collection[str], now: float) -> SignedToken:
+def verify(
+    token: str,
+    expected: Expected,
+    types: Collection[str],
+    now: float,
+    *,
+    needs_expiry: bool = True,
+) -> SignedToken:
     """Return what a token says, if the provider has signed it, for us, and lately.
 
     Args:
         types: What its header can say that it is, in lower case.
+        needs_expiry: Whether it must say when it expires; `iat` limits each token, too.
 
     Raises:
         TokenError: It is refused.
@@ -54,7 +62,7 @@ def verify(token: str, expected: Expected, types: Collection[str], now: float) -
     """
     signed = verify_signature(token, expected, types, lambda metadata: metadata.algorithms)
     _check_audience(signed.claims, expected)
-    _check_times(signed.claims, now)
+    _check_times(signed.claims, now, needs_expiry=needs_expiry)
     return signed
 
 
@@ -150,9 +158,11 @@ def _check_audience(claims: Document, expected: Expected) -> None:
         raise TokenError("azp")
 
 
-def _check_times(claims: Document, now: float) -> None:
-    issued_at, expires_at = number(claims, "iat"), number(claims, "exp")
-    if issued_at is None or expires_at is None or expires_at <= issued_at:
+def _check_times(claims: Document, now: float, *, needs_expiry: bool) -> None:
+    issued_at, has_expiry = number(claims, "iat"), optional(claims, "exp") is not None
+    if issued_at is None or (needs_expiry and not has_expiry):
+        raise TokenError("times")
+    if has_expiry and (number(claims, "exp") or 0) <= issued_at:
         raise TokenError("times")
     if not now - MAX_AGE <= issued_at <= now + CLOCK_SKEW:
         raise TokenError(CLOCK)
@@ -161,8 +171,9 @@ def _check_times(claims: Document, now: float) -> None:
 
 def check_validity(claims: Document, now: float) -> None:
     """Raise TokenError for claims that are not valid yet, or no longer, where they say it."""
-    expires_at = number(claims, "exp") if "exp" in claims else now
-    not_before = number(claims, "nbf") if "nbf" in claims else now
+    expires_at, not_before = (
+        now if optional(claims, name) is None else number(claims, name) for name in ("exp", "nbf")
+    )
     if expires_at is None or not_before is None:
         raise TokenError("times")
     if not not_before - CLOCK_SKEW <= now < expires_at + CLOCK_SKEW:
