@@ -190,6 +190,7 @@ class AuthApp:
                 error.detail,
                 headers=error.headers,
                 pages=error.pages,
+                again=error.again,
                 around=self._around(environ, error.code),
             )
         except ValidationError as error:  # of the query; a form answers its own

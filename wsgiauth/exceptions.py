@@ -7,6 +7,7 @@ an invalid setting, invalid new data, or a request that is malformed or cannot b
 from collections.abc import Mapping
 from http import HTTPStatus
 from types import MappingProxyType
+from typing import NamedTuple
 
 from wsgiauth.messages import Joined, _, ngettext
 
@@ -115,6 +116,15 @@ class InUseError(WsgiAuthError):
         )
 
 
+class Again(NamedTuple):
+    """A login at a provider that a button of a page begins again, as it began before."""
+
+    provider: str  # the name of its entry
+    title: str
+    destination: str  # a safe path, or empty
+    remember: bool
+
+
 class RequestError(WsgiAuthError):
     """A request to /auth is refused.
 
@@ -124,9 +134,11 @@ class RequestError(WsgiAuthError):
         detail: One sentence for people. It never repeats what the client sent.
         headers: Additional headers of the response.
         pages: Where the user can go on: the texts of links, by their path below the mount.
+        again: What a button begins again, or None.
     """
 
     pages: Mapping[str, str] = MappingProxyType({})
+    again: Again | None = None
 
     def __init__(
         self,

@@ -35,6 +35,11 @@ def test_the_longest_account_that_a_provider_can_describe_is_kept(database):
     assert unclaimed.find(cookie, NOW).account.groups == groups[:100]
 
 
+def test_groups_that_the_provider_left_out_are_none(database):
+    cookie = unclaimed.start(account(groups=None), destination="", remember=False, now=NOW)
+    assert unclaimed.find(cookie, NOW).account.groups == ()
+
+
 @pytest.mark.parametrize("cookie", ["", ".", "x", "x.y", "é.", "a" * 5000])
 def test_another_cookie_finds_nothing(database, cookie):
     assert unclaimed.find(start()._replace(value=cookie), NOW) is None

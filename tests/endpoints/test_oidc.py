@@ -67,7 +67,7 @@ def test_the_browser_goes_to_the_provider_with_a_cookie_that_tells_it_apart(clie
     assert asked["code_challenge_method"] == "S256"
     cookie = answer.headers["Set-Cookie"]
     assert cookie.startswith(OIDC)
-    assert cookie.endswith("; Max-Age=600; Path=/; HttpOnly; SameSite=Lax")
+    assert cookie.endswith("; Max-Age=3600; Path=/; HttpOnly; SameSite=Lax")
     assert not any(asked[name] in cookie for name in ("state", "nonce", "code_challenge"))
 
 
@@ -142,6 +142,17 @@ def test_a_provider_that_is_down_is_a_page_and_an_event_and_other_logins_go_on(
     [event] = heard
     assert (event.name, event.user_id) == ("provider_failed", None)
     assert event.reason.startswith("google: ")
+
+
+def test_a_login_that_could_not_begin_begins_again_with_its_page(client, provider):
+    form = {"next": "/reports", "remember": "on"}
+    with provider.down():
+        page = client.post("/auth/oidc/google", form, headers=SAME_ORIGIN, status=503)
+    link = page.html.find("a", string="Back to the login page")
+    assert link["href"] == "/auth/login?next=%2Freports"
+    again = page.forms["again"]
+    assert again.action == "/auth/oidc/google"
+    assert dict(again.submit_fields()) == form
 
 
 @pytest.mark.promise(71)

@@ -406,6 +406,133 @@ def test_a_login_that_took_too_long_is_refused(client, site, known, provider, he
     assert failures(heard) == ["google: state"]
 
 
+def begins_again(client, page, provider):
+    """Press the button of a failure; return where the new login ends, and its cookie's header."""
+    form = page.forms["again"]
+    begun = form.submit(headers=SAME_ORIGIN, status=303)
+    done = come_back(client, provider.authorize(begun.location), status=303)
+    [cookie] = [each for each in done.headers.getall("Set-Cookie") if each.startswith("wsgiauth=")]
+    return done.location, cookie
+
+
+@pytest.mark.promise(69)
+@pytest.mark.parametrize("remember", [{"remember": "on"}, {}], ids=["remembered", "short"])
+def test_a_login_that_took_too_long_begins_again_with_its_page(
+    remember, client, site, known, provider, heard, monkeypatch
+):
+    answer = client.post(
+        "/auth/oidc/google", {"next": "/reports?page=2", **remember}, headers=SAME_ORIGIN
+    )
+    [cookie] = answer.headers.getall("Set-Cookie")
+    assert int(cookie.partition("Max-Age=")[2].partition(";")[0]) > 11 * 60
+    query = provider.authorize(answer.location)
+    now = site.site.tokens.now
+    with monkeypatch.context() as later:
+        later.setattr(site.site.tokens, "now", lambda: now() + 11 * 60)
+        page = come_back(client, query, status=400)
+    assert failures(heard) == ["google: state"]
+    assert (provider.requests["/token"], Session.select().count()) == ([], 0)
+    link = page.html.find("a", string="Back to the login page")
+    assert link["href"] == "/auth/login?next=%2Freports%3Fpage%3D2"
+    destination, cookie = begins_again(client, page, provider)
+    assert (destination, "Max-Age" in cookie) == ("/reports?page=2", bool(remember))
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        ("temporarily_unavailable", 400),
+        ("authentication_expired", 400),
+        ("server_error", 400),
+        ("of its own", 400),
+        ("access_denied", 403),
+    ],
+)
+def test_a_login_that_the_provider_refused_begins_again_with_its_page(
+    error, status, client, known, provider, heard
+):
+    url = begin(client, next="/reports")
+    query = changed(provider.authorize(url), code=None, error=error)
+    page = come_back(client, query, status=status)
+    assert failures(heard) == [f"google: {'error' if ' ' in error else error}"]
+    assert begins_again(client, page, provider)[0] == "/reports"
+
+
+def test_a_button_that_begins_again_can_lead_to_the_provider(client, known, provider):
+    """Browsers apply form-action to the redirect, too."""
+    policy = come_back(client, f"{provider.authorize(begin(client))}&iss=x").headers[
+        "Content-Security-Policy"
+    ]
+    assert "form-action 'self';" in policy
+    provider.claims["nonce"] = "wrong"
+    page = log_in(client, provider, status=502)
+    assert page.forms["again"].action == "/auth/oidc/google"
+    assert "form-action 'self' https:" in page.headers["Content-Security-Policy"]
+
+
+def test_a_confirmation_that_took_too_long_leads_back_to_its_page(
+    member, site, ada, known, provider, monkeypatch
+):
+    url = errand(member, site, CONFIRM, user_id=ada.id, destination="/auth/username")
+    query = provider.authorize(url)
+    now = site.site.tokens.now
+    monkeypatch.setattr(site.site.tokens, "now", lambda: now() + 11 * 60)
+    page = come_back(member, query, status=400)
+    link = page.html.find("a", string="Confirm in another way")
+    assert link["href"] == "/auth/confirm?next=%2Fauth%2Fusername"
+    assert "again" not in page.forms
+
+
+@pytest.mark.parametrize(
+    ("described", "logged"),
+    [
+        ("User is not assigned", '"access_denied: User is not assigned"'),
+        ("", '"access_denied"'),
+        ('a\r\ntime=x event=login "b"', '"access_denied: a  time=x event=login \\"b\\""'),
+        ("\u202e\x1b[31mé", '"access_denied:   [31m\\u00e9"'),
+        ("x" * 999, f'"access_denied: {"x" * 285}"'),
+    ],
+    ids=["words", "none", "line", "not printable", "long"],
+)
+def test_what_the_provider_says_of_an_error_is_for_the_log_alone(
+    described, logged, client, known, provider, heard, caplog
+):
+    query = changed(
+        provider.authorize(begin(client)),
+        code=None,
+        error="access_denied",
+        error_description=described,
+    )
+    page = come_back(client, query, status=403)
+    assert f"the provider google answered with the error {logged}" in caplog.messages
+    assert failures(heard) == ["google: access_denied"]
+    assert not described or described not in page
+
+
+def test_a_stranger_writes_nothing_into_the_log(client, known, caplog):
+    come_back(client, "state=x&error=access_denied&error_description=canary", status=400)
+    assert "canary" not in caplog.text
+
+
+def test_groups_that_the_provider_left_out_are_kept(make_provider_site, ada, provider, caplog):
+    """Microsoft Entra names the place where more than 200 groups are (`_claim_names`)."""
+    client = TestApp(make_provider_site({"groups": "groups"}))
+    connect(ada, provider)
+    Group.create(name="staff")
+    provider.claims["groups"] = ["staff"]
+    log_in(client, provider, status=303)
+    provider.claims |= {"groups": DROP, "_claim_names": {"groups": "src1"}}
+    log_in(client, provider, status=303)
+    assert [each.name for each in ada.groups] == ["staff"]
+    assert (
+        "the provider google left out the groups of a user (_claim_names); the user keeps the"
+        " memberships that earlier logins have brought" in caplog.messages
+    )
+    provider.claims["_claim_names"] = {"other": "src1"}
+    log_in(client, provider, status=303)
+    assert list(ada.groups) == []
+
+
 @pytest.mark.promise(69)
 @pytest.mark.parametrize("method", ["HEAD", "POST", "PUT"])
 def test_other_methods_change_nothing(method, client, known, provider):

@@ -216,7 +216,8 @@ def record_login(identity: Identity, account: ProviderAccount, now: float) -> No
         Identity.update(provider=account.provider, name=name, last_used_at=int(now)).where(
             Identity.id == stored.id
         ).execute()
-        _follow_groups(stored, account.groups)
+        if account.groups is not None:
+            _follow_groups(stored, account.groups)
 
 
 def _follow_groups(identity: Identity, wanted: Iterable[str]) -> None:

@@ -38,7 +38,7 @@ class OwnCookie(NamedTuple):
 PENDING = OwnCookie("-second-", pending.LIFETIME)  # a login that waits for its second factor
 DONE = OwnCookie("-done", 60)  # what a form has done
 SENT = OwnCookie("-sent", 10 * 60)  # forms that were answered with a page
-ERRAND = OwnCookie("-oidc-", errands.LIFETIME)  # what is in progress at a provider
+ERRAND = OwnCookie("-oidc-", errands.KEPT)  # what is in progress at a provider
 UNCLAIMED = OwnCookie("-provider-", unclaimed.LIFETIME)  # a provider's account without a user
 LANGUAGE = OwnCookie("-language", 365 * 24 * 60 * 60)  # of the pages
 

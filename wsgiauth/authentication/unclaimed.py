@@ -36,7 +36,7 @@ def start(
 ) -> TaggedCookie:
     """Return the cookie of an account of a provider that no user has."""
     # Not in ASCII: a column of MariaDB has room for what a provider can send, but not escaped.
-    kept = account._replace(groups=account.groups[:_MAX_GROUPS])._asdict()
+    kept = account._replace(groups=(account.groups or ())[:_MAX_GROUPS])._asdict()
     del kept["is_partial"]  # which a process of the version before does not know
     data = json.dumps({"account": kept, "remember": remember}, ensure_ascii=False)
     secret = one_time.issue(_PURPOSE, None, now=now, lifetime=LIFETIME, data=data)

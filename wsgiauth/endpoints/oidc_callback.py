@@ -4,8 +4,7 @@ What it brings counts only in the browser that went there, once, and for that pr
 transaction is open while the provider is asked.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import NamedTuple, TypeGuard
@@ -20,7 +19,13 @@ from wsgiauth.authentication.identity import ERRAND, UNCLAIMED, UserSession
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW
 from wsgiauth.authentication.oidc import Provider
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
-from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT, LOG_IN, BegunErrand, tag_of
+from wsgiauth.authentication.oidc.errands import (
+    CONFIRM,
+    CONNECT,
+    LOG_IN,
+    BegunErrand,
+    tag_of,
+)
 from wsgiauth.authentication.oidc.failures import Failures
 from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.events import actors
@@ -35,7 +40,14 @@ from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.forms.handover import REMEMBER, hand_over_renewed
 from wsgiauth.forms.provider_accounts import verified_address
 from wsgiauth.forms.provider_logins import log_in, needs_second_step, require_active
-from wsgiauth.forms.providers import callback_url, reporting, require_provider
+from wsgiauth.forms.providers import (
+    PAGES,
+    beginning_again,
+    callback_url,
+    leading_back,
+    reporting,
+    require_provider,
+)
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -47,15 +59,9 @@ from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import leads_to, mount_url
 
 # RFC 6749 section 4.1.2, RFC 9207 section 2; others are ignored (RFC 6749 section 3.1).
-_PARAMETERS = ("state", "code", "error", "iss")
+_PARAMETERS = ("state", "code", "error", "error_description", "iss")
 
 _TRY_AGAIN = HTTPStatus.SERVICE_UNAVAILABLE
-
-_PAGES = {
-    LOG_IN: {"login": _("Back to the login page")},
-    CONNECT: {"identities": _("Back to your ways to log in")},
-    CONFIRM: {"confirm": _("Confirm in another way")},
-}
 
 
 class _Arrival(NamedTuple):
@@ -92,7 +98,7 @@ class ProviderCallback(Endpoint):
         A `state` that is not this browser's ends none of its errands.
         """
         provider = require_provider(environ, site)
-        with reporting(provider), _leading_back(lambda: _pages_of(environ, site)):
+        with reporting(provider), leading_back(lambda: _pages_of(environ, site)):
             query = _read_query(environ, provider)
             begun = _read_errand(environ, site, provider, query.get("state", ""))
         expired = site.identifier.own_cookie(environ, ERRAND, "", begun.tag)
@@ -112,7 +118,7 @@ class ProviderCallback(Endpoint):
         begun: BegunErrand,
         query: Mapping[str, str],
     ) -> Response:
-        with reporting(provider), _leading_back(lambda: _PAGES[begun.errand.purpose]):
+        with reporting(provider), beginning_again(provider, begun.errand):
             with provider.admit():
                 account = _ask(environ, site, provider, begun, query)
             submission = Submission(
@@ -130,20 +136,10 @@ class ProviderCallback(Endpoint):
                 raise _session_ended(provider) from None
 
 
-@contextmanager
-def _leading_back(pages: Callable[[], Mapping[str, str]]) -> Iterator[None]:
-    """Let the page of each refusal lead to where the user can try again."""
-    try:
-        yield
-    except RequestError as error:
-        error.pages = pages()
-        raise
-
-
 def _pages_of(environ: WSGIEnvironment, site: Site) -> Mapping[str, str]:
     """Return where a browser can try again; one that is logged in already need not."""
     is_logged_in = site.identifier.identify(environ).any_session is not None
-    return {} if is_logged_in else _PAGES[LOG_IN]
+    return {} if is_logged_in else PAGES[LOG_IN]
 
 
 def _read_query(environ: WSGIEnvironment, provider: Provider) -> Mapping[str, str]:
@@ -160,7 +156,7 @@ def _read_errand(
     tag = tag_of(state)
     cookie = site.identifier.sent_cookie(environ, ERRAND, tag)
     errands = require_part(site.providers).errands
-    begun = errands.read(cookie, provider.entry.name, state, site.tokens.now())
+    begun = errands.find(cookie, provider.entry.name, state)
     if begun is None:
         raise Failures(provider.entry.title).callback(
             "no cookie" if is_tag(tag) and not cookie else "state"
@@ -176,6 +172,8 @@ def _ask(
     query: Mapping[str, str],
 ) -> ProviderAccount:
     """Return the account that the code stands for; a failure counts for the client."""
+    if site.tokens.now() >= begun.expires_at:
+        raise Failures(provider.entry.title).callback("state")
     attempt = site.throttle.provider(site.clients.networks(environ))
     attempt.begin()
     ends_at = begun.expires_at + CLOCK_SKEW  # a slow clock accepts the errand for longer

@@ -40,7 +40,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.handover import LoggedInPage
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Around, ErrorPage, Page
+from wsgiauth.web.pages import Around, ErrorPage, Page, ProviderButton
 
 _THEN = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
 _WRONG_CODE = "This code is wrong, or was used before."
@@ -260,6 +260,15 @@ PAGES: tuple[Page, ...] = (
         title="This page does not exist",
         detail="Check the address.",
         around=Around("member.html", "/auth/account", "Back to your account"),
+    ),
+    ErrorPage(
+        status=400,
+        title="The login was not completed",
+        detail="This login with Example Firm cannot be completed. Start again.",
+        links={"/auth/login?next=%2Freports": "Back to the login page"},
+        providers=(ProviderButton("example", "Example Firm", "/auth/oidc/example"),),
+        next="/reports",
+        remember=True,
     ),
     *COMPLETE_PAGES,
     ClosePage(

@@ -1,6 +1,6 @@
 """The way to another provider, for every URL from which a browser goes to one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from urllib.parse import quote
@@ -9,15 +9,23 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import events
 from wsgiauth.authentication.identity import ERRAND
 from wsgiauth.authentication.oidc import Provider
-from wsgiauth.authentication.oidc.errands import Errand
-from wsgiauth.exceptions import NotFoundError, ProviderError
+from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT, LOG_IN, Errand
+from wsgiauth.authentication.oidc.failures import BUSY
+from wsgiauth.exceptions import Again, NotFoundError, ProviderError, RequestError
 from wsgiauth.forms import Submission
 from wsgiauth.forms.endpoint import require_part
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.pages import ProviderButton
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import PROVIDER, mount_url, routing_argument
+from wsgiauth.web.urls import PROVIDER, mount_url, routing_argument, with_next
+
+# Where a user can go on after a failure, by the purpose of the errand.
+PAGES = {
+    LOG_IN: {"login": _("Back to the login page")},
+    CONNECT: {"identities": _("Back to your ways to log in")},
+    CONFIRM: {"confirm": _("Confirm in another way")},
+}
 
 
 def provider_buttons(environ: WSGIEnvironment, site: Site) -> tuple[ProviderButton, ...]:
@@ -47,7 +55,7 @@ def send_to_provider(submission: Submission, provider: Provider, errand: Errand)
         ProviderError: The provider cannot be used now. It is reported.
     """
     environ, site = submission.environ, submission.site
-    with reporting(provider):
+    with reporting(provider), beginning_again(provider, errand):
         begun = provider.begin(errand, redirect_uri=callback_url(site, provider))
     cookies = site.identifier.one_more_cookie(environ, ERRAND, begun.cookie)
     if submission.wants_json:
@@ -60,6 +68,35 @@ def callback_url(site: Site, provider: Provider) -> str:
     """Return where the provider sends browsers back to; whatever a request says of its host."""
     root = (site.settings.PUBLIC_URL or "").rstrip("/")
     return f"{root}{quote(site.pages.mount)}/oidc/{provider.entry.name}/callback"
+
+
+@contextmanager
+def leading_back(pages: Callable[[], Mapping[str, str]]) -> Iterator[None]:
+    """Let the page of each refusal of the `with` block lead to where the user can try again."""
+    try:
+        yield
+    except RequestError as error:
+        error.pages = pages()
+        raise
+
+
+@contextmanager
+def beginning_again(provider: Provider, errand: Errand) -> Iterator[None]:
+    """Let the page of each refusal lead on to what the user wanted; a login by a button.
+
+    There is no button for a browser that is to load the same URL again, or has to wait.
+    """
+    pages = PAGES[errand.purpose].items()
+    try:
+        with leading_back(
+            lambda: {with_next(path, errand.destination): text for path, text in pages}
+        ):
+            yield
+    except ProviderError as error:
+        if errand.purpose == LOG_IN and error.reason != BUSY:
+            name, title = provider.entry.name, provider.entry.title
+            error.again = Again(name, title, errand.destination, errand.remember)
+        raise
 
 
 @contextmanager

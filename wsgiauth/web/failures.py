@@ -16,12 +16,13 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.exceptions import (
     INSUFFICIENT_AUTHENTICATION,
     INSUFFICIENT_SCOPE,
+    Again,
     InsufficientAuthenticationError,
     SecondFactorMissingError,
 )
 from wsgiauth.messages import Joined, _
 from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
-from wsgiauth.web.pages import PLAIN, Around, ErrorPage, Pages
+from wsgiauth.web.pages import PLAIN, Around, ErrorPage, Pages, ProviderButton
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Header, Response, problem, redirect
 from wsgiauth.web.urls import path_asked_for, root_url, safe_next, with_next
@@ -104,13 +105,14 @@ def failure(
     errors: Mapping[str, list[str]] | None = None,
     headers: tuple[Header, ...] = (),
     pages: Mapping[str, str] | None = None,
+    again: Again | None = None,
     around: Around = PLAIN,
 ) -> Response:
     """Return a failure in the form that the client's `Accept` prefers: a page, or problem details.
 
     The arguments are those of `problem`, the texts of links to `pages` below the mount that help,
-    and what a page shows around the failure. A page shows `errors` instead of `detail`, or what a
-    person can do, if `detail` is for programmers.
+    what a button begins `again`, and what a page shows around the failure. A page shows `errors`
+    instead of `detail`, or what a person can do, if `detail` is for programmers.
     """
     if not prefers_html(environ):
         found = problem(status, code, detail, errors=errors, headers=headers)
@@ -134,6 +136,9 @@ def failure(
         login_text=login_text,
         links={f"{mount}/{path}": text for path, text in (pages or {}).items()},
     )
+    if again is not None:
+        button = ProviderButton(again.provider, again.title, f"{mount}/oidc/{again.provider}")
+        page = page.replaced(providers=(button,), next=again.destination, remember=again.remember)
     return renderer.render(environ, page, status=status, headers=headers)
 
 

@@ -106,6 +106,9 @@ class ErrorPage(Page):
     login_url: str | None = None  # a page where a login may help
     login_text: str = ""  # of the link to it
     links: Mapping[str, str] = {}  # the texts of links to pages that help, by URL
+    # With `providers`, a button begins the login at the first one again.
+    next: str = ""  # where it then leads
+    remember: bool = False  # whether the session outlives the browser window
 
     @property
     def frame(self) -> object:

@@ -59,6 +59,8 @@ def test_an_errand_ends_after_ten_minutes():
     begun, cookie = OURS.begin(Errand(LOG_IN), "google", NOW)
     assert OURS.read(cookie, "google", begun.state, NOW + LIFETIME - 1)
     assert OURS.read(cookie, "google", begun.state, NOW + LIFETIME) is None
+    assert OURS.find(cookie, "google", begun.state) == begun
+    assert OURS.find(cookie, "work", begun.state) is None
 
 
 def test_a_cookie_of_which_anything_was_changed_is_refused():

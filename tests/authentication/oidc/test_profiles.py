@@ -85,6 +85,22 @@ def test_groups_are_the_strings_of_the_claim(said, groups):
 
 
 @pytest.mark.parametrize(
+    ("changes", "groups"),
+    [
+        ({"groups": DROP, "_claim_names": {"groups": "src1"}}, None),
+        ({"groups": None, "_claim_names": {"groups": "src1"}}, None),
+        ({"_claim_names": {"groups": "src1"}}, ("staff", "authors")),
+        ({"groups": [], "_claim_names": {"groups": "src1"}}, ()),
+        ({"groups": DROP, "_claim_names": {"roles": "src1"}}, ()),
+        ({"groups": DROP, "_claim_names": ["groups"]}, ()),
+    ],
+)
+def test_groups_are_unknown_if_the_provider_has_left_them_out(changes, groups):
+    assert account(**changes).groups == groups
+    assert account(query="", **changes).groups == ()
+
+
+@pytest.mark.parametrize(
     ("changes", "is_proof"),
     [
         ({"amr": ["mfa"]}, True),

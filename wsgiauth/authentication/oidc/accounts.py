@@ -16,7 +16,7 @@ class ProviderAccount(NamedTuple):
     email: str = ""  # as it was sent: at most 254 printable characters
     email_verified: bool = False  # only if the provider says so
     username: str = ""  # as it was sent, for a proposal: at most 100 printable characters
-    groups: tuple[str, ...] = ()  # of the claim that the entry names
+    groups: tuple[str, ...] | None = ()  # of the claim that the entry names; None: not known
     methods: str = "fed"  # `fed mfa` if the entry trusts the provider's second factor
     sid: str = ""  # the session at the provider
     authenticated_at: int | None = None  # when the user last logged in there

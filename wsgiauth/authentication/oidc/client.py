@@ -1,5 +1,6 @@
 """The requests of a login at one provider, in their order, and the checks of what comes back."""
 
+import json
 import logging
 import re
 from base64 import b64encode
@@ -15,14 +16,14 @@ from wsgiauth.authentication.oidc.discovery import (
     document_url,
     read_metadata,
 )
-from wsgiauth.authentication.oidc.documents import Document, parse_document
+from wsgiauth.authentication.oidc.documents import Document, optional, parse_document
 from wsgiauth.authentication.oidc.errands import CONFIRM, BegunErrand
 from wsgiauth.authentication.oidc.failures import Failures
 from wsgiauth.authentication.oidc.id_tokens import AUTH_TIME, verify_id_token
 from wsgiauth.authentication.oidc.kept import Kept
 from wsgiauth.authentication.oidc.key_sets import KeySet, read_key_set
 from wsgiauth.authentication.oidc.logout_tokens import LogoutToken, verify_logout_token
-from wsgiauth.authentication.oidc.profiles import make_account, merge
+from wsgiauth.authentication.oidc.profiles import has_left_out_groups, make_account, merge
 from wsgiauth.authentication.oidc.signed_tokens import CLOCK, Expected, TokenError, require_form
 from wsgiauth.authentication.oidc.transport import MAX_AT_ONCE, REST, Request, Response, Transport
 from wsgiauth.authentication.oidc.userinfo import read_userinfo
@@ -36,7 +37,9 @@ _ERRORS = {
     *("invalid_request", "unauthorized_client", "unsupported_response_type", "invalid_scope"),
     *("server_error", "temporarily_unavailable", "interaction_required", "login_required"),
     *("account_selection_required", "consent_required"),
+    "authentication_expired",  # of Keycloak
 }
+_MAX_SAID = 300  # characters of an error and its description, in the log
 _VISIBLE = re.compile(r"[!-~]+")  # a code, or an access token
 
 
@@ -105,14 +108,25 @@ class Client:
             try:
                 userinfo = self._userinfo(access_token, metadata)
             except ProviderError as error:
-                needs_groups = self._entry.groups and self._entry.groups not in claims
-                if needs_groups or not is_known(str(claims["sub"])):
+                if self._needs_groups(claims) or not is_known(str(claims["sub"])):
                     raise
                 self._log_partial(error.reason)
                 is_partial = True
             else:
                 claims = merge(claims, self._same_user(userinfo, claims))
+        if has_left_out_groups(self._entry, claims):
+            logger.warning(
+                "the provider %s left out the groups of a user (_claim_names); the user keeps the"
+                " memberships that earlier logins have brought",
+                self._entry.name,
+            )
         return make_account(self._entry, claims, asked_at)._replace(is_partial=is_partial)
+
+    def _needs_groups(self, claims: Document) -> bool:
+        """Return whether groups can only be at the userinfo endpoint."""
+        name = self._entry.groups
+        is_missing = bool(name) and optional(claims, name) is None
+        return is_missing and not has_left_out_groups(self._entry, claims)
 
     def logout_url(self, post_logout_redirect_uri: str) -> str | None:
         """Return the URL at the provider that ends the session there, if there is one."""
@@ -162,6 +176,8 @@ class Client:
         if metadata.announces_issuer and "iss" not in query:
             raise self._failures.callback("iss")
         error = query.get("error")
+        if error is not None:
+            self._log_error(error, query.get("error_description", ""))
         if error == "access_denied":
             raise self._failures.declined("access_denied")
         if error is not None:
@@ -219,6 +235,14 @@ class Client:
         if userinfo.get("sub") != claims["sub"]:  # OpenID Connect Core 1.0, section 5.3.2
             raise self._failures.wrong("userinfo: sub")
         return userinfo
+
+    def _log_error(self, error: str, description: str) -> None:
+        """Log what the browser has brought, in a form that cannot end the line or be long."""
+        said = f"{error}: {description}" if description else error
+        shown = "".join(each if each.isprintable() else " " for each in said[:_MAX_SAID])
+        logger.warning(
+            "the provider %s answered with the error %s", self._entry.name, json.dumps(shown)
+        )
 
     def _log_partial(self, reason: str) -> None:
         logger.warning(

@@ -1,4 +1,4 @@
-"""Errands: what a browser that is at a provider comes back for, in a cookie of ten minutes.
+"""Errands: what a browser that is at a provider comes back for within ten minutes, in a cookie.
 
 The cookie has a random secret, and is signed. `state`, `nonce` and the verifier of PKCE (RFC 7636)
 are derived from the secret with a key, so they are bound to this browser and to each other, and
@@ -14,11 +14,12 @@ import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import NamedTuple
 
-from wsgiauth.authentication.lifetimes import MINUTE
+from wsgiauth.authentication.lifetimes import HOUR, MINUTE
 from wsgiauth.settings import Settings
 from wsgiauth.web.cookies import TAG_LENGTH, TaggedCookie, new_tag
 
 LIFETIME = 10 * MINUTE  # seconds
+KEPT = HOUR  # seconds for which a browser keeps the cookie, so that it can begin again
 
 # Purposes
 LOG_IN = "log in"
@@ -90,9 +91,17 @@ class Errands:
         return _begun(key, payload), cookie
 
     def read(self, cookie: str, provider: str, state: str, now: float) -> BegunErrand | None:
-        """Return the errand of a browser that came back, or None if this `state` is not its own.
+        """Return the errand of a browser that came back in time; see `find`.
 
         Whether it has been used is for the caller to record.
+        """
+        begun = self.find(cookie, provider, state)
+        return begun if begun is not None and now < begun.expires_at else None
+
+    def find(self, cookie: str, provider: str, state: str) -> BegunErrand | None:
+        """Return the errand of a browser that came back, or None if this `state` is not its own.
+
+        It may be over, and then is only good to begin again.
 
         Args:
             provider: The name of the entry whose callback was called.
@@ -105,8 +114,7 @@ class Errands:
             if hmac.compare_digest(code, _code(key, b"cookie", payload)):
                 begun = _begun(key, payload)
                 is_own = hmac.compare_digest(begun.state.encode(), state.encode(errors="replace"))
-                is_valid = is_own and begun.provider == provider and now < begun.expires_at
-                return begun if is_valid else None
+                return begun if is_own and begun.provider == provider else None
         return None
 
 

@@ -6,6 +6,8 @@ from http import HTTPStatus
 from wsgiauth.exceptions import ProviderError
 from wsgiauth.messages import _
 
+BUSY = "busy"  # the reason for which a browser loads the same URL again
+
 
 class Failures:
     """Makes the errors of one provider, whose title people know."""
@@ -28,7 +30,7 @@ class Failures:
             " in a few seconds.",
             provider=self._title,
         )
-        error = ProviderError(HTTPStatus.SERVICE_UNAVAILABLE, "busy", detail, seconds=1)
+        error = ProviderError(HTTPStatus.SERVICE_UNAVAILABLE, BUSY, detail, seconds=1)
         # Not all at the same moment. The HTML standard, not an RFC, describes this header.
         error.headers += (("Refresh", str(1 + secrets.randbelow(3))),)
         return error

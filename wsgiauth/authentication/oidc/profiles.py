@@ -2,7 +2,7 @@
 
 from wsgiauth.accounts import names
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
-from wsgiauth.authentication.oidc.documents import Document, strings
+from wsgiauth.authentication.oidc.documents import Document, optional, strings
 from wsgiauth.authentication.oidc.signed_tokens import is_subject, number
 from wsgiauth.settings.oidc import ProviderEntry
 
@@ -60,9 +60,22 @@ def _printable(claims: Document, name: str, longest: int) -> str:
     return value if value.strip() else ""
 
 
-def _groups(entry: ProviderEntry, claims: Document) -> tuple[str, ...]:
+def has_left_out_groups(entry: ProviderEntry, claims: Document) -> bool:
+    """Return whether the provider says that a user has groups, but not which.
+
+    Microsoft Entra does so for a user of more than 200 groups. `_claim_names` (OpenID Connect Core
+    1.0, section 5.6.2) leads to another server, which is not asked.
+    """
+    elsewhere = claims.get("_claim_names")
+    is_elsewhere = isinstance(elsewhere, dict) and entry.groups in elsewhere
+    return bool(entry.groups) and is_elsewhere and optional(claims, entry.groups) is None
+
+
+def _groups(entry: ProviderEntry, claims: Document) -> tuple[str, ...] | None:
     if not entry.groups:
         return ()
+    if has_left_out_groups(entry, claims):
+        return None
     value = claims.get(entry.groups)
     found = [value] if isinstance(value, str) else strings(value)
     # A database refuses other characters, or takes a name for another one (spaces at its end).
