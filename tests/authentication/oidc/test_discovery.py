@@ -7,6 +7,7 @@ from wsgiauth.authentication.oidc.discovery import (
     ALGORITHMS,
     DiscoveryError,
     document_url,
+    moved_url,
     read_metadata,
 )
 
@@ -93,12 +94,12 @@ def test_the_document_of_another_issuer_is_refused(issuer):
 @pytest.mark.parametrize(
     "url",
     [
-        *("http://id.example.org/x", "http://localhost/x", "ftp://id.example.org/x", "", "/x"),
+        *("http://id.example.org/x", "http://localhost/x", "ftp://id.example.org/x", " ", "/x"),
         *("https://", "https:///x", "//id.example.org/x", "javascript://a/x", "https:id.example"),
         *("https://ada@id.example.org/x", "https://id.example.org/x#y", "https://a/x y"),
         *("https://a/x\r\nHost: b", "https://a/\x00", "https://ä.example/", "https://a:99999/"),
         *("https://a:0/", "https://[::1", "https://[:::::]/", "https://a/" + "x" * 2048),
-        *(None, 1, ["https://id.example.org/x"]),
+        *(False, 1, ["https://id.example.org/x"]),
     ],
     ids=lambda url: repr(url)[:30],
 )
@@ -107,10 +108,38 @@ def test_an_endpoint_that_is_not_safe_is_refused_by_its_name(name, url):
         read(**{name: url})
 
 
+@pytest.mark.parametrize(
+    ("url", "location", "moved"),
+    [
+        ("https://a.example/x/y", "z", "https://a.example/x/z"),
+        ("https://a.example/x/y", "https://a.example:443/z", "https://a.example:443/z"),
+        ("https://a.example:443/x", "https://A.example/z", "https://A.example/z"),
+        ("http://localhost/x", "http://localhost:80/", "http://localhost:80/"),
+        ("http://localhost:80/x", "https://localhost:80/", None),
+        ("https://a.example/x", "http://a.example/x", None),
+        ("https://a.example/x", "https://a.example:8443/x", None),
+        ("https://a.example/x", "https://a.example.org/x", None),
+        ("https://a.example/x", "https://a.example\\@b.example/", None),
+    ],
+)
+def test_a_document_moves_within_its_origin(url, location, moved):
+    assert moved_url(url, location) == moved
+
+
+ABSENT = pytest.mark.parametrize("absent", [DROP, None, ""], ids=["left out", "null", "empty"])
+
+
+@ABSENT
 @pytest.mark.parametrize("name", ENDPOINTS[:3])
-def test_an_endpoint_that_is_needed_is_there(name):
+def test_an_endpoint_that_is_needed_is_there(name, absent):
     with pytest.raises(DiscoveryError, match=f"^{name}$"):
-        read(**{name: DROP})
+        read(**{name: absent})
+
+
+@ABSENT
+def test_what_is_null_or_empty_is_left_out(absent):
+    names = (*ENDPOINTS[3:], SIGNING, METHODS, "userinfo_signing_alg_values_supported", ANNOUNCES)
+    assert read(**dict.fromkeys(names, absent)) == read()
 
 
 @pytest.mark.parametrize(

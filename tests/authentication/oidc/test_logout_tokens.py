@@ -37,11 +37,15 @@ def test_a_logout_token_that_never_expires_counts_for_ten_minutes(provider, goog
     """As those of Ory Hydra and LemonLDAP::NG."""
     token = provider.logout_token(exp=expiry, iat=time.time() - age)
     assert google.verify_logout_token(token).subject == "ada"
+    provider.ahead = -700
+    assert refusal(google, provider.logout_token(exp=expiry)).reason == "clock"
 
 
+@pytest.mark.parametrize("absent", [DROP, None, ""], ids=["left out", "null", "empty"])
 @pytest.mark.parametrize(("left_out", "found"), [("sub", ("", "s")), ("sid", ("ada", ""))])
-def test_a_subject_or_a_session_is_enough(provider, google, left_out, found):
-    token = google.verify_logout_token(provider.logout_token(**{"sid": "s", left_out: DROP}))
+def test_a_subject_or_a_session_is_enough(provider, google, left_out, found, absent):
+    claims = {"sid": "s", "nonce": absent, left_out: absent}
+    token = google.verify_logout_token(provider.logout_token(**claims))
     assert (token.subject, token.sid) == found
 
 
@@ -50,21 +54,21 @@ def test_a_subject_or_a_session_is_enough(provider, google, left_out, found):
     [
         *(({"events": each}, "events") for each in (DROP, None, [], {}, [LOGOUT_EVENT], "x")),
         *(({"events": {LOGOUT_EVENT: each}}, "events") for each in (None, [], "", True)),
-        *(({"nonce": each}, "nonce") for each in ("x", None)),
+        *(({"nonce": each}, "nonce") for each in ("x", " ", False)),
         *(({"jti": each}, "jti") for each in (DROP, "", None, 1, "x" * 256, "a\x00b")),
-        *(({"sub": each}, "sub") for each in ("", None, 1, "x" * 256, "ä")),
-        *(({"sid": each}, "sub") for each in ("", None, 1, "x" * 256, ["s"])),
-        ({"sub": DROP, "sid": DROP}, "sub"),
+        *(({"sub": each}, "sub") for each in (1, False, "x" * 256, "ä")),
+        *(({"sid": each}, "sub") for each in (1, [], "x" * 256, ["s"])),
+        *(({"sub": each, "sid": each}, "sub") for each in (DROP, None, "")),
         ({"iss": "https://elsewhere.example"}, "iss"),
         ({"aud": "other"}, "aud"),
         *(({"exp": each}, "times") for each in ("x", True, [], 1)),
-        ({"exp": time.time() - 100, "iat": time.time() - 200}, "clock"),
+        ({"exp": 2, "iat": 1}, "clock"),
         *(({"iat": each}, "times") for each in (DROP, None, "")),
         ({"iat": DROP, "exp": DROP}, "times"),
         ({"iat": 1}, "clock"),
-        ({"iat": time.time() - 700, "exp": DROP}, "clock"),
-        ({"iat": time.time() + 180, "exp": DROP}, "clock"),
-        ({"nbf": time.time() + 180, "exp": DROP}, "clock"),
+        ({"iat": 1, "exp": DROP}, "clock"),
+        ({"iat": 2**40, "exp": DROP}, "clock"),
+        ({"nbf": 2**40, "exp": DROP}, "clock"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -134,6 +134,13 @@ def test_a_time_that_is_none_is_left_out(auth_time):
     assert account(auth_time=auth_time).authenticated_at is None
 
 
+@pytest.mark.parametrize("absent", [None, ""])
+def test_what_is_null_or_empty_in_the_token_is_of_userinfo(absent):
+    first = {"sub": "a", "email": absent, "name": absent, "groups": absent}
+    second = {"sub": "a", "email": "x@y", "name": "B", "groups": ["staff"]}
+    assert merge(first, second) == second
+
+
 def test_the_address_and_its_verification_are_of_one_source():
     first = {"sub": "a", "email_verified": True, "name": "A"}
     second = {"sub": "a", "email": "x@y", "name": "B", "nickname": "b"}

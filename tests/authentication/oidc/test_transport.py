@@ -56,7 +56,7 @@ def refusal(transport, request):
 
 def test_a_response_is_its_status_and_its_body(provider, transport):
     provider.answers["/keys"] = Answer(503, b"\xff")
-    assert transport.send(get(provider, "/keys")) == (503, b"\xff")
+    assert transport.send(get(provider, "/keys")) == (503, b"\xff", None)
     assert transport.send(get(provider)).status == 200
 
 
@@ -82,6 +82,23 @@ def test_no_redirect_is_followed(provider, transport, status):
     error = refusal(transport, get(provider, "/keys"))
     assert (error.status, error.reason) == (502, "discovery: redirect")
     assert not provider.requests[DISCOVERY]
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "location"),
+    [(302, {"Location": "/x"}, "/x"), (308, {"Location": "//y/"}, "//y/"), (301, {}, "")],
+)
+def test_the_caller_can_examine_a_redirect(provider, transport, status, headers, location):
+    provider.answers["/keys"] = Answer(status, headers=headers)
+    request = get(provider, "/keys")._replace(can_have_moved=True)
+    assert transport.send(request) == (status, b"", location)
+
+
+@pytest.mark.parametrize("status", [300, 304, 305, 399])
+def test_other_statuses_are_never_one(provider, transport, status):
+    provider.answers["/keys"] = Redirect(provider.url(DISCOVERY), status)
+    request = get(provider, "/keys")._replace(can_have_moved=True)
+    assert refusal(transport, request).reason == "discovery: redirect"
 
 
 LONGEST = b" " * MAX_SIZE

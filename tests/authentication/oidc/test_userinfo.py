@@ -1,7 +1,5 @@
 """What the userinfo endpoint says: plain or signed, and needed only for users who are not known."""
 
-import time
-
 import pytest
 
 from tests.support.oidc_clients import Client
@@ -32,7 +30,9 @@ def signed_answer(provider, key=None, header=None, **claims):
         {},
         {"aud": [OUR, "other"]},
         {"iss": DROP, "aud": DROP},
-        {"exp": time.time() + 600, "nbf": time.time() - 600},
+        {"iss": None, "aud": None, "exp": None, "nbf": None},
+        {"iss": "", "aud": "", "exp": "", "nbf": ""},
+        {"exp": 2**40, "nbf": 1},
         {"iat": 1},
         {"iat": DROP},
     ],
@@ -71,8 +71,8 @@ def test_an_answer_is_signed_by_an_algorithm_that_is_offered_for_it(provider, cl
         ({"aud": "other"}, "aud"),
         ({"aud": ["other"]}, "aud"),
         ({"aud": {OUR: 1}}, "aud"),
-        ({"exp": time.time() - 600}, "clock"),
-        ({"nbf": time.time() + 600}, "clock"),
+        ({"exp": 1}, "clock"),
+        ({"nbf": 2**40}, "clock"),
         ({"exp": "soon"}, "times"),
         ({"sub": "grace"}, "sub"),
         ({"sub": DROP}, "sub"),

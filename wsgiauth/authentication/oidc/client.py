@@ -14,6 +14,7 @@ from wsgiauth.authentication.oidc.discovery import (
     DiscoveryError,
     Metadata,
     document_url,
+    moved_url,
     read_metadata,
 )
 from wsgiauth.authentication.oidc.documents import Document, optional, parse_document
@@ -104,7 +105,7 @@ class Client:
         except TokenError as error:
             raise self._refused_token(str(error)) from None
         is_partial = False
-        if "email" not in claims and metadata.userinfo_endpoint:
+        if optional(claims, "email") is None and metadata.userinfo_endpoint:
             try:
                 userinfo = self._userinfo(access_token, metadata)
             except ProviderError as error:
@@ -157,9 +158,15 @@ class Client:
 
     def _discover(self) -> Metadata:
         issuer = self._entry.issuer
-        document = self._document("discovery", document_url(issuer))
+        request = Request("discovery", document_url(issuer), can_have_moved=True)
+        response = self._transport.send(request)
+        if response.location is not None:
+            url = moved_url(request.url, response.location)
+            if url is None:
+                raise self._failures.wrong(f"{request.what}: redirect")
+            response = self._transport.send(Request("discovery", url))
         try:
-            return read_metadata(document, issuer)
+            return read_metadata(self._read("discovery", response), issuer)
         except DiscoveryError as error:
             raise self._failures.wrong(f"discovery: {error}") from None
 
@@ -253,7 +260,9 @@ class Client:
         )
 
     def _document(self, what: str, url: str) -> Document:
-        response = self._transport.send(Request(what, url))
+        return self._read(what, self._transport.send(Request(what, url)))
+
+    def _read(self, what: str, response: Response) -> Document:
         self._check_status(what, response)
         document = parse_document(response.body)
         if document is None:

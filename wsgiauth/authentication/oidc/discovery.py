@@ -5,9 +5,9 @@ Endpoints are taken from the document of exactly the configured issuer.
 
 import re
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
-from wsgiauth.authentication.oidc.documents import Document, strings
+from wsgiauth.authentication.oidc.documents import Document, optional, strings
 from wsgiauth.settings.oidc import LOCAL_HOSTS
 
 # RFC 8725 section 3.1: asymmetric ones only. `none` and HMAC are never accepted.
@@ -46,6 +46,25 @@ def document_url(issuer: str) -> str:
     return issuer.rstrip("/") + "/.well-known/openid-configuration"
 
 
+def moved_url(url: str, location: str) -> str | None:
+    """Return where a redirect from `url` leads, or None if that is not at the same origin.
+
+    The issuer is compared afterwards, as without a redirect.
+    """
+    try:
+        moved = urljoin(url, location)
+        is_same = _URL.fullmatch(moved) is not None and _origin(moved) == _origin(url)
+    except ValueError:
+        return None
+    return moved if is_same and location and len(moved) <= MAX_URL else None
+
+
+def _origin(url: str) -> tuple[str, str | None, int]:
+    """Return the scheme, the host and the port (RFC 6454 section 4)."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+
+
 def read_metadata(document: Document, issuer: str) -> Metadata:
     """Return what a document says, if it is that of the issuer.
 
@@ -71,7 +90,7 @@ def read_metadata(document: Document, issuer: str) -> Metadata:
 
 
 def _endpoint(document: Document, name: str, is_local: bool, *, is_optional: bool = False) -> str:
-    if is_optional and name not in document:
+    if is_optional and optional(document, name) is None:
         return ""
     url = document.get(name)
     if not isinstance(url, str) or len(url) > MAX_URL or not _URL.fullmatch(url):
@@ -89,7 +108,7 @@ def _endpoint(document: Document, name: str, is_local: bool, *, is_optional: boo
 
 def _algorithms(document: Document) -> frozenset[str]:
     name = "id_token_signing_alg_values_supported"
-    if name not in document:
+    if optional(document, name) is None:
         return frozenset({"RS256"})  # which every provider has (section 3)
     found = ALGORITHMS.intersection(strings(document[name]))
     if not found:
@@ -99,7 +118,7 @@ def _algorithms(document: Document) -> frozenset[str]:
 
 def _sends_secret_in_form(document: Document) -> bool:
     name = "token_endpoint_auth_methods_supported"
-    if name not in document:
+    if optional(document, name) is None:
         return False  # client_secret_basic is the default (section 3)
     methods = strings(document[name])
     if "client_secret_basic" in methods:

@@ -5,7 +5,7 @@ import hmac
 from base64 import urlsafe_b64encode
 
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW
-from wsgiauth.authentication.oidc.documents import Document
+from wsgiauth.authentication.oidc.documents import Document, optional
 from wsgiauth.authentication.oidc.errands import CONFIRM, BegunErrand
 from wsgiauth.authentication.oidc.signed_tokens import (
     CLOCK,
@@ -32,10 +32,10 @@ def verify_id_token(
     nonce = claims.get("nonce")
     if not isinstance(nonce, str) or not _is_same(nonce, begun.nonce):
         raise TokenError("nonce")
-    if "at_hash" in claims:
-        at_hash = claims["at_hash"]
-        if not isinstance(at_hash, str) or not _is_same(at_hash, _half(access_token, algorithm)):
-            raise TokenError("at_hash")
+    at_hash = optional(claims, "at_hash")
+    is_half = isinstance(at_hash, str) and _is_same(at_hash, _half(access_token, algorithm))
+    if at_hash is not None and not is_half:
+        raise TokenError("at_hash")
     if not is_subject(claims.get("sub")):
         raise TokenError("sub")
     _check_login(claims, begun, now)
@@ -45,7 +45,7 @@ def verify_id_token(
 def _check_login(claims: Document, begun: BegunErrand, now: float) -> None:
     """Check when the user logged in; `iat` does not say it, and can lie minutes before."""
     authenticated_at = number(claims, "auth_time")
-    if "auth_time" in claims and authenticated_at is None:
+    if optional(claims, "auth_time") is not None and authenticated_at is None:
         raise TokenError("times")
     if authenticated_at is not None and authenticated_at > now + CLOCK_SKEW:
         raise TokenError(CLOCK)  # or the login would count as recent in that future, too

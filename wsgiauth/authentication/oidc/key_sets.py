@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jwt
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm, RSAPSSAlgorithm
 
-from wsgiauth.authentication.oidc.documents import Document, strings
+from wsgiauth.authentication.oidc.documents import Document, optional, strings
 
 # NIST SP 800-131A: not below 2,048 bits. A signature by a longer key than 8,192 takes long.
 RSA_BITS = range(2048, 8193)
@@ -71,9 +71,9 @@ def _fits(jwk: Document, use: _Use, algorithm: str, key_id: str | None) -> bool:
     return (
         jwk.get("kty") == use.key_type
         and (use.curve is None or jwk.get("crv") == use.curve)
-        and jwk.get("use", "sig") == "sig"
-        and jwk.get("alg", algorithm) == algorithm
-        and ("key_ops" not in jwk or "verify" in strings(jwk["key_ops"]))
+        and optional(jwk, "use") in (None, "sig")
+        and optional(jwk, "alg") in (None, algorithm)
+        and (optional(jwk, "key_ops") is None or "verify" in strings(jwk["key_ops"]))
         and (key_id is None or jwk.get("kid") == key_id)
     )
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from wsgiauth.authentication.oidc.documents import optional
 from wsgiauth.authentication.oidc.signed_tokens import (
     Expected,
     TokenError,
@@ -33,16 +34,12 @@ def verify_logout_token(token: str, expected: Expected, now: float) -> LogoutTok
     events = claims.get("events")
     if not isinstance(events, dict) or not isinstance(events.get(EVENT), dict):
         raise TokenError("events")
-    if "nonce" in claims:  # section 2.4: so that no ID token is a logout token
+    if optional(claims, "nonce") is not None:  # section 2.4: so that no ID token is a logout token
         raise TokenError("nonce")
     if not is_subject(claims.get("jti")):
         raise TokenError("jti")
-    named = [claims[name] for name in ("sub", "sid") if name in claims]
+    subject, sid = optional(claims, "sub"), optional(claims, "sid")
+    named = [each for each in (subject, sid) if each is not None]
     if not named or not all(map(is_subject, named)):
         raise TokenError("sub")
-    return LogoutToken(
-        str(claims["jti"]),
-        str(claims.get("sub", "")),
-        str(claims.get("sid", "")),
-        expected.issuer,
-    )
+    return LogoutToken(str(claims["jti"]), str(subject or ""), str(sid or ""), expected.issuer)

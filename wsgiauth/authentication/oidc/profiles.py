@@ -26,7 +26,8 @@ def merge(claims: Document, userinfo: Document) -> Document:
     """
     own = {"iss", "aud", "sid", "auth_time", "amr", "acr"}
     other = {name: each for name, each in userinfo.items() if name not in own}
-    first = {name: each for name, each in claims.items() if name != "email_verified"}
+    said = [name for name in claims if name != "email_verified"]
+    first = {name: claims[name] for name in said if optional(claims, name) is not None}
     return {**other, **first}
 
 

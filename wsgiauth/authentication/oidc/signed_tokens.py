@@ -123,8 +123,9 @@ def audiences_of(claims: Document) -> list[str]:
 
 
 def _check_header(header: Document, types: Collection[str]) -> None:
-    token_type = header.get("typ", "JWT")
-    if not isinstance(token_type, str) or token_type.lower() not in types:
+    token_type = optional(header, "typ")
+    is_right = isinstance(token_type, str) and token_type.lower() in types
+    if token_type is not None and not is_right:
         raise TokenError("typ")
     if "crit" in header:  # no extension is understood (RFC 7515 section 4.1.11)
         raise TokenError("crit")
@@ -134,7 +135,7 @@ def _signed_with(
     match: re.Match[str], header: Document, algorithms: Collection[str], keys: KeySet
 ) -> str:
     """Return the algorithm by which the one key that fits has signed a token."""
-    algorithm, key_id = header.get("alg"), header.get("kid")
+    algorithm, key_id = header.get("alg"), optional(header, "kid")
     if not isinstance(algorithm, str) or algorithm not in algorithms:
         raise TokenError("alg")
     if key_id is not None and not isinstance(key_id, str):
@@ -154,7 +155,8 @@ def _check_audience(claims: Document, expected: Expected) -> None:
     if expected.client_id not in audiences_of(claims):
         raise TokenError("aud")
     is_shared = isinstance(audience, list) and len(audience) > 1
-    if (is_shared or "azp" in claims) and claims.get("azp") != expected.client_id:
+    authorized = optional(claims, "azp")
+    if (is_shared or authorized is not None) and authorized != expected.client_id:
         raise TokenError("azp")
 
 

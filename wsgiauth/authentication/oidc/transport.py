@@ -1,7 +1,7 @@
 """Requests to a provider: bounded in time, size and number, whatever the provider does.
 
 A request runs in a thread of its own, for which the caller waits a few seconds and no longer:
-neither a name look-up nor TLS can be interrupted. No redirect is followed, no proxy of the
+neither a name look-up nor TLS can be interrupted. No redirect is followed here, no proxy of the
 environment is used, and no response is decompressed.
 """
 
@@ -23,6 +23,7 @@ from wsgiauth.authentication.oidc.failures import Failures
 TIMEOUT = 5.0  # seconds for a request, from the name look-up to the last byte of its response
 MAX_SIZE = 64 * 1024  # bytes of a response
 MAX_AT_ONCE = 2  # requests to a provider, of a process
+_MOVED = {301, 302, 303, 307, 308}  # RFC 9110 section 15.4
 REST = 10  # seconds for which a provider that cannot be reached is left alone
 
 
@@ -33,6 +34,7 @@ class Request(NamedTuple):
     url: str
     headers: Mapping[str, str] = {}
     body: str | None = None  # then it is a POST
+    can_have_moved: bool = False  # whether a redirect is a response, which the caller examines
     is_optional: bool = False  # whether a login can do without; others are sent if it fails
 
     def __repr__(self) -> str:
@@ -40,10 +42,11 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """A response that is no redirect; its `repr` has nothing of it."""
+    """A response that is no redirect, unless the request says so; its `repr` has nothing of it."""
 
     status: int
     body: bytes
+    location: str | None = None  # of a redirect, as it was sent
 
     def __repr__(self) -> str:
         return f"<Response {self.status}>"
@@ -167,7 +170,7 @@ class _Exchange:
             decode_content=False,
         )
         with closing(self._connection.getresponse()) as response:
-            return _read(response)
+            return _read(response, self._request)
 
     def _shut_down(self) -> None:
         """End what the thread waits for, if it is connected; else it ends by its own timeouts."""
@@ -193,7 +196,9 @@ def _connection_to(url: str, timeout: float, tls: ssl.SSLContext | None) -> HTTP
     return HTTPSConnection(host, parts.port, timeout=timeout, ssl_context=tls)
 
 
-def _read(response: BaseHTTPResponse) -> Response:
+def _read(response: BaseHTTPResponse, request: Request) -> Response:
+    if request.can_have_moved and response.status in _MOVED:
+        return Response(response.status, b"", response.headers.get("Location", ""))
     if 300 <= response.status < 400:
         raise _FailedError("redirect")
     body = response.read(MAX_SIZE, decode_content=False)

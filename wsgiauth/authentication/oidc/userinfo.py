@@ -1,6 +1,6 @@
 """Answers of the userinfo endpoint (OpenID Connect Core 1.0, section 5.3.2): JSON, or signed."""
 
-from wsgiauth.authentication.oidc.documents import Document, parse_document
+from wsgiauth.authentication.oidc.documents import Document, optional, parse_document
 from wsgiauth.authentication.oidc.signed_tokens import (
     Expected,
     TokenError,
@@ -30,9 +30,9 @@ def read_userinfo(body: bytes, expected: Expected, now: float) -> Document | Non
         token, expected, {"jwt"}, lambda metadata: metadata.userinfo_algorithms
     ).claims
     # It answers our request, so both can be left out.
-    if claims.get("iss", expected.issuer) != expected.issuer:
+    if optional(claims, "iss") not in (None, expected.issuer):
         raise TokenError("iss")
-    if "aud" in claims and expected.client_id not in audiences_of(claims):
+    if optional(claims, "aud") is not None and expected.client_id not in audiences_of(claims):
         raise TokenError("aud")
     check_validity(claims, now)
     return claims
