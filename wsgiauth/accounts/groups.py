@@ -225,8 +225,8 @@ class UserRights(RightsHolder):
             if insert_new(Membership, group=joined.id, user=self.id):
                 self._report_rights("joined", joined.name)
                 return True
-            # It can have been deleted meanwhile, which a read without a lock would not see after the
-            # first one of this transaction.
+            # It can have been deleted meanwhile. A read without a lock would not see that, because
+            # the transaction has read before.
             _locked(joined.id).get()
         return False
 
