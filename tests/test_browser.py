@@ -670,6 +670,7 @@ def test_the_caret_is_after_what_was_typed_before(visitor, ada, settings):
     [
         ("", ""),
         ("7 chars", "Too short."),
+        ("e\u0301e\u0300a\u0300u\u0308", "Too short."),
         ("Grace!2026", "Too similar to your username or email address."),
         ("hopper.g 1", "Too similar to your username or email address."),
         ("abababababab", "Too easy to guess: it repeats a character or a short pattern."),

@@ -5,6 +5,7 @@ import logging
 import random
 import time
 from functools import partial
+from unicodedata import normalize
 
 import bcrypt
 import pytest
@@ -18,7 +19,9 @@ from wsgiauth.accounts.passwords import (
     DEFAULT_ROUNDS,
     hash_password,
     needs_rehash,
+    normal_form,
     password_problem,
+    presented_problem,
     verify_password,
 )
 from wsgiauth.exceptions import RetryLaterError
@@ -65,6 +68,8 @@ def test_what_bcrypt_cannot_represent_is_no_new_password(password, remains, reas
         pytest.param("", 8, False, id="empty"),
         pytest.param("éèàüöäñç", 8, True, id="8 characters in 16 bytes"),
         pytest.param("éèàü", 8, False, id="4 characters in 8 bytes"),
+        pytest.param(normalize("NFD", "éèàü"), 8, False, id="4 characters in parts"),
+        pytest.param(normalize("NFD", "국어비밀번호암한"), 8, True, id="8 syllables in 20 parts"),
         pytest.param("qzjv xwk bqd", 12, True, id="12 of 12"),
         pytest.param("qzjv xwk bq", 12, False, id="11 of 12"),
         pytest.param("qzjv xwk bqd mfy" * 4, 8, True, id="64 characters"),
@@ -334,10 +339,45 @@ def test_a_hash_of_another_cost_is_replaced(cost, rounds, is_needed):
         pytest.param("tab\tand\nline", id="controls but NUL"),
     ],
 )
-def test_a_password_is_verified_as_it_was_typed(password):
+def test_a_password_is_verified_with_all_its_characters(password):
     hashed = hash_password(password, rounds=4)
     assert verify_password(password, hashed, rounds=4)
     assert not verify_password(password.strip()[:-1], hashed, rounds=4)
+
+
+@pytest.mark.promise(6)
+def test_the_normal_form_of_a_password_counts():
+    longest = "각" * 24  # 72 bytes, and 216 in parts
+    typed = normalize("NFD", longest)
+    assert verify_password(typed, hash_password(longest, rounds=4), rounds=4)
+    assert verify_password(longest, hash_password(typed, rounds=4), rounds=4)
+    assert presented_problem(typed) is None
+    assert presented_problem(f"{typed}!") == "A password must have at most 72 bytes in UTF-8."
+
+
+def test_a_password_of_72_bytes_whose_normal_form_is_longer_is_only_that_of_an_old_hash():
+    typed = "\N{DEVANAGARI LETTER QA}" * 24
+    assert "at most 72 bytes" in problem_of(typed)
+    assert presented_problem(typed) is None
+    old = bcrypt.hashpw(typed.encode(), bcrypt.gensalt(4)).decode()
+    assert verify_password(typed, old, rounds=4)
+    assert not verify_password(normalize("NFC", typed), old, rounds=4)
+
+
+@pytest.mark.promise(7)
+def test_a_password_of_a_known_breach_is_refused_in_any_form(breached, tmp_path):
+    digest = hashlib.sha1("café à la carte".encode()).hexdigest().upper()  # noqa: S324
+    breached.write_text(f"{digest}:17\n")
+    settings = Settings(BREACHED_PASSWORDS=breached)
+    assert problem_of(normalize("NFD", "café à la carte"), settings) == BREACHED
+
+
+@pytest.mark.promise(15)
+def test_no_normal_form_is_computed_of_a_password_that_is_too_long_in_any():
+    hostile = "\u0344\u0334" * 4000
+    assert "at most 72 bytes" in problem_of(hostile)
+    assert "at most 72 bytes" in presented_problem(hostile)
+    assert normal_form(hostile) == hostile
 
 
 @pytest.mark.parametrize("version", ["2a", "2y"])

@@ -1,5 +1,7 @@
 """Who is it that knows this password?"""
 
+from unicodedata import normalize
+
 import bcrypt
 import pytest
 
@@ -129,6 +131,56 @@ def test_a_password_of_72_bytes_is_told_from_a_longer_one(database, settings):
     user = create_user(USERNAME, EMAIL, longest, settings=settings)
     assert authenticate(USERNAME, longest, rounds=ROUNDS) == user
     assert authenticate(USERNAME, longest + "x", rounds=ROUNDS) is None
+
+
+# Passwords whose letters are composed in another way
+
+COMPOSED, DECOMPOSED = (normalize(form, "café à la carte") for form in ("NFC", "NFD"))
+
+
+@every_database
+@pytest.mark.promise(6)
+def test_a_hash_of_a_password_as_it_was_typed_is_replaced_at_its_login(ada, database, tokens):
+    store_hash(database, bcrypt.hashpw(DECOMPOSED.encode(), bcrypt.gensalt(ROUNDS)).decode())
+    token = sessions.start(ada, tokens).token
+    assert authenticate(USERNAME, COMPOSED, rounds=ROUNDS) is None
+    assert authenticate(USERNAME, DECOMPOSED, rounds=ROUNDS) == ada
+    assert authenticate(USERNAME, COMPOSED, rounds=ROUNDS) == ada
+    kept = stored_hash()
+    assert authenticate(USERNAME, DECOMPOSED, rounds=ROUNDS) == ada
+    assert stored_hash() == kept
+    assert sessions.find(token, tokens)[0] == ada
+
+
+@pytest.mark.parametrize("rounds", [ROUNDS, 5])
+def test_a_hash_of_a_password_whose_normal_form_is_too_long_is_kept(ada, database, rounds):
+    longest = "\N{DEVANAGARI LETTER QA}" * 24  # 72 bytes, and 144 in NFC
+    store_hash(database, bcrypt.hashpw(longest.encode(), bcrypt.gensalt(ROUNDS)).decode())
+    kept = stored_hash()
+    assert authenticate(USERNAME, longest, rounds=rounds) == ada
+    assert stored_hash() == kept
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize(
+    ("identifier", "password", "is_active"),
+    [
+        pytest.param("Nobody", DECOMPOSED, True, id="unknown username"),
+        pytest.param("Ada", f"{DECOMPOSED}!", True, id="wrong password"),
+        pytest.param("Ada", f"{DECOMPOSED}\0", True, id="NUL"),
+        pytest.param("Ada", DECOMPOSED * 5, True, id="too long as typed"),
+        pytest.param("Ada", DECOMPOSED, False, id="right password, inactive"),
+    ],
+)
+def test_a_failure_with_letters_in_parts_costs_two(
+    ada, settings, spent, identifier, password, is_active
+):
+    change_password(ada, COMPOSED, settings=settings)
+    ada.is_active = is_active
+    ada.save()
+    spent.clear()
+    assert authenticate(identifier, password, rounds=ROUNDS) is None
+    assert spent == [ROUNDS] * 2
 
 
 # Rehashing

@@ -325,3 +325,11 @@ def test_a_program_is_told_that_a_sensitive_form_needs_a_recent_proof(sensitive,
 
 def test_a_sensitive_form_asks_an_anonymous_client_to_log_in(sensitive, client):
     client.get("/auth/sensitive", status=401)
+
+
+def test_a_password_that_no_account_can_have_is_not_compared(client, stale):
+    for _ in range(6):  # more than a throttle would let pass
+        fields = {"password": "x" * 73}
+        refused = client.post_json("/auth/confirm", fields, headers=stale, status=422)
+    text = "A password must have at most 72 bytes in UTF-8."
+    assert refused.json["errors"] == {"password": [text]}

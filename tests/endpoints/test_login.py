@@ -1,6 +1,7 @@
 """GET and POST /auth/login."""
 
 from dataclasses import replace
+from unicodedata import normalize
 
 import bcrypt
 import pytest
@@ -21,15 +22,12 @@ CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 WRONG = {
     "wrong password": (USERNAME, "wrong"),
     "wrong password for an e-mail": (EMAIL, "wrong"),
-    "73 bytes": (USERNAME, PASSWORD.ljust(73, "x")),
-    "9000 bytes": (USERNAME, "x" * 9000),
-    "NUL at the end": (USERNAME, PASSWORD + "\0"),
-    "more after NUL": (USERNAME, PASSWORD + "\0x"),
     "unknown username": ("nobody", PASSWORD),
     "unknown e-mail": ("nobody@example.org", PASSWORD),
     "NUL in the username": (USERNAME + "\0", PASSWORD),
     "over-long username": ("x" * 5000, PASSWORD),
 }
+TOO_LONG = "A password must have at most 72 bytes in UTF-8."
 INCOMPLETE = {
     "no name": ({"password": PASSWORD}, ["username"]),
     "an empty name": ({"username": "", "password": PASSWORD}, ["username"]),
@@ -37,6 +35,14 @@ INCOMPLETE = {
     "no password": ({"username": USERNAME}, ["password"]),
     "an empty password": ({"username": USERNAME, "password": ""}, ["password"]),
     "nothing": ({}, ["username", "password"]),
+}
+IMPOSSIBLE = {
+    "73 bytes": (PASSWORD.ljust(73, "x"), TOO_LONG),
+    "37 characters in 74 bytes": ("é" * 37, TOO_LONG),
+    "9000 bytes": ("x" * 9000, TOO_LONG),
+    "a hostile normal form": ("\u0344\u0334" * 700, TOO_LONG),
+    "NUL at the end": (PASSWORD + "\0", "A password cannot contain NUL."),
+    "more after NUL": (PASSWORD + "\0x", "A password cannot contain NUL."),
 }
 MESSAGES = {
     "username": ["Enter your username or email address."],
@@ -169,8 +175,43 @@ def test_a_password_of_72_bytes_is_compared_to_its_end(client, settings):
     password = "four unrelated words ".ljust(72, "x")
     create_user(USERNAME, EMAIL, password, settings=settings)
     client.post_json("/auth/login", {"username": USERNAME, "password": password}, status=200)
-    for other in (password[:-1], password[:-1] + "y", password + "x"):
+    for other in (password[:-1], password[:-1] + "y"):
         client.post_json("/auth/login", {"username": USERNAME, "password": other}, status=401)
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("username", [USERNAME, "nobody"])
+@pytest.mark.parametrize(("password", "problem"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_a_password_that_no_account_can_have_is_no_attempt(
+    client, ada, costs, username, password, problem
+):
+    fields = {"username": username, "password": password}
+    for _ in range(6):  # more than a throttle would let pass
+        refused = client.post_json("/auth/login", fields, status=422)
+    assert refused.json["errors"] == {"password": [problem]}
+    client.post("/auth/login", fields, headers=SAME_ORIGIN, status=422).mustcontain(problem)
+    assert costs == []
+
+
+@pytest.mark.parametrize("typed", ["cà phê sữa đá", "한국어 비밀번호", "café crème"])
+def test_a_password_logs_in_from_keyboards_that_compose_letters_in_another_way(
+    client, settings, typed
+):
+    one, other = (normalize(form, typed) for form in ("NFC", "NFD"))
+    for index, (chosen, presented) in enumerate([(one, other), (other, one)]):
+        create_user(f"user{index}", f"user{index}@example.org", chosen, settings=settings)
+        fields = {"username": f"user{index}", "password": presented}
+        client.post_json("/auth/login", fields, status=200)
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("username", [USERNAME, "nobody"])
+def test_a_wrong_password_of_another_form_costs_the_same_for_every_name(
+    client, ada, costs, username
+):
+    fields = {"username": username, "password": "cafe\N{COMBINING ACUTE ACCENT} au lait"}
+    client.post_json("/auth/login", fields, status=401)
+    assert costs == [b"04"] * 2
 
 
 @pytest.mark.promise(11)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from unicodedata import normalize
 
 import bcrypt
 import pytest
@@ -108,6 +109,25 @@ def test_the_current_password_is_not_a_new_one(client, ada, bearer):
     refused = client.post_json("/auth/password", fields, headers=bearer(ada), status=422)
     text = "The new password is the same as the current one. Choose another."
     assert refused.json["errors"] == {"new_password": [text]}
+
+
+def test_the_current_password_composed_in_another_way_is_not_a_new_one(
+    client, ada, bearer, settings
+):
+    change_password(ada, "café à la carte", settings=settings)
+    one, other = (normalize(form, "café à la carte") for form in ("NFC", "NFD"))
+    fields = {"current_password": one, "new_password": other}
+    refused = client.post_json("/auth/password", fields, headers=bearer(ada), status=422)
+    text = "The new password is the same as the current one. Choose another."
+    assert refused.json["errors"] == {"new_password": [text]}
+
+
+def test_a_password_that_no_account_can_have_is_not_compared(client, ada, bearer):
+    fields = {**CHANGE, "current_password": "x" * 73}
+    for _ in range(6):  # more than a throttle would let pass
+        refused = client.post_json("/auth/password", fields, headers=bearer(ada), status=422)
+    text = "A password must have at most 72 bytes in UTF-8."
+    assert refused.json["errors"] == {"current_password": [text]}
 
 
 def test_the_page_says_whose_password_it_is_and_leads_back(browser):

@@ -6,6 +6,7 @@ HTTP, the command line and `create_user` apply the rules. Sources: NIST SP 800-6
 
 import logging
 import os
+import unicodedata
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
@@ -23,6 +24,7 @@ from wsgiauth.storage.models import BCRYPT_HASH
 
 MIN_LENGTH = 8  # characters: ASVS 6.2.1
 MAX_BYTES = 72  # bcrypt reads no further
+_MOST_TYPED = 3 * MAX_BYTES  # characters; NFC makes 72 bytes of fewer (UAX #15, table 1)
 
 _RETRY_AFTER = 60  # seconds
 _LONGEST_OF_RUNS = 11  # characters, each run counted as one; a longer password is strong enough
@@ -53,6 +55,7 @@ def password_problem(password: str, settings: Settings, *, username: str, email:
     problem = representation_problem(password)
     if problem is not None:
         return problem
+    password = normal_form(password)
     if len(password) < settings.PASSWORD_MIN_LENGTH:
         return ngettext(
             "A password must have at least %(num)s character.",
@@ -79,10 +82,39 @@ def password_problem(password: str, settings: Settings, *, username: str, email:
     return None
 
 
+def normal_form(password: str) -> str:
+    """Return `password` in NFC (RFC 8265 section 4.2.2, NIST SP 800-63B-4 section 3.1.1.2).
+
+    Keyboards and clipboards write the same letters in different code points, such as é, and every
+    syllable of Korean. A password that is too long in any form stays as it is: normalizing a
+    hostile string takes quadratic time.
+    """
+    return password if len(password) > _MOST_TYPED else unicodedata.normalize("NFC", password)
+
+
 def representation_problem(password: str) -> str | None:
-    """Return why bcrypt cannot represent `password`, for people, or None."""
+    """Return why bcrypt cannot represent the normal form of `password`, for people, or None."""
+    return _problem_of_form(normal_form(password))
+
+
+def presented_problem(password: str) -> str | None:
+    """Return why no account can have `password`, for people, or None."""
+    problems = [_problem_of_form(form) for form in _forms(password)]
+    return None if None in problems else problems[0]
+
+
+def _forms(password: str) -> tuple[str, ...]:
+    """Return in which forms a hash can be of `password`.
+
+    An earlier version hashed passwords as they were typed, and other tools still do.
+    """
+    form = normal_form(password)
+    return (form,) if form == password else (form, password)
+
+
+def _problem_of_form(form: str) -> str | None:
     try:
-        encoded = password.encode()
+        encoded = form.encode()
     except UnicodeEncodeError:
         return _("A password cannot contain unpaired surrogates.")
     if len(encoded) > MAX_BYTES:
@@ -103,7 +135,7 @@ def hash_password(password: str, *, rounds: int | None = None) -> str:
     whether a password is common.
 
     Args:
-        password: As typed; encoded as UTF-8 and otherwise unchanged.
+        password: As typed; encoded as UTF-8 in NFC, see `normal_form`.
         rounds: bcrypt's cost, 4 to 31: the hash takes 2**rounds steps. Without it, BCRYPT_ROUNDS of
             the site that serves the present request; outside a request, that of the process
             environment.
@@ -118,7 +150,7 @@ def hash_password(password: str, *, rounds: int | None = None) -> str:
         raise ValueError(problem)
     if rounds is None:
         rounds = _rounds_of_site()
-    return bcrypt.hashpw(password.encode(), bcrypt.gensalt(rounds)).decode()
+    return bcrypt.hashpw(normal_form(password).encode(), bcrypt.gensalt(rounds)).decode()
 
 
 def _rounds_of_site() -> int:
@@ -131,7 +163,17 @@ def _rounds_of_site() -> int:
 def verify_password(
     password: str, hashed_password: str | None, *, rounds: int = DEFAULT_ROUNDS
 ) -> bool:
-    """Return whether `password` matches the hash; always computes exactly one bcrypt.
+    """Return whether `password` matches the hash, in NFC or as typed; see `matching_form`."""
+    return matching_form(password, hashed_password, rounds=rounds) is not None
+
+
+def matching_form(
+    password: str, hashed_password: str | None, *, rounds: int = DEFAULT_ROUNDS
+) -> str | None:
+    """Return the form of `password` that matches the hash, in NFC or as typed; None if none does.
+
+    Always computes exactly one bcrypt; two for a password that was not typed in NFC. Neither
+    number depends on the hash, or on whether there is one.
 
     An empty password, a password that bcrypt cannot represent, a corrupt hash and a missing hash
     all take as long as a wrong password.
@@ -151,9 +193,16 @@ def verify_password(
     if hashed_password is None or not BCRYPT_HASH.fullmatch(hashed_password):
         hashed_password, can_match = f"$2b${rounds:02d}${_DUMMY_SALT_AND_DIGEST}", False
     else:
-        can_match = password != "" and representation_problem(password) is None
-    presented = password.encode(errors="replace").replace(b"\0", b"")[:MAX_BYTES]
-    return bcrypt.checkpw(presented, hashed_password.encode()) and can_match
+        can_match = password != ""
+    stored = hashed_password.encode()
+    # Each form is compared, also after one matches: an inactive user's login fails all the same.
+    matching = [form for form in _forms(password) if bcrypt.checkpw(_presented(form), stored)]
+    return next((form for form in matching if can_match and not _problem_of_form(form)), None)
+
+
+def _presented(form: str) -> bytes:
+    """Return bytes for bcrypt to take as long as for a password, even if there cannot be one."""
+    return form.encode(errors="replace").replace(b"\0", b"")[:MAX_BYTES]
 
 
 def needs_rehash(hashed_password: str, *, rounds: int) -> bool:

@@ -9,7 +9,13 @@ from collections.abc import Callable
 from wsgiauth import events
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.passwords import hash_password, needs_rehash, verify_password
+from wsgiauth.accounts.passwords import (
+    hash_password,
+    matching_form,
+    needs_rehash,
+    normal_form,
+    representation_problem,
+)
 
 
 def authenticate(
@@ -22,10 +28,12 @@ def authenticate(
     """Return the active user with this name and password, or None.
 
     Every failure (unknown name, wrong or over-long password, inactive user, corrupt hash) gives the
-    same result and costs exactly one bcrypt. So neither the result nor its time reveals whether an
-    account exists (OWASP Authentication Cheat Sheet, "Authentication Responses").
+    same result and costs exactly one bcrypt, or two for a password that was not typed in NFC. So
+    neither the result nor its time reveals whether an account exists (OWASP Authentication Cheat
+    Sheet, "Authentication Responses").
 
-    On success, a hash whose cost is not `rounds` is replaced.
+    On success, a hash whose cost is not `rounds`, or that is not of the password in NFC, is
+    replaced.
 
     Args:
         name: A username or an email address, in any letter case.
@@ -45,11 +53,13 @@ def authenticate_user(
 ) -> User | None:
     """Do as `authenticate` for a user who has been found already, such as the one logged in."""
     stored = None if user is None else user.hashed_password
-    is_theirs = verify_password(password, stored, rounds=rounds)
+    form = matching_form(password, stored, rounds=rounds)
+    is_theirs = form is not None
     if user is None or not is_theirs or not user.is_active:
         on_failure(_report_failure(user, is_theirs))
         return None
-    if needs_rehash(user.hashed_password, rounds=rounds):
+    is_outdated = form != normal_form(password)
+    if is_outdated or needs_rehash(user.hashed_password, rounds=rounds):
         _rehash(user, password, rounds)
     return user
 
@@ -66,6 +76,8 @@ def _report_failure(user: User | None, is_theirs: bool) -> str:
 
 def _rehash(user: User, password: str, rounds: int) -> None:
     """Hash the same password with the configured cost, and keep the user's sessions."""
+    if representation_problem(password) is not None:
+        return  # in NFC, few scripts need more bytes than as typed
     replacement = hash_password(password, rounds=rounds)
     # The stamp is compared, so that a concurrent change of password is kept.
     User.update(hashed_password=replacement, security_stamp=User.security_stamp).where(

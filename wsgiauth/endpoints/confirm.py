@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication import recovery_codes
 from wsgiauth.authentication.factors import has_factor, list_factors
 from wsgiauth.authentication.freshness import confirm
@@ -154,5 +155,8 @@ def _prove(submission: MemberSubmission) -> tuple[User, str]:
     password = submission.fields["password"]
     if not password:
         raise ValidationError({"password": [_("Enter your password.")]})
+    problem = presented_problem(password)
+    if problem is not None:
+        raise ValidationError({"password": [problem]})
     with requiring_password(submission, password) as proven:
         return proven, PASSWORD

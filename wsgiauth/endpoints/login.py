@@ -4,6 +4,7 @@ from http import HTTPStatus
 
 from wsgiauth import events
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.factors import has_factor
@@ -85,7 +86,7 @@ class LogIn(GuestForm):
         if submission.fields[CREDENTIAL] and not submission.is_program:
             return hand_over(submission, _log_in_with_passkey(submission))
         name, password = account_name(submission), submission.fields["password"]
-        _require_both(name, password)
+        _require_possible(name, password)
         user = check_password(submission.site, submission.networks, name, password)
         methods = PASSWORD
         if user is not None and has_factor(user, submission.site.settings):
@@ -128,12 +129,15 @@ class LogIn(GuestForm):
         )
 
 
-def _require_both(name: str, password: str) -> None:
+def _require_possible(name: str, password: str) -> None:
+    """Refuse what no account has, without a look-up, a count or a hash."""
     errors: dict[str, list[str]] = {}
     if not name:
         errors["username"] = [_("Enter your username or email address.")]
     if not password:
         errors["password"] = [_("Enter your password.")]
+    elif (problem := presented_problem(password)) is not None:
+        errors["password"] = [problem]
     if errors:
         raise ValidationError(errors)
 

@@ -8,7 +8,12 @@ from contextlib import contextmanager
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.passwords import hash_password, password_problem
+from wsgiauth.accounts.passwords import (
+    hash_password,
+    normal_form,
+    password_problem,
+    presented_problem,
+)
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.keys import has_keys
@@ -151,11 +156,13 @@ def _check(submission: MemberSubmission, current: str, new: str) -> None:
     user = submission.member.user
     if user.has_password and not current:
         errors["current_password"] = [_("Enter your current password.")]
+    elif user.has_password and (impossible := presented_problem(current)) is not None:
+        errors["current_password"] = [impossible]
     settings = submission.site.settings
     problem = password_problem(new, settings, username=user.username, email=user.email)
     if problem is not None:
         errors["new_password"] = [problem]
-    elif user.has_password and new == current:
+    elif user.has_password and normal_form(new) == normal_form(current):
         errors["new_password"] = [
             _("The new password is the same as the current one. Choose another.")
         ]

@@ -76,7 +76,7 @@
 
   const strength = (password, { shortest, runs }, names) => {
     const unit = unitOf(key(password));
-    if (password.length < shortest) return "short";
+    if ([...password.normalize("NFC")].length < shortest) return "short";
     if (names.some((each) => core(password) === core(each))) return "similar";
     if (unit.length < 8) return "repeated";
     if (lengthWithoutRuns(unit, runs) <= Math.min(Math.floor(unit.length / 3), 11)) return "runs";
