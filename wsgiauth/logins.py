@@ -17,6 +17,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import authentication, storage
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
 from wsgiauth.authentication import factors, lifetimes, sessions
 from wsgiauth.authentication.client import Client
@@ -249,6 +250,7 @@ def login_cookie(environ: WSGIEnvironment, site: Site, issued: IssuedTokens) -> 
 
 def check_password(site: Site, networks: tuple[str, ...], name: str, password: str) -> User | None:
     """Return the user with this username or email address if the password is right, or None."""
+    name = typed(name)  # what is counted is the same name
     attempt = site.throttle.login(name, networks)
     compare = partial(authentication.authenticate, name, password, on_failure=attempt.failed)
     with checking(site, networks, attempt, compare) as user:

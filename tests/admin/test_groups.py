@@ -1,5 +1,7 @@
 """GET, POST /auth/admin/groups, and the groups below it."""
 
+from urllib.parse import quote
+
 import pytest
 
 from tests.conftest import insert_users
@@ -366,3 +368,13 @@ def test_a_form_about_what_is_not_there_is_not_found(program, browser, editors):
             answer.mustcontain("This page does not exist")
         refused = program(path, {"permission": "a.b"}, status=404)
         assert refused.json["code"] == "not_found"
+
+
+@pytest.mark.parametrize("name", ["Tim", "tim@example.org"])
+def test_what_clipboards_add_is_no_part_of_the_name_of_a_user(program, make, editors, name):
+    tim = make("Tim")
+    typed = f"\u200b {name}\ufeff\u200e"
+    program(f"{GROUPS}/{editors.id}/add", {"user": typed})
+    assert [*tim.groups] == [editors]
+    trail = program(f"/auth/admin/events?user={quote(typed)}").json
+    assert [each["reason"] for each in trail["events"]][:1] == ["joined Editors"]

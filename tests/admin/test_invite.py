@@ -258,3 +258,11 @@ def test_the_mail_that_waits_has_no_link(program):
     (mail,) = Mail.select()
     assert json.loads(mail.data)["is_of_staff"]
     assert "token" not in mail.data
+
+
+def test_what_clipboards_add_is_no_part_of_a_name(client, program, link, post):
+    fields = {"email": "\ufeffgrace@example.net ", "username": "\u200bGrace\u200e"}
+    program(URL, fields, status=202)
+    client.post_json("/auth/verify", {"token": link().partition("=")[2], "password": PASSWORD})
+    assert post.recipients == ["grace@example.net"]
+    assert User.objects.get(username="Grace").email == "grace@example.net"

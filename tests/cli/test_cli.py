@@ -26,7 +26,7 @@ from tests.support.schema import MIGRATIONS
 from tests.support.settings import LONG_KEY
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import Settings, User, __version__, storage, verify_password
-from wsgiauth.accounts import create_user, update_user
+from wsgiauth.accounts import create_user, find_user, update_user
 from wsgiauth.accounts.listing import PAGE
 from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import lifetimes, one_time, sessions
@@ -83,6 +83,18 @@ def test_createsuperuser_makes_an_administrator(wsgiauth):
 def test_createuser_makes_no_administrator(wsgiauth, options, is_staff):
     assert wsgiauth("createuser", *CREATE, *options, stdin=PASSWORD)[0] == 0
     assert (stored().is_superuser, stored().is_staff) == (False, is_staff)
+
+
+def test_what_clipboards_and_powershell_add_is_no_part_of_a_name_or_a_password(wsgiauth):
+    named = ["--username", f"\u200b{USERNAME} ", "--email", f"\ufeff{EMAIL}\u200e"]
+    stdin = f"\ufeff{PASSWORD}\r\n"
+    assert wsgiauth("createuser", *named, "--password-stdin", stdin=stdin)[0] == 0
+    ada = find_user(USERNAME)
+    assert (ada.username, ada.email) == (USERNAME, EMAIL)
+    assert verify_password(PASSWORD, ada.hashed_password)
+    assert wsgiauth("set", f" {EMAIL}\ufeff", "--username", "Countess\u200b")[0] == 0
+    assert wsgiauth("events", " Countess")[0] == 0
+    assert "Countess" in wsgiauth("users", "\u200ecount")[1]
 
 
 @pytest.mark.parametrize(

@@ -88,13 +88,15 @@ def test_a_known_name_gets_a_mail(client, site, people, post):
     assert TestApp(site).get(post.links[0].removeprefix("https://example.org"), headers=BROWSER)
 
 
-@pytest.mark.parametrize("name", [f"{EMAIL} ", f"\t{USERNAME}\n"], ids=ascii)
+@pytest.mark.parametrize(
+    "name", [f"{EMAIL} ", f"\t{USERNAME}\n", f"\ufeff{EMAIL}\u200b"], ids=ascii
+)
 def test_spaces_around_a_name_do_not_count(client, site, people, post, unsent, name):
     ask(client, name, 202)
     site.site.outbox.deliver()
     assert post.recipients == [EMAIL]
     for _ in range(LIMIT - 1):
-        ask(client, name.strip(), 202)
+        ask(client, name.strip("\ufeff\u200b\t\n "), 202)
     ask(client, name, 429)
 
 

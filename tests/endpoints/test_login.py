@@ -106,7 +106,11 @@ def test_the_username_or_the_e_mail_in_any_letter_case_logs_in(client, ada, writ
         client.post_json("/auth/login", {**CREDENTIALS, "username": write(name)}, status=200)
 
 
-@pytest.mark.parametrize("name", [f"{USERNAME} ", f" {USERNAME}", f"\t{EMAIL}\u3000\n"], ids=ascii)
+@pytest.mark.parametrize(
+    "name",
+    [f"{USERNAME} ", f" {USERNAME}", f"\t{EMAIL}\u3000\n", f"\ufeff{USERNAME}\u200b \u200e"],
+    ids=ascii,
+)
 def test_spaces_around_a_name_do_not_count(client, ada, name):
     client.post_json("/auth/login", {**CREDENTIALS, "username": name}, status=200)
     fields = {**CREDENTIALS, "username": name}

@@ -49,6 +49,13 @@ _BLANK = re.compile(
 )
 
 
+# White space, and invisible characters that keyboards and clipboards add: zero-width spaces and
+# joiners, marks and embeddings of a direction, and the byte-order mark.
+_AROUND = "".join(filter(str.isspace, map(chr, range(0x3001)))) + (
+    "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+)
+
+
 class _Kind(NamedTuple):
     """What holds for all names of a kind, with the messages for people about those refused."""
 
@@ -101,6 +108,14 @@ _KEY_NAME = _Kind(
     _("A name cannot contain invisible characters or unusual spaces."),
     _("A name cannot begin or end with a space, or have two in a row."),
 )
+
+
+def typed(name: str) -> str:
+    """Return a name that a person typed, without spaces and invisible characters around it.
+
+    No name has them, and phones and clipboards add them.
+    """
+    return name.strip(_AROUND)
 
 
 def key(name: str) -> str:

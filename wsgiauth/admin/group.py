@@ -10,6 +10,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import offered_permissions
 from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.user_criteria import Criteria
 from wsgiauth.accounts.user_orders import FoundUser
 from wsgiauth.accounts.user_search import find_users
@@ -83,7 +84,7 @@ def _of_member(change: Callable[[User, Group], bool]) -> Callable[[MemberSubmiss
     """Return a change of the user that a form names, with the right that their own page needs."""
 
     def administered(submission: MemberSubmission) -> object:
-        user = find_user(submission.fields[USER.name].strip())
+        user = find_user(typed(submission.fields[USER.name]))
         try:
             if user is None:
                 raise User.DoesNotExist

@@ -79,8 +79,8 @@ class Invite(PanelForm):
             except ValidationError as error:
                 errors |= error.errors
         invitation = Invitation(
-            email=submission.fields["email"].strip(),
-            username=submission.fields["username"].strip(),
+            email=submission.fields["email"],
+            username=submission.fields["username"],
             is_staff="is_staff" in submission.flags,
             permissions=tuple(sorted(set(permissions))),
             groups=tuple(sorted(groups, key=lambda each: each.name)),

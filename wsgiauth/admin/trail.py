@@ -9,6 +9,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import typed
 from wsgiauth.admin import EVENTS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.admin.event_words import (
     APPLICATION_CODE,
@@ -79,7 +80,7 @@ class Events(PanelEndpoint):
         """Answer with a page of the trail, or with the same as JSON."""
         member = require_staff(environ, site).user
         given = query_fields(environ, (*_FIELDS, _BEFORE))
-        fields = {name: given[name].strip() for name in _FIELDS}
+        fields = {name: typed(given[name]) for name in _FIELDS}
         position = _POSITION.fullmatch(given[_BEFORE])
         after = None if position is None else Position(int(position[1]), int(position[2]))
         entries = trail.page(_filters(fields), after=after, size=PAGE + 1)

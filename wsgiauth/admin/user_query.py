@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.user_criteria import Criteria
 from wsgiauth.accounts.user_search import SORTS
 from wsgiauth.exceptions import ValidationError
@@ -90,7 +91,7 @@ class Query(NamedTuple):
         if errors:
             raise ValidationError(errors)
         return cls(
-            beginning=given[_BEGINNING].strip(),
+            beginning=typed(given[_BEGINNING]),
             choices=choices,
             group=int(group) if group else None,
             sort=given[SORT],

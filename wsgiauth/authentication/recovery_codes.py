@@ -11,6 +11,7 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication.one_time import digest
+from wsgiauth.authentication.typed_codes import plain
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -94,5 +95,4 @@ def _new_code() -> str:
 
 def _normalised(code: str) -> str:
     """Return a code as it is stored: the digits 0, 1 and 8 are not in it, but look like letters."""
-    letters = "".join(code[:100].upper().replace("-", " ").split())
-    return letters.translate(str.maketrans("018", "OIB"))
+    return plain(code).upper().translate(str.maketrans("018", "OIB"))

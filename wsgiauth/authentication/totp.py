@@ -20,6 +20,7 @@ from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.lifetimes import HOST_SKEW, HOUR
+from wsgiauth.authentication.typed_codes import plain
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -226,7 +227,7 @@ def _set_up_id(session_id: str) -> str:
 
 def _use_of(device: Totp, code: str, keys: Sequence[str], now: float) -> _Use | None:
     """Return what made a code: a key of the device, and a step; or None. See `accept`."""
-    digits = "".join(code.split())
+    digits = plain(code)
     if not _CODE.fullmatch(digits):
         return None
     latest, this = int(now + HOST_SKEW) // STEP, int(now) // STEP

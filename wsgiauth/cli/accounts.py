@@ -7,6 +7,7 @@ from functools import partial
 from wsgiauth import accounts
 from wsgiauth.accounts.listing import summary, user_pages
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.passwords import MAX_BYTES, password_problem
 from wsgiauth.authentication.password import change_password as set_password
 from wsgiauth.cli.command import (
@@ -39,8 +40,10 @@ def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
     for name in ("createsuperuser", "createuser"):
         added = parser.command(name, create_user)
-        added.add_argument("--username", metavar="NAME", help="unique, without spaces or @")
-        added.add_argument("--email", metavar="ADDRESS", help="unique")
+        added.add_argument(
+            "--username", type=typed, metavar="NAME", help="unique, without spaces or @"
+        )
+        added.add_argument("--email", type=typed, metavar="ADDRESS", help="unique")
         added.share("--password-stdin")
         if name == "createuser":
             added.add_argument("--staff", action="store_true", help="mark the user as staff")
@@ -50,8 +53,8 @@ def add_commands(parser: Parser) -> None:
     added = parser.command("changepassword", change_password, "user", "--password-stdin")
     added.add_argument("--keep-keys", action="store_true", help="revoke no API key")
     added = parser.command("set", update_user, "user")
-    added.add_argument("--username", metavar="NAME", help="the new username")
-    added.add_argument("--email", metavar="ADDRESS", help="the new email address")
+    added.add_argument("--username", type=typed, metavar="NAME", help="the new username")
+    added.add_argument("--email", type=typed, metavar="ADDRESS", help="the new email address")
     for option, text in (("--staff", "staff"), ("--superuser", "a superuser")):
         added.add_argument(
             option, action=argparse.BooleanOptionalAction, help=f"whether the user is {text}"
@@ -63,6 +66,7 @@ def add_commands(parser: Parser) -> None:
     added.add_argument(
         "prefix",
         metavar="PREFIX",
+        type=typed,
         nargs="?",
         default="",
         help="only users whose username or email address begins with PREFIX, in any letter case",
@@ -205,4 +209,4 @@ def _new_password(arguments: Arguments, settings: Settings, username: str, email
     line = sys.stdin.readline()
     if not line:
         raise EOFError
-    return line.rstrip("\r\n")
+    return line.removeprefix("\ufeff").rstrip("\r\n")  # PowerShell writes a byte-order mark

@@ -16,6 +16,7 @@ from wsgiauth import storage
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import typed
 from wsgiauth.cli.output import print_error
 from wsgiauth.events import record
 from wsgiauth.exceptions import WsgiAuthError
@@ -90,7 +91,7 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
 
 def require_user(name: str) -> User:
     """Return the user with this username or email address."""
-    user = find_user(name)
+    user = find_user(typed(name))
     if user is None:
         raise CommandError(f"there is no user {name!r}")
     return user

@@ -9,6 +9,7 @@ from itertools import chain
 
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import typed
 from wsgiauth.cli.command import Arguments, CommandError, open_database
 from wsgiauth.cli.output import Table, print_json_line
 from wsgiauth.cli.parser import USER, Parser, positive
@@ -76,7 +77,7 @@ def print_events(arguments: Arguments) -> None:
 
 
 def _user_id(text: str) -> int:
-    user = find_user(text)
+    user = find_user(typed(text))
     if user is not None:
         return user.id
     number = text.removeprefix("user ")

@@ -5,6 +5,7 @@ from dataclasses import replace
 from email.message import EmailMessage
 
 from wsgiauth import events, storage
+from wsgiauth.accounts.names import typed
 from wsgiauth.authentication.invitations import HOURS, INVITATION, Invitation, InvitedGroup
 from wsgiauth.authentication.password import make_printed_reset_link
 from wsgiauth.cli.command import (
@@ -26,8 +27,10 @@ from wsgiauth.mail.site_outbox import SAMPLES, SAMPLES_BY_NAME, make_outbox
 def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
     added = parser.command("invite", send_invitation, "--mount")
-    added.add_argument("email", metavar="EMAIL", help="an address that has no account")
-    added.add_argument("--username", metavar="NAME", help="without it, the person chooses one")
+    added.add_argument("email", metavar="EMAIL", type=typed, help="an address that has no account")
+    added.add_argument(
+        "--username", metavar="NAME", type=typed, help="without it, the person chooses one"
+    )
     added.add_argument("--staff", action="store_true", help="mark the user as staff")
     added.add_argument("--grant", help="what the user gets, such as reports.publish", **PERMISSIONS)
     added.add_argument(

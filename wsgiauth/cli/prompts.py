@@ -7,6 +7,7 @@ import getpass
 import sys
 from collections.abc import Callable
 
+from wsgiauth.accounts.names import typed
 from wsgiauth.cli.command import Arguments, CommandError
 from wsgiauth.cli.output import print_error, printable
 
@@ -20,8 +21,8 @@ def require_terminal(*options: str) -> None:
 
 
 def ask(prompt: str, problem_of: Callable[[str], str | None]) -> str:
-    """Return the answer to `prompt`; ask again until `problem_of` returns None."""
-    return _first_valid(lambda: input(prompt), problem_of)
+    """Return the name that answers `prompt`; ask again until `problem_of` returns None."""
+    return _first_valid(lambda: typed(input(prompt)), problem_of)
 
 
 def ask_password(rules: str, problem_of: Callable[[str], str | None]) -> str:

@@ -3,7 +3,7 @@
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, email_accepted
 from wsgiauth.forms.endpoint import require_part
-from wsgiauth.forms.proofs import ACCOUNT_NAME, account_name
+from wsgiauth.forms.proofs import ACCOUNT_NAME
 from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
@@ -40,7 +40,7 @@ class Forgot(PublicForm):
 
     def act(self, submission: Submission) -> Response:
         """Insert the email, whatever the name is."""
-        site, name = submission.site, account_name(submission)
+        site, name = submission.site, submission.fields[ACCOUNT_NAME]
         if not name:
             raise ValidationError({"username": [_("Enter your username or email address.")]})
         site.mail_limits.count(name, submission.networks)

@@ -30,7 +30,6 @@ from wsgiauth.forms.proofs import (
     CODE,
     CREDENTIAL,
     PasskeyPage,
-    account_name,
     ask_for_second_step,
     invalid_passkey,
     passkey_options,
@@ -85,7 +84,7 @@ class LogIn(GuestForm):
         """Start a session, unless the login needs a second factor first."""
         if submission.fields[CREDENTIAL] and not submission.is_program:
             return hand_over(submission, _log_in_with_passkey(submission))
-        name, password = account_name(submission), submission.fields["password"]
+        name, password = submission.fields[ACCOUNT_NAME], submission.fields["password"]
         _require_possible(name, password)
         user = check_password(submission.site, submission.networks, name, password)
         methods = PASSWORD

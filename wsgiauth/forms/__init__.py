@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import typed
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.events import actors
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
@@ -48,6 +49,8 @@ ONCE = "once"  # in forms: a random string, see `once`
 SENT = "sent"  # likewise, of the script; see `repeated`
 TOKEN = "token"  # noqa: S105 - in the query and in forms: the secret of a link
 
+_TYPED_NAMES = ("username", "email")  # in every form, of an account
+
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
@@ -55,7 +58,7 @@ class Submission:
 
     Attributes:
         fields: The strings that the form declares, empty if they are missing; a whole number is the
-            string of its digits.
+            string of its digits. A name has no spaces around it, see `names.typed`.
         lists: The lists of such strings that the form declares.
         flags: The booleans that the form declares and that are true.
         destination: `next` of the request if it is a safe path, otherwise an empty string.
@@ -222,6 +225,7 @@ class Form(Endpoint, Generic[Sent]):
         wants_json = is_program or asks_for_json(environ)
         sent = read_json(environ) if is_program else read_form(environ, self.lists + self.int_lists)
         fields = {name: text_field(sent, name) for name in self.strings(site)}
+        fields |= {name: typed(fields[name]) for name in _TYPED_NAMES if name in fields}
         for name in self.numbers:
             fields[name] = number_field(sent, name, is_json=is_program)
         return Submission(

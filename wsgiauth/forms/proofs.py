@@ -33,14 +33,6 @@ CODE = "code"
 CREDENTIAL = "credential"
 
 
-def account_name(submission: Submission) -> str:
-    """Return the name that was typed, without spaces at its ends, which keyboards of phones add.
-
-    Attempts are counted by the same name, because a name with spaces is no other name.
-    """
-    return submission.fields[ACCOUNT_NAME].strip()
-
-
 @contextmanager
 def requiring_password(submission: MemberSubmission, password: str) -> Iterator[User]:
     """Give the user who is logged in if the password is theirs; otherwise, raise a 401.
