@@ -384,6 +384,63 @@ def test_a_form_that_was_tampered_with_leads_to_no_other_site(visitor, ada, stra
     assert visitor.path == "/"
 
 
+def page_of_an_app(environ, start_response):
+    """Show the page of an application whose addresses are fragments."""
+    start_response("200 OK", [("Content-Type", "text/html")])
+    return [b"<!doctype html><link rel=icon href=data:><title>Reports</title><h1>Reports</h1>"]
+
+
+@pytest.fixture
+def app_of_fragments(stage, settings):
+    guarded = login_required(redirect_url="/auth/login")(page_of_an_app)
+    stage.app = AuthMiddleware(guarded, replace(settings, FACTOR_KEY=FACTOR_KEY))
+    yield stage.app
+    storage.discard_connection(stage.app.database)
+
+
+# Each test has a path of its own: another fragment of the same one loads no page.
+FRAGMENT, REACHED = "#/report/7?y=a%20b&z=ü", "#/report/7?y=a%20b&z=%C3%BC"
+
+
+@pytest.mark.promise(18)
+@pytest.mark.parametrize(
+    ("wanted", "reached"),
+    [
+        (f"/a?x=1{FRAGMENT}", f"/a?x=1{REACHED}"),
+        ("/b#//evil.example", "/b#//evil.example"),
+        ("/c#\\evil.example", "/c#\\evil.example"),
+        ("/d#%0d%0aX", "/d#%0d%0aX"),
+    ],
+)
+def test_a_login_keeps_the_fragment_of_the_page(visitor, ada, app_of_fragments, wanted, reached):
+    visitor.open(wanted)
+    visitor.submit(USERNAME, "wrong")  # the way back outlives a refusal
+    visitor.submit(PASSWORD)
+    assert (visitor.heading, visitor.path) == ("Reports", reached)
+
+
+def test_a_second_step_keeps_the_fragment_of_the_page(visitor, ada, app_of_fragments):
+    app = add_app(app_of_fragments, ada)
+    visitor.open(f"/second{FRAGMENT}")
+    visitor.submit(USERNAME, PASSWORD)
+    assert visitor.page == "/auth/second"
+    visitor.submit(app.code())
+    assert (visitor.heading, visitor.path) == ("Reports", f"/second{REACHED}")
+
+
+def test_a_registration_keeps_the_fragment_of_the_page(visitor, ada, app_of_fragments):
+    visitor.open(f"/register{FRAGMENT}")
+    visitor.press("Create an account")
+    visitor.submit("Grace", "grace@example.org", PASSWORD)
+    assert (visitor.heading, visitor.path) == ("Reports", f"/register{REACHED}")
+
+
+def test_a_fragment_that_names_a_part_of_the_login_page_is_not_kept(visitor, ada, app_of_fragments):
+    visitor.open("/form#username")
+    visitor.submit(USERNAME, PASSWORD)
+    assert visitor.path == "/form"
+
+
 def guess(visitor):
     """Log in wrongly until one has to wait; the first waits may be over before a page is open."""
     message = ""

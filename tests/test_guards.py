@@ -451,7 +451,7 @@ def test_an_anonymous_browser_is_redirected(client, stage, guard, method, redire
 @pytest.mark.promise(18)
 @pytest.mark.parametrize(
     "url",
-    ["/" + "a" * 2048, "/" + "%FF" * 60_000, "/a?" + "b" * 60_000, "/%0d%0a", "/?\xff"],
+    ["/" + "a" * 8192, "/" + "%FF" * 60_000, "/a?" + "b" * 60_000, "/%0d%0a", "/./" + "/" * 9],
     ids=len,
 )
 def test_a_path_that_nobody_would_be_sent_back_to_is_left_out(client, stage, url):
@@ -711,7 +711,7 @@ def test_a_browser_without_a_recent_proof_is_sent_to_confirm(browser, stage, gua
         pytest.param("http://localhost:80//evil.example/", "/send", id="two slashes"),
         pytest.param("http://localhost:80/\\evil.example/", "/send", id="backslash"),
         pytest.param("http://localhost:80/a%0d%0ab", "/send", id="encoded control characters"),
-        pytest.param("http://localhost:80/" + "x" * 2048, "/send", id="long"),
+        pytest.param("http://localhost:80/" + "x" * 8192, "/send", id="long"),
         pytest.param("http://[localhost:80/form", "/send", id="no URL"),
         pytest.param("/form", "/send", id="a path"),
     ],
@@ -728,7 +728,7 @@ def test_a_form_without_a_recent_proof_leads_back_to_its_page(browser, stage, re
 
 def test_a_form_at_a_path_that_leads_nowhere_goes_on_at_the_home_page(browser, stage):
     stage.view = login_required(fresh=True)(echo)
-    asked = browser.post("/a//b", headers=SAME_ORIGIN, status=303)
+    asked = browser.post("/a/..//b", headers=SAME_ORIGIN, status=303)
     assert asked.headers["Location"] == "/auth/confirm?resend=1"
 
 

@@ -25,7 +25,7 @@ from wsgiauth.messages import Message
 from wsgiauth.transfer.rows import COLUMNS
 from wsgiauth.web.body import MAX_BODY
 from wsgiauth.web.request import MAX_FIELDS as MAX_FORM_FIELDS
-from wsgiauth.web.urls import MAX_NEXT
+from wsgiauth.web.urls import MAX_ENCODED
 
 
 async def later(*_):
@@ -130,12 +130,15 @@ def test_on_registered_must_be_a_function(function):
 
 
 def test_the_longest_values_fit_into_a_request():
-    """A character is at most 12 bytes, as of an emoji that is percent-encoded or escaped."""
+    """A character is at most 12 bytes, as of an emoji that is percent-encoded or escaped.
+
+    Beside the longest `next`, it is at most 6, as of a letter of Europe or the Arab world.
+    """
     names = (USERNAME_MAX_LENGTH + EMAIL_MAX_LENGTH) * 12
-    password, destination = MAX_BYTES * 3, MAX_NEXT  # of a path, most characters are plain
+    password, destination = MAX_BYTES * 3, MAX_ENCODED
     keys = MAX_FIELDS * (NAME_MAX_LENGTH + 2)
     assert names + password + keys + MAX_CHARACTERS * 12 + 100 < MAX_BODY
-    assert destination < MAX_BODY - MAX_CHARACTERS * 12 - MAX_BYTES * 3 - names // 2
+    assert destination < MAX_BODY - MAX_CHARACTERS * 6 - password - names // 12
     assert MAX_FIELDS + len(RESERVED & {*Register.fields, NEXT, ONCE, REMEMBER}) < MAX_FORM_FIELDS
 
 

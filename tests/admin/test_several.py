@@ -385,7 +385,7 @@ def test_51_users_of_a_form_are_refused_on_a_page(browser):
         ("action=nothing&users=1", "action must be one of activate, deactivate, end-logins, join."),
         ("action=activate" + "&users=1" * 51, "Choose at least one user, and at most 50."),
         ("action=activate&users=%ff", "The query must be percent-encoded UTF-8"),
-        ("action=activate" + "&users=1" * 120, "4,096 characters and 120 fields."),
+        ("action=activate" + "&users=1" * 120, "12,288 characters and 120 fields."),
     ],
 )
 def test_a_query_that_is_wrong_says_why(browser, query, message):

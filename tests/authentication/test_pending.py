@@ -34,6 +34,12 @@ def test_the_cookie_and_the_row_keep_where_the_login_leads_and_whether_it_lasts(
     assert len(cookie.value) < 3000  # browsers drop a cookie of more than 4,096 characters
 
 
+def test_the_cookie_keeps_no_query_that_is_too_long_for_a_cookie(ada):
+    cookie = start(ada, f"/reports?{'a' * 8000}")
+    assert pending.find(cookie, time.time()).destination == "/reports"
+    assert len(cookie.value) < 3000
+
+
 @pytest.mark.promise(54)
 def test_the_row_does_not_have_where_the_login_leads(ada):
     start(ada, "/auth/verify?token=canary")

@@ -3,10 +3,12 @@
 import pytest
 
 from wsgiauth.web.urls import (
+    ASKED_FOR,
     ROUTING_ARGS,
     Router,
     leads_to,
     mount_url,
+    next_in_cookie,
     path_asked_for,
     root_url,
     routing_argument,
@@ -33,7 +35,14 @@ from wsgiauth.web.urls import (
         "/@example.org",
         "/..",
         "/%2f%2fexample.org",
-        pytest.param("/" + "a" * 2047, id="2,048 characters"),
+        "/#/report/7",
+        "/a#//b",
+        "/a#b\\c%5c%0a",
+        "/a//b",
+        "/files//x?y=//z",
+        "/..a//b",
+        pytest.param("/" + "a" * 8191, id="8,192 characters"),
+        pytest.param("/" + "a" * 7168 + "/" * 1023, id="10,240 characters in a query"),
     ],
 )
 def test_a_path_of_this_site_is_a_next(candidate):
@@ -58,8 +67,10 @@ def test_a_path_of_this_site_is_a_next(candidate):
         pytest.param("/?a=\\", id="backslash in the query"),
         pytest.param("/.//evil.example", id="dot and two slashes"),
         pytest.param("/a/..//evil.example", id="dots and two slashes"),
-        pytest.param("/a//b", id="two slashes further in"),
-        pytest.param("/a#//b", id="two slashes in a fragment"),
+        pytest.param("/a/%2E%2e//evil.example", id="encoded dots and two slashes"),
+        pytest.param("/a//..", id="dots behind two slashes"),
+        pytest.param("/a#b c", id="space in a fragment"),
+        pytest.param("/a#b\n", id="line feed in a fragment"),
         pytest.param(" /a", id="leading space"),
         pytest.param("/a b", id="space"),
         pytest.param("/a ", id="trailing space"),
@@ -71,7 +82,9 @@ def test_a_path_of_this_site_is_a_next(candidate):
         pytest.param("/a\0", id="NUL"),
         pytest.param("/a\x7f", id="delete"),
         pytest.param("/a\x85", id="C1 control"),
-        pytest.param("/é", id="beyond ASCII"),
+        pytest.param("/\N{FULLWIDTH FULL STOP}/evil.example", id="fullwidth full stop"),
+        pytest.param("/é\\", id="backslash beside a letter"),
+        pytest.param("/é/..//evil.example", id="dots and two slashes beside a letter"),
         pytest.param("/\N{FULLWIDTH SOLIDUS}evil.example", id="fullwidth slash"),
         pytest.param("/a\u2028b", id="line separator"),
         pytest.param("/\ud800", id="surrogate"),
@@ -83,11 +96,39 @@ def test_a_path_of_this_site_is_a_next(candidate):
         pytest.param("/%1f", id="last of the encoded controls"),
         pytest.param("/%7F", id="encoded delete"),
         pytest.param("/%5cevil.example", id="encoded backslash"),
-        pytest.param("/" + "a" * 2048, id="2,049 characters"),
+        pytest.param("/" + "a" * 8192, id="8,193 characters"),
+        pytest.param("/" + "é" * 1366, id="8,197 characters, once encoded"),
+        pytest.param("/" + "a" * 7167 + "/" * 1025, id="10,244 characters in a query"),
     ],
 )
 def test_anything_else_is_the_default(candidate):
     assert safe_next(candidate, "/default") == "/default"
+
+
+@pytest.mark.promise(18)
+@pytest.mark.parametrize(
+    ("candidate", "encoded"),
+    [
+        ("/grüße?wo=köln#süd", "/gr%C3%BC%C3%9Fe?wo=k%C3%B6ln#s%C3%BCd"),
+        ("/東京%20/é", "/%E6%9D%B1%E4%BA%AC%20/%C3%A9"),
+    ],
+)
+def test_letters_beyond_ascii_are_percent_encoded(candidate, encoded):
+    assert safe_next(candidate, "/default") == encoded
+
+
+@pytest.mark.parametrize(
+    ("destination", "kept"),
+    [
+        pytest.param("", "", id="nothing"),
+        pytest.param("/?" + "a" * 2046, "/?" + "a" * 2046, id="2,048 characters"),
+        pytest.param("/a?" + "b" * 2046, "/a", id="a longer query"),
+        pytest.param("/a#" + "b" * 2046, "/a", id="a longer fragment"),
+        pytest.param("/" + "a" * 2048 + "?b", "", id="a longer path"),
+    ],
+)
+def test_a_cookie_keeps_as_much_of_a_next_as_it_can(destination, kept):
+    assert next_in_cookie(destination) == kept
 
 
 @pytest.mark.parametrize(
@@ -125,6 +166,10 @@ def test_paths_are_percent_encoded(raw, encoded):
         pytest.param({"PATH_INFO": "/reports"}, "/reports", id="path"),
         pytest.param({"SCRIPT_NAME": "/site", "PATH_INFO": "/é"}, "/site/%E9", id="script name"),
         pytest.param({"PATH_INFO": "/a", "QUERY_STRING": "b=c"}, "/a?b=c", id="query"),
+        pytest.param(
+            {"PATH_INFO": "/a", "QUERY_STRING": "b=\xc3\xbc%20"}, "/a?b=%C3%BC%20", id="raw query"
+        ),
+        pytest.param({ASKED_FOR: "/\xc3\xbc?b=\xff%20"}, "/%C3%BC?b=%FF%20", id="of a proxy"),
         pytest.param({"PATH_INFO": "/a?b"}, "/a%3Fb", id="question mark in the path"),
         pytest.param({}, "", id="nothing"),
     ],

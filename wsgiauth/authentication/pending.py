@@ -22,7 +22,7 @@ from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.storage import database
 from wsgiauth.web.cookies import TaggedCookie, new_tag
-from wsgiauth.web.urls import safe_next
+from wsgiauth.web.urls import next_in_cookie, safe_next
 
 LIFETIME = 10 * 60  # seconds
 
@@ -101,9 +101,9 @@ def finish(pending: Pending, now: float, others: Iterable[TaggedCookie] = ()) ->
 
 
 def with_destination(secret: str, destination: str) -> str:
-    """Return a cookie with a secret, and the path where a login leads."""
+    """Return a cookie with a secret, and the path where a login leads; see `next_in_cookie`."""
     # Base64, because a path can have characters that a cookie cannot.
-    return f"{urlsafe_b64encode(destination.encode()).decode()}.{secret}"
+    return f"{urlsafe_b64encode(next_in_cookie(destination).encode()).decode()}.{secret}"
 
 
 def split(cookie: str) -> tuple[str, str]:

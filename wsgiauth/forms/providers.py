@@ -18,7 +18,7 @@ from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.pages import ProviderButton
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import PROVIDER, mount_url, routing_argument, with_next
+from wsgiauth.web.urls import PROVIDER, mount_url, next_in_cookie, routing_argument, with_next
 
 # Where a user can go on after a failure, by the purpose of the errand.
 PAGES = {
@@ -56,7 +56,8 @@ def send_to_provider(submission: Submission, provider: Provider, errand: Errand)
     """
     environ, site = submission.environ, submission.site
     with reporting(provider), beginning_again(provider, errand):
-        begun = provider.begin(errand, redirect_uri=callback_url(site, provider))
+        kept = errand._replace(destination=next_in_cookie(errand.destination))
+        begun = provider.begin(kept, redirect_uri=callback_url(site, provider))
     cookies = site.identifier.one_more_cookie(environ, ERRAND, begun.cookie)
     if submission.wants_json:
         detail = _("Continue at %(title)s.", title=provider.entry.title)

@@ -32,6 +32,15 @@
     input.value = value;
   }
 
+  // The browser has kept the fragment of the page that asked for a login: give it to the way back.
+  const { hash } = location;
+  if (hash && !document.getElementById(hash.slice(1))) {
+    for (const input of all("form[method=post] input[name=next]")) {
+      if (input.value && !input.value.includes("#")) input.value += hash;
+    }
+    for (const link of all("a[href*='next=']")) link.hash = hash;
+  }
+
   // Show what is typed. It is hidden again before it is sent, because browsers remember the text
   // of other fields.
   for (const button of all("[data-shows]")) {

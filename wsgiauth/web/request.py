@@ -21,7 +21,7 @@ from wsgiauth.web.body import malformed, read_body
 MAX_BRACKETS = 500  # in JSON: enough for every endpoint, and too few to exhaust Python's stack
 MAX_FIELDS = 20  # of a form
 MAX_LIST = 100  # further ones of a form with a list
-MAX_QUERY = 4096  # characters
+MAX_QUERY = 12_288  # characters: the longest `next`, and short fields beside it
 MAX_QUERY_FIELDS = 20
 MAX_ACCEPT = 4096  # characters
 

@@ -4,19 +4,24 @@ A redirect or a link leads only to paths of this site, wherever it is mounted.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from posixpath import normpath
 from typing import Generic, TypeVar
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import quote, quote_plus, unquote, urlencode
 from wsgiref.types import WSGIEnvironment
 
-MAX_NEXT = 2048  # characters
+MAX_NEXT = 8192  # characters
+MAX_ENCODED = 10_240  # characters of a `next` as a query or a form has it, beside other fields
+MAX_IN_COOKIE = 2048  # characters; base64 adds a third, see `identity.MOST_CHARACTERS`
 
+_VISIBLE = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 # RFC 3986's path and query, without characters that other software interprets differently:
 # backslashes, which browsers read as slashes, and percent-encoded control characters and
-# backslashes, which a server may decode.
-_NEXT = re.compile(r"/(?!/)(?:[!-\[\]-~])*")
+# backslashes, which a server may decode. Only the browser reads a fragment.
+_NEXT = re.compile(r"/(?!/)[!\"$-\[\]-~]*(?:#[!-~]*)?")
 _ENCODED_CONTROL = re.compile(r"%(?:[01][0-9a-f]|7f|5c)", re.IGNORECASE)
+_DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 
 ID = "id"  # a name in patterns for the number of a row
 PROVIDER = "provider"  # likewise for the name of a provider in OIDC_PROVIDERS
@@ -32,22 +37,38 @@ _Target = TypeVar("_Target")
 
 
 def is_safe_path(candidate: str) -> bool:
-    """Return whether `candidate` is a safe path on this site, perhaps with a query.
+    """Return whether `candidate` is a safe path on this site, perhaps with a query and a fragment.
 
     A path is not safe if a browser or a proxy could read it as another site or as the end of a
     header (OWASP Unvalidated Redirects Cheat Sheet).
     """
+    if len(candidate) > MAX_NEXT or not _NEXT.fullmatch(candidate):
+        return False
+    sent = candidate.partition("#")[0]
+    path = sent.partition("?")[0]
     return (
-        len(candidate) <= MAX_NEXT
-        and _NEXT.fullmatch(candidate) is not None
-        and not _ENCODED_CONTROL.search(candidate)
-        and "//" not in candidate.partition("?")[0]
+        not _ENCODED_CONTROL.search(sent)
+        # Without its dots, `/.//host` begins with two slashes.
+        and not ("//" in path and _DOTS.search(path))
+        and len(quote_plus(candidate)) <= MAX_ENCODED
     )
 
 
 def safe_next(candidate: str, default: str) -> str:
-    """Return `candidate` if it is a safe path for a redirect, else `default`."""
-    return candidate if is_safe_path(candidate) else default
+    """Return `candidate` if it is a safe path for a redirect, else `default`.
+
+    Letters beyond ASCII are percent-encoded, as browsers send them.
+    """
+    path = _in_ascii(candidate)
+    return path if is_safe_path(path) else default
+
+
+def next_in_cookie(destination: str) -> str:
+    """Return as much of a safe path as a cookie can have: all, or no query, or nothing."""
+    if len(destination) <= MAX_IN_COOKIE:
+        return destination
+    path = re.split("[?#]", destination)[0]
+    return path if len(path) <= MAX_IN_COOKIE else ""
 
 
 def leads_to(destination: str, url: str) -> bool:
@@ -84,10 +105,9 @@ def path_asked_for(environ: WSGIEnvironment) -> str:
     Where `endpoints.check` decides about another request, it is the path of that.
     """
     if ASKED_FOR in environ:
-        asked_for: str = environ[ASKED_FOR]
-        return asked_for
+        return _encoded(environ[ASKED_FOR], _VISIBLE)
     path = _encoded_path(environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""))
-    query = environ.get("QUERY_STRING", "")
+    query = _encoded(environ.get("QUERY_STRING", ""), _VISIBLE)
     return f"{path}?{query}" if query else path
 
 
@@ -136,11 +156,26 @@ def _plain_path(destination: str) -> str:
     return normpath(unquote(re.split("[?#]", destination)[0]))
 
 
+def _in_ascii(candidate: str) -> str:
+    """Return a path whose letters beyond ASCII are percent-encoded; others are never safe."""
+    if candidate.isascii() or len(candidate) > MAX_NEXT or not candidate.isprintable():
+        return candidate
+    # Software that folds compatible characters reads a full-width slash as a slash.
+    beyond = "".join(each for each in candidate if not each.isascii())
+    is_syntax = not set("/\\?#%.").isdisjoint(unicodedata.normalize("NFKC", beyond))
+    return candidate if is_syntax else quote(candidate, safe=_VISIBLE)
+
+
 def _encoded_path(path: str) -> str:
-    # PEP 3333: the path is bytes decoded as Latin-1. Extra leading slashes are removed, because a
-    # browser reads "//host" as another site, and a proxy may forward a client's prefix.
-    encoded = quote(path.encode("latin-1", "replace"), safe="/:@!$&'()*+,;=~")
+    # Extra leading slashes are removed, because a browser reads "//host" as another site, and a
+    # proxy may forward a client's prefix.
+    encoded = _encoded(path, "/:@!$&'()*+,;=~")
     return f"/{encoded.lstrip('/')}" if encoded else ""
+
+
+def _encoded(text: str, safe: str) -> str:
+    # PEP 3333: the strings of a request are bytes decoded as Latin-1.
+    return quote(text.encode("latin-1", "replace"), safe=safe)
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
