@@ -67,6 +67,37 @@ def test_an_error_page_leads_a_user_back_to_the_account(site, ada, method, path,
     assert refused.html.main.a["href"] == "/auth/account"
 
 
+LOGIN_PAGE = "http://localhost:80/auth/login?next=/reports"
+
+
+@pytest.mark.parametrize(
+    ("referer", "first"),
+    [
+        pytest.param(LOGIN_PAGE, "/auth/login?next=/reports", id="its page"),
+        pytest.param("http://localhost:80/", None, id="a page whose address is secret"),
+        pytest.param("http://localhost:80/reports", None, id="a page of the application"),
+        pytest.param("http://evil.example/auth/login", None, id="another site"),
+        pytest.param(None, None, id="nothing"),
+    ],
+)
+def test_the_page_of_a_form_that_is_too_long_leads_back_to_it(client, referer, first):
+    headers = {**SAME_ORIGIN, **FORM} | ({"Referer": referer} if referer else {})
+    refused = client.post("/auth/login", b"x" * 20000, headers=headers, status=413)
+    link = refused.html.main.a
+    assert (link.text, link["href"]) == (
+        ("Back to the form", first) if first else ("Go to the home page", "/")
+    )
+
+
+def test_the_page_of_a_form_without_the_database_leads_back_to_it(client, ada, database):
+    database.execute_sql("ALTER TABLE wsgiauth_user RENAME TO away")
+    headers = {**SAME_ORIGIN, "Referer": LOGIN_PAGE}
+    fields = {"username": USERNAME, "password": PASSWORD}
+    refused = client.post("/auth/login", fields, headers=headers, status=503)
+    database.execute_sql("ALTER TABLE away RENAME TO wsgiauth_user")
+    assert refused.html.main.a["href"] == "/auth/login?next=/reports"
+
+
 def test_an_error_page_leads_all_others_to_the_home_page(site, ada, client):
     foreign = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
     for refused in (
@@ -367,7 +398,7 @@ def test_a_login_leads_nowhere_but_to_a_path_of_this_site(client, ada, wanted, l
 @pytest.mark.promise(18)
 def test_a_page_carries_no_unsafe_next(client):
     for path in POST_PATHS:
-        for query in ("next=//evil.example", "next=%FF", "next=/" + "x" * 5000, "a&" * 30):
+        for query in ("next=//evil.example", "next=%FF", "next=/" + "x" * 9000, "a&" * 30):
             assert client.get(f"{path}?{query}", status=200).form["next"].value == ""
 
 

@@ -9,6 +9,9 @@ PREFETCHES = [
     {"Sec-Purpose": "prefetch;prerender"},
     {"Purpose": "prefetch"},
     {"X-Moz": "Prefetch"},
+    {"X-Sec-Purpose": "prefetch"},
+    {"HX-Preloaded": "true"},
+    {"Next-Router-Prefetch": "1"},
 ]
 CROSS_SITE = [
     {"Sec-Fetch-Site": "cross-site"},
@@ -107,7 +110,7 @@ def test_a_followed_link_or_typed_address_logs_out(browser):
     browser.get("/auth/me", status=401)
 
 
-@pytest.mark.parametrize("part", ["image", "iframe", "script", "style", "video"])
+@pytest.mark.parametrize("part", ["image", "iframe", "script", "style", "video", "empty"])
 def test_a_part_of_a_page_of_this_site_logs_out_no_viewer(browser, part):
     headers = {**BROWSER_LINK, "Sec-Fetch-Dest": part}
     refused = browser.get("/auth/logout", headers=headers, status=403)
@@ -115,11 +118,17 @@ def test_a_part_of_a_page_of_this_site_logs_out_no_viewer(browser, part):
     browser.get("/auth/me", status=200)
 
 
-@pytest.mark.parametrize("destination", ["document", "empty"])
-def test_a_link_and_a_script_of_this_site_log_out(browser, destination):
+@pytest.mark.parametrize(("method", "destination"), [("GET", "document"), ("POST", "empty")])
+def test_a_link_and_a_form_of_a_script_of_this_site_log_out(browser, method, destination):
     headers = {**BROWSER_LINK, "Sec-Fetch-Dest": destination}
-    browser.get("/auth/logout", headers=headers, status=200)
+    browser.request("/auth/logout", method=method, headers=headers, status=200)
     browser.get("/auth/me", status=401)
+
+
+def test_a_script_with_a_token_logs_out_by_get(client, ada, bearer):
+    headers = {**bearer(ada), "Sec-Fetch-Dest": "empty"}
+    client.get("/auth/logout", headers=headers, status=200)
+    client.get("/auth/me", headers=headers, status=401)
 
 
 def test_head_ends_nothing(browser):

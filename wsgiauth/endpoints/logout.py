@@ -24,16 +24,17 @@ class Logout(Endpoint):
     """Ends the session and clears the cookie; without either, the answer is the same.
 
     GET logs out too, because people follow links. A request from another site, from an embedded
-    part of a page, or in advance is refused with 403. With a bearer token the origin is not
-    checked, because another site cannot make a browser send one.
+    part of a page, by a script's GET, or in advance is refused with 403. With a bearer token, only
+    the last is, because nothing makes a browser send one by itself.
 
     A session that began at a provider whose entry says `logout=provider` ends there, too: the
     browser is sent on to it (OpenID Connect RP-Initiated Logout 1.0).
     """
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Log out by a link; HEAD and what a page embeds do not."""
-        _require_navigation(environ)
+        """Log out by a link that is followed; HEAD, a script and what a page embeds do not."""
+        if bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is None:
+            _require_navigation(environ)
         return self.post(environ, site)
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
@@ -95,10 +96,11 @@ def _provider_of(session: UserSession, site: Site) -> Provider | None:
 def _require_navigation(environ: WSGIEnvironment) -> None:
     """Refuse an image or another part of a page of this site, which any user may have written.
 
-    Fetch Metadata (W3C): `empty` is a script's, and older browsers send nothing.
+    Fetch Metadata (W3C): `empty` is a script's, which fetches links that a pointer crosses (Turbo),
+    and sends a form to log out. Older browsers send nothing, as do programs.
     """
-    destination = environ.get("HTTP_SEC_FETCH_DEST", "document")
-    if destination in ("document", "empty") and environ["REQUEST_METHOD"] != "HEAD":
+    is_navigation = environ.get("HTTP_SEC_FETCH_DEST", "document") == "document"
+    if is_navigation and environ["REQUEST_METHOD"] != "HEAD":
         return
     events.emit("refused", reason="embedded")
     raise RequestError(

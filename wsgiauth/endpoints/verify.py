@@ -220,7 +220,8 @@ def _require_secret(submission: Submission) -> OneTimeSecret:
 
 def _link_expired(site: Site) -> LinkExpiredError:
     """Return the error for a link of an unknown purpose, with the pages that can send another."""
-    advice, pages = [], {}
+    # Whoever has used it already has an account, and can log in.
+    advice, pages = [], {"login": _("Log in")}
     if site.outbox is not None:
         advice.append(_("To verify an email address, ask for a new link."))
         pages["email"] = _("Verify an email address")

@@ -34,8 +34,13 @@ def is_same_origin(environ: WSGIEnvironment, trusted_origins: Collection[str] = 
 
 
 def is_prefetch(environ: WSGIEnvironment) -> bool:
-    """Return whether a browser prefetches the page, before its user has opened it."""
-    headers = ("HTTP_SEC_PURPOSE", "HTTP_PURPOSE", "HTTP_X_MOZ")
+    """Return whether a browser or a script prefetches the page, before its user has opened it.
+
+    Browsers send the first three headers; Turbo, htmx's preload and Next.js the others.
+    """
+    if "HTTP_NEXT_ROUTER_PREFETCH" in environ or environ.get("HTTP_HX_PRELOADED") == "true":
+        return True
+    headers = ("HTTP_SEC_PURPOSE", "HTTP_PURPOSE", "HTTP_X_MOZ", "HTTP_X_SEC_PURPOSE")
     return any("prefetch" in environ.get(name, "").lower() for name in headers)
 
 

@@ -25,7 +25,7 @@ from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
 from wsgiauth.web.pages import PLAIN, Around, ErrorPage, Pages, ProviderButton
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Header, Response, problem, redirect
-from wsgiauth.web.urls import path_asked_for, root_url, safe_next, with_next
+from wsgiauth.web.urls import path_asked_for, path_below, root_url, safe_next, with_next
 from wsgiauth.web.www_authenticate import challenge, challenges
 
 SWITCH = "switch"  # in the query of the login page: the form, even for a user who is logged in
@@ -134,12 +134,28 @@ def failure(
         detail=Joined(chain.from_iterable((errors or {}).values())) or _ADVICE.get(code, detail),
         login_url=login_url and with_next(login_url, wanted),
         login_text=login_text,
-        links={f"{mount}/{path}": text for path, text in (pages or {}).items()},
+        links={
+            **_link_to_form(environ, status, mount),
+            **{f"{mount}/{path}": text for path, text in (pages or {}).items()},
+        },
     )
     if again is not None:
         button = ProviderButton(again.provider, again.title, f"{mount}/oidc/{again.provider}")
         page = page.replaced(providers=(button,), next=again.destination, remember=again.remember)
     return renderer.render(environ, page, status=status, headers=headers)
+
+
+def _link_to_form(environ: WSGIEnvironment, status: HTTPStatus, mount: str) -> dict[str, str]:
+    """Return the link to the page of a form that was not read, or could not be processed.
+
+    The Referer names the page. That of a page whose address has a secret has no path.
+    """
+    if status not in (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.SERVICE_UNAVAILABLE):
+        return {}
+    if environ["REQUEST_METHOD"] in SAFE_METHODS:
+        return {}
+    page = _page_of_this_site(environ, environ.get("HTTP_REFERER", ""), "")
+    return {page: _("Back to the form")} if path_below(page, mount) else {}
 
 
 def ask_to_log_in(
