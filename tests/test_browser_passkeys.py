@@ -316,3 +316,77 @@ def test_there_are_five_ways_to_log_in(visitor, ada, site, device):
     assert methods() == "hwk user"
     visitor.open("/members")
     assert visitor.heading == "Members"
+
+
+LATER = 11 * 60  # seconds, which is longer than a challenge lasts
+
+
+@contextmanager
+def eleven_minutes_later(visitor, site):
+    """Move the clocks of the open page and of the site."""
+    now = site.site.tokens.now
+    visitor.run(f"const now = Date.now; Date.now = () => now() + {LATER * 1000}")
+    site.site.tokens.now = lambda: now() + LATER
+    yield
+    site.site.tokens.now = now
+
+
+def test_a_login_page_that_was_open_for_long_asks_for_a_passkey(visitor, ada, site, device):
+    add_passkey(visitor)
+    log_out(visitor)
+    visitor.open("/auth/login?next=/members")
+    with eleven_minutes_later(visitor, site):
+        visitor.press("Log in with a passkey")
+        assert (visitor.path, visitor.heading) == ("/members", "Members")
+
+
+def test_a_new_passkey_is_added_by_a_page_that_was_open_for_long(visitor, ada, site, device):
+    visitor.log_in()
+    visitor.open("/auth/passkeys")
+    with eleven_minutes_later(visitor, site):
+        visitor.press("Add a passkey")
+    assert Passkey.select().where(Passkey.user == ada.id).exists()
+
+
+def test_a_second_step_that_was_open_for_long_is_renewed_for_its_own_login(
+    visitor, ada, site, device
+):
+    add_passkey(visitor)
+    log_out(visitor)
+    visitor.open("/members")
+    visitor.submit(USERNAME, PASSWORD)
+    assert visitor.page == "/auth/second"
+    before = visitor.find("[data-options]").get_attribute("data-options")
+    visitor.run(f"const now = Date.now; Date.now = () => now() + {LATER * 1000}")
+    visitor.run(
+        "const get = navigator.credentials.get.bind(navigator.credentials);"
+        "navigator.credentials.get = (options) => {"
+        "  sessionStorage.asked = btoa(String.fromCharCode(...options.publicKey.challenge));"
+        "  return get(options);"
+        "}"
+    )
+    visitor.press("Use a passkey")
+    assert visitor.heading == "Members"
+    asked = visitor.run("return sessionStorage.asked").replace("+", "-").replace("/", "_")
+    assert asked.rstrip("=") not in before
+
+
+def test_what_is_offered_among_the_names_is_renewed(visitor, ada, site):
+    source = """
+        PublicKeyCredential.isConditionalMediationAvailable = async () => true;
+        window.challenges = new Set();
+        navigator.credentials.get = ({ publicKey, mediation }) => {
+          if (mediation === "conditional") challenges.add(String(publicKey.challenge));
+          return new Promise(() => {});
+        };
+        const later = setTimeout;
+        window.setTimeout = (run, after) => {
+          if (after > 500000) window.again = run;
+          else later(run, after);
+        };
+    """
+    with running_first(visitor.browser, source):
+        visitor.open("/auth/login")
+        visitor.wait_until(lambda _: visitor.run("return window.challenges.size") == 1)
+        visitor.run(f"const now = Date.now; Date.now = () => now() + {LATER * 1000}; again()")
+        visitor.wait_until(lambda _: visitor.run("return window.challenges.size") == 2)

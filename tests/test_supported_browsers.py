@@ -47,15 +47,17 @@ WORDS = {
     "unit": "% em fr px rem svh",
     "method": """
         abort abs addEventListener append catch charCodeAt clear click create createElement
-        createObjectURL every filter findLast flatMap floor focus forEach format from fromCharCode
+        createObjectURL every fetch filter findLast flatMap floor focus forEach format from
+        fromCharCode
         get getAll getElementById getRandomValues has includes keys map min normalize now padStart
-        parse preventDefault querySelector querySelectorAll remove repeat replace replaceState
+        parse parseFromString preventDefault querySelector querySelectorAll remove repeat replace
+        replaceState
         revokeObjectURL round selectAllChildren
-        set slice some split stringify submit toLowerCase toString trim writeText
+        set setTimeout slice some split stringify submit text toLowerCase toString trim writeText
         atob btoa getSelection print
     """,
     "class": """
-        AbortController Blob Boolean Date DateTimeFormat Intl JSON Locale Map Math Object
+        AbortController Blob Boolean DOMParser Date DateTimeFormat Intl JSON Locale Map Math Object
         PublicKeyCredential RelativeTimeFormat String URL Uint32Array Uint8Array
     """,
 }

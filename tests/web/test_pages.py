@@ -97,6 +97,7 @@ def test_a_page_lets_only_itself_be_shown_and_styled(page):
         "form-action": "'self' https:" if page.providers else "'self'",
         "base-uri": "'none'",
         "frame-ancestors": "'none'",
+        **({"connect-src": "'self'"} if page.script else {}),  # of passkeys
     }
 
 

@@ -44,16 +44,32 @@
     return JSON.stringify({ id, type, response: parts });
   };
 
+  // A challenge lasts ten minutes (`challenges.LIFETIME`), and a page can be open for longer.
+  const lasts = 9 * 60 * 1000; // milliseconds
+
+  // Return the options of the same page, opened now; nothing if that is another page meanwhile.
+  const reopened = async (index, credentials) => {
+    const answer = await fetch(location.href, { credentials, headers: { Accept: "text/html" } });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const part = page.querySelectorAll("[data-options]")[index];
+    return part && JSON.parse(part.dataset.options);
+  };
+
   // Offer passkeys among the names that the browser knows, if the form has a field for that.
   const offer = async (form, use) => {
     const field = form.querySelector("[autocomplete~=webauthn]");
     if (field && (await PublicKeyCredential.isConditionalMediationAvailable?.())) {
-      use({ mediation: "conditional" }).catch(() => {}); // another way was chosen
+      const again = () => {
+        use({ mediation: "conditional" }).catch(() => {}); // another way was chosen
+        setTimeout(again, lasts);
+      };
+      again();
     }
   };
 
-  const prepare = (part) => {
-    const { origin, ...options } = JSON.parse(part.dataset.options);
+  const prepare = (part, index) => {
+    let { origin, ...options } = JSON.parse(part.dataset.options);
+    let madeAt = Date.now();
     const button = part.querySelector("button");
     const messages = [...part.querySelectorAll("[data-error]")];
     if (origin !== location.origin) {
@@ -71,15 +87,28 @@
     }
     const { form } = button;
     let asked = new AbortController();
+    let isBusy = false;
+    const renew = async (credentials) => {
+      if (Date.now() - madeAt < lasts) return;
+      const fresh = await reopened(index, credentials);
+      if (fresh && !fresh.user === !options.user) {
+        ({ origin, ...options } = fresh);
+        madeAt = Date.now();
+      }
+    };
     const use = async (further) => {
+      const isOffer = Boolean(further);
+      if (isOffer && isBusy) return;
       asked.abort(); // the browser asks one question at a time
       asked = new AbortController();
+      const { signal } = asked;
+      // An offer is no use of a session, which another tab can have begun.
+      await renew(isOffer ? "omit" : "same-origin");
       form.elements.credential.value = write(
-        await ask(options, { signal: asked.signal, ...further }),
+        await ask(options, { signal, ...further }),
       );
       form.submit();
     };
-    let isBusy = false;
     form.addEventListener("submit", async (event) => {
       if (event.submitter !== button) {
         return;

@@ -262,6 +262,8 @@ def _policy(
             "default-src 'none'",
             f"style-src 'self' {_hash(style)}",
             f"script-src {' '.join(map(_hash, scripts))}",
+            # The script of passkeys opens its page anew, for options that have not expired.
+            *(["connect-src 'self'"] if len(scripts) > 1 else []),
             " ".join(("img-src 'self' data:", *sources)),
             " ".join(("font-src 'self'", *sources)),
             " ".join(("form-action", *targets)),
