@@ -53,6 +53,16 @@ def test_a_key_is_the_password_of_its_owner_s_names_in_any_letter_case(client, k
     assert caller(client, basic(name, key.text)) == (USERNAME, key.row.id, None)
 
 
+@pytest.mark.promise(59)
+@pytest.mark.parametrize("name", ["ada:lovelace", ":ada", "ada:", "a:d:a"])
+def test_a_username_can_have_colons(client, ada, settings, name):
+    ada.username = name
+    ada.save()
+    key = keys.create(ada, "pip", [], now=time.time())
+    assert caller(client, basic(name, key.text)) == (name, key.row.id, None)
+    assert caller(client, basic(name.replace(":", ""), key.text)) == REJECTED
+
+
 def test_the_key_has_its_permissions_alone(client, key, ada):
     ada.is_superuser = True
     ada.save()
@@ -97,7 +107,7 @@ def test_the_key_costs_one_query(client, key, queries):
     [
         pytest.param("Basic QTpi", ("A", "b"), id="usual"),
         pytest.param("bAsIc \t QTpi ", ("A", "b"), id="another letter case and spaces"),
-        pytest.param("Basic QTpiOmM=", ("A", "b:c"), id="a colon in the password"),
+        pytest.param("Basic QTpiOmM=", ("A:b", "c"), id="a colon in the name"),
         pytest.param("Basic w6Q6Yg==", ("ä", "b"), id="UTF-8"),
         pytest.param("Basic 5Dpi", ("", ""), id="Latin-1"),
         pytest.param("Basic QQ==", ("A", ""), id="no colon"),

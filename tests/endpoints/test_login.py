@@ -544,3 +544,10 @@ def test_a_login_without_a_slot_has_not_failed(strict, parts, ada):
             refused = strict.post_json("/login", CREDENTIALS, status=503)
             assert refused.json["code"] == "busy"
     strict.post_json("/login", CREDENTIALS, status=200)
+
+
+def test_the_page_promises_no_more_days_than_a_browser_keeps_a_cookie(settings):
+    site = AuthMiddleware(echo, replace(settings, REMEMBER_DAYS=3650))
+    page = TestApp(site).get("/auth/login", headers=BROWSER)
+    page.mustcontain("Keep me logged in for up to 400 days")
+    storage.discard_connection(site.database)

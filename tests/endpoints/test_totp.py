@@ -9,8 +9,9 @@ from webtest import TestApp
 from tests.support.factors import FACTOR_KEY, App, add_app
 from tests.support.logins import make_stale
 from tests.support.settings import LONG_KEY
-from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import recovery_codes, sessions
 from wsgiauth.authentication.totp import Totp
@@ -109,6 +110,27 @@ def test_the_qr_code_is_a_picture_without_script_or_style(browser):
     assert picture["role"] == "img"
     assert not picture.find_all("script")
     assert not page.html.find_all(style=True)
+
+
+@pytest.mark.parametrize(
+    ("site_name", "username", "has_code"),
+    [
+        pytest.param("図書館" * 50, USERNAME, True, id="a long name in Japanese"),
+        pytest.param("Библиотека " * 40, "ж" * 75, True, id="long names in Cyrillic"),
+        pytest.param("📚" * 200, "🦉" * 150, False, id="names that no code has room for"),
+    ],
+)
+def test_names_that_are_too_long_for_a_qr_code_are_cut_or_leave_the_key(
+    settings, site_name, username, has_code
+):
+    named = replace(settings, FACTOR_KEY=FACTOR_KEY, SITE_NAME=site_name)
+    site = AuthMiddleware(echo, named)
+    user = create_user(username, EMAIL, PASSWORD, settings=named)
+    form = logged_in(site, user).get(TOTP, headers=BROWSER).form
+    page = form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER, status=200)
+    assert (page.html.find(class_="qr") is not None) is has_code
+    assert app_on(page, site).code().isdecimal()
+    storage.discard_connection(site.database)
 
 
 def test_without_segno_there_is_the_key(browser, monkeypatch):

@@ -94,7 +94,7 @@ def test_nothing_else_is_a_page_source(source):
         pytest.param("//elsewhere.example/logo.svg", id="another site"),
         pytest.param("/\\elsewhere.example/logo.svg", id="backslash"),
         pytest.param("/%5celsewhere.example/logo.svg", id="encoded backslash"),
-        pytest.param("/static//logo.svg", id="two slashes"),
+        pytest.param("/.//logo.svg", id="dot and two slashes"),
         pytest.param("https://elsewhere.example/logo.svg", id="URL"),
         pytest.param("data:image/svg+xml,", id="data"),
         pytest.param("/the logo.svg", id="space"),

@@ -141,7 +141,7 @@ WRONG = {
     "JWT_ISSUER": ["", 7, b"https://example.org", ["https://example.org"]],
     "JWT_AUDIENCE": ["", 7, b"https://example.org", ["https://example.org"]],
     "SITE_NAME": ["", 7, b"Ada & Sons", ["Ada & Sons"]],
-    "SITE_LOGO": ["", 7, b"/logo.svg", ["/logo.svg"], "/" + "a" * 3000],
+    "SITE_LOGO": ["", 7, b"/logo.svg", ["/logo.svg"], "/" + "a" * 9000],
     "PAGE_SOURCES": ["https://a.example", ["*"], None, (None,), (b"https://a.example",)],
     "TEMPLATES": ["", 7, b".", "no such folder", __file__, "nul\0", "\ud800", "too long" * 99],
     "TRUSTED_ORIGINS": ["https://a.example", ["a.example"], None, (None,), (b"a",)],

@@ -36,10 +36,12 @@ def read(authorization: str) -> Credentials | None:
     if len(encoded) > _MAX_LENGTH:
         return Credentials()
     try:
-        name, _, password = b64decode(encoded.strip(" "), validate=True).decode().partition(":")
+        decoded = b64decode(encoded.strip(" "), validate=True).decode()
     except ValueError:  # not ASCII, not base64 or not UTF-8
         return Credentials()
-    return Credentials(name, password)
+    # Not the first colon, as in RFC 7617: a username can have one, and no API key has.
+    name, colon, password = decoded.rpartition(":")
+    return Credentials(name, password) if colon else Credentials(decoded)
 
 
 def find(presented: Credentials, now: int) -> tuple[User, str] | None:

@@ -7,6 +7,7 @@ from wsgiauth.settings import Settings
 MINUTE = 60  # seconds
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+MOST_COOKIE_DAYS = 400  # browsers cut what is longer: RFC 6265bis section 5.5
 CLOCK_SKEW = 60  # seconds by which the clocks of two hosts can differ
 HOST_SKEW = 3  # the same, where a minute would permit or refuse too much: docs/clusters.md
 
@@ -40,7 +41,12 @@ def of_browser(settings: Settings, *, remember: bool) -> Lifetime:
     """Return the lifetime of a session by form, which moves while the browser is used."""
     if not (remember and settings.REMEMBER_DAYS):
         return Lifetime(settings.SESSION_HOURS * HOUR, settings.JWT_EXPIRY_MINUTES * MINUTE)
-    return Lifetime(settings.REMEMBER_DAYS * DAY, settings.REMEMBER_IDLE_DAYS * DAY)
+    return Lifetime(remembered_days(settings) * DAY, settings.REMEMBER_IDLE_DAYS * DAY)
+
+
+def remembered_days(settings: Settings) -> int:
+    """Return for how many days a browser can stay logged in; its cookie is never renewed."""
+    return min(settings.REMEMBER_DAYS, MOST_COOKIE_DAYS)
 
 
 def longest(settings: Settings) -> int:
@@ -49,4 +55,5 @@ def longest(settings: Settings) -> int:
         of_program(settings).total,
         of_browser(settings, remember=False).total,
         of_browser(settings, remember=True).total,
+        of_refreshable(settings, remember=True).total,
     )

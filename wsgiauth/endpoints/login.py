@@ -120,7 +120,7 @@ class LogIn(GuestForm):
             username=submission.fields[ACCOUNT_NAME] or done.name,
             passkey_options=passkey_options(submission.site, LOG_IN),
             providers=provider_buttons(submission.environ, submission.site),
-            remember_days=submission.site.settings.REMEMBER_DAYS,
+            remember_days=lifetimes.remembered_days(submission.site.settings),
             remember=REMEMBER in submission.flags,
             message=refusal.text,
             was_logged_out=not refusal.text and _was_logged_out(submission),

@@ -38,13 +38,16 @@ class SetUp(NamedTuple):
         return "<Set-up of an app>"  # the key is secret
 
 
+_MOST_OF_ISSUER = 60  # characters; each of Chinese has 9 in the link, which has two names
+
+
 def set_up_of(submission: MemberSubmission, device: Totp) -> SetUp:
     """Return what an app of the user needs."""
     settings = submission.site.settings
     address = (settings.PUBLIC_URL or "").partition("://")[2].rstrip("/")
     issuer = settings.SITE_NAME or address or REALM
     key = totp.derive_key(settings.FACTOR_KEY or "", device.salt)
-    uri = totp.setup_uri(key, submission.member.user.username, issuer)
+    uri = totp.setup_uri(key, submission.member.user.username, issuer[:_MOST_OF_ISSUER])
     text = totp.base32(key)
     groups = (text[start : start + 4] for start in range(0, len(text), 4))
     return SetUp(device.name, " ".join(groups), uri, qr_code(uri))
@@ -152,7 +155,10 @@ class AuthenticatorApps(FactorForm):
 
 
 def qr_code(text: str) -> Markup | None:
-    """Return the QR code of `text` as inline SVG, or None without segno (the extra `totp`).
+    """Return the QR code of `text` as inline SVG.
+
+    None without segno (the extra `totp`), or if `text` is too long for any code, as with a long
+    username in emoji: the page has the key.
 
     It has no style, which the Content-Security-Policy of pages would refuse. `text` itself is not
     part of it, only black squares.
@@ -161,6 +167,9 @@ def qr_code(text: str) -> Markup | None:
         import segno
     except ImportError:
         return None
-    code = segno.make_qr(text)
+    try:
+        code = segno.make_qr(text)
+    except segno.DataOverflowError:
+        return None
     svg = code.svg_inline(scale=5, border=4, light="#fff", svgclass=None, lineclass=None)
     return Markup(svg)  # noqa: S704 - see above

@@ -61,7 +61,7 @@ class Declared:
         0,
         3_650,
         'the maximum duration of a session with "Keep me logged in", in days; `0` does not offer'
-        " it",
+        " it; a browser stays logged in for at most 400, because it cuts longer cookies",
         risk=checks.longer_than(checks.DAYS),
     )
     REMEMBER_IDLE_DAYS: int = whole_number(
