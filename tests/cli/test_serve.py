@@ -330,10 +330,14 @@ def test_a_port_in_use_is_refused_before_the_application_is_imported(folder, cap
     assert not list(folder.glob("*.db"))
 
 
-def test_an_address_of_another_machine_is_refused(folder, capsys):
-    assert main(["serve", "hello:application", "--listen", "192.0.2.1:80"]) == 1
+@pytest.mark.parametrize(
+    ("listen", "address"),
+    [("192.0.2.1:80", "192.0.2.1:80"), ("[2001:db8::1]:80", "2001:db8::1:80")],
+)
+def test_an_address_of_another_machine_is_refused(folder, capsys, listen, address):
+    assert main(["serve", "hello:application", "--listen", listen]) == 1
     _, errors = capsys.readouterr()
-    assert errors.startswith("wsgiauth: cannot listen on 192.0.2.1:80 (")
+    assert errors.startswith(f"wsgiauth: cannot listen on {address} (")
     assert errors.endswith("); choose another address with --listen HOST:PORT\n")
 
 

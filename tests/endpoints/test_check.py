@@ -16,6 +16,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import keys, sessions
 from wsgiauth.testing import api_key
+from wsgiauth.web.request import MAX_QUERY
 
 GET = {"X-Forwarded-Method": "GET"}
 PAGE = {**BROWSER, **GET, "X-Forwarded-Uri": "/reports?year=1843&q=%2Fa"}
@@ -204,7 +205,7 @@ def test_permissions_that_a_query_names_are_not_kept(client, ada, bearer):
         pytest.param("permission=a.b,a.c", id="a list"),
         pytest.param("permission=%ff.b", id="not UTF-8"),
         pytest.param("&".join(["fresh"] * 21), id="too many"),
-        pytest.param(f"permission={'a' * 4096}.b", id="too long"),
+        pytest.param(f"permission={'a' * MAX_QUERY}.b", id="too long"),
     ],
 )
 def test_a_query_that_is_not_understood_is_an_error(client, ada, cookie, query):

@@ -25,7 +25,7 @@ from tests.support.tabs import OIDC, give_cookies, tab_cookies
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import find_user, update_user
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import freshness, identities, oidc
 from wsgiauth.authentication.identities import Identity
@@ -164,12 +164,14 @@ def test_an_address_that_its_user_changes_meanwhile_connects_nothing(
     make_provider_site, ada, provider, monkeypatch
 ):
     client = TestApp(make_provider_site({"link": "verified"}))
-    update_user(ada, email="ada@example.org", email_verified_at=utc_now())
+    proof = {"email_verified_at": utc_now(), "email_verified_by": PROVEN_BY_LINK}
+    update_user(ada, email="ada@example.org", **proof)
 
     def find_and_change(name):
         found = find_user(name)
-        update_user(found, email="new@example.org", email_verified_at=utc_now())
-        return User(**{**vars(found)["__data__"], "email": "ada@example.org"})
+        before = vars(found)["__data__"].copy()
+        update_user(found, email="new@example.org", **proof)
+        return User(**before)
 
     monkeypatch.setattr(oidc_callback, "find_user", find_and_change)
     assert path_of(log_in(client, provider, status=303)) == "/auth/complete"

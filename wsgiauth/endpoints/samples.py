@@ -175,7 +175,8 @@ PAGES: tuple[Page, ...] = (
     UsernamePage(present="ada", username="grace", message="This username is taken."),
     EmailPage(
         present="ada@example.org",
-        is_verified=False,
+        is_verified=True,
+        is_proven=False,
         email="ada@",
         message="Enter an email address such as ada@example.org.",
     ),
