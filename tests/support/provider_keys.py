@@ -14,7 +14,7 @@ from types import MappingProxyType
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa, utils
 
-DROP = object()  # instead of a value: the member is left out
+DROP = type("Drop", (), {"__repr__": lambda _: "left out"})()  # instead of a value of a member
 
 _HASHES = {"256": hashes.SHA256(), "384": hashes.SHA384(), "512": hashes.SHA512()}
 _CURVES = {"ES256": ec.SECP256R1(), "ES384": ec.SECP384R1(), "ES512": ec.SECP521R1()}
