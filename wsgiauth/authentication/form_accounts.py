@@ -12,7 +12,7 @@ from wsgiauth.settings import Settings
 
 
 class ShownTo(NamedTuple):
-    """Whom a page was shown to."""
+    """The account that a page was shown to."""
 
     user_id: int  # 0 for a client without an account
     identity_id: str = ""  # of the account at a provider that the page was about
@@ -36,7 +36,7 @@ class FormAccounts:
         return _signed(f"{user_id}.{identity_id}", self._keys[0])
 
     def read(self, value: str) -> ShownTo | None:
-        """Return whom a value names; None if this site has not made it."""
+        """Return the account that a value names; None if this site has not made the value."""
         payload = value.rpartition(".")[0]
         presented = value.encode(errors="replace")
         for key in self._keys:

@@ -59,7 +59,7 @@ class Page(Content):
     language: Language = ENGLISH
     languages: tuple[Language, ...] = ()  # among which the reader can choose
     this_url: str = ""  # where the page is, for the answer to that choice
-    # The field `account` of the form of languages: of the user whom the page is for, if it is for
+    # The field `account` of the form of languages: of the user that the page is for, if it is for
     # one. It is that of the other forms, too, unless the page is of a login that waits.
     reader: str = ""
     shown_to: str = ""

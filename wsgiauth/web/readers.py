@@ -13,7 +13,7 @@ from wsgiauth.languages.language import Language
 
 # In the environ of a request below the mount, once it is known: the language of its user.
 LANGUAGE_OF_USER = "wsgiauth.language"
-# ... and the number of the user whom the page is for, if it is for one.
+# ... and the number of the user that the page is for, if it is for one.
 USER_OF_PAGE = "wsgiauth.page_user"
 
 _Reads = Callable[[WSGIEnvironment], str]

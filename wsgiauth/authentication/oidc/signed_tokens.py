@@ -74,7 +74,7 @@ def verify_signature(
 ) -> SignedToken:
     """Return what a token says, if the provider has signed it by one of these algorithms.
 
-    For whom and when is for the caller to check; else see `verify`.
+    The caller checks the audience and the times; else see `verify`.
     """
     match = require_form(token)
     header, claims = parse_document(_decoded(match[2])), parse_document(_decoded(match[3]))
@@ -117,7 +117,7 @@ def number(claims: Document, name: str) -> float | None:
 
 
 def audiences_of(claims: Document) -> list[str]:
-    """Return for whom a token is (RFC 7519 section 4.1.3)."""
+    """Return the audiences of a token (RFC 7519 section 4.1.3)."""
     audience = claims.get("aud")
     return [audience] if isinstance(audience, str) else strings(audience)
 
