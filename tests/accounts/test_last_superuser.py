@@ -85,11 +85,11 @@ def test_what_is_stored_decides_who_is_a_superuser(root, ada):
 
 @pytest.mark.every_database
 @REMOVALS
-def test_a_refused_removal_leaves_no_event(root, remove):
-    before = RecordedEvent.select().count()
+def test_a_refused_removal_leaves_no_event_and_no_lock(root, remove):
+    before = RecordedEvent.select().count(), read(root).locks
     with pytest.raises(LastSuperuserError):
         remove(root)
-    assert RecordedEvent.select().count() == before
+    assert (RecordedEvent.select().count(), read(root).locks) == before
 
 
 def test_a_flag_that_is_set_before_another_change_is_checked_as_well(root):

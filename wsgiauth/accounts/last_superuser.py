@@ -66,7 +66,7 @@ def change_locked(
     seen, witness = set(involved), set[int]()
     with context.using(user.origin):
         while True:
-            with database.atomic():
+            with database.atomic() as transaction:
                 found = lock_users(users, involved | witness)
                 locked = {each.id: each.is_active and each.is_superuser for each in found}
                 if user.id not in locked:
@@ -77,6 +77,7 @@ def change_locked(
                     return change()
                 if not is_superuser or any(locked.values()):
                     return _call_without(user, change)
+                transaction.rollback()  # a lock that MariaDB wrote could abort the other process
             # Query outside the transaction: MariaDB aborts a transaction that waits for a row
             # which has changed since its first read. Each witness is tried once, so the loop ends.
             others = users.select(users.id).where(
