@@ -187,6 +187,8 @@ def is_refused(port):
         socket.create_connection(("127.0.0.1", port)).close()
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:  # it has just stopped listening
+        return False
     return False
 
 
