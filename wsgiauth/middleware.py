@@ -38,6 +38,7 @@ from wsgiauth.gate import GatedApp
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.mail.notices import Notices
 from wsgiauth.mail.transports import Transport
+from wsgiauth.path_rules import PathRules, Require
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import CALLABLE
 from wsgiauth.site import Site
@@ -92,6 +93,9 @@ class AuthMiddleware:
             SCRIPT_NAME of this middleware. One that ends in `/` covers everything below it, except
             "/", the home page. None leaves that to `app`.
         require: The permission, `<app>.<action>`, that all paths of `app` need but the public ones.
+            Or a mapping of paths: `{"/secret/": "code.secret", "/reports/": ("a.read", "b.read")}`,
+            with None for a login alone. A path that ends in `/` covers itself, also without the
+            slash, and everything below it. The longest path in `require` and `public` decides.
         permissions: Those that `app` asks for by `User.has_permission`, so that the staff panel,
             its invitations and `permissions --app` list them, like those that guards ask for.
         claims: Called with the `User` each time that an access token is issued, outside wsgiauth's
@@ -125,7 +129,7 @@ class AuthMiddleware:
         mount: str = "/auth",
         challenge: Challenge = False,
         public: Iterable[str] | None = None,
-        require: str | None = None,
+        require: Require | None = None,
         permissions: Iterable[str] = (),
         claims: ClaimsFunction | None = None,
         on_event: Subscriber | Iterable[Subscriber] = (),
@@ -139,8 +143,7 @@ class AuthMiddleware:
             _restricted,
             login_url=f"{mount}/login",
             challenge=challenge,
-            public=public,
-            require=require,
+            rules=None if public is None and require is None else PathRules(public, require, mount),
         )
         self._app = self._restrict(app)
         inner = unwrapped(app)
@@ -199,6 +202,17 @@ class AuthMiddleware:
         if user is not None:  # a bound method is faster to call than a partial
             start_response = MethodType(start_private, start_response)
         return self._app(environ, start_response)
+
+    def restrict(self, public: Iterable[str] | None, require: Require | None) -> None:
+        """Also demand what the arguments of the class with these names demand. Internal.
+
+        The option of the command line uses it.
+
+        Raises:
+            ConfigurationError: See `path_rules.PathRules`.
+        """
+        rules = PathRules(public, require, self._mount)
+        self._app = GatedApp(self._app, f"{self._mount}/login", rules)
 
     def around(self, app: WSGIApplication) -> Self:
         """Return the same middleware, of the same accounts, around another application. Internal.
@@ -287,12 +301,9 @@ def _restricted(
     app: WSGIApplication,
     login_url: str,
     challenge: Challenge,
-    public: Iterable[str] | None,
-    require: str | None,
+    rules: PathRules | None,
 ) -> WSGIApplication:
     """Return the application behind what the arguments ask for."""
     if challenge:
         app = ChallengingApp(app, login_url, challenge)
-    if public is None and require is None:
-        return app
-    return GatedApp(app, login_url, () if public is None else public, require)
+    return app if rules is None else GatedApp(app, login_url, rules)

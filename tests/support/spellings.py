@@ -11,6 +11,35 @@ FILES = {"/": b"home", "/pub/open": b"open", SECRET: b"SECRET"}
 PUBLIC = ("/", "/pub/")
 
 
+def wsgi(text):
+    """Return a decoded path as PATH_INFO has it."""
+    return text.encode().decode("latin-1")
+
+
+# What paths are made of.
+PIECES = [
+    *(
+        "/",
+        "/",
+        ".",
+        ".",
+        "..",
+        "../",
+        "..+/",
+        "priv",
+        "priv/secret",
+        "pub",
+        "pub/",
+        "secret",
+        "a",
+        " ",
+    ),
+    *("%2e", "%2f", "%5c", "%25", "%00", "%3b", "\\", ";", ";a=b", "?", "#", "+", ":", "\0", "\t"),
+    *("\n", "\x7f", "\xc3\xa9", "\xff", "\xc0\xae", "\xc0\xaf", "\xa0", "\x85"),
+    *map(wsgi, ["\u2025", "\uff0e", "\uff0f", "\uff3c", "\u200b", "\xad", "\u0301", "\u65e5"]),
+]
+
+
 def without_parameters(path):
     """Do as Java's servers do: "/a;b/c" is "/a/c"."""
     return "/".join(segment.partition(";")[0] for segment in path.split("/"))

@@ -1,0 +1,259 @@
+"""Rules for the paths of an application: which need a login, or permissions, and which nothing.
+
+`gate` asks them for each request. They decide by PATH_INFO, and the application must do the same.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+from wsgiauth.accounts.names import check_permission
+from wsgiauth.exceptions import ConfigurationError
+
+Require = str | Mapping[str, str | Iterable[str] | None]
+_Needed = frozenset[str] | None  # None: not even a login
+
+# What applications, servers and file systems can read as another path.
+_ODD = re.compile(
+    r"""
+    \A[^/]                                                  # no path of a URL
+    | //                                                    # an empty segment
+    | \.\.                                                  # a parent, also as "..;" and "..+"
+    | [. ](?:/|\Z)                                          # an end that Windows drops
+    | /(?:[^!-*,-\x7f]*\.){2}[^!-*,-\x7f]*(?:/|\Z)          # ".é.é": a parent, without accents
+    | [\x00-\x1f\x7f"<>^`|]                                 # controls, and what no URL has
+    | [#%:;?\\]                                             # what encodes, separates or ends paths
+    """,
+    re.VERBOSE,
+)
+_SPECIAL = frozenset("./\\%:;?#")
+# Spaces at the ends of a segment, which can be dropped, also when they are written as in a form.
+_LOOSE = re.compile(r"/[ +]|[ +](?:/|\Z)")
+# Encodings within the encoding, wildcards and short names of Windows, such as SECRET~1.
+_ANY_PATH = re.compile(r'[%<>"]|~[0-9]')
+
+
+class PathRules:
+    """What the paths of an application need.
+
+    The longest rule that covers a path decides. A path that some software reads as another one
+    needs what both need.
+
+    Args:
+        public: Decoded paths that need no login, while all others do. One that ends in `/` covers
+            all paths below it, except "/", the home page. None: without a rule, a path is public.
+        require: The permission that all paths need but the public ones; or, by path, the permission
+            or permissions, or None for a login. A path that ends in `/` covers itself, also without
+            the slash, and all paths below it; "/" covers every path.
+        mount: The path below which wsgiauth answers.
+
+    Attributes:
+        permissions: Those that some path needs.
+
+    Raises:
+        ConfigurationError: An argument is malformed, two rules have one path, or a rule can never
+            match; the message names it.
+    """
+
+    def __init__(self, public: Iterable[str] | None, require: Require | None, mount: str) -> None:
+        opened = [] if public is None else _opened(public)
+        closed = {} if require is None else _closed(require, mount)
+        for path in opened:
+            if path != "/" and path in closed:
+                raise ConfigurationError(f"{path!r} is in public and in require: remove one.")
+        if public is not None:
+            closed.setdefault("/", frozenset())
+        self.permissions = frozenset[str]().union(*closed.values())
+        self._as_written, self._folded = _Table(), _Table()
+        for path in opened:
+            self._as_written.add_public(_wsgi(path))
+            self._folded.add_public(_folded(path))
+        for path, needed in closed.items():
+            self._as_written.add(_wsgi(path), needed)
+            self._folded.add(_folded(path), needed)
+        self._words = [
+            ([_letters(each) for each in path.split("/")], needed)
+            for path, needed in closed.items()
+        ]
+        self._has_parts = not closed.keys() <= {"/"}
+        self._for_odd = closed.get("/")
+
+    def needed(self, path: str) -> frozenset[str] | None:
+        """Return the permissions that a path needs, none for a login; None if it is public.
+
+        Args:
+            path: PATH_INFO, bytes decoded as Latin-1 (PEP 3333).
+        """
+        if path in self._as_written.exact:
+            return self._as_written.exact[path]
+        if not self._has_parts:  # whatever else an odd path means, it needs the same
+            return self._as_written.find(path) if _is_normal(path) else self._for_odd
+        if not _is_normal(path):
+            return _union(self._could_need(path))
+        text = path.encode("latin-1").decode()
+        readings = [text, *(re.sub("/+", "/", each) for each in _ascii_of(text))]
+        if any(pattern.search(each) for pattern in (_ODD, _LOOSE, _ANY_PATH) for each in readings):
+            return _union(self._could_need(path))
+        found = (self._folded.find(_folded(each)) for each in readings)
+        return _union([self._as_written.find(path), *found])
+
+    def _could_need(self, path: str) -> Iterable[_Needed]:
+        """Return what each rule needs whose path can be meant by one that is not in normal form.
+
+        Whatever software drops, decodes or cuts off, letters and digits of segments remain.
+        """
+        try:
+            text = path.encode("latin-1").decode()
+        except UnicodeError:
+            text = "%"
+        is_any = _ANY_PATH.search(unicodedata.normalize("NFKC", text)) is not None
+        readings = list(map(_letters, [text, *_ascii_of(text)]))
+        for words, needed in self._words:
+            if is_any or all(any(word in each for each in readings) for word in words):
+                yield needed
+
+
+def parse_rules(options: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
+    """Return the `require` of options, such as `/secret/=code.secret` or `/reports/=a.read,b.read`.
+
+    A path alone needs a login.
+
+    Raises:
+        ConfigurationError: Two options have one path.
+    """
+    rules: dict[str, tuple[str, ...] | None] = {}
+    for option in options:
+        path, _, permissions = option.partition("=")
+        if path in rules:
+            raise ConfigurationError(f"require: there are two rules for {path!r}.")
+        rules[path] = tuple(permissions.split(",")) if permissions else None
+    return rules
+
+
+class _Table:
+    """Rules by path, each of which says what is needed."""
+
+    def __init__(self) -> None:
+        self.exact: dict[str, _Needed] = {}
+        self._below: dict[str, _Needed] = {}
+
+    def add_public(self, path: str) -> None:
+        """Add a public path; "/" is the home page alone."""
+        if path == "/":
+            # PEP 3333: without its final slash, the address of the application is empty.
+            self.exact |= {"/": None, "": None}
+        else:
+            (self._below if path.endswith("/") else self.exact).setdefault(path, None)
+
+    def add(self, path: str, needed: frozenset[str]) -> None:
+        """Add a path that needs something; beside another rule of the path, both are needed."""
+        if not path.endswith("/"):
+            self.exact[path] = _union([self.exact.get(path), needed])
+            return
+        # The empty prefix, of "/", also covers "*", the target of OPTIONS.
+        prefix = path if path != "/" else ""
+        self._below[prefix] = _union([self._below.get(prefix), needed])
+        self._below = dict(sorted(self._below.items(), key=lambda item: -len(item[0])))
+
+    def find(self, path: str) -> _Needed:
+        """Return what the longest rule that covers a path needs."""
+        if path in self.exact:
+            return self.exact[path]
+        for prefix, needed in self._below.items():
+            is_covered = path.startswith(prefix) or (needed is not None and f"{path}/" == prefix)
+            if is_covered:
+                return needed
+        return None
+
+
+def _union(found: Iterable[_Needed]) -> _Needed:
+    """Return all that is needed, or None if nothing is."""
+    needed = [each for each in found if each is not None]
+    return frozenset[str]().union(*needed) if needed else None
+
+
+def _opened(public: Iterable[str]) -> list[str]:
+    if isinstance(public, str | bytes) or not isinstance(public, Iterable):
+        raise ConfigurationError(
+            'public must be a list of paths, such as ("/", "/static/"), or None.'
+        )
+    return [_checked("public", each) for each in public]
+
+
+def _closed(require: Require, mount: str) -> dict[str, frozenset[str]]:
+    if not isinstance(require, Mapping):
+        return {"/": _permissions([require])}
+    rules = {}
+    for path, needed in require.items():
+        if f"{_checked('require', path)}/".startswith(f"{mount}/"):
+            raise ConfigurationError(
+                f"require: {path!r} never matches, because wsgiauth answers below {mount} itself."
+            )
+        rules[path] = frozenset[str]() if needed is None else _permissions(needed)
+    return rules
+
+
+def _permissions(needed: object) -> frozenset[str]:
+    several = [needed] if isinstance(needed, str) or not isinstance(needed, Iterable) else needed
+    try:
+        permissions = frozenset(map(check_permission, several))
+    except ValueError as error:
+        raise ConfigurationError(f"require: {error}.") from None
+    if not permissions:
+        raise ConfigurationError("require: write None, not an empty list, for a login alone.")
+    return permissions
+
+
+def _checked(argument: str, path: object) -> str:
+    if not (isinstance(path, str) and path.startswith("/")):
+        raise ConfigurationError(f"{argument}: each path must begin with a slash, not {path!r}.")
+    if not _is_normal(_wsgi(path)):
+        raise ConfigurationError(
+            f"{argument}: {path!r} is not in normal form. Write the decoded path, without a query,"
+            " and without empty segments, dot segments and special characters."
+        )
+    return path
+
+
+def _wsgi(path: str) -> str:
+    """Return a decoded path as PATH_INFO has it."""
+    return path.encode("utf-8", "replace").decode("latin-1")
+
+
+def _is_normal(path: str) -> bool:
+    """Return whether all software reads a PATH_INFO as the same path."""
+    if path.isascii():
+        return not _ODD.search(path)
+    try:
+        text = path.encode("latin-1").decode()
+    except UnicodeError:  # also overlong forms; a decoder that ignores errors would drop bytes
+        return False
+    # Unprintable characters are often dropped, and NFKC makes two dots of U+2025.
+    return text.isprintable() and not _ODD.search(text) and not any(map(_is_special, set(text)))
+
+
+def _is_special(character: str) -> bool:
+    """Return whether NFKC makes an ASCII character of it that has a meaning in paths."""
+    return not character.isascii() and not _SPECIAL.isdisjoint(
+        unicodedata.normalize("NFKC", character)
+    )
+
+
+def _folded(text: str) -> str:
+    """Return a path without its letter case and accents, which file systems can ignore."""
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    return "".join(each for each in plain if not unicodedata.combining(each))
+
+
+def _ascii_of(text: str) -> set[str]:
+    """Return what software reads that drops all other characters, however they are composed."""
+    if text.isascii():
+        return {text}
+    composed = (unicodedata.normalize(form, text) for form in ("NFKC", "NFKD"))
+    return {each.encode("ascii", "ignore").decode() for each in (text, *composed)}
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, _folded(text)))
