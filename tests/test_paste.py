@@ -64,6 +64,8 @@ def test_a_challenge_that_is_neither_on_nor_off_is_refused_by_name(tmp_path, wor
         ({"public": "/\n  /pub/"}, [200, 200, 401]),
         ({"public": "/", "require": "site.enter"}, [200, 401, 401]),
         ({"require": "site.enter"}, [401, 401, 401]),
+        ({"require": "/pub/=site.enter\n /priv=a.read,b.read"}, [200, 401, 401]),
+        ({"require": "/ /pub/", "public": "/pub/open"}, [401, 200, 401]),
     ],
     ids=str,
 )

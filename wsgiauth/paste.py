@@ -8,6 +8,7 @@ from wsgiref.types import WSGIApplication
 from wsgiauth.challenges import ANONYMOUS
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.middleware import AuthMiddleware
+from wsgiauth.path_rules import parse_rules
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import parse_bool, wrong_setting
 
@@ -24,7 +25,8 @@ def filter_app_factory(
         app: The application behind the filter.
         global_config: The ini file's `[DEFAULT]` section; not used.
         settings: `Settings` by their names, `mount`, `challenge` (`on`, `off` or `anonymous`),
-            `public` (paths with white space between them), `require`, and `permissions` (also with
+            `public` (paths with white space between them), `require` (a permission, or rules such
+            as `/secret/=code.secret` with white space between them), and `permissions` (also with
             white space between them).
 
     Raises:
@@ -47,6 +49,6 @@ def filter_app_factory(
         mount=mount,
         challenge=challenge,
         public=None if public is None else public.split(),
-        require=require,
+        require=parse_rules(require.split()) if require and require.startswith("/") else require,
         permissions=permissions,
     )

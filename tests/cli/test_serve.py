@@ -237,6 +237,25 @@ def test_without_an_application_the_login_is_served_alone(folder):
         assert answer(address, "/auth/check")[0] == 401
 
 
+@pytest.mark.promise(48)
+@pytest.mark.parametrize("application", ["hello:application", "seen:application"])
+def test_its_options_restrict_an_application_that_has_accounts_or_not(folder, application):
+    (folder / "seen.py").write_text(SEEN)
+    rules = ["--public", "/", "--public", "/open/", "--require", "/open/secret/=code.secret"]
+    with process(application, "--listen", "127.0.0.1:0", *rules) as served:
+        address, _, _ = address_of(served)
+        paths = {"/": 200, "/open/a": 200, "/other": 401, "/open/secret": 401, "/auth/login": 200}
+        assert {path: answer(address, path)[0] for path in paths} == paths
+        served.terminate()  # killed, it would not say which lines it ran
+        served.wait(timeout=60)
+
+
+def test_rules_need_an_application(folder, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["serve", "--require", "/"])
+    assert "--require and --public need an application" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "seen"),
     [

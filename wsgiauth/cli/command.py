@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from argparse import Namespace
+from typing import TYPE_CHECKING
 
 from wsgiauth import storage
 from wsgiauth.accounts import find_user
@@ -23,6 +24,9 @@ from wsgiauth.exceptions import WsgiAuthError
 from wsgiauth.mail.notices import Notices
 from wsgiauth.settings import Settings
 from wsgiauth.storage.databases import missing_file
+
+if TYPE_CHECKING:
+    from wsgiauth.middleware import AuthMiddleware
 
 Arguments = Namespace
 
@@ -133,6 +137,17 @@ def import_application(path: str) -> object:
             f" {module_name}:application"
         )
     return getattr(module, name) if name else module
+
+
+def middleware_of(application: object) -> "AuthMiddleware | None":
+    """Return the AuthMiddleware that an application is, or that a Flask application has."""
+    # With much that most commands do not need.
+    from wsgiauth.arguments import unwrapped
+    from wsgiauth.middleware import AuthMiddleware
+
+    found = unwrapped(application)
+    found = getattr(found, "wsgi_app", found)  # of Flask
+    return found if isinstance(found, AuthMiddleware) else None
 
 
 def _read_url() -> str:

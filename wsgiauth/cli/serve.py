@@ -18,9 +18,17 @@ import waitress
 from webob import Request
 
 from wsgiauth.cli import graceful
-from wsgiauth.cli.command import Arguments, CommandError, environment, import_application
+from wsgiauth.cli.command import (
+    Arguments,
+    CommandError,
+    UsageError,
+    environment,
+    import_application,
+    middleware_of,
+)
 from wsgiauth.cli.output import print_line
 from wsgiauth.cli.parser import Parser, positive
+from wsgiauth.path_rules import parse_rules
 
 
 def add_commands(parser: Parser) -> None:
@@ -50,6 +58,22 @@ def add_commands(parser: Parser) -> None:
         help="how many requests are processed at the same time (8)",
     )
     added.add_argument(
+        "--require",
+        metavar="PATH=PERMISSION",
+        action="append",
+        default=[],
+        help="demand a permission, or several with commas between them, for a path of the"
+        " application; PATH alone demands a login; a path that ends in / covers everything below"
+        " it; can be given several times",
+    )
+    added.add_argument(
+        "--public",
+        metavar="PATH",
+        action="append",
+        help="a path that needs no login, while all others do, as --require / would demand; can be"
+        " given several times",
+    )
+    added.add_argument(
         "--trusted-proxy",
         metavar="ADDRESS",
         type=_proxy,
@@ -64,6 +88,8 @@ def serve(arguments: Arguments) -> None:
     The address is taken first. Connections are refused until the application is imported: a proxy
     sends their requests to another process, while an import that fails would reset them.
     """
+    if arguments.application is None and (arguments.require or arguments.public):
+        raise UsageError("--require and --public need an application")
     os.environ.update(environment(arguments))
     family = socket.AF_INET6 if ":" in arguments.listen[0] else socket.AF_INET
     with socket.socket(family) as bound:
@@ -74,7 +100,7 @@ def serve(arguments: Arguments) -> None:
 
 def _serve(arguments: Arguments, bound: socket.socket) -> None:
     path: str | None = arguments.application
-    application = _imported(path) if path is not None else _login_alone()
+    application = _login_alone() if path is None else _restricted(_imported(path), arguments)
     proxy = {} if arguments.trusted_proxy is None else _trusting(arguments.trusted_proxy)
     with _address_errors(arguments.listen):  # another program may listen there since
         bound.listen()
@@ -121,6 +147,20 @@ def _imported(path: str) -> WSGIApplication:
             f"{path} is not callable; name a WSGI application, as in hello:application"
         )
     sys.path.insert(0, "")  # for what the application imports later
+    return application
+
+
+def _restricted(application: WSGIApplication, arguments: Arguments) -> WSGIApplication:
+    """Return the application with the rules of the options, which need accounts around it."""
+    if not arguments.require and arguments.public is None:
+        return application
+    from wsgiauth.middleware import AuthMiddleware  # with the pages, which no other command needs
+
+    require, public = parse_rules(arguments.require), arguments.public
+    found = middleware_of(application)
+    if found is None:
+        return AuthMiddleware(application, public=public, require=require)
+    found.restrict(public, require)
     return application
 
 

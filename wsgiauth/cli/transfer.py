@@ -9,12 +9,12 @@ from itertools import chain
 from typing import NamedTuple, TextIO
 
 from wsgiauth.accounts.registration import Field, Registration
-from wsgiauth.arguments import unwrapped
 from wsgiauth.cli.command import (
     Arguments,
     CommandError,
     UsageError,
     import_application,
+    middleware_of,
     open_database,
 )
 from wsgiauth.cli.output import counted, print_csv, print_error, print_line, with_encoding
@@ -113,11 +113,8 @@ def _site(arguments: Arguments) -> tuple[Settings, Registration]:
         return open_database(arguments, may_create=True), Registration()
     if arguments.database is not None:
         raise UsageError("--app imports into the database of the application, not --database")
-    from wsgiauth.middleware import AuthMiddleware  # which the application imports anyway
-
-    found = unwrapped(import_application(arguments.app))
-    found = getattr(found, "wsgi_app", found)  # of Flask
-    if not isinstance(found, AuthMiddleware):
+    found = middleware_of(import_application(arguments.app))
+    if found is None:
         raise CommandError(f"{arguments.app} is not an AuthMiddleware; name the one of your site")
     # Not another connection: on SQLite, `on_registered` would wait for the transaction of its row.
     context.use(found.database)
