@@ -70,9 +70,8 @@ format: .venv/dev ## format the code and fix what lint can fix
 bench: .venv/bench ## measure requests and logins, and compare them with other stacks
 	$(BIN)/python -m tests.load.bench
 
-# As users install it; `build` would add modules that have been deleted since.
+# As users install it.
 weight: ## measure the time that an import takes, and the memory of a server
-	rm -rf build
 	$(PYTHON) -m venv .venv/weight
 	.venv/weight/bin/pip install --quiet --disable-pip-version-check flask .
 	.venv/weight/bin/python -m tests.load.weight
@@ -117,5 +116,5 @@ dist: .venv/dev ## build the sdist and the wheel into dist/
 	$(BIN)/python -m build
 
 clean: ## remove everything that these commands made, but no database
-	rm -rf .venv build dist artefacts *.egg-info .coverage* .hypothesis .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv dist artefacts *.egg-info .coverage* .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -exec rm -rf {} +

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from setuptools import find_packages, setup
 
@@ -121,76 +122,80 @@ def index_page(readme):
     return re.sub(r"\[(.*?)\]\((?!https?:).*?\)", r"\1", without_pictures)
 
 
-setup(
-    name="wsgi-accounts",  # the name of the import belongs to another project on the index
-    version=VERSION,
-    description="Accounts for any WSGI application, added with one line",
-    long_description=index_page((HERE / "README.md").read_text(encoding="utf-8")),
-    long_description_content_type="text/markdown",
-    author="The wsgiauth authors",
-    license_expression="MIT AND BSD-3-Clause",  # the latter for some of the common passwords
-    license_files=["LICENSE", "wsgiauth/data/licenses.txt"],
-    keywords="wsgi authentication jwt bcrypt login middleware",
-    classifiers=[
-        "Development Status :: 4 - Beta",
-        "Environment :: Web Environment",
-        "Intended Audience :: Developers",
-        "Operating System :: OS Independent",
-        "Programming Language :: Python :: 3",
-        "Programming Language :: Python :: 3 :: Only",
-        "Programming Language :: Python :: 3.11",
-        "Programming Language :: Python :: 3.12",
-        "Programming Language :: Python :: 3.13",
-        "Topic :: Internet :: WWW/HTTP :: Session",
-        "Topic :: Internet :: WWW/HTTP :: WSGI :: Middleware",
-        "Topic :: Security",
-        "Topic :: System :: Systems Administration :: Authentication/Directory",
-        "Typing :: Typed",
-    ],
-    python_requires=">=3.11",
-    packages=find_packages(include=["wsgiauth", "wsgiauth.*"]),
-    package_data={
-        "wsgiauth": [
-            "py.typed",
-            "data/common_passwords.txt",
-            "languages/locale/wsgiauth.pot",
-            "languages/locale/*/LC_MESSAGES/wsgiauth.mo",
-            "storage/migrations/*.py",
-            "templates/*",
-            "templates/admin/*",
-            "templates/mail/*",
-            "openapi/*.json",
+# `pip install .` would leave a folder `build` in the checkout, and the next build would add the
+# modules in it that have been deleted since.
+with TemporaryDirectory() as build:
+    setup(
+        options={"build": {"build_base": build}},
+        name="wsgi-accounts",  # the name of the import belongs to another project on the index
+        version=VERSION,
+        description="Accounts for any WSGI application, added with one line",
+        long_description=index_page((HERE / "README.md").read_text(encoding="utf-8")),
+        long_description_content_type="text/markdown",
+        author="The wsgiauth authors",
+        license_expression="MIT AND BSD-3-Clause",  # the latter for some of the common passwords
+        license_files=["LICENSE", "wsgiauth/data/licenses.txt"],
+        keywords="wsgi authentication jwt bcrypt login middleware",
+        classifiers=[
+            "Development Status :: 4 - Beta",
+            "Environment :: Web Environment",
+            "Intended Audience :: Developers",
+            "Operating System :: OS Independent",
+            "Programming Language :: Python :: 3",
+            "Programming Language :: Python :: 3 :: Only",
+            "Programming Language :: Python :: 3.11",
+            "Programming Language :: Python :: 3.12",
+            "Programming Language :: Python :: 3.13",
+            "Topic :: Internet :: WWW/HTTP :: Session",
+            "Topic :: Internet :: WWW/HTTP :: WSGI :: Middleware",
+            "Topic :: Security",
+            "Topic :: System :: Systems Administration :: Authentication/Directory",
+            "Typing :: Typed",
         ],
-    },
-    install_requires=[
-        "bcrypt>=4.1",
-        "Jinja2>=3.1.5",
-        "peewee>=4.5,<5",
-        "pyjwt>=2.13,<3",
-        "waitress>=3.0.1",
-        "webob>=1.8.8",
-    ],
-    extras_require={
-        **DRIVERS,
-        **FACTORS,
-        **SERVICES,
-        **OIDC,
-        "testing": TESTING,
-        "test": TEST,
-        "apps": APPS,
-        "docs": DOCS,
-        "bench": [*TEST, *BENCH],
-        "dev": [
-            *TEST,
-            "basedpyright==1.40.2",  # what it calls a type changes between versions
-            "mypy>=1.15",
-            "ruff",
-            "types-WebOb",
-            "types-PyMySQL",
+        python_requires=">=3.11",
+        packages=find_packages(include=["wsgiauth", "wsgiauth.*"]),
+        package_data={
+            "wsgiauth": [
+                "py.typed",
+                "data/common_passwords.txt",
+                "languages/locale/wsgiauth.pot",
+                "languages/locale/*/LC_MESSAGES/wsgiauth.mo",
+                "storage/migrations/*.py",
+                "templates/*",
+                "templates/admin/*",
+                "templates/mail/*",
+                "openapi/*.json",
+            ],
+        },
+        install_requires=[
+            "bcrypt>=4.1",
+            "Jinja2>=3.1.5",
+            "peewee>=4.5,<5",
+            "pyjwt>=2.13,<3",
+            "waitress>=3.0.1",
+            "webob>=1.8.8",
         ],
-    },
-    entry_points={
-        "console_scripts": ["wsgiauth = wsgiauth.cli:main"],
-        "paste.filter_app_factory": ["main = wsgiauth.paste:filter_app_factory"],
-    },
-)
+        extras_require={
+            **DRIVERS,
+            **FACTORS,
+            **SERVICES,
+            **OIDC,
+            "testing": TESTING,
+            "test": TEST,
+            "apps": APPS,
+            "docs": DOCS,
+            "bench": [*TEST, *BENCH],
+            "dev": [
+                *TEST,
+                "basedpyright==1.40.2",  # what it calls a type changes between versions
+                "mypy>=1.15",
+                "ruff",
+                "types-WebOb",
+                "types-PyMySQL",
+            ],
+        },
+        entry_points={
+            "console_scripts": ["wsgiauth = wsgiauth.cli:main"],
+            "paste.filter_app_factory": ["main = wsgiauth.paste:filter_app_factory"],
+        },
+    )

@@ -131,6 +131,13 @@ def test_the_sdist_holds_everything(checkout):
     assert names - built == {*committed} - {".gitignore"}
 
 
+def test_an_installation_from_the_folder_leaves_no_build_in_it(checkout, tmp_path):
+    pip = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--wheel-dir", tmp_path]
+    subprocess.run([*pip, "."], cwd=checkout, env={**os.environ, **QUICK}, check=True)
+    assert list(tmp_path.glob("*.whl"))
+    assert not (checkout / "build").exists()
+
+
 def test_building_leaves_nothing_for_git_to_see(checkout):
     status = subprocess.check_output(["git", "status", "--porcelain"], cwd=checkout, text=True)
     assert status == ""

@@ -85,8 +85,9 @@ def read_emails(reader, number):
 
 def register_grace(reader):
     grace = Browser(reader)
-    page = grace.open("/auth/register")
-    grace.send(page, username="grace", email="grace@example.org", password=PASSWORD)
+    page = grace.open("/").click("Create an account")
+    page = grace.send(page, username="grace", email="grace@example.org", password=PASSWORD)
+    assert "Hello, grace!" in page
     page = grace.open("/post")
     assert page.status_int == 403
     assert page.html.h1.text in section(GUIDE, STEPS[3])
