@@ -35,9 +35,10 @@ def login_required(
 
     Anonymous clients get 401 with `WWW-Authenticate: Bearer` (RFC 6750 section 3). With
     `redirect_url`, a browser gets 302 to it instead, for GET and HEAD with the requested path as
-    `next`. A client counts as a browser if it prefers HTML and sent no Authorization header. A
-    request of htmx (HX-Request) gets 401 with HX-Redirect, wherever a browser is redirected; its
-    `next` is the page that the browser shows.
+    `next`. A client counts as a browser if it prefers HTML and sent no Authorization header, and is
+    no script of a page (`Sec-Fetch-Mode: cors`, or `X-Requested-With: XMLHttpRequest`). A request
+    of htmx (HX-Request) gets 401 with HX-Redirect, wherever a browser is redirected; its `next` is
+    the page that the browser shows.
 
     With `fresh`, users must have proven who they are at most FRESH_MINUTES ago. Otherwise, a
     browser is sent to /auth/confirm and back: 302 for GET and HEAD, and 303 for a form, which is

@@ -220,6 +220,12 @@ def test_a_page_of_a_browser_is_never_asked_for_basic(make_client, mode):
     assert challenges(answer) == [BEARER]
 
 
+def test_a_script_that_no_mode_tells_from_a_program_is_not_asked_for_basic(make_client):
+    headers = {**BROWSER, "X-Requested-With": "XMLHttpRequest"}  # over plain http
+    guarded = login_required(redirect_url="/auth/login")(echo)
+    assert challenges(make_client(guarded).get("/", headers=headers, status=401)) == [BEARER]
+
+
 @pytest.mark.parametrize(
     ("method", "mode", "expected"),
     [

@@ -236,6 +236,12 @@ def test_a_program_gets_the_challenge_and_no_redirect(client):
     assert client.get("/auth/check", headers=headers, status=401).json["status"] == 401
 
 
+def test_a_script_gets_the_challenge_and_no_redirect(client):
+    for header in ({"Sec-Fetch-Mode": "cors"}, {"X-Requested-With": "XMLHttpRequest"}):
+        refused = client.get("/auth/check", headers={**PAGE, **header}, status=401)
+        assert refused.headers["WWW-Authenticate"] == CHALLENGE
+
+
 def test_a_form_is_told_that_it_was_not_sent(client):
     form = {"X-Forwarded-Method": "POST", "Referer": "http://localhost:80/form"}
     sent = client.get("/auth/check", headers={**PAGE, **form}, status=302)

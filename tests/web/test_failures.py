@@ -1,4 +1,4 @@
-"""What htmx is answered, wherever a login is missing or not enough: 401 with HX-Redirect.
+"""What scripts are answered, wherever a login is missing or not enough: 401; htmx with HX-Redirect.
 
 The tests of `guards`, `challenges` and `gate` have the redirects of browsers and the challenges.
 """
@@ -10,7 +10,7 @@ from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.logins import make_stale
-from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, login_required, permission_required, storage
 from wsgiauth.testing import logged_in, make_user
 from wsgiauth.web.urls import with_next
@@ -19,9 +19,17 @@ LOGIN = "/auth/login"
 PAGE = "http://localhost:80/notes?page=2"
 BACK = "next=%2Fnotes%3Fpage%3D2"
 # What htmx sends from a page; in version 4, it asks for HTML.
-HTMX = {"HX-Request": "true", "HX-Current-URL": PAGE, "Sec-Fetch-Site": "same-origin"}
+HTMX = {
+    "HX-Request": "true",
+    "HX-Current-URL": PAGE,
+    "Sec-Fetch-Mode": "cors",
+    "Sec-Fetch-Site": "same-origin",
+}
 HTMX_4 = {**HTMX, "Accept": "text/html, text/event-stream"}
 LOG_IN = 'Bearer realm="wsgiauth"'
+# What the scripts of a page send that ask for HTML.
+FETCH = {**BROWSER, "Sec-Fetch-Mode": "cors", "Sec-Fetch-Site": "same-origin"}
+XHR = {**BROWSER, "X-Requested-With": "XMLHttpRequest"}
 
 
 def refusing(environ, start_response):
@@ -182,6 +190,35 @@ def test_htmx_without_a_second_factor_is_sent_to_its_pages(make_client, app, dem
     assert redirected(answer) == f"/auth/confirm?{BACK}"
     answer = confirming.post("/part", headers=HTMX, status=401)
     assert redirected(answer) == f"/auth/confirm?resend=1&{BACK}"
+
+
+@pytest.mark.parametrize(("app", "arguments"), ENDS)
+@pytest.mark.parametrize("headers", [FETCH, XHR], ids=["fetch", "XMLHttpRequest"])
+def test_a_script_is_not_sent_to_the_login_page(make_client, app, arguments, headers):
+    answer = make_client(app, **arguments).get("/part", headers=headers, status=401)
+    assert answer.headers["WWW-Authenticate"] == LOG_IN
+    answer.mustcontain("Log in to open this page.", 'href="/auth/login?next=%2Fpart"')
+
+
+def test_a_browser_that_opens_a_page_is_sent_to_the_login_page(make_client):
+    client = make_client(login_required(redirect_url=LOGIN)(never))
+    client.get("/part", headers={**FETCH, "Sec-Fetch-Mode": "navigate"}, status=302)
+
+
+@pytest.mark.promise(46)
+def test_a_script_without_a_recent_proof_is_not_sent_to_confirm(make_client):
+    stale = logged_in(make_client(login_required(fresh=True)(never)).app)
+    make_stale()
+    answer = stale.post("/part", headers=FETCH, status=401)
+    assert 'error="insufficient_user_authentication"' in answer.headers["WWW-Authenticate"]
+
+
+@pytest.mark.promise(55)
+def test_a_script_without_a_second_factor_is_not_sent_to_its_pages(make_client):
+    app = login_required(second_factor=True)(never)
+    client = make_client(app, options={"FACTOR_KEY": FACTOR_KEY})
+    answer = logged_in(client.app, second_factor=False).get("/part", headers=FETCH, status=401)
+    assert 'error="insufficient_user_authentication"' in answer.headers["WWW-Authenticate"]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from wsgiauth.web.request import (
     asks_for_json,
     content_type,
     flag_field,
+    is_by_script,
     list_fields,
     prefers_html,
     query_field,
@@ -113,6 +114,22 @@ def test_html_is_for_clients_that_prefer_it(accept, expected):
 
 def test_a_client_that_does_not_say_gets_json():
     assert not prefers_html({})
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        pytest.param({}, False, id="neither header"),
+        pytest.param({"HTTP_SEC_FETCH_MODE": "cors"}, True, id="fetch"),
+        pytest.param({"HTTP_SEC_FETCH_MODE": "navigate"}, False, id="navigation"),
+        pytest.param({"HTTP_SEC_FETCH_MODE": "same-origin"}, False, id="service worker"),
+        pytest.param({"HTTP_X_REQUESTED_WITH": "XMLHttpRequest"}, True, id="jQuery"),
+        pytest.param({"HTTP_X_REQUESTED_WITH": "xmlhttprequest"}, True, id="letter case"),
+        pytest.param({"HTTP_X_REQUESTED_WITH": "org.example.app"}, False, id="WebView"),
+    ],
+)
+def test_a_script_says_that_it_is_one(headers, expected):
+    assert is_by_script(headers) is expected
 
 
 @pytest.mark.parametrize(

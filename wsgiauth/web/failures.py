@@ -1,10 +1,11 @@
 """Failures in the form that the client prefers: a page, a redirect, a challenge or problem details.
 
 Guards, `challenges` and the URLs below /auth answer alike. A browser whose login is missing or not
-recent is redirected, and other clients get a challenge. htmx gets the challenge with HX-Redirect,
-by which the whole page is left: the XMLHttpRequest would follow a redirect, and htmx would put the
-login page into a part of the page. Every environ here has the keys that `AuthMiddleware` sets, and
-every path that is passed lacks the SCRIPT_NAME of `AuthMiddleware`.
+recent is redirected, and other clients get a challenge. So does the script of a page, which would
+follow a redirect and take the login page for the answer. htmx gets the challenge with HX-Redirect,
+by which the whole page is left: otherwise, htmx would put the login page into a part of it. Every
+environ here has the keys that `AuthMiddleware` sets, and every path that is passed lacks the
+SCRIPT_NAME of `AuthMiddleware`.
 """
 
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from wsgiauth.exceptions import (
 from wsgiauth.messages import Joined, _
 from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
 from wsgiauth.web.pages import PLAIN, Around, ErrorPage, Pages, ProviderButton
-from wsgiauth.web.request import prefers_html
+from wsgiauth.web.request import is_by_script, prefers_html
 from wsgiauth.web.responses import Header, Response, problem, redirect
 from wsgiauth.web.urls import path_asked_for, path_below, root_url, safe_next, with_next
 from wsgiauth.web.www_authenticate import challenge, challenges
@@ -241,7 +242,9 @@ def second_factor_failure(
 
 
 def _is_browser(environ: WSGIEnvironment) -> bool:
-    return "HTTP_AUTHORIZATION" not in environ and (prefers_html(environ) or _is_htmx(environ))
+    if "HTTP_AUTHORIZATION" in environ:
+        return False
+    return _is_htmx(environ) or (prefers_html(environ) and not is_by_script(environ))
 
 
 def _is_htmx(environ: WSGIEnvironment) -> bool:

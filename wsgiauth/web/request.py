@@ -48,6 +48,20 @@ def asks_for_json(environ: WSGIEnvironment) -> bool:
     return json_ > 0 and json_ >= html
 
 
+def is_by_script(environ: WSGIEnvironment) -> bool:
+    """Return whether a script of a page sent the request, instead of the browser that opens a page.
+
+    jQuery and others send X-Requested-With, in which Android's WebView has the name of its app. The
+    mode `same-origin` is not that of scripts alone: a service worker turns `navigate` into it when
+    it changes the request of a navigation (Fetch standard, section 5.4, the constructor of
+    Request).
+    """
+    if environ.get("HTTP_SEC_FETCH_MODE") == "cors":
+        return True
+    requested_with: str = environ.get("HTTP_X_REQUESTED_WITH", "")
+    return requested_with.lower() == "xmlhttprequest"
+
+
 def content_type(environ: WSGIEnvironment) -> str:
     """Return the body's media type: `JSON` or `FORM`."""
     header: str = environ.get("CONTENT_TYPE", "")

@@ -2,6 +2,7 @@
 
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.web.request import is_by_script
 from wsgiauth.web.responses import REALM, Header
 
 # RFC 7617 section 2.1: clients that know the charset encode names as UTF-8.
@@ -39,12 +40,12 @@ def challenges(environ: WSGIEnvironment, error: str | None) -> tuple[Header, ...
 
 
 def _is_of_page(environ: WSGIEnvironment) -> bool:
-    """Return whether Sec-Fetch-Mode says that a page in a browser sent the request.
+    """Return whether a page in a browser sent the request, by Sec-Fetch-Mode or X-Requested-With.
 
-    Thunderbird sends it for calendars, with methods that no page can use in the mode `no-cors`
-    (Fetch standard, section 5.4, the constructor of Request).
+    Thunderbird sends the former for calendars, with methods that no page can use in the mode
+    `no-cors` (Fetch standard, section 5.4, the constructor of Request).
     """
     mode = environ.get("HTTP_SEC_FETCH_MODE")
     if mode == "no-cors":
         return environ["REQUEST_METHOD"] in ("GET", "HEAD", "POST")
-    return mode is not None
+    return mode is not None or is_by_script(environ)
