@@ -195,9 +195,47 @@ def test_permissions_that_a_query_names_are_not_kept(client, ada, bearer):
     assert "made.up" not in known_permissions.asked_for()
 
 
+PREFLIGHT = {
+    "X-Forwarded-Method": "OPTIONS",
+    "Origin": "https://app.example",
+    "Access-Control-Request-Method": "DELETE",
+}
+
+
+@pytest.mark.promise(60)
+@pytest.mark.parametrize("query", ["", "&permission=a.b", "&fresh&second_factor"])
+def test_a_preflight_can_pass_and_names_no_one(client, cookie, queries, query):
+    answers = []
+    for headers in (PREFLIGHT, PREFLIGHT | cookie | {"X-Forwarded-Uri": "/", **BROWSER}):
+        ask = partial(client.get, f"/auth/check?preflight=pass{query}", headers=headers, status=204)
+        assert queries(lambda ask=ask: answers.append(ask())) == []
+    assert not [name for answer in answers for name in answer.headers if "Remote" in name]
+
+
+@pytest.mark.promise(60)
+@pytest.mark.parametrize(
+    ("query", "changes"),
+    [
+        pytest.param("", {}, id="not in the query"),
+        pytest.param("preflight=pass", {"X-Forwarded-Method": None}, id="no method"),
+        pytest.param("preflight=pass", {"X-Forwarded-Method": "GET"}, id="another method"),
+        pytest.param("preflight=pass", {"X-Forwarded-Method": "options"}, id="letter case"),
+        pytest.param("preflight=pass", {"X-Forwarded-Method": "OPTIONS, GET"}, id="two methods"),
+        pytest.param("preflight=pass", {"Origin": None}, id="no Origin"),
+        pytest.param("preflight=pass", {"Access-Control-Request-Method": None}, id="no request"),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "OPTIONS"])
+def test_only_a_preflight_passes(client, method, query, changes):
+    headers = {name: value for name, value in (PREFLIGHT | changes).items() if value is not None}
+    client.request(f"/auth/check?{query}", method=method, headers=headers, status=401)
+
+
 @pytest.mark.parametrize(
     "query",
     [
+        pytest.param("preflight", id="no value for a preflight"),
+        pytest.param("preflight=pass&preflight=refuse", id="another value for a preflight"),
         pytest.param("permissions=a.b", id="unknown"),
         pytest.param("Fresh", id="letter case"),
         pytest.param("permission", id="no value"),

@@ -309,6 +309,43 @@ def test_a_form_of_the_site_is_that_of_its_user_by_its_origin_alone(proxy):
     assert named(answer.seen) == ADA
 
 
+# How a path lets preflights pass.
+PASSING = {
+    "nginx": (
+        "nginx.conf",
+        "location /service/ {",
+        'location /service/ { set $needs "preflight=pass";',
+    ),
+    "caddy": ("Caddyfile", "uri /auth/check?", "uri /auth/check?preflight=pass"),
+    "traefik": ("routes.yml", "/auth/check", "/auth/check?preflight=pass"),
+}
+PREFLIGHT = "Origin: http://app.example\r\nAccess-Control-Request-Method: DELETE\r\n"
+
+
+@pytest.mark.promise(60)
+@pytest.mark.parametrize("name", PROXIES)
+def test_a_preflight_reaches_the_service_without_a_name_if_the_path_says_so(
+    site, monkeypatch, name
+):
+    file, old, new = PASSING[name]
+    assert old in FILES[file]
+    monkeypatch.setitem(FILES, file, FILES[file].replace(old, new))
+    forged = PREFLIGHT + everyone("{name}: root\r\n")
+    with proxied(name, site) as running:
+        passed = running.ask("/service/", forged, method="OPTIONS", cookie=running.cookie)
+        assert (passed.seen["method"], named(passed.seen)) == ("OPTIONS", {})
+        for method in ("X-Forwarded-Method", "X_Forwarded_Method", "X-HTTP-Method-Override"):
+            headers = f"{PREFLIGHT}{method}: OPTIONS\r\n"
+            assert running.ask("/service/", headers, method="DELETE").status == 401
+        assert running.ask("/service/", method="OPTIONS").status == 401
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "GET"])
+def test_no_preflight_passes_otherwise(proxy, method):
+    headers = PREFLIGHT + "X-Forwarded-Method: OPTIONS\r\n"
+    assert proxy.ask("/service/", headers, method=method).status == 401
+
+
 UPGRADE = (
     "Connection: close, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"

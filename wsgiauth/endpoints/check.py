@@ -5,10 +5,12 @@ request here before they pass it to a service that is not WSGI. The decision is 
 
 What is trusted: X-Forwarded-Method and X-Forwarded-Uri, which the proxy sets. Without the proxy, a
 program that sets them learns only what it may do itself, and pages of other sites cannot set them.
+With `preflight=pass`, a proxy that passed on the X-Forwarded-Method of a client would admit anyone.
 """
 
 from functools import lru_cache
 from http import HTTPStatus
+from typing import NamedTuple
 from urllib.parse import parse_qsl, quote
 from wsgiref.types import WSGIEnvironment
 
@@ -30,14 +32,30 @@ from wsgiauth.web.urls import ASKED_FOR
 # What nginx reads by default, 4 KiB of headers, then has room for the others.
 MAX_GROUPS = 2048  # characters of Remote-Groups
 
+_PREFLIGHT = "preflight=pass"
+# What the query can have. A proxy writes it, so another field is a mistake.
+_FIELDS = ("permission", "fresh", "second_factor", _PREFLIGHT)
+
 # Printable ASCII, without what separates or encodes.
 _PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in ",%")
+
+
+_PASSED = Response(HTTPStatus.NO_CONTENT)  # it names no user
+
+
+class _Needs(NamedTuple):
+    """What the query of the proxy asks for."""
+
+    login: Guard  # refuses anonymous clients
+    further: tuple[Guard, ...]
+    passes_preflights: bool
 
 
 class Check(Endpoint):
     """Decides about the request that the X-Forwarded headers describe.
 
     The query says what it needs: `permission`, which can be repeated, `fresh` and `second_factor`.
+    With `preflight=pass`, a CORS preflight, which never has credentials, needs nothing.
     """
 
     answers_any_method = True
@@ -48,15 +66,17 @@ class Check(Endpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer 204 with the user, or with the refusal of a guard."""
-        login, further = _guards(environ.get("QUERY_STRING", ""), "HTTP_X_FORWARDED_URI" in environ)
+        needs = _needs(environ.get("QUERY_STRING", ""), "HTTP_X_FORWARDED_URI" in environ)
         original = _original(environ)
+        if needs.passes_preflights and _is_preflight(original):
+            return _PASSED
         caller = site.identifier.find_caller(original, with_groups=True)
         user, session_id, error, key_id = caller[:4]
-        if user is None or further:
+        if user is None or needs.further:
             set_caller(original, user, session_id, error, key_id)
             if user is not None:
                 actors.identify(user.id, key_id)
-            for guard in (login, *further):
+            for guard in (needs.login, *needs.further):
                 refusal = guard.refusal(original, self)
                 if refusal is not None:
                     return refusal
@@ -90,9 +110,16 @@ def _original(environ: WSGIEnvironment) -> WSGIEnvironment:
     return original
 
 
+def _is_preflight(original: WSGIEnvironment) -> bool:
+    """Return whether it is a CORS preflight (Fetch standard, section 3.3.2)."""
+    return original["REQUEST_METHOD"] == "OPTIONS" and bool(
+        original.get("HTTP_ORIGIN") and original.get("HTTP_ACCESS_CONTROL_REQUEST_METHOD")
+    )
+
+
 @lru_cache(maxsize=256)  # an operator writes a few of them; a stranger can write any number
-def _guards(query: str, leads_to_login: bool) -> tuple[Guard, tuple[Guard, ...]]:
-    """Return the guard that refuses anonymous clients, and those that a query asks for.
+def _needs(query: str, leads_to_login: bool) -> _Needs:
+    """Return what a query asks for.
 
     Raises:
         RequestError: 400; the proxy must not admit what it asked for wrongly.
@@ -110,10 +137,10 @@ def _guards(query: str, leads_to_login: bool) -> tuple[Guard, tuple[Guard, ...]]
             MAX_QUERY_FIELDS,
         )
         raise _malformed(message) from None
-    fields = [field for field, _value in pairs]
+    fields = {f"preflight={value}" if field == "preflight" else field for field, value in pairs}
     permissions = [value for field, value in pairs if field == "permission"]
-    if not {"permission", "fresh", "second_factor"}.issuperset(fields):
-        raise _malformed(_("The query can only have permission, fresh and second_factor."))
+    if not fields.issubset(_FIELDS):
+        raise _malformed(_("The query can only have %(fields)s.", fields=", ".join(_FIELDS)))
     if not all(map(is_permission, permissions)):
         raise _malformed(_("A permission has the form <app>.<action>."))
     login = Guard(to_login_page=leads_to_login)
@@ -121,7 +148,7 @@ def _guards(query: str, leads_to_login: bool) -> tuple[Guard, tuple[Guard, ...]]
     if "fresh" in fields or "second_factor" in fields:
         proof = login._replace(fresh="fresh" in fields, second_factor="second_factor" in fields)
         asked_for.append(proof)
-    return login, tuple(asked_for)
+    return _Needs(login, tuple(asked_for), _PREFLIGHT in fields)
 
 
 @lru_cache(maxsize=4096)  # the same users ask again and again
