@@ -92,11 +92,50 @@ def test_names_and_addresses_are_encoded_too(client, settings, bearer):
     assert (headers["Remote-User"], headers["Remote-Email"]) == ("Zo%C3%AB", "zo%C3%AB@example.org")
 
 
-def test_too_many_groups_are_refused_rather_than_cut(client, ada, cookie):
-    for number in range(3):
-        ada.join(Group.objects.create(name=f"{number}{'é' * 120}"))
+@pytest.mark.parametrize(
+    ("query", "groups"),
+    [
+        pytest.param("", "50%25 off,a%2Cb,editors,Writers", id="all"),
+        pytest.param("groups=", "", id="none"),
+        pytest.param("groups=editors", "editors", id="one"),
+        pytest.param("groups=Writers,editors", "editors,Writers", id="two"),
+        pytest.param("groups=Writers&groups=editors", "editors,Writers", id="repeated"),
+        pytest.param("groups=Writers%2Ceditors", "editors,Writers", id="an encoded comma"),
+        pytest.param("groups=writers,EDITORS", "editors,Writers", id="letter case"),
+        pytest.param("groups=editors,readers", "editors", id="not a member"),
+        pytest.param("groups=chess", "", id="no such group"),
+        pytest.param("groups=a%252Cb,50%2525+off", "50%25 off,a%2Cb", id="as in the header"),
+    ],
+)
+def test_the_query_says_which_groups_are_sent(client, ada, cookie, query, groups):
+    for name in ("Writers", "editors", "a,b", "50% off"):
+        ada.join(Group.objects.create(name=name))
+    Group.objects.create(name="readers")
+    checked = client.get(f"/auth/check?{query}", headers={**cookie, **GET}, status=204)
+    assert checked.headers["Remote-Groups"] == groups
+
+
+LONGEST = [f"{number:02}{'é' * 100}" for number in range(13)]  # 602 characters each, and commas
+
+
+def test_8192_characters_of_groups_are_sent(client, ada, cookie):
+    for name in (*LONGEST, "z" * 5 + "é" * 58):
+        ada.join(Group.objects.create(name=name))
+    checked = client.get("/auth/check", headers={**cookie, **GET}, status=204)
+    assert len(checked.headers["Remote-Groups"]) == 8192
+
+
+def test_more_groups_are_refused_rather_than_cut(client, ada, cookie, caplog):
+    for name in (*LONGEST, "z" * 6 + "é" * 58):
+        ada.join(Group.objects.create(name=name))
     refused = client.get("/auth/check", headers={**cookie, **GET}, status=403)
     assert refused.json["detail"] == "Your account is in too many groups for this page."
+    event = caplog.records[-1]
+    assert (event.event, event.user_id, event.actor) == ("refused", ada.id, f"user {ada.id}")
+    assert event.reason == "Remote-Groups would be longer than 8192 characters"
+    headers = {**cookie, **GET}
+    groups = client.get("/auth/check?groups=00", headers=headers, status=204)
+    assert groups.headers["Remote-Groups"] == ""
 
 
 def test_it_is_off_unless_it_is_switched_on(settings, ada, bearer):
@@ -157,8 +196,10 @@ def test_a_key_is_its_owner_without_groups(client, ada):
     ada.grant("reports.read")
     ada.join(Group.objects.create(name="Editors"))
     headers = api_key(client.app, ada, ["reports.read"])
-    checked = client.get("/auth/check?permission=reports.read", headers=headers, status=204)
-    assert (checked.headers["Remote-User"], checked.headers["Remote-Groups"]) == (USERNAME, "")
+    for query in ("", "&groups=Editors"):
+        path = f"/auth/check?permission=reports.read{query}"
+        checked = client.get(path, headers=headers, status=204)
+        assert (checked.headers["Remote-User"], checked.headers["Remote-Groups"]) == (USERNAME, "")
 
 
 def test_a_key_without_the_permission_is_refused(client, ada):
@@ -234,6 +275,10 @@ def test_only_a_preflight_passes(client, method, query, changes):
 @pytest.mark.parametrize(
     "query",
     [
+        pytest.param("groups=a,,b", id="a group without a name"),
+        pytest.param("groups=a,+b", id="a space before a group"),
+        pytest.param("groups=-a", id="no name of a group"),
+        pytest.param("groups=%2500", id="an encoded NUL"),
         pytest.param("preflight", id="no value for a preflight"),
         pytest.param("preflight=pass&preflight=refuse", id="another value for a preflight"),
         pytest.param("permissions=a.b", id="unknown"),

@@ -430,14 +430,25 @@ def test_a_proof_that_is_too_old_is_asked_for_and_then_leads_back(nginx):
         assert named(nginx.ask("/service/admin/?a=b", BROWSER, cookie=nginx.cookie).seen) == ADA
 
 
-def test_the_longest_names_reach_the_service(proxy):
+def test_the_longest_names_and_all_groups_reach_the_service(proxy):
     name, email = "\U0001d400" * 150, "\U0001d400" * 242 + "@example.org"
-    with proxy.changed(
-        f"UPDATE wsgiauth_user SET username = '{name}', email = '{email}'",  # noqa: S608 - ours
-        f"UPDATE wsgiauth_user SET username = 'ada', email = '{EMAIL}'",  # noqa: S608 - ours
+    numbers = "WITH RECURSIVE n (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 63)"
+    long = f"i || '{'x' * 148}'"  # 151 characters with its comma: 8,161 with "editors"
+    groups = f"INSERT INTO wsgiauth_group (id, name, name_key) SELECT i, {long}, {long} FROM n"  # noqa: S608 - ours
+    members = "INSERT INTO wsgiauth_membership (group_id, user_id) SELECT i, 1 FROM n"
+    with (
+        proxy.changed(
+            f"UPDATE wsgiauth_user SET username = '{name}', email = '{email}'",  # noqa: S608 - ours
+            f"UPDATE wsgiauth_user SET username = 'ada', email = '{EMAIL}'",  # noqa: S608 - ours
+        ),
+        proxy.changed(f"{numbers} {groups}", "DELETE FROM wsgiauth_group WHERE id >= 10"),
+        proxy.changed(
+            f"{numbers} {members}", "DELETE FROM wsgiauth_membership WHERE group_id >= 10"
+        ),
     ):
         seen = named(proxy.ask("/service/", cookie=proxy.cookie).seen)
     assert (unquote(seen["REMOTE_USER"]), unquote(seen["REMOTE_EMAIL"])) == (name, email)
+    assert len(seen["REMOTE_GROUPS"]) == 8161
 
 
 @pytest.mark.parametrize("path", ["/service/", "/auth/account"])

@@ -11,12 +11,13 @@ With `preflight=pass`, a proxy that passed on the X-Forwarded-Method of a client
 from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, unquote
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth import events
 from wsgiauth.access import Guard
 from wsgiauth.accounts.groups import group_names
-from wsgiauth.accounts.names import is_permission
+from wsgiauth.accounts.names import group_problem, is_permission, key
 from wsgiauth.authentication.identity import set_caller
 from wsgiauth.events import actors
 from wsgiauth.exceptions import RequestError
@@ -29,12 +30,12 @@ from wsgiauth.web.request import JSON, MAX_QUERY, MAX_QUERY_FIELDS
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import ASKED_FOR
 
-# What nginx reads by default, 4 KiB of headers, then has room for the others.
-MAX_GROUPS = 2048  # characters of Remote-Groups
+# What Apache and many others accept as one header.
+MAX_GROUPS = 8192  # characters of Remote-Groups
 
 _PREFLIGHT = "preflight=pass"
 # What the query can have. A proxy writes it, so another field is a mistake.
-_FIELDS = ("permission", "fresh", "second_factor", _PREFLIGHT)
+_FIELDS = ("permission", "fresh", "second_factor", "groups", _PREFLIGHT)
 
 # Printable ASCII, without what separates or encodes.
 _PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in ",%")
@@ -48,6 +49,7 @@ class _Needs(NamedTuple):
 
     login: Guard  # refuses anonymous clients
     further: tuple[Guard, ...]
+    groups: frozenset[str] | None  # the keys of those to send; None for all
     passes_preflights: bool
 
 
@@ -55,7 +57,8 @@ class Check(Endpoint):
     """Decides about the request that the X-Forwarded headers describe.
 
     The query says what it needs: `permission`, which can be repeated, `fresh` and `second_factor`.
-    With `preflight=pass`, a CORS preflight, which never has credentials, needs nothing.
+    With `preflight=pass`, a CORS preflight, which never has credentials, needs nothing. `groups`
+    names those that the service gets to know.
     """
 
     answers_any_method = True
@@ -70,20 +73,24 @@ class Check(Endpoint):
         original = _original(environ)
         if needs.passes_preflights and _is_preflight(original):
             return _PASSED
-        caller = site.identifier.find_caller(original, with_groups=True)
+        with_groups = needs.groups != frozenset()
+        caller = site.identifier.find_caller(original, with_groups=with_groups)
         user, session_id, error, key_id = caller[:4]
+        if user is not None:
+            actors.identify(user.id, key_id)
         if user is None or needs.further:
             set_caller(original, user, session_id, error, key_id)
-            if user is not None:
-                actors.identify(user.id, key_id)
             for guard in (needs.login, *needs.further):
                 refusal = guard.refusal(original, self)
                 if refusal is not None:
                     return refusal
         assert user is not None  # noqa: S101 - `login` refuses an anonymous client
-        admitted = _admitted(user.username, user.id, user.email, tuple(group_names(user)))
+        groups = tuple(group_names(user))
+        admitted = _admitted(user.username, user.id, user.email, groups, needs.groups)
         if admitted is not None:
             return admitted
+        reason = f"Remote-Groups would be longer than {MAX_GROUPS} characters"
+        events.emit("refused", user_id=user.id, reason=reason)
         detail = _("Your account is in too many groups for this page.")
         return failure(original, HTTPStatus.FORBIDDEN, "forbidden", detail)
 
@@ -148,16 +155,31 @@ def _needs(query: str, leads_to_login: bool) -> _Needs:
     if "fresh" in fields or "second_factor" in fields:
         proof = login._replace(fresh="fresh" in fields, second_factor="second_factor" in fields)
         asked_for.append(proof)
-    return _Needs(login, tuple(asked_for), _PREFLIGHT in fields)
+    sent = [value for field, value in pairs if field == "groups"]
+    groups = _group_keys(sent) if sent else None
+    return _Needs(login, tuple(asked_for), groups, _PREFLIGHT in fields)
+
+
+def _group_keys(values: list[str]) -> frozenset[str]:
+    """Return the keys of groups, which are named as in Remote-Groups."""
+    named = [unquote(name) for value in values if value for name in value.split(",")]
+    for name in named:
+        problem = group_problem(name)
+        if problem is not None:
+            raise _malformed(problem)
+    return frozenset(map(key, named))
 
 
 @lru_cache(maxsize=4096)  # the same users ask again and again
-def _admitted(username: str, user_id: int, email: str, groups: tuple[str, ...]) -> Response | None:
+def _admitted(
+    username: str, user_id: int, email: str, groups: tuple[str, ...], sent: frozenset[str] | None
+) -> Response | None:
     """Return the 204 that names a user, or None if Remote-Groups would be too long.
 
     It is not cut: a service can refuse by a group that it would then not see.
     """
-    listed = ",".join(map(_encoded, groups))
+    chosen = groups if sent is None else (each for each in groups if key(each) in sent)
+    listed = ",".join(map(_encoded, chosen))
     if len(listed) > MAX_GROUPS:
         return None
     names = (
