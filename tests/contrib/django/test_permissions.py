@@ -102,6 +102,23 @@ def test_an_api_key_gives_no_right_beyond_its_own(make, key, browser, rows, site
 
 
 @pytest.mark.promise(62)
+@pytest.mark.parametrize("given", [(), ("blog.add_post",)], ids=["no permission", "a permission"])
+def test_an_api_key_is_in_no_group_of_djangos(make, key, browser, row_of, site, given):
+    from django.contrib.auth.models import Group, Permission
+
+    user = make(is_superuser=True)
+    row = row_of(user)
+    group, _ = Group.objects.get_or_create(name="editors")
+    row.groups.add(group)
+    row.user_permissions.add(Permission.objects.get(codename="add_group"))
+    full = {"groups": "1 editors", "rights": ["add_group"]}
+    assert browser(user).get("/groups").json == full
+    seen = Visitor(site.application).get("/groups", headers=key(user, *given)).json
+    assert seen == {"groups": "0", "rights": []}
+    assert browser(user).get("/groups").json == full
+
+
+@pytest.mark.promise(62)
 def test_nothing_of_that_is_saved(make, key, rows, site, browser):
     user = make(is_staff=True, is_superuser=True)
     row = browser(user).get("/who").json["row"]
@@ -128,6 +145,59 @@ def limited(make, site, rows, row_of):
     row = row_of(make(is_staff=True, is_superuser=True))
     limit_row(row, frozenset({"blog.add_post"}))
     return row
+
+
+READS = {
+    "all": lambda groups: list(groups.all()),
+    "a filter": lambda groups: list(groups.filter(name="editors")),
+    "exists": lambda groups: groups.exists(),
+    "count": lambda groups: groups.count(),
+    "values": lambda groups: list(groups.values_list("name", flat=True)),
+    "another database": lambda groups: list(groups.using("default")),
+    "another manager": lambda groups: list(groups(manager="objects").all()),
+    "a subquery": lambda groups: list(groups.model.objects.filter(pk__in=groups.all())),
+}
+
+
+@pytest.fixture
+def editors(limited):
+    """Return a group of Django's that the limited row is in."""
+    from django.contrib.auth.models import Group
+
+    group, _ = Group.objects.get_or_create(name="editors")
+    group.user_set.add(limited)
+    return group
+
+
+@pytest.mark.promise(62)
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_limited_row_is_in_no_group(limited, editors, rows, read):
+    from django.db.models import prefetch_related_objects
+
+    assert read(rows.objects.get(pk=limited.pk).groups)
+    for row in (limited, copy.copy(limited)):
+        assert not read(row.groups)
+        prefetch_related_objects([row], "groups")
+        assert not read(row.groups)
+
+
+@pytest.mark.promise(62)
+def test_changes_of_the_groups_of_a_limited_row_are_stored(limited, editors, rows):
+    from django.contrib.auth.models import Group
+
+    def stored():
+        return [each.name for each in rows.objects.get(pk=limited.pk).groups.order_by("name")]
+
+    authors, _ = Group.objects.get_or_create(name="authors")
+    limited.groups.add(authors)
+    assert stored() == ["authors", "editors"]
+    limited.groups.set([authors])
+    assert stored() == ["authors"]
+    limited.groups.clear()
+    assert stored() == []
+    with pytest.raises(TypeError, match="Direct assignment"):
+        limited.groups = [editors]
+    assert type(limited).groups.through is rows.groups.through
 
 
 @pytest.mark.promise(62)

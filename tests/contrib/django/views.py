@@ -76,6 +76,14 @@ def twice(request):
     return StreamingHttpResponse(request.user.username for _ in range(2))
 
 
+def groups(request):
+    """Name the groups and permissions of Django's own that the user has."""
+    names = "{{ user.groups.count }}{% for each in user.groups.all %} {{ each.name }}{% endfor %}"
+    rights = [each.codename for each in request.user.user_permissions.all()]
+    text = engines["django"].from_string(names).render({}, request)
+    return JsonResponse({"groups": text, "rights": rights})
+
+
 def save(request):
     request.user.first_name = request.GET["name"]
     request.user.save()
@@ -154,6 +162,7 @@ urlpatterns = [
     path("page", page),
     path("twice", twice),
     path("stream", stream),
+    path("groups", groups),
     path("save", save),
     path("sign-on", sign_on),
     path("sign-on-and-fail", sign_on_and_fail),

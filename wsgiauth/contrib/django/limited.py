@@ -1,17 +1,19 @@
 """Rows for requests with an API key, which gives no right beyond its own."""
 
 from collections.abc import Callable
-from functools import cache
+from copy import copy
+from functools import cache, lru_cache
 from typing import Any
 
 from django.db.models import Model
 
 _LIMIT = "_wsgiauth_permissions"  # in the `__dict__` of a row, so that copies have it, too
 _FLAGS = ("is_staff", "is_superuser")
+_RELATIONS = ("groups", "user_permissions")
 
 
 def limit_row(row: Model, permissions: frozenset[str]) -> None:
-    """Limit an object, not the stored row, to some permissions; it loses its flags."""
+    """Limit an object, not the stored row, to some permissions; it loses its flags and groups."""
     vars(row)[_LIMIT] = permissions
     # What Django's ModelBackend caches: with it, a row has none of Django's own permissions.
     for name in ("_perm_cache", "_user_perm_cache", "_group_perm_cache"):
@@ -55,8 +57,11 @@ class _LimitedRow:
 def _limited(model: Any) -> Any:
     # Without ModelBase.__new__, which would register another model.
     flags = {name: property(lambda row: False, _setter(name)) for name in _FLAGS}
+    related = {each.name for each in model._meta.many_to_many}.intersection(_RELATIONS)
+    relations = {name: _EmptyRelation(getattr(model, name)) for name in related}
     names = {"__module__": model.__module__, "__qualname__": model.__qualname__}
-    return type.__new__(type(model), model.__name__, (_LimitedRow, model), names | flags)
+    members = names | flags | relations
+    return type.__new__(type(model), model.__name__, (_LimitedRow, model), members)
 
 
 def _setter(name: str) -> Callable[[Any, object], None]:
@@ -64,6 +69,54 @@ def _setter(name: str) -> Callable[[Any, object], None]:
         vars(row)[name] = value
 
     return store
+
+
+class _EmptyRelation:
+    """A relation of limited rows, in place of that of their model: empty, whatever is stored.
+
+    Changes are stored, as those of the flags are.
+    """
+
+    def __init__(self, stored: Any) -> None:
+        self._stored = stored
+
+    def __get__(self, row: Model | None, owner: type | None = None) -> Any:
+        found = self._stored.__get__(row, owner)
+        return found if row is None else _emptied(found)
+
+    def __set__(self, row: Model, value: object) -> None:
+        self._stored.__set__(row, value)
+
+
+class _EmptyManager:
+    """What the managers of such relations have before their class."""
+
+    def __call__(self, *, manager: str) -> Any:
+        return _emptied(super().__call__(manager=manager))  # type: ignore[misc]  # of Django
+
+    def get_queryset(self) -> Any:
+        return super().get_queryset().none()  # type: ignore[misc]  # of Django
+
+    def exists(self) -> bool:
+        return False  # Django asks for neither by `get_queryset`
+
+    def count(self) -> int:
+        return 0
+
+    def set(self, *args: Any, **kwargs: Any) -> None:
+        stored = copy(self)
+        stored.__class__ = type(self).__mro__[2]
+        stored.set(*args, **kwargs)  # it compares with what is stored
+
+
+def _emptied(manager: Any) -> Any:
+    manager.__class__ = _empty(manager.__class__)
+    return manager
+
+
+@lru_cache(maxsize=16)  # Django makes a class for each call of a manager
+def _empty(kind: type) -> type:
+    return type(kind.__name__, (_EmptyManager, kind), {})
 
 
 def _restore(unpickle: Callable[..., Any], arguments: Any, state: dict[str, Any]) -> Any:
