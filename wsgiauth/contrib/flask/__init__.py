@@ -125,7 +125,7 @@ def _settings_of(app: Flask, given: Mapping[str, object]) -> dict[str, object]:
 
 
 def _template_values() -> dict[str, object]:
-    environ = request.environ if has_request_context() else {}
+    environ = request.environ if has_request_context() else {"wsgiauth.user": None}
     return {"current_user": environ.get("wsgiauth.user", current_user)}
 
 

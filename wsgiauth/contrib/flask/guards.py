@@ -27,6 +27,8 @@ _apps: WeakSet[Flask] = WeakSet()  # one app can serve without a guard what anot
 
 
 def _user() -> User | None:
+    if not has_request_context():
+        return None
     user: User | None = _environ("current_user")["wsgiauth.user"]
     return user
 
@@ -40,13 +42,12 @@ class _CurrentUser(LocalProxy[User | None]):
 
 
 current_user: User = cast(User, _CurrentUser(_user))
-"""The user who sent the current request; false if the client is anonymous.
+"""The user who sent the current request; false if the client is anonymous, and outside a request.
 
 It is a proxy, like Flask's `request`. Ask `if current_user:`, because `current_user is None` is
 never true. In templates, it is the user or None itself.
 
 Raises:
-    RuntimeError: There is no current request. Raised on every use.
     MiddlewareMissingError: The request did not pass through `WSGIAuth`. Raised on every use.
 """
 
