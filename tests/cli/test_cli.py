@@ -22,6 +22,7 @@ import pytest
 from tests.cli.conftest import Terminal
 from tests.conftest import insert_users
 from tests.support.keys import make_key
+from tests.support.permissions import OTHER, give_away, ordinary_user, public_folder
 from tests.support.schema import MIGRATIONS
 from tests.support.settings import LONG_KEY
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
@@ -670,8 +671,38 @@ def test_check_refuses_a_folder_that_does_not_exist(wsgiauth, monkeypatch, tmp_p
     status, _, complaint = wsgiauth("check")
     assert (status, complaint) == (
         1,
-        f"wsgiauth: DATABASE_URL: the folder {tmp_path}/no does not exist\n",
+        f"wsgiauth: DATABASE_URL names a file in a folder that does not exist: {tmp_path}/no\n",
     )
+
+
+def test_check_refuses_a_folder_that_a_start_could_not_write(wsgiauth, monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    assert wsgiauth("check")[0] == 0
+    with public_folder() as folder:
+        folder.chmod(0o555)
+        url = f"sqlite:///{folder}/accounts.db"
+        with ordinary_user():
+            status, output, complaint = wsgiauth("check", "--database", url)
+    reason = f"wsgiauth: DATABASE_URL names a file in a folder that cannot be written: {folder};"
+    assert (status, output, complaint[: len(reason)]) == (1, "", reason)
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(["createsuperuser", *CREATE], id="createsuperuser"),
+        *(["users"], ["check"], ["migrate"]),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_command_refuses_the_database_of_another_user(wsgiauth, monkeypatch, database, command):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    give_away(database.database)
+    status, output, complaint = wsgiauth(*command, stdin=PASSWORD)
+    reason = f"wsgiauth: DATABASE_URL names a file of another user (number {OTHER}): "
+    assert (status, output, complaint[: len(reason)]) == (1, "", reason)
+    assert User.objects.count() == 0
 
 
 @pytest.mark.parametrize("command", ["users", "purge", "logout ada", "grant ada a.b"])

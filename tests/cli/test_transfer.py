@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.identities import account
 from tests.support.mails import MAIL
+from tests.support.permissions import OTHER, give_away
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import User, hash_password, storage, verify_password
 from wsgiauth.accounts import create_user
@@ -581,6 +582,14 @@ def test_an_application_gets_the_further_columns_of_each_user(members, app):
     again = import_members(*rows, app=app)
     assert again == (0, "Created 0 users; 2 existed already.\n", "")
     assert len(module().calls) == 2
+
+
+def test_the_application_must_not_use_a_file_of_another_user(members, database):
+    import_members, _ = members
+    give_away(database.database)
+    status, output, errors = import_members("ada,a@example.org,+1,")
+    reason = f"wsgiauth: DATABASE_URL names a file of another user (number {OTHER}): "
+    assert (status, output, errors[: len(reason)]) == (1, "", reason)
 
 
 @pytest.mark.every_database

@@ -11,6 +11,7 @@ from playhouse import db_url
 
 from tests.conftest import NAME, SERVERS, require
 from tests.storage.conftest import HASH, SQLITE, in_another_thread, run_python
+from tests.support.permissions import OTHER, give_away, ordinary_user, public_folder
 from tests.support.sites import EMAIL, USERNAME
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
@@ -245,11 +246,90 @@ def test_a_file_that_others_can_open_is_a_risk(database):
     assert "mode 0640" in risk
 
 
-def test_a_file_of_another_user_is_a_risk(database, monkeypatch):
-    owner = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+def test_a_file_of_another_user_is_a_risk(database):
+    give_away(database.database)
     (risk,) = databases.file_risks(database)
-    assert risk.startswith(f"{database.database} is owned by another user (number {owner})")
+    assert risk.startswith(f"{database.database} is owned by another user (number {OTHER})")
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("is_there", [True, False], ids=["before", "meanwhile"])
+def test_a_command_opens_no_file_that_another_user_has_put_there(tmp_path, monkeypatch, is_there):
+    def plant(*arguments):
+        file.write_bytes(b"")
+        give_away(file)
+        return arguments and create(*arguments)
+
+    file = tmp_path / "accounts.db"
+    create = os.open
+    plant() if is_there else monkeypatch.setattr(os, "open", plant)
+    message = rf"of another user \(number {OTHER}\): {file}; run .* `sudo -u '#{OTHER}'`, or"
+    with pytest.raises(ConfigurationError, match=message):
+        storage.open_database(f"sqlite:///{file}", is_command=True)
+    assert {path.name: path.stat().st_size for path in tmp_path.iterdir()} == {"accounts.db": 0}
+
+
+def test_root_can_own_a_file_that_this_user_can_write(open_database):
+    with public_folder() as folder:
+        file = folder / "accounts.db"
+        file.touch(mode=0o666)
+        file.chmod(0o666)
+        folder.chmod(0o777)
+        with ordinary_user():
+            opened = open_database(f"sqlite:///{file}", is_command=True)
+            assert not any("owned by" in each for each in databases.file_risks(opened))
+            storage.discard_connection(opened)
+
+
+def read_only_folder(file):
+    file.parent.chmod(0o555)
+    return f"in a folder that cannot be written: {file.parent}; SQLite makes"
+
+
+def read_only_folder_with_a_file(file):
+    file.touch(mode=0o666)
+    file.chmod(0o666)
+    return read_only_folder(file)
+
+
+def read_only_file(file):
+    file.touch()
+    file.chmod(0o444)
+    file.parent.chmod(0o777)
+    return rf"that this user cannot read and write: {file} \(mode 0444, owner number"
+
+
+def unreadable_file(file):
+    read_only_file(file)
+    file.chmod(0o200)
+    return r"\(mode 0200, owner number \d+\): run chmod 600, or chown, or run this as its owner"
+
+
+def unreachable_folder(file):
+    file.parent.chmod(0o600)
+    return f"that cannot be written: Permission denied: {file}"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        read_only_folder,
+        read_only_folder_with_a_file,
+        read_only_file,
+        unreadable_file,
+        unreachable_folder,
+    ],
+)
+def test_a_file_that_sqlite_could_not_write_is_refused_with_the_reason(make):
+    with public_folder() as outer:
+        file = outer / "folder" / "accounts.db"
+        file.parent.mkdir()
+        url, message = f"sqlite:///{file}", make(file)
+        with ordinary_user():
+            for opening in (databases.missing_file, storage.open_database):
+                with pytest.raises(ConfigurationError, match=message):
+                    opening(url)
+        file.parent.chmod(0o700)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777], ids=["writable by all", "likewise, sticky"])
@@ -289,14 +369,12 @@ def test_a_link_does_not_decide_where_the_file_is_created(scheme, link):
 @pytest.mark.promise(26)
 def test_a_link_of_another_user_is_not_followed(link):
     path, file = link
-    if os.geteuid():
-        pytest.skip("only root can give a link to another user")
-    os.lchown(path, 12345, -1)
+    give_away(path)
     file.touch()
-    with pytest.raises(ConfigurationError, match=r"that another user \(number 12345\) made"):
+    with pytest.raises(ConfigurationError, match=rf"that another user \(number {OTHER}\) made"):
         storage.open_database(f"sqlite:///{path}")
     assert file.stat().st_size == 0
-    os.chown(path.parent, 12345, -1)  # the owner of a folder decides what is in it
+    give_away(path.parent)  # the owner of a folder decides what is in it
     assert databases.missing_file(f"sqlite:///{path}") is None
 
 
@@ -327,14 +405,12 @@ def test_each_link_on_the_way_is_looked_at(make, link, tmp_path):
     foreign = tmp_path / "foreign"
     path = make(foreign, file.parent)
     assert databases.missing_file(f"sqlite:///{path}") is None
-    if os.geteuid():
-        pytest.skip("only root can give a link to another user")
-    os.lchown(foreign, 12345, -1)
-    message = rf"that another user \(number 12345\) made: {foreign};"
+    give_away(foreign)
+    message = rf"that another user \(number {OTHER}\) made: {foreign};"
     with pytest.raises(ConfigurationError, match=message):
         storage.open_database(f"sqlite:///{path}")
     assert file.stat().st_size == 0
-    os.chown(tmp_path, 12345, -1)
+    give_away(tmp_path)
     assert databases.missing_file(f"sqlite:///{path}") is None
 
 
@@ -347,10 +423,9 @@ def test_a_file_is_created_in_a_folder_that_is_a_link(tmp_path, open_database):
 
 def test_a_folder_that_leads_to_itself_does_not_exist(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
-    path = tmp_path / "loop" / "accounts.db"
-    assert databases.missing_file(f"sqlite:///{path}") == path
-    with pytest.raises(ConfigurationError, match="in a folder that does not exist"):
-        storage.open_database(f"sqlite:///{path}")
+    for opening in (databases.missing_file, storage.open_database):
+        with pytest.raises(ConfigurationError, match="in a folder that does not exist"):
+            opening(f"sqlite:///{tmp_path}/loop/accounts.db")
 
 
 def test_a_link_to_a_file_is_followed_and_its_folder_is_looked_at(link, open_database):

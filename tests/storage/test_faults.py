@@ -28,6 +28,7 @@ from playhouse import db_url
 from webtest import TestApp
 
 from tests.conftest import SERVERS, empty_tables
+from tests.support.permissions import ordinary_user, public_folder
 from tests.support.private_servers import PrivateServer
 from tests.support.processes import THREADS as CLIENTS
 from tests.support.processes import Client, started
@@ -464,18 +465,17 @@ def test_a_file_that_is_replaced_is_used_at_once(file_site):
 
 
 @pytest.fixture
-def public_folder():
-    """Return a folder that others can reach, unlike pytest's."""
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder)
+def reachable_folder():
+    with public_folder() as folder:
+        yield folder
 
 
 @pytest.mark.promise(28)
-def test_a_file_that_cannot_be_written_is_recovered_from(public_folder, open_site, complaints):
-    file = public_folder / "accounts.db"
+def test_a_file_that_cannot_be_written_is_recovered_from(reachable_folder, open_site, complaints):
+    file = reachable_folder / "accounts.db"
     client, headers = open_site(f"sqlite:///{file}")
     storage.discard_connection(storage.current())
-    with read_only(public_folder, file):
+    with read_only(reachable_folder, file):
         client.post_json("/auth/login", ACCOUNT, status=503)
         assert client.get("/").json["user"] is None
         assert len(complaints()) == 1
@@ -488,13 +488,10 @@ def read_only(folder, file):
     modes = folder.stat().st_mode, file.stat().st_mode
     file.chmod(0o444)
     folder.chmod(0o555)
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)
     try:
-        yield
+        with ordinary_user():
+            yield
     finally:
-        os.seteuid(user)
         folder.chmod(modes[0])
         file.chmod(modes[1])
 

@@ -73,13 +73,12 @@ def _check_database(settings: Settings) -> tuple[list[str], list[str]]:
     """Return the warnings and the notes about the database."""
     missing = missing_file(settings.DATABASE_URL)
     if missing is not None:
-        if not missing.parent.is_dir():
-            raise CommandError(f"DATABASE_URL: the folder {missing.parent} does not exist")
         return [], [f"{missing} does not exist: the next start will create it."]
     pending: list[str] = []
     opened = storage.open_database(
         settings.DATABASE_URL,
         prepare=lambda opened: pending.extend(schema.pending_at_start(opened)),
+        is_command=True,
     )
     opened.begin()  # fails here if the database is not writable
     opened.rollback()  # COMMIT would write to an empty file

@@ -87,7 +87,7 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
         raise CommandError(
             f"{missing} does not exist: set DATABASE_URL or give --database; `migrate` creates it"
         )
-    opened = storage.open_database(settings.DATABASE_URL)
+    opened = storage.open_database(settings.DATABASE_URL, is_command=True)
     if settings.MAIL_URL is not None:
         record(opened, [Notices(settings)])  # a process that sends emails sends them
     return settings

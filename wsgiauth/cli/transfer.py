@@ -23,6 +23,7 @@ from wsgiauth.exceptions import ApplicationError, ValidationError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.storage import context
+from wsgiauth.storage.databases import refuse_file_of_other_user
 from wsgiauth.transfer.exporting import exported_rows
 from wsgiauth.transfer.importing import BATCH, import_rows
 from wsgiauth.transfer.rows import COLUMNS, REQUIRED, ImportedRow, parse_row
@@ -116,6 +117,7 @@ def _site(arguments: Arguments) -> tuple[Settings, Registration]:
     found = middleware_of(import_application(arguments.app))
     if found is None:
         raise CommandError(f"{arguments.app} is not an AuthMiddleware; name the one of your site")
+    refuse_file_of_other_user(found.site.settings.DATABASE_URL)
     # Not another connection: on SQLite, `on_registered` would wait for the transaction of its row.
     context.use(found.database)
     return found.site.settings, found.site.registration

@@ -44,6 +44,7 @@ def migrate(arguments: Arguments) -> None:
     storage.open_database(
         read_settings(arguments).DATABASE_URL,
         prepare=lambda opened: applied.extend(schema.migrate(opened)),
+        is_command=True,
     )
     print_line(f"Applied {', '.join(applied)}." if applied else "The schema is up to date.")
 

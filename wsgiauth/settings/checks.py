@@ -82,6 +82,15 @@ def folder_problem(folder: str) -> str | None:
     return None if is_folder else "is no such folder"
 
 
+def other_owner(status: os.stat_result) -> int | None:
+    """Return the number of the user who owns a file, if it is neither this user nor root.
+
+    Windows has no such numbers.
+    """
+    owner = status.st_uid
+    return owner if hasattr(os, "geteuid") and owner not in (0, os.geteuid()) else None
+
+
 def cheap_hashes(rounds: int) -> str | None:
     """Return the risk of bcrypt's cost."""
     if rounds >= _MINIMUM_SAFE_ROUNDS:

@@ -26,7 +26,7 @@ from wsgiauth.storage.connections import (
     watch_forks,
 )
 from wsgiauth.storage.context import current_request, default_database
-from wsgiauth.storage.databases import make_database
+from wsgiauth.storage.databases import make_database, refuse_file_of_other_user
 
 _opened_last: peewee.Database | None = None
 
@@ -71,7 +71,10 @@ def current_or_none() -> peewee.Database | None:
 
 
 def open_database(
-    url: str, *, prepare: Callable[[AccountDatabase], object] = schema.make_ready
+    url: str,
+    *,
+    prepare: Callable[[AccountDatabase], object] = schema.make_ready,
+    is_command: bool = False,
 ) -> AccountDatabase:
     """Open the database at `url` and make it the current one.
 
@@ -81,15 +84,19 @@ def open_database(
     Args:
         url: See `Settings.DATABASE_URL`.
         prepare: Called with the connected database, to check or migrate its schema.
+        is_command: Whether to refuse an SQLite file of another user, as commands do.
 
     Raises:
         ConfigurationError: The URL is invalid, its driver is not installed, the database does not
-            answer, or a server's schema is out of date. The message never shows the password.
+            answer, a server's schema is out of date, or the file cannot be used. The message never
+            shows the password.
     """
     global _opened_last  # the fallback that `current` documents
     try:
         with _driver_parameter_errors():
             opened = make_database(url)
+        if is_command:  # now that the file exists: another user could have created it just before
+            refuse_file_of_other_user(url)
         try:
             with _start_timeout(opened):
                 with _driver_parameter_errors():

@@ -4,7 +4,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -13,6 +13,7 @@ import peewee
 from playhouse import pool
 
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.settings.checks import other_owner
 from wsgiauth.storage import mariadb, postgresql, sqlite
 from wsgiauth.storage.connections import BUSY_TIMEOUT, AccountDatabase
 from wsgiauth.storage.postgres_mysql import READ_TIMEOUT, Server
@@ -40,8 +41,8 @@ def make_database(url: str) -> AccountDatabase:
     file is created.
 
     Raises:
-        ConfigurationError: The URL is invalid, or the file cannot be created. The message never
-            shows the password.
+        ConfigurationError: The URL is invalid, or the file cannot be created or written. The
+            message never shows the password.
         TypeError, ValueError: The driver does not accept a parameter.
     """
     driver, parameters = _driver_and_parameters(url)
@@ -56,14 +57,29 @@ def missing_file(url: str) -> Path | None:
     """Return the file that `make_database` would create, or None.
 
     Raises:
-        ConfigurationError: The URL is invalid, or names a link that `make_database` refuses.
+        ConfigurationError: The URL is invalid, or names a file that `make_database` refuses.
     """
-    driver, parameters = _driver_and_parameters(url)
-    if not issubclass(driver, peewee.SqliteDatabase) or parameters["database"] == ":memory:":
+    path = _file_of(url)
+    if path is None:
         return None
-    path = Path(parameters["database"]).absolute()
-    _refuse_unsafe_link(path)
+    _refuse_unusable(path)
     return None if path.exists() else path
+
+
+def refuse_file_of_other_user(url: str) -> None:
+    """Refuse the file of `url` if it belongs to neither this user nor root.
+
+    Its owner could have put it in a shared folder, to get the hashes that are written to it. If
+    not, what SQLite creates beside it could belong to this user, and the owner's server could not
+    write any more.
+    """
+    path = _file_of(url)
+    owner = other_owner(path.stat()) if path is not None and path.exists() else None
+    if owner is not None:
+        raise ConfigurationError(
+            f"DATABASE_URL names a file of another user (number {owner}): {path}; run this command"
+            f" as that user, as with `sudo -u '#{owner}'`, or change the owner (chown)."
+        )
 
 
 def file_risks(database: peewee.Database) -> list[str]:
@@ -74,9 +90,10 @@ def file_risks(database: peewee.Database) -> list[str]:
     status = file.stat()
     mode = stat.S_IMODE(status.st_mode)
     risks = []
-    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():  # Windows has none
+    owner = other_owner(status)
+    if owner is not None:
         risks.append(
-            f"{file} is owned by another user (number {status.st_uid}), who can read and change"
+            f"{file} is owned by another user (number {owner}), who can read and change"
             " every account: change its owner (chown), or run this as that user."
         )
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
@@ -105,6 +122,14 @@ def _driver_and_parameters(url: str) -> tuple[Any, dict[str, Any]]:
     if parameters is None:
         raise ConfigurationError("DATABASE_URL is not a well-formed URL.")
     return DRIVERS[driver], parameters
+
+
+def _file_of(url: str) -> Path | None:
+    """Return the SQLite file that `url` names, or None."""
+    driver, parameters = _driver_and_parameters(url)
+    if not issubclass(driver, peewee.SqliteDatabase) or parameters["database"] == ":memory:":
+        return None
+    return Path(parameters["database"]).absolute()  # servers may change their directory later
 
 
 def _parse_url(url: str) -> dict[str, Any] | None:
@@ -191,7 +216,7 @@ def _make_sqlite(driver: Any, parameters: dict[str, Any]) -> sqlite.SQLite:
         )
     if parameters["database"] == ":memory:":
         return sqlite.Memory()
-    path = Path(parameters["database"]).absolute()  # servers may change their directory later
+    path = Path(parameters["database"]).absolute()
     _make_private_file(path)
     parameters |= {"database": str(path), "factory": sqlite.FileConnection}
     parameters.setdefault("timeout", BUSY_TIMEOUT)
@@ -201,22 +226,52 @@ def _make_sqlite(driver: Any, parameters: dict[str, Any]) -> sqlite.SQLite:
 
 def _make_private_file(path: Path) -> None:
     """Create the file with mode 0600: it will hold hashes, and other users must not read it."""
-    if not path.parent.is_dir():
-        raise ConfigurationError(
-            f"DATABASE_URL names a file in a folder that does not exist: {path.parent}"
-        )
-    try:
+    _refuse_unusable(path)
+    # Opening and closing an existing file would drop all locks that this process holds on it.
+    if not path.exists():
+        # SQLite gives its -wal and -shm files the same mode, and follows no link to them.
+        # O_EXCL follows none either; another process may have created the file meanwhile.
+        with _file_errors(path), suppress(FileExistsError):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _refuse_unusable(path: Path) -> None:
+    """Refuse a file that cannot be written or created, of which SQLite does not say why."""
+    with _file_errors(path):
+        if not path.parent.is_dir():
+            raise ConfigurationError(
+                f"DATABASE_URL names a file in a folder that does not exist: {path.parent}"
+            )
         _refuse_unsafe_link(path)
-        # Opening and closing an existing file would drop all locks that this process holds on it.
-        if not path.exists():
-            # SQLite gives its -wal and -shm files the same mode, and follows no link to them.
-            # O_EXCL follows none either; another process may have created the file meanwhile.
-            with suppress(FileExistsError):
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        file = path.resolve()
+        if not _is_permitted(file.parent, os.W_OK | os.X_OK):
+            raise ConfigurationError(
+                f"DATABASE_URL names a file in a folder that cannot be written: {file.parent};"
+                " SQLite makes other files beside the database."
+            )
+        if file.exists() and not _is_permitted(file, os.R_OK | os.W_OK):
+            status = file.stat()
+            raise ConfigurationError(
+                f"DATABASE_URL names a file that this user cannot read and write: {file}"
+                f" (mode {stat.S_IMODE(status.st_mode):04o}, owner number {status.st_uid}): run"
+                " chmod 600, or chown, or run this as its owner."
+            )
+
+
+@contextmanager
+def _file_errors(path: Path) -> Iterator[None]:
+    """Turn an error of the operating system into a sentence."""
+    try:
+        yield
     except OSError as error:
         raise ConfigurationError(
             f"DATABASE_URL names a file that cannot be written: {error.strerror}: {path}"
         ) from None
+
+
+def _is_permitted(path: Path, mode: int) -> bool:
+    """Return whether this process has a permission; also root has none on a read-only disk."""
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _refuse_unsafe_link(path: Path) -> None:

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from tests.support.permissions import OTHER, give_away
 from tests.support.service_keys import write_key
 from wsgiauth.authentication.services.key_files import MAX_FILES, MAX_SIZE, read_files
 from wsgiauth.exceptions import ConfigurationError
@@ -40,6 +41,14 @@ def test_a_file_of_its_owner_alone_is_read(tmp_path, mode):
 def test_a_file_that_others_can_open_is_refused(tmp_path, mode):
     path = write_key(tmp_path / "key", b"a key", mode)
     problem = f"can be opened by other users (mode {mode:04o}): run chmod 600."
+    assert refusal_of(tmp_path) == f"{str(path)!r} {problem}"
+
+
+@pytest.mark.promise(67)
+def test_a_file_of_another_user_is_refused(tmp_path):
+    path = write_key(tmp_path / "key", b"a key")
+    give_away(path)
+    problem = f"belongs to another user (number {OTHER}), who can read it: run chown."
     assert refusal_of(tmp_path) == f"{str(path)!r} {problem}"
 
 

@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.settings.checks import other_owner
 from wsgiauth.settings.kinds import wrong_setting
 
 MAX_FILES = 20
@@ -57,6 +58,10 @@ def _read(path: Path) -> bytes:
         if os.name == "posix" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             mode = f"{stat.S_IMODE(status.st_mode):04o}"
             raise refused(path, f"can be opened by other users (mode {mode}): run chmod 600")
+        owner = other_owner(status)
+        if owner is not None:
+            problem = f"belongs to another user (number {owner}), who can read it: run chown"
+            raise refused(path, problem)
         contents = file.read(MAX_SIZE + 1)
     if len(contents) > MAX_SIZE:
         raise refused(path, f"has more than {MAX_SIZE} bytes")
