@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.sites import SECRET_KEY, free_port
 from wsgiauth.cli import main
+from wsgiauth.cli.serve import MAX_BODY, MAX_BODY_ALONE
 
 HELLO = """
 
@@ -56,10 +57,6 @@ def application(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [seen]
 """
-LISTENING = """
-import os, socket
-application = socket.create_server(("127.0.0.1", int(os.environ["PORT"]))).accept
-"""
 SERVING = re.compile(r"Serving on (http://(.+):(\d+)/)\n")
 
 
@@ -67,6 +64,7 @@ SERVING = re.compile(r"Serving on (http://(.+):(\d+)/)\n")
 def folder(tmp_path, monkeypatch):
     """Return the folder of an application, as the current folder."""
     (tmp_path / "hello.py").write_text(HELLO)
+    (tmp_path / "seen.py").write_text(SEEN)
     (tmp_path / "later.py").write_text("GREETING = b'Hello'")
     (tmp_path / "mistaken.py").write_text("\n\nprint(undefined_name)")
     (tmp_path / "unconfigured.py").write_text(f"import os; os.environ['SECRET_KEY'] = ''\n{HELLO}")
@@ -200,14 +198,6 @@ def test_connections_are_refused_until_the_application_is_imported(folder, monke
         assert urlopen(address_of(served)[0]).read() == b"refused"
 
 
-def test_a_port_that_another_program_takes_meanwhile_is_refused(folder, monkeypatch):
-    (folder / "listening.py").write_text(LISTENING)
-    monkeypatch.setenv("PORT", str(port := free_port()))
-    with process("listening:application", "--listen", f"127.0.0.1:{port}") as served:
-        assert served.wait() == 1
-        assert served.stderr.read().startswith(f"wsgiauth: port {port} is in use; stop")
-
-
 def test_localhost_is_the_address_that_every_browser_tries(folder):
     with process("hello:application", "--listen", "localhost:0") as served:
         address, host, port = address_of(served)
@@ -221,6 +211,42 @@ def test_an_ipv6_address_is_shown_in_brackets(folder):
         pytest.skip("this machine has no IPv6")
     with process("hello:application", "--listen", "[::1]:0") as served:
         assert address_of(served)[1] == "[::1]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "most"),
+    [
+        pytest.param(["seen:application", "--max-body", "1000"], 1000, id="as it is set"),
+        pytest.param(["seen:application"], MAX_BODY, id="an application"),
+        pytest.param([], MAX_BODY_ALONE, id="the login alone"),
+        pytest.param(["--max-body", "1000"], 1000, id="the login alone, as it is set"),
+    ],
+)
+def test_a_body_that_is_too_long_is_refused_before_it_comes(folder, arguments, most):
+    with process(*arguments, "--listen", "127.0.0.1:0") as served:
+        head = f"POST /auth/login HTTP/1.1\r\nContent-Length: {most + 1}\r\n\r\n"
+        assert status_line(served, head.encode()) == "HTTP/1.1 413 Request Entity Too Large"
+
+
+def test_a_body_of_the_greatest_length_reaches_the_application(folder):
+    arguments = ("seen:application", "--max-body", "1000", "--listen", "127.0.0.1:0")
+    with process(*arguments) as served:
+        head = b"POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n"
+        assert status_line(served, head + b"x" * 1000) == "HTTP/1.1 200 OK"
+
+
+def test_a_chunked_body_is_refused_as_soon_as_it_is_too_long(folder):
+    arguments = ("seen:application", "--max-body", "1000", "--listen", "127.0.0.1:0")
+    with process(*arguments) as served:
+        head = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n"
+        assert status_line(served, head + b"x" * 1001).startswith("HTTP/1.1 413 ")
+
+
+def status_line(served, request):
+    """Return the first line of the answer to a request, which need not be complete."""
+    with socket.create_connection(("127.0.0.1", int(address_of(served)[2]))) as connection:
+        connection.sendall(request)
+        return connection.makefile("rb").readline().decode().rstrip()
 
 
 def answer(address, path, **headers):
@@ -266,7 +292,6 @@ def test_rules_need_an_application(folder, capsys):
 )
 @pytest.mark.slow
 def test_what_a_trusted_proxy_says_is_believed(folder, arguments, seen):
-    (folder / "seen.py").write_text(SEEN)
     with process("seen:application", "--listen", "127.0.0.1:0", *arguments) as served:
         forwarded = {"X-Forwarded-For": "192.0.2.9, 192.0.2.1", "X-Forwarded-Proto": "https"}
         assert answer(address_of(served)[0], "/", **forwarded)[2] == seen
@@ -341,14 +366,28 @@ def test_a_mistake_in_the_application_is_shown_with_its_place(folder, capsys):
     assert sentence == f"wsgiauth: 'mistaken' cannot be imported: {reason}"
 
 
-def test_a_port_in_use_is_refused_before_the_application_is_imported(folder, capsys, taken_port):
-    assert main(["serve", "hello:application", "--listen", f"127.0.0.1:{taken_port}"]) == 1
+@pytest.mark.parametrize(
+    ("application", "reason"),
+    [
+        pytest.param("nosuch:app", "there is no module 'nosuch'; run this", id="no module"),
+        pytest.param("seen:app", "'seen' has no 'app'; name its WSGI", id="no application"),
+        pytest.param("mistaken:app", "'mistaken' cannot be imported: NameError", id="a mistake"),
+    ],
+)
+def test_what_is_wrong_with_the_application_is_said_before_a_port_in_use(
+    folder, capsys, taken_port, application, reason
+):
+    assert main(["serve", application, "--listen", f"127.0.0.1:{taken_port}"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"wsgiauth: {reason}")
+
+
+def test_a_port_in_use_is_refused(folder, capsys, taken_port):
+    assert main(["serve", "seen:application", "--listen", f"127.0.0.1:{taken_port}"]) == 1
     assert capsys.readouterr() == (
         "",
         f"wsgiauth: port {taken_port} is in use; stop the program that uses it, or choose another"
         f" port with --listen 127.0.0.1:{taken_port + 1}\n",
     )
-    assert not list(folder.glob("*.db"))
 
 
 @pytest.mark.parametrize(
@@ -356,7 +395,7 @@ def test_a_port_in_use_is_refused_before_the_application_is_imported(folder, cap
     [("192.0.2.1:80", "192.0.2.1:80"), ("[2001:db8::1]:80", "2001:db8::1:80")],
 )
 def test_an_address_of_another_machine_is_refused(folder, capsys, listen, address):
-    assert main(["serve", "hello:application", "--listen", listen]) == 1
+    assert main(["serve", "seen:application", "--listen", listen]) == 1
     _, errors = capsys.readouterr()
     assert errors.startswith(f"wsgiauth: cannot listen on {address} (")
     assert errors.endswith("); choose another address with --listen HOST:PORT\n")
@@ -371,6 +410,7 @@ def test_an_address_of_another_machine_is_refused(folder, capsys, listen, addres
         pytest.param(["a:b", "--listen", "::1:80"], "is not of the form", id="no brackets"),
         pytest.param(["a:b", "--listen", "x:65536"], "is not of the form", id="too high"),
         pytest.param(["--trusted-proxy", "nginx"], "'nginx' is not an IP address", id="proxy"),
+        pytest.param(["a:b", "--max-body", "1G"], "'1G' is not a whole number of 1", id="body"),
         pytest.param(["a:b", "--threads", "0"], "'0' is not a whole number of 1", id="threads"),
     ],
 )

@@ -117,7 +117,7 @@ def a_site_with_accounts(reader):
     reader.ada = ada
     serve = "python -m wsgiauth serve wsgi:application --listen localhost"
     assert "| `port 8080 is in use` |" in section(GUIDE, STEPS[0])
-    in_use = reader.type(f"{serve}:{reader.port} 2>&1 || true")
+    in_use = reader.type(f". ./settings.sh; {serve}:{reader.port} 2>&1 || true")
     assert f"port {reader.port} is in use" in in_use
     assert "| `SECRET_KEY must be set` |" in section(GUIDE, STEPS[0])
     assert "SECRET_KEY must be set" in reader.type(f"{serve}:0 2>&1 || true")

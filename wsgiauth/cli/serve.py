@@ -9,8 +9,7 @@ import re
 import socket
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -29,6 +28,10 @@ from wsgiauth.cli.command import (
 from wsgiauth.cli.output import print_line
 from wsgiauth.cli.parser import Parser, positive
 from wsgiauth.path_rules import parse_rules
+
+# Bytes. waitress keeps those above 512 KiB in a temporary file, before the application sees any.
+# The greatest upload to PyPI, for an application; and four times the greatest body of the login.
+MAX_BODY, MAX_BODY_ALONE = 100 * 1024 * 1024, 64 * 1024
 
 
 def add_commands(parser: Parser) -> None:
@@ -74,6 +77,13 @@ def add_commands(parser: Parser) -> None:
         " given several times",
     )
     added.add_argument(
+        "--max-body",
+        metavar="BYTES",
+        type=positive,
+        help="refuse the longer bodies of requests, such as uploads, before the application and the"
+        f" login see them ({MAX_BODY}; for the login alone {MAX_BODY_ALONE})",
+    )
+    added.add_argument(
         "--trusted-proxy",
         metavar="ADDRESS",
         type=_proxy,
@@ -85,39 +95,38 @@ def add_commands(parser: Parser) -> None:
 def serve(arguments: Arguments) -> None:
     """Serve the application until the process is interrupted or terminated; see `graceful`.
 
-    The address is taken first. Connections are refused until the application is imported: a proxy
-    sends their requests to another process, while an import that fails would reset them.
+    Connections are refused until the application is imported: a proxy sends their requests to
+    another process, while an import that fails would reset them.
     """
     if arguments.application is None and (arguments.require or arguments.public):
         raise UsageError("--require and --public need an application")
     os.environ.update(environment(arguments))
-    family = socket.AF_INET6 if ":" in arguments.listen[0] else socket.AF_INET
-    with socket.socket(family) as bound:
-        _bind(bound, arguments.listen)
-        # Without the context of the command, which would be the actor of what the application does.
-        contextvars.Context().run(_serve, arguments, bound)
+    # Without the context of the command, which would be the actor of what the application does.
+    contextvars.Context().run(_serve, arguments)
 
 
-def _serve(arguments: Arguments, bound: socket.socket) -> None:
+def _serve(arguments: Arguments) -> None:
     path: str | None = arguments.application
     application = _login_alone() if path is None else _restricted(_imported(path), arguments)
+    max_body = arguments.max_body or (MAX_BODY_ALONE if path is None else MAX_BODY)
     proxy = {} if arguments.trusted_proxy is None else _trusting(arguments.trusted_proxy)
-    with _address_errors(arguments.listen):  # another program may listen there since
-        bound.listen()
-    connections: graceful.Connections = {}
-    server = waitress.create_server(
-        _without_bodies_for_head(application),
-        connections,
-        sockets=[bound],
-        threads=arguments.threads,
-        **proxy,
-    )
-    loop = graceful.Loop(server, connections)
     host = arguments.listen[0]
-    name = f"[{host}]" if ":" in host else host
-    print_line(f"Serving on http://{name}:{bound.getsockname()[1]}/")
-    sys.stdout.flush()
-    loop.run()
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listening:
+        _listen(listening, arguments.listen)
+        connections: graceful.Connections = {}
+        server = waitress.create_server(
+            _without_bodies_for_head(application),
+            connections,
+            sockets=[listening],
+            threads=arguments.threads,
+            max_request_body_size=max_body + 1,  # which waitress refuses
+            **proxy,
+        )
+        loop = graceful.Loop(server, connections)
+        name = f"[{host}]" if ":" in host else host
+        print_line(f"Serving on http://{name}:{listening.getsockname()[1]}/")
+        sys.stdout.flush()
+        loop.run()
 
 
 def _without_bodies_for_head(application: WSGIApplication) -> WSGIApplication:
@@ -179,25 +188,19 @@ def _trusting(proxy: str) -> dict[str, Any]:
     }
 
 
-def _bind(bound: socket.socket, address: tuple[str, int]) -> None:
-    """Bind the socket to the address; the name localhost is 127.0.0.1.
+def _listen(listening: socket.socket, address: tuple[str, int]) -> None:
+    """Accept connections at the address; the name localhost is 127.0.0.1.
 
     Browsers try the IPv6 address of localhost, too, and use the one that accepts connections.
     """
-    if os.name == "posix":  # pragma: no branch - on Windows, another program could bind it, too
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if bound.family == socket.AF_INET6:
-        bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-    with _address_errors(address):
-        bound.bind(address)
-
-
-@contextmanager
-def _address_errors(address: tuple[str, int]) -> Iterator[None]:
-    """Turn an error about the address into a sentence."""
     host, port = address
+    if os.name == "posix":  # pragma: no branch - on Windows, another program could bind it, too
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if listening.family == socket.AF_INET6:
+        listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     try:
-        yield
+        listening.bind(address)
+        listening.listen()
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise CommandError(
