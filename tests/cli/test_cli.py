@@ -34,7 +34,7 @@ from wsgiauth.authentication import lifetimes, one_time, sessions
 from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.cli import main
+from wsgiauth.cli import COMMANDS, main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.settings import PER_ADDRESS
 from wsgiauth.storage import schema
@@ -860,16 +860,71 @@ def test_an_option_before_the_command_is_explained(capsys):
     [
         ["createuser", "--username", "bob", "--password", "CANARY"],
         ["createuser", "--password=CANARY"],
+        ["createuser", "-pCANARY"],
+        ["createuser", "--password-stdin=CANARY"],
+        ["createuser", "bob", "CANARY"],
+        ["--password", "CANARY", "createuser"],
+        ["changepassword", "ada", "--", "-CANARY"],
         ["users", "x", "postgresql://u:a CANARY@127.0.0.1/db"],
         ["postgresql://127.0.0.1/db?user=u&password=CANARY"],
     ],
-    ids=["an option", "an option with a value", "a URL with a space", "a URL as the command"],
+    ids=[
+        "an option",
+        "an option with a value",
+        "a short option with a value",
+        "a value of an option that takes none",
+        "a value without an option",
+        "an option before the command",
+        "a value that begins as an option does",
+        "a URL with a space",
+        "a URL as the command",
+    ],
 )
 @pytest.mark.promise(29)
 def test_a_secret_in_the_wrong_place_is_not_shown(capsys, arguments):
     status, output, errors = printed(capsys, *arguments)
     assert status == 2
     assert "CANARY" not in output + errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        pytest.param(
+            ["createuser", "bob"],
+            "a value needs the name of its option: --username NAME or --email ADDRESS",
+            id="createuser",
+        ),
+        pytest.param(
+            ["logout", "ada", "a1b2"],
+            "a value needs the name of its option: --session HANDLE",
+            id="logout",
+        ),
+        pytest.param(
+            ["migrate", "sqlite:///accounts.db"],
+            "a value needs the name of its option: --database URL",
+            id="a URL",
+        ),
+        pytest.param(["deleteuser", "ada", "bob"], "too many values", id="no option"),
+        pytest.param(["users", "--gruop", "a"], "unrecognized arguments: --gruop", id="misspelt"),
+    ],
+)
+def test_a_value_that_a_command_does_not_take_is_explained_with_its_usage(
+    capsys, arguments, reason
+):
+    status, _, errors = printed(capsys, *arguments)
+    assert (status, errors.splitlines()[-1]) == (
+        2,
+        f"wsgiauth {arguments[0]}: error: {reason}",
+    )
+    assert errors.startswith(f"usage: wsgiauth {arguments[0]} ")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_value_too_many_shows_the_usage_of_its_command(capsys, name):
+    status, _, errors = printed(capsys, name, *["a b"] * 9)
+    assert status == 2
+    assert errors.startswith(f"usage: wsgiauth {name} ")
 
 
 def test_options_are_not_abbreviated(capsys):

@@ -4,7 +4,6 @@ Exit status: 0 success, 1 refused (one line on stderr gives the reason), 2 wrong
 interrupted.
 """
 
-import argparse
 import io
 import os
 import sys
@@ -97,7 +96,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # escape what the terminal cannot encode
             stream.reconfigure(errors="backslashreplace")
     typed = sys.argv[1:] if argv is None else argv
-    arguments = _parser(typed).parse_args(typed)
+    parser = _parser(typed)
+    parser.refuse_option_before_command(typed)
+    arguments, extra = parser.parse_known_args(typed)
+    if extra:
+        getattr(arguments, "parser", parser).refuse(extra)
     run: Callable[[Arguments], None] = arguments.run
     try:
         arguments.database = read_database_option(arguments.database)
@@ -133,7 +136,7 @@ def _print_refusal(reason: str) -> int:
     return 1
 
 
-def _parser(typed: Sequence[str]) -> argparse.ArgumentParser:
+def _parser(typed: Sequence[str]) -> Parser:
     """Return the parser of all commands; the typed one knows its arguments."""
     parser = Parser(
         prog="wsgiauth",

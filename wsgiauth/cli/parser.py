@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
@@ -11,6 +11,7 @@ from wsgiauth.arguments import is_mount
 from wsgiauth.cli.command import Arguments
 from wsgiauth.cli.output import printable
 
+_OPTION = re.compile(r"--[\w-]+|-\w")  # at the beginning of an argument
 USER = "a username or an email address"
 _USUAL_NAMES = {  # what other programs call these commands
     "addgroup": "creategroup",
@@ -47,8 +48,32 @@ class Parser(argparse.ArgumentParser):
         for name in names:
             self.add_argument(name, **SHARED[name])
 
+    def refuse_option_before_command(self, typed: Sequence[str]) -> None:
+        """Exit with status 2 if a command follows an option, whose value would be shown as one."""
+        option = _OPTION.match(typed[0]) if typed[1:] else None
+        if option and option[0] not in self._option_string_actions:
+            self.error(f"{option[0]} must follow the command")
+
+    def refuse(self, extra: Sequence[str]) -> NoReturn:
+        """Exit with status 2 because of arguments that this command does not take.
+
+        Only the names of options are shown: a value can be a password.
+        """
+        options = [each[0] for each in map(_OPTION.match, extra) if each]
+        if options:  # whose values the other arguments may be
+            self.error(f"unrecognized arguments: {' '.join(options)}")
+        is_url = any("://" in each for each in extra)
+        named = "--database URL" if is_url else " or ".join(self._own_options())
+        self.error(f"a value needs the name of its option: {named}" if named else "too many values")
+
+    def _own_options(self) -> Iterator[str]:
+        """Yield the options with a value, except those of many commands, as in the usage."""
+        for each in self._actions:
+            if each.option_strings and each.metavar and each.option_strings[0] not in SHARED:
+                yield f"{each.option_strings[0]} {each.metavar}"
+
     def error(self, message: str) -> NoReturn:
-        """Exit with status 2; hide misplaced arguments, which can contain passwords."""
+        """Exit with status 2; hide what can contain passwords."""
         unknown = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)
         if unknown:
             message = f"there is no command {unknown[1]!r}"
@@ -57,9 +82,7 @@ class Parser(argparse.ArgumentParser):
                 message += f"; did you mean {similar!r}?"
             if "://" in unknown[1]:
                 message = "--database must follow the command"
-        if message.startswith("unrecognized arguments: "):  # values may be passwords
-            options = re.findall(r"(?<!\S)-[\w-]+", message)
-            message = f"unrecognized arguments: {' '.join(options) or '***'}"
+        message = re.sub("(?s)ignored explicit argument .*", "takes no value", message)
         super().error(printable(re.sub(r"://\S*@", "://***@", message)))
 
 
