@@ -861,6 +861,28 @@ def test_a_database_that_others_can_open_is_warned_of(settings, database_folder,
     assert "can be opened by other users (mode 0644)" in caplog.text
 
 
+@pytest.mark.parametrize("is_mapping", [True, False], ids=["a mapping", "the environment"])
+def test_a_misspelt_setting_is_warned_of_at_each_start(
+    monkeypatch, database_url, caplog, is_mapping
+):
+    named = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": database_url, "REGISTRATON": "off"}
+    if is_mapping:
+        AuthMiddleware(echo, named)
+    else:
+        for name, value in named.items():
+            monkeypatch.setenv(name, value)
+        AuthMiddleware(echo)
+    warning = "REGISTRATON is not a setting and is ignored; the similar REGISTRATION is not set."
+    assert warning in caplog.messages
+
+
+def test_a_misspelt_setting_is_warned_of_before_what_it_causes(caplog):
+    with pytest.raises(ConfigurationError, match="SECRET_KEY must be set"):
+        AuthMiddleware(echo, {"SECRETKEY": SECRET_KEY})
+    assert "the similar SECRET_KEY is not set" in caplog.text
+    assert SECRET_KEY not in caplog.text
+
+
 # What a request costs
 
 

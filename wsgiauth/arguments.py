@@ -5,6 +5,7 @@ because only a request shows what is hidden in other middleware.
 """
 
 import functools
+import logging
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -16,7 +17,10 @@ from wsgiauth.challenges import ANONYMOUS
 from wsgiauth.events import Subscriber
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
+from wsgiauth.settings.misspelt import misspelt_settings
 from wsgiauth.site import Site
+
+logger = logging.getLogger("wsgiauth")
 
 _MOUNT = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
 
@@ -57,14 +61,18 @@ def checked_permissions(permissions: object) -> list[str]:
 
 
 def read_settings(settings: Settings | Mapping[str, object] | None) -> Settings:
-    """Return the settings, or raise ConfigurationError; None reads the process environment."""
-    if settings is None:
-        return Settings.for_server(os.environ)
+    """Return the settings, or raise ConfigurationError; None reads the process environment.
+
+    Names that are probably misspelt are logged first: they can be the cause of the error.
+    """
     if isinstance(settings, Settings):
         return settings
-    if isinstance(settings, Mapping):
-        return Settings.for_server(settings)
-    raise ConfigurationError("settings must be a Settings object, a mapping or None.")
+    mapping = os.environ if settings is None else settings
+    if not isinstance(mapping, Mapping):
+        raise ConfigurationError("settings must be a Settings object, a mapping or None.")
+    for risk in misspelt_settings(mapping):
+        logger.warning("%s", risk)
+    return Settings.for_server(mapping)
 
 
 def checked_subscribers(on_event: Subscriber | Iterable[Subscriber]) -> list[Subscriber]:

@@ -33,6 +33,11 @@ def test_there_is_no_other_path(make_client):
     assert make_client().get("/hello", status=404).json["code"] == "not_found"
 
 
+def test_a_misspelt_setting_with_another_default_is_warned_of(make_client, caplog):
+    make_client(REGISTRATON="on")
+    assert "the similar REGISTRATION is not set" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("environ", "checked", "registered"),
     [

@@ -660,6 +660,16 @@ def test_a_setting_is_a_keyword_else_in_the_config_else_in_the_environment(envir
     assert site_name(app) == "of the keyword"
 
 
+def test_a_misspelt_setting_in_the_config_is_warned_of(environment, caplog):
+    app = flask.Flask(__name__)
+    WSGIAuth(app)
+    assert "is not a setting" not in caplog.text
+    app = flask.Flask(__name__)
+    app.config["REGISTRATON"] = False
+    WSGIAuth(app)
+    assert "REGISTRATON is not a setting and is ignored" in caplog.text
+
+
 def test_a_none_in_the_config_means_unset(environment):
     app = flask.Flask(__name__)
     app.config["SITE_NAME"] = None

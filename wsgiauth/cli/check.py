@@ -2,9 +2,6 @@
 
 import math
 import time
-from collections.abc import Iterable
-from dataclasses import fields
-from difflib import get_close_matches
 
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
@@ -18,6 +15,7 @@ from wsgiauth.cli.parser import Parser
 from wsgiauth.events import trail
 from wsgiauth.mail import outbox
 from wsgiauth.settings import PER_ADDRESS, Settings
+from wsgiauth.settings.misspelt import misspelt_settings
 from wsgiauth.site import Site
 from wsgiauth.step_up import set_up_path
 from wsgiauth.storage import schema
@@ -26,9 +24,6 @@ from wsgiauth.storage.postgresql import PostgreSQL
 
 _EVENTS = 100  # of the audit trail, whose addresses are compared
 _LOOPBACK = frozenset({"127.0.0.1", "::1"})
-SIMILARITY = 0.9  # of 1: in a name of twelve letters, one that is added, missing or different
-# Variables of other programs that are equally similar to a setting.
-OTHER_VARIABLES = frozenset({"COOKIE_SECRET"})
 
 
 def add_commands(parser: Parser) -> None:
@@ -40,8 +35,8 @@ def add_commands(parser: Parser) -> None:
 def check(arguments: Arguments) -> None:
     """Report what a server start would refuse, and what is risky; change nothing."""
     environ = environment(arguments)
-    mistyped = _mistyped_settings(environ)
-    for risk in mistyped:  # at once, because they can be the cause of what is refused below
+    misspelt = misspelt_settings(environ)
+    for risk in misspelt:  # at once, because they can be the cause of what is refused below
         print_line(f"warning: {risk}")
     settings = Settings.for_server(environ)
     site = Site.from_settings(settings, "/auth")
@@ -64,7 +59,7 @@ def check(arguments: Arguments) -> None:
         print_line(f"warning: {risk}")
     for note in notes + notes_of_database:
         print_line(f"note: {note}")
-    if (mistyped or risks) and arguments.strict:
+    if (misspelt or risks) and arguments.strict:
         raise CommandError("there are warnings")
     print_line("The settings are valid and the database is ready.")
 
@@ -170,17 +165,3 @@ def _overdue_mails() -> list[str]:
     if not number:
         return []
     return [f"{counted(number, 'email')} overdue: `python -m wsgiauth mail` sends them."]
-
-
-def _mistyped_settings(variables: Iterable[str]) -> list[str]:
-    """Return sentences about variables whose names resemble an unset setting."""
-    settings = {each.name for each in fields(Settings)}
-    unset = settings.difference(variables)
-    found = []
-    for variable in sorted({*variables} - settings - OTHER_VARIABLES):
-        name = variable.upper().removeprefix("WSGIAUTH_")
-        found += [
-            f"{variable} is not a setting and is ignored; the similar {setting} is not set."
-            for setting in get_close_matches(name, unset, 1, SIMILARITY)
-        ]
-    return found

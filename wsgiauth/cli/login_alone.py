@@ -1,23 +1,26 @@
 """A site that is nothing but the login, for what a proxy protects with /auth/check."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from http import HTTPStatus
+from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
+from wsgiauth.arguments import read_settings
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.web.failures import failure
 from wsgiauth.web.responses import redirect
 from wsgiauth.web.urls import root_url
 
 # Every user is admitted where a proxy asks for no permission, so strangers must not become users.
-_DEFAULTS = {"FORWARD_AUTH": "on", "REGISTRATION": "off"}
+_DEFAULTS: Mapping[str, Any] = {"FORWARD_AUTH": True, "REGISTRATION": False}
 
 
 def make_site() -> AuthMiddleware:
     """Return the site of the process environment, with other defaults for what is not set."""
-    chosen = {name: value for name, value in os.environ.items() if value}
-    return AuthMiddleware(_nothing_else, {**_DEFAULTS, **chosen})
+    changed = {name: value for name, value in _DEFAULTS.items() if not os.environ.get(name)}
+    return AuthMiddleware(_nothing_else, replace(read_settings(None), **changed))
 
 
 def _nothing_else(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -117,9 +117,9 @@ def _checking(
 
 def _settings_of(app: Flask, given: Mapping[str, object]) -> dict[str, object]:
     configured = {
-        name: "" if app.config[name] is None else app.config[name]  # "" is "not set"
-        for name in _NAMES & app.config.keys()
-        if app.config[name] is not None or name not in app.default_config
+        name: "" if value is None else value  # "" is "not set"
+        for name, value in app.config.items()  # also names that are perhaps misspelt
+        if value is not None or name not in app.default_config
     }
     return {**os.environ, **configured, **given}
 

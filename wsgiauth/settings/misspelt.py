@@ -1,0 +1,60 @@
+"""Names that are probably misspelt settings: unknown names are ignored, so a mistake is silent."""
+
+from collections.abc import Iterable
+from dataclasses import fields
+from difflib import get_close_matches
+
+from wsgiauth.settings import Settings
+
+_SIMILARITY = 0.9  # of 1: in a name of twelve letters, one that is added, missing or different
+_ALIASES = {
+    "DB_URI": "DATABASE_URL",
+    "DB_URL": "DATABASE_URL",
+    "EMAIL_SENDER": "MAIL_FROM",
+    "MAIL_SENDER": "MAIL_FROM",
+    "SMTP_URL": "MAIL_URL",
+}
+# Variables of other programs that are as similar to a setting: LANGUAGE is of gettext.
+_OTHERS = frozenset({"COOKIE_SECRET", "LANGUAGE", "SERVICE", "TEMPLATE"})
+
+
+def misspelt_settings(names: Iterable[str]) -> list[str]:
+    """Return sentences for an operator about names that resemble a setting that is not among them.
+
+    Args:
+        names: Those of a mapping of settings, such as the process environment.
+    """
+    settings = {each.name for each in fields(Settings)}
+    unset = settings.difference(names)
+    found = []
+    for name in sorted({*names} - settings - _OTHERS):
+        setting = _meant(name.upper().removeprefix("WSGIAUTH_"), unset)
+        if setting is not None:
+            found.append(
+                f"{name} is not a setting and is ignored; the similar {setting} is not set."
+            )
+    return found
+
+
+def _meant(name: str, unset: set[str]) -> str | None:
+    """Return the setting that a name stands for, or None."""
+    if _ALIASES.get(name) in unset:
+        return _ALIASES[name]
+    for setting in sorted(unset):
+        if _has_slip(name, setting) or sorted(name.split("_")) == sorted(setting.split("_")):
+            return setting
+    return next(iter(get_close_matches(name, unset, 1, _SIMILARITY)), None)
+
+
+def _has_slip(name: str, setting: str) -> bool:
+    """Return whether one letter is wrong, or two are exchanged.
+
+    The similarity of a name with less than ten letters is too low for it.
+    """
+    if len(name) != len(setting):
+        return False
+    wrong = [place for place, (a, b) in enumerate(zip(name, setting, strict=True)) if a != b]
+    if len(wrong) == 2 and wrong[0] + 1 == wrong[1]:
+        first, second = wrong
+        return (name[first], name[second]) == (setting[second], setting[first])
+    return len(wrong) == 1
