@@ -38,6 +38,7 @@ from wsgiauth.cli import COMMANDS, main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.settings import PER_ADDRESS
 from wsgiauth.storage import schema
+from wsgiauth.storage.models import utc_now
 from wsgiauth.throttling.throttle import Throttle
 
 CREATE = ["--username", USERNAME, "--email", EMAIL, "--password-stdin"]
@@ -294,6 +295,43 @@ def test_set_changes_what_is_given(wsgiauth, person):
     changed = User.objects.get(id=person.id)
     assert (changed.username, changed.email) == ("Augusta", "a@x")
     assert (changed.is_staff, changed.is_superuser) == (True, False)
+
+
+@pytest.mark.parametrize("command", ["createuser", "createsuperuser"])
+def test_an_operator_creates_a_user_whose_address_is_verified(wsgiauth, command):
+    assert wsgiauth(command, *CREATE, "--verified", stdin=PASSWORD)[0] == 0
+    assert stored().email_verified_at is not None
+    assert stored().email_verified_by == "operator"
+    wsgiauth(command, "--username=G", "--email=g@x", "--password-stdin", stdin=PASSWORD)
+    assert User.objects.get(username="G").email_verified_at is None
+
+
+@pytest.mark.parametrize(
+    ("proof", "options", "kept"),
+    [
+        pytest.param(None, [], "operator", id="not verified"),
+        pytest.param("https://a.example", [], "operator", id="by a provider"),
+        pytest.param("", [], "operator", id="unknown"),
+        pytest.param("link", [], "link", id="by a link"),
+        pytest.param("link", ["--email", EMAIL], "link", id="by a link, the same again"),
+        pytest.param("link", ["--email", "new@x"], "operator", id="another address"),
+    ],
+)
+def test_an_operator_verifies_an_address_unless_a_link_has(wsgiauth, person, proof, options, kept):
+    if proof is not None:
+        update_user(person, email_verified_at=utc_now(), email_verified_by=proof)
+    status, output, _ = wsgiauth("set", "ada", "--verified", *options)
+    assert (status, "Nothing changed" in output) == (0, kept == "link")
+    assert f"{'new@x' if 'new@x' in options else EMAIL}, verified) has staff: no" in output
+    assert (stored().email_verified_at is not None, stored().email_verified_by) == (True, kept)
+    assert wsgiauth("set", "ada", "--verified")[1].startswith("Nothing changed: ")
+
+
+def test_the_audit_trail_has_the_word_of_an_operator(wsgiauth, person):
+    RecordedEvent.delete().execute()
+    wsgiauth("set", "ada", "--verified")
+    (event,) = RecordedEvent.select()
+    assert (event.reason, event.actor) == ("email verified", "command line")
 
 
 def test_set_to_what_is_set_already_says_that_nothing_changed(wsgiauth, person):

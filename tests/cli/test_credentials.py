@@ -10,7 +10,7 @@ from tests.support.factors import FACTOR_KEY
 from tests.support.identities import ENTRY, account
 from tests.support.keys import make_key
 from tests.support.settings import LONG_KEY
-from tests.support.sites import SECRET_KEY, echo
+from tests.support.sites import EMAIL, SECRET_KEY, echo
 from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
@@ -22,6 +22,7 @@ from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.storage.models import utc_now
 
 KEY = re.compile(r"wsgiauth_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}\n")
 
@@ -215,6 +216,38 @@ def test_check_does_not_warn_of_that_where_there_is_no_superuser(wsgiauth, perso
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("SECOND_FACTOR", "all")
     assert "no active superuser" not in wsgiauth("check")[1]
+
+
+@pytest.mark.parametrize(
+    ("proof", "is_warned_of"),
+    [(None, True), ("https://a.example", True), ("", True), ("link", False), ("operator", False)],
+    ids=["not verified", "by a provider", "unknown", "by a link", "by an operator"],
+)
+def test_check_warns_of_a_superuser_whose_mailbox_can_remove_the_second_factor(
+    wsgiauth, person, monkeypatch, proof, is_warned_of
+):
+    mailing = {"MAIL_URL": "console:", "MAIL_FROM": EMAIL, "PUBLIC_URL": "https://example.org"}
+    for name, value in {"SECRET_KEY": SECRET_KEY, "FACTOR_KEY": FACTOR_KEY, **mailing}.items():
+        monkeypatch.setenv(name, value)
+    warning = "warning: Superusers whose address nothing here has proven: Ada. "
+    if proof is not None:
+        update_user(person, email_verified_at=utc_now(), email_verified_by=proof)
+    add_app(person)
+    assert warning not in wsgiauth("check")[1]
+    update_user(person, is_superuser=True)
+    assert (warning in wsgiauth("check")[1]) is is_warned_of
+    monkeypatch.setenv("MAIL_URL", "")
+    assert warning not in wsgiauth("check")[1]
+
+
+def test_check_does_not_warn_of_the_mailbox_of_a_superuser_without_a_second_factor(
+    wsgiauth, person, monkeypatch
+):
+    update_user(person, is_superuser=True)
+    mailing = {"MAIL_URL": "console:", "MAIL_FROM": EMAIL, "PUBLIC_URL": "https://example.org"}
+    for name, value in {"SECRET_KEY": SECRET_KEY, **mailing}.items():
+        monkeypatch.setenv(name, value)
+    assert "nothing here has proven" not in wsgiauth("check")[1]
 
 
 def test_check_says_what_to_do_if_a_demanded_factor_is_switched_off(wsgiauth, person, monkeypatch):

@@ -133,7 +133,7 @@ def test_a_hash_of_the_sites_own_cost_is_imported_however_high(run, monkeypatch)
         (
             "email_verified_by",
             "google",
-            "email_verified_by must be link, the issuer of a provider, or empty.",
+            "email_verified_by must be link, operator, the issuer of a provider, or empty.",
         ),
         ("permissions", "a.b nonsense", "permissions: a permission must have the form"),
     ],
@@ -284,14 +284,15 @@ def test_an_import_that_never_fits_fails(run, monkeypatch):
 
 @pytest.mark.every_database
 def test_an_export_can_be_imported(run, settings):
-    create_user(USERNAME, EMAIL, PASSWORD, settings=settings, is_staff=True).grant("b.c", "a.b")
+    ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings, is_staff=True, is_verified=True)
+    ada.grant("b.c", "a.b")
     fields = {"username": 'Zoë,"Z"', "email": "zoe@example.org", "hashed_password": HASH}
     zoe = User.objects.create(**fields, is_active=False)
     zoe.email_verified_at, zoe.email_verified_by = zoe.created_at, "https://a.example"
     zoe.save()
     _, exported, _ = run("export", "--with-hashes")
     rows = list(csv.DictReader(io.StringIO(exported)))
-    assert [row["email_verified_by"] for row in rows] == ["", "https://a.example"]
+    assert [row["email_verified_by"] for row in rows] == ["operator", "https://a.example"]
     assert [row["permissions"] for row in rows] == ["a.b b.c", ""]
     assert rows[1]["hashed_password"] == HASH
     User.delete().execute()

@@ -26,7 +26,7 @@ from tests.support.mails import MAIL
 from tests.support.provider_logins import come_back, connect, errand, log_in, path_of
 from tests.support.sites import BROWSER, SAME_ORIGIN, USERNAME
 from wsgiauth.accounts import update_user
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import PROVEN_BY_OPERATOR, User
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.oidc.errands import CONNECT
 from wsgiauth.storage.models import utc_now
@@ -242,6 +242,12 @@ def link_vouched(then, make, *, link):
         then(scene)
 
 
+def link_operator(make):
+    scene = make(LINK, proof=PROVEN_BY_OPERATOR)
+    logs_in(scene, subject="eve")
+    assert owners() == {"eve": USERNAME}
+
+
 def link_unknown(make):
     scene = make(LINK, proof="")
     says_taken(scene)
@@ -325,6 +331,7 @@ CASES = {
     "link-site-unverified": partial(unknown, says_taken, entry=LINK, email_verified=False),
     "link-vouched": partial(link_vouched, says_taken, link="ask"),
     "link-vouched-trusted": partial(link_vouched, partial(logs_in, subject="eve"), link="verified"),
+    "link-operator": link_operator,
     "link-unknown": link_unknown,
     "link-look-alike": link_look_alike,
     "link-inactive": link_inactive,

@@ -25,7 +25,7 @@ from tests.support.sites import (
 )
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
-from wsgiauth.accounts.models import PROVEN_BY_LINK, User
+from wsgiauth.accounts.models import PROVEN_BY_LINK, PROVEN_BY_OPERATOR, User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import factors, identities, one_time, recovery_codes, totp
 from wsgiauth.authentication.passkeys import list_passkeys
@@ -159,8 +159,13 @@ VOUCHED = {"provider": "https://accounts.example.com", "unknown": ""}
 
 @pytest.mark.parametrize(
     ("proof", "is_said"),
-    [(None, True), (PROVEN_BY_LINK, False), *((each, True) for each in VOUCHED.values())],
-    ids=["unproven", "proven", *VOUCHED],
+    [
+        (None, True),
+        (PROVEN_BY_LINK, False),
+        (PROVEN_BY_OPERATOR, False),
+        *((each, True) for each in VOUCHED.values()),
+    ],
+    ids=["unproven", "proven", "an operator", *VOUCHED],
 )
 def test_the_page_says_whether_factors_will_be_removed(factors_site, with_factors, proof, is_said):
     if proof is not None:
@@ -224,11 +229,16 @@ def test_recovery_codes_without_a_factor_are_removed_as_well(factors_site, with_
 
 
 @pytest.mark.promise(36)
-@pytest.mark.parametrize("is_mailed", [True, False], ids=["proven", "an operator's link"])
-def test_the_factors_of_an_owner_who_reads_the_mails_stay(factors_site, with_factors, is_mailed):
+@pytest.mark.parametrize(
+    "proof",
+    [PROVEN_BY_LINK, PROVEN_BY_OPERATOR, None],
+    ids=["proven", "an operator's word", "an operator's link"],
+)
+def test_the_factors_of_an_owner_who_reads_the_mails_stay(factors_site, with_factors, proof):
     client, settings = TestApp(factors_site), factors_site.site.settings
+    is_mailed = proof is not None
     if is_mailed:
-        prove(with_factors, PROVEN_BY_LINK)
+        prove(with_factors, proof)
     make = make_reset_link if is_mailed else make_printed_reset_link
     link = make(with_factors, settings, mount="/auth", now=time.time())
     send(client, link.partition("=")[2], status=200)

@@ -3,8 +3,9 @@
 import pytest
 
 from wsgiauth import Settings
+from wsgiauth.accounts.models import PROVEN_HERE
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.settings.oidc import ProviderEntry, parse_entries, parse_entry
+from wsgiauth.settings.oidc import ProviderEntry, is_issuer, parse_entries, parse_entry
 
 SECRET = "canary"
 CLIENT = f"client:{SECRET}@"
@@ -18,6 +19,11 @@ def test_an_entry_needs_only_a_client_and_an_issuer():
     )
     assert parse_entry(GOOGLE).scope == ("openid", "email", "profile")
     assert parse_entry(GOOGLE).create is None
+
+
+def test_no_issuer_can_pass_for_a_proof_of_this_site():
+    assert is_issuer("https://accounts.google.com")
+    assert not any(map(is_issuer, PROVEN_HERE))
 
 
 def test_an_entry_has_parameters():

@@ -14,14 +14,14 @@ from datetime import datetime
 from wsgiauth.accounts import names
 from wsgiauth.accounts.last_superuser import change_locked
 from wsgiauth.accounts.locks import lock_users
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import PROVEN_BY_OPERATOR, User
 from wsgiauth.accounts.passwords import hash_password, password_problem
 from wsgiauth.accounts.registration import NOTHING, Answers
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.models import NO_PASSWORD
+from wsgiauth.storage.models import NO_PASSWORD, utc_now
 
 
 class NewAccount:
@@ -81,9 +81,17 @@ class NewAccount:
         """
         names.refuse_names(User, self._names, self.errors)
 
-    def create(self, *, is_staff: bool = False, is_superuser: bool = False) -> User:
+    def create(
+        self, *, is_staff: bool = False, is_superuser: bool = False, is_verified: bool = False
+    ) -> User:
         """Check, hash the password and insert; raise what `check` does."""
-        return self.insert(self.hash_password(), is_staff=is_staff, is_superuser=is_superuser)
+        return self.insert(
+            self.hash_password(),
+            is_staff=is_staff,
+            is_superuser=is_superuser,
+            email_verified_at=utc_now() if is_verified else None,
+            email_verified_by=PROVEN_BY_OPERATOR if is_verified else "",
+        )
 
     def hash_password(self) -> str:
         """Check, and return the hash of the password, if there is one; raise what `check` does."""
@@ -144,6 +152,7 @@ def create_user(
     settings: Settings,
     is_staff: bool = False,
     is_superuser: bool = False,
+    is_verified: bool = False,
 ) -> User:
     """Create a user with all fields in one transaction, and return it.
 
@@ -152,6 +161,8 @@ def create_user(
         password: As typed; only its hash is stored.
         settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
         is_staff, is_superuser: See `User`.
+        is_verified: Whether you know that the user reads emails to the address; see
+            `User.email_verified_by`.
 
     Raises:
         ValidationError: A rule is broken; `errors` holds the messages of every field, including
@@ -159,7 +170,7 @@ def create_user(
         TakenError: Another user has the username or email address; no rule is broken.
     """
     account = NewAccount(username, email, password, settings=settings)
-    return account.create(is_staff=is_staff, is_superuser=is_superuser)
+    return account.create(is_staff=is_staff, is_superuser=is_superuser, is_verified=is_verified)
 
 
 def hash_new_password(user: User, password: str, *, settings: Settings) -> str:

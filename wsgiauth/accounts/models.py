@@ -47,9 +47,10 @@ class User(UserRights):
         created_at: When the account was created (UTC).
         email_verified_at: When the user proved that they read emails to `email` (UTC), or None.
             Another `email` makes it None, unless it is set at the same time.
-        email_verified_by: What proved that: "link" (an email of this site), or the issuer of the
-            provider that has verified the address. Empty if unknown, which counts as little as a
-            provider. A new `email_verified_at` makes it empty, unless it is set at the same time.
+        email_verified_by: What proved that: "link" (an email of this site), "operator" (someone who
+            administers the site knows it, which counts as much), or the issuer of the provider that
+            has verified the address. Empty if unknown, which counts as little as a provider. A new
+            `email_verified_at` makes it empty, unless it is set at the same time.
         last_login_at: When the user last logged in (UTC), or None. Logins within an hour after it
             do not change it.
         language: The language of the user's pages and emails, such as `de`; an empty string if the
@@ -300,8 +301,10 @@ User.objects = UserObjects(User)
 # that it ends to expire.
 IS_VALID_SESSION = User.is_active & (Session.stamp == User.security_stamp)
 
-# What proved an address of which the owner has opened an emailed link; see `User`.
-PROVEN_BY_LINK = "link"
+# What proved an address, if no provider did; see `User`. Neither can be an issuer, which is a URL.
+PROVEN_BY_LINK = "link"  # its owner has opened an emailed link
+PROVEN_BY_OPERATOR = "operator"  # someone knows it who can change every account anyway
+PROVEN_HERE = frozenset({PROVEN_BY_LINK, PROVEN_BY_OPERATOR})
 
 _FLAGS = ("is_active", "is_staff", "is_superuser")
 _KEY_OF = {"username": User.username_key, "email": User.email_key}

@@ -10,7 +10,7 @@ from wsgiauth.accounts import hash_new_password, lock_user
 from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import RESET, revoke_keys
 from wsgiauth.authentication import factors, identities, one_time, recovery_codes
-from wsgiauth.authentication.address_links import is_proven_by_link
+from wsgiauth.authentication.address_links import is_proven_here
 from wsgiauth.authentication.freshness import renew
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.one_time import digest, link_url
@@ -156,7 +156,7 @@ def reset_password(
         row = one_time.redeem(secret, RESET, now=now)
         if row is None or row.subject != digest(stored.email):
             return False
-        if row.data == _MAILED and not is_proven_by_link(stored):
+        if row.data == _MAILED and not is_proven_here(stored):
             _prove_address(stored)
         return True
 

@@ -9,6 +9,7 @@ from wsgiauth.accounts.listing import summary, user_pages
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.passwords import MAX_BYTES, password_problem
+from wsgiauth.authentication.address_links import verified_by_operator
 from wsgiauth.authentication.password import change_password as set_password
 from wsgiauth.cli.command import (
     Arguments,
@@ -24,6 +25,10 @@ from wsgiauth.cli.prompts import ask, ask_password, confirm, require_terminal
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.settings import Settings
 
+_VERIFIED = (
+    "you know that the user reads emails to the address, which counts as if an emailed link had"
+    " proven it"
+)
 _COLUMNS = {
     "id": "id",
     "username": "username",
@@ -44,6 +49,7 @@ def add_commands(parser: Parser) -> None:
             "--username", type=typed, metavar="NAME", help="unique, without spaces or @"
         )
         added.add_argument("--email", type=typed, metavar="ADDRESS", help="unique")
+        added.add_argument("--verified", action="store_true", help=_VERIFIED)
         added.share("--password-stdin")
         if name == "createuser":
             added.add_argument("--staff", action="store_true", help="mark the user as staff")
@@ -55,6 +61,7 @@ def add_commands(parser: Parser) -> None:
     added = parser.command("set", update_user, "user")
     added.add_argument("--username", type=typed, metavar="NAME", help="the new username")
     added.add_argument("--email", type=typed, metavar="ADDRESS", help="the new email address")
+    added.add_argument("--verified", action="store_true", help=_VERIFIED)
     for option, text in (("--staff", "staff"), ("--superuser", "a superuser")):
         added.add_argument(
             option, action=argparse.BooleanOptionalAction, help=f"whether the user is {text}"
@@ -106,6 +113,7 @@ def _create_user(arguments: Arguments) -> User:
         settings=settings,
         is_staff=arguments.staff,
         is_superuser=arguments.superuser,
+        is_verified=arguments.verified,
     )
 
 
@@ -125,20 +133,24 @@ def change_password(arguments: Arguments) -> None:
 
 
 def update_user(arguments: Arguments) -> None:
-    """Rename a user, or set or clear the staff and superuser flags."""
+    """Rename a user, set or clear the staff and superuser flags, or verify the address."""
     changes = {
         "username": arguments.username,
         "email": arguments.email,
         "is_staff": arguments.staff,
         "is_superuser": arguments.superuser,
     }
-    if all(value is None for value in changes.values()):
+    if all(value is None for value in changes.values()) and not arguments.verified:
         raise UsageError("nothing to change: give at least one option")
     open_database(arguments)
     user = require_user(arguments.user)
+    if arguments.verified:
+        changes |= verified_by_operator(user, arguments.email)
+    is_changed = accounts.update_user(user, **changes)
+    verified = ", verified" if user.email_verified_at else ""
     print_change(
-        accounts.update_user(user, **changes),
-        f"{user} ({user.email}) has staff: {yes_or_no(user.is_staff)},"
+        is_changed,
+        f"{user} ({user.email}{verified}) has staff: {yes_or_no(user.is_staff)},"
         f" superuser: {yes_or_no(user.is_superuser)}.",
     )
 

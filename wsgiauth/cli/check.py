@@ -7,6 +7,7 @@ from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.app import AuthApp
 from wsgiauth.authentication import factors, lifetimes, passkeys, totp
+from wsgiauth.authentication.address_links import is_proven_here
 from wsgiauth.authentication.factors import unasked_factors
 from wsgiauth.cli.check_providers import check_providers, stranded_users
 from wsgiauth.cli.command import Arguments, CommandError, environment
@@ -85,7 +86,7 @@ def _check_database(settings: Settings) -> tuple[list[str], list[str]]:
         return risks, [f"Migrations to apply: {migrations}. The next start will do so."]
     risks += _overdue_mails() + unasked_factors(settings) + stranded_users(settings)
     risks += _unusable_passkeys(settings) + _missing_factors(settings)
-    risks += _lost_factor_keys(settings)
+    risks += _lost_factor_keys(settings) + _removable_factors(settings)
     notes = _hidden_addresses(settings) + _former_factor_keys(settings)
     if not User.objects.filter(is_superuser=True, is_active=True).exists():
         notes.insert(0, "There is no superuser: `python -m wsgiauth createsuperuser` creates one.")
@@ -126,6 +127,23 @@ def _missing_factors(settings: Settings) -> list[str]:
         f"SECOND_FACTOR is {settings.SECOND_FACTOR}, but no active superuser has a second factor:"
         f" log in as one and set it up at /auth{set_up_path(settings)}, where their next login"
         " leads."
+    ]
+
+
+def _removable_factors(settings: Settings) -> list[str]:
+    """Warn of superusers whose second factors the first emailed link would remove."""
+    if settings.MAIL_URL is None:
+        return []
+    superusers = User.objects.filter(is_superuser=True, is_active=True).order_by(User.id)
+    unproven = (each for each in superusers if not is_proven_here(each))
+    names = [each.username for each in unproven if factors.list_factors(each)]
+    if not names:
+        return []
+    return [
+        f"Superusers whose address nothing here has proven: {', '.join(names)}. Anyone with access"
+        " to their mailbox can remove their second factors, by a link for a forgotten password."
+        " They verify it at /auth/email, or you know that it is right:"
+        " `python -m wsgiauth set NAME --verified`."
     ]
 
 

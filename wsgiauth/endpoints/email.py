@@ -5,7 +5,7 @@ The request looks up no account, so that its answer does not reveal whether an a
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.address_links import is_proven_by_link
+from wsgiauth.authentication.address_links import is_proven_here
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, email_accepted
 from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
@@ -70,7 +70,7 @@ class Email(MemberForm):
         return EmailPage(
             present=user.email,
             is_verified=user.email_verified_at is not None,
-            is_proven=is_proven_by_link(user),
+            is_proven=is_proven_here(user),
             email=submission.fields["email"],
             message=refusal.message,
             errors=refusal.errors,
@@ -78,6 +78,6 @@ class Email(MemberForm):
 
 
 def _problem(user: User, email: str) -> str | None:
-    if email == user.email and is_proven_by_link(user):
+    if email == user.email and is_proven_here(user):
         return _("This is already your address, and it is verified.")
     return names.email_problem(email)

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeGuard
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user, lock_user, names
-from wsgiauth.accounts.models import PROVEN_BY_LINK, User
+from wsgiauth.accounts.models import PROVEN_HERE, User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import freshness, identities, one_time, unclaimed
 from wsgiauth.authentication.identities import Identity
@@ -215,12 +215,12 @@ def _link_verified(arrival: _Arrival) -> Identity | None:
     """Connect the account to the user whose address it has, if the operator has said so.
 
     Both sides must have verified the address, and it must be the same mailbox. Here, that is a
-    link, or a provider that the operator trusts in the same way: another one could have verified
-    the address for a stranger, who would then share the account.
+    link, an operator, or a provider that the operator trusts in the same way: another one could
+    have verified the address for a stranger, who would then share the account.
     """
     account = arrival.account
     entries = [each.entry for each in require_part(arrival.submission.site.providers)]
-    trusted = {PROVEN_BY_LINK, *(each.issuer for each in entries if each.link == "verified")}
+    trusted = {*PROVEN_HERE, *(each.issuer for each in entries if each.link == "verified")}
     email = verified_address(account)
     if arrival.provider.entry.link != "verified" or not email:
         return None

@@ -1,7 +1,7 @@
 """GET, POST /auth/reset: a new password by the link of an email."""
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.address_links import is_proven_by_link
+from wsgiauth.authentication.address_links import is_proven_here
 from wsgiauth.authentication.factors import are_offered
 from wsgiauth.authentication.password import find_holder, reset_password
 from wsgiauth.exceptions import LinkExpiredError
@@ -55,7 +55,7 @@ class Reset(LinkForm):
             token=submission.fields[TOKEN],
             username=user.username,
             has_password=user.has_password,
-            removes_factors=not is_proven_by_link(user)
+            removes_factors=not is_proven_here(user)
             and (are_offered(settings) or bool(settings.OIDC_PROVIDERS)),
             message=refusal.message,
             errors=refusal.errors,

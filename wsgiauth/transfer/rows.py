@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from wsgiauth.accounts import names
-from wsgiauth.accounts.models import PROVEN_BY_LINK
+from wsgiauth.accounts.models import PROVEN_HERE
 from wsgiauth.accounts.registration import NOTHING, Answers, Registration
 from wsgiauth.authentication.identities import MOST_IDENTITIES, identity_id
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
@@ -137,8 +137,9 @@ def _parse_time(name: str, text: str) -> datetime | None:
 
 
 def _parse_proof(name: str, text: str) -> str:
-    if text not in ("", PROVEN_BY_LINK) and not (is_issuer(text) and len(text) <= _MAX_LENGTH):
-        raise ValueError(f"{name} must be link, the issuer of a provider, or empty.")
+    is_ours = text == "" or text in PROVEN_HERE
+    if not is_ours and not (is_issuer(text) and len(text) <= _MAX_LENGTH):
+        raise ValueError(f"{name} must be link, operator, the issuer of a provider, or empty.")
     return text
 
 
