@@ -46,6 +46,7 @@ OF_AN_ORDINARY_USER = {
     "manager": MANAGE,
     "superuser": [
         *MANAGE,
+        "verify-email",
         "grant",
         "revoke",
         "join",

@@ -13,7 +13,7 @@ from tests.support.identities import account
 from tests.support.keys import make_key
 from tests.support.logins import insert_session, make_stale, valid_session_ids
 from tests.support.sites import PASSWORD, SAME_ORIGIN, echo
-from wsgiauth import AuthMiddleware, create_user, storage
+from wsgiauth import AuthMiddleware, create_user, storage, update_user
 from wsgiauth.accounts.administration import MANAGE_USERS, Right
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
@@ -27,6 +27,7 @@ from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.mail.outbox import Mail
+from wsgiauth.storage.models import utc_now
 
 every_database = pytest.mark.every_database
 
@@ -542,6 +543,29 @@ def test_what_changes_nothing_says_so_and_is_no_event(browser, make, heard, acti
     page = submit(browser, tim, action, FIELDS, status=303).follow()
     assert page.html.find(role="status").text == "Nothing has changed."
     assert heard == []
+
+
+@every_database
+@pytest.mark.parametrize(
+    ("proof", "is_offered"),
+    [(None, True), ("https://a.example", True), ("", True), ("link", False), ("operator", False)],
+    ids=["not verified", "by a provider", "unknown", "by a link", "by an operator"],
+)
+def test_an_address_is_marked_as_verified_unless_this_site_has_proven_it(
+    program, make, heard, proof, is_offered
+):
+    tim = make("Tim")
+    if proof is not None:
+        update_user(tim, email_verified_at=utc_now(), email_verified_by=proof)
+    heard.clear()
+    offered = program(f"/auth/admin/users/{tim.id}").json["actions"]
+    assert ("verify-email" in offered) is is_offered
+    answer = program(url_of(tim, "verify-email"), {})
+    assert answer.json["email_verified_at"] is not None
+    assert "verify-email" not in answer.json["actions"]
+    assert fresh(tim).email_verified_by == ("operator" if is_offered else proof)
+    reasons = [(each.name, each.user_id, each.reason) for each in heard]
+    assert reasons == [("names_changed", tim.id, "email verified")] * is_offered
 
 
 def test_a_user_is_deleted(program, make):

@@ -29,8 +29,10 @@ from wsgiauth.admin.user_changes import (
     named_group,
     send_link,
     set_flag,
+    verify_email,
 )
 from wsgiauth.authentication import factors, sessions
+from wsgiauth.authentication.address_links import is_proven_here
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.messages import _, pgettext
 from wsgiauth.settings import Settings
@@ -167,6 +169,21 @@ _ACTIONS = (
         count=count_link,
         exists=lambda settings: settings.MAIL_URL is not None,
         applies=lambda user: user.is_active,
+    ),
+    UserAction(
+        name="verify-email",
+        section=ACCESS,
+        button=_("Mark the email address as verified"),
+        question=_(
+            "The address then counts as if the user had opened a link in an email, and a new"
+            " password by such a link no longer removes two-step verification. Make sure that the"
+            " user reads the emails to this address, and has set up the account."
+        ),
+        done=_("Email address verified."),
+        right=Right.GOVERN,  # applications can give rights by the domain of a verified address
+        change=verify_email,
+        asks_first=True,
+        applies=lambda user: not is_proven_here(user),
     ),
     UserAction(
         name="grant",

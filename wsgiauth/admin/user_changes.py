@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from http import HTTPStatus
 
+from wsgiauth.accounts import update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.admin.actions import Field
 from wsgiauth.admin.groups import require_group
 from wsgiauth.authentication import keys, ways_in
+from wsgiauth.authentication.address_links import verified_by_operator
 from wsgiauth.authentication.session_list import revoke_by_handle
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import MemberSubmission
@@ -34,6 +36,11 @@ def set_flag(flag: str, value: bool) -> Callable[[User, MemberSubmission], objec
         return bool(user.save())
 
     return change
+
+
+def verify_email(user: User, submission: MemberSubmission) -> bool:
+    """Store that the member of the staff knows the address to be the user's own."""
+    return update_user(user, **verified_by_operator(user))
 
 
 def end_login(user: User, submission: MemberSubmission) -> None:
