@@ -247,6 +247,65 @@ def test_the_factors_of_an_owner_who_reads_the_mails_stay(factors_site, with_fac
     assert not can_log_in(client, NEW_PASSWORD)  # without a code
 
 
+# While strangers guess
+
+
+def fail_as_strangers(site):
+    """Use up what strangers can fail under Ada's names, each at an address of its own."""
+    for number in range(20):
+        client = TestApp(site, extra_environ={"REMOTE_ADDR": f"198.51.100.{number}"})
+        for name in (USERNAME, EMAIL):
+            client.post_json(
+                "/auth/login", {"username": name, "password": "wrong words"}, status="*"
+            )
+
+
+def status_of_login(client, name=USERNAME):
+    credentials = {"username": name, "password": NEW_PASSWORD}
+    return client.post_json("/auth/login", credentials, status="*").status_int
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(12)
+def test_who_chose_the_password_by_a_link_does_not_wait_with_those_who_guess(site, token):
+    owner = TestApp(site, extra_environ={"REMOTE_ADDR": "203.0.113.1"})
+    fail_as_strangers(site)
+    assert status_of_login(owner) == 429
+    send(owner, token, status=200)
+    assert [status_of_login(owner, name) for name in (USERNAME, EMAIL)] == [200, 200]
+    elsewhere = TestApp(site, extra_environ={"REMOTE_ADDR": "203.0.113.2"})
+    assert status_of_login(elsewhere) == 429
+
+
+@pytest.mark.promise(12)
+@pytest.mark.parametrize(
+    ("proof", "status"),
+    [
+        pytest.param(PROVEN_BY_LINK, 429, id="which stay"),
+        pytest.param(None, 200, id="which the first proof removes"),
+    ],
+)
+def test_a_link_alone_makes_no_client_known_to_a_user_with_second_factors(
+    factors_site, with_factors, proof, status
+):
+    if proof is not None:
+        prove(with_factors, proof)
+    link = make_reset_link(with_factors, factors_site.site.settings, mount="/auth", now=time.time())
+    owner = TestApp(factors_site, extra_environ={"REMOTE_ADDR": "203.0.113.1"})
+    send(owner, link.partition("=")[2], status=200)
+    fail_as_strangers(factors_site)
+    assert status_of_login(owner) == status
+
+
+@pytest.mark.promise(12)
+def test_a_link_that_is_opened_or_refused_makes_no_client_known(site, link, token):
+    owner = TestApp(site, extra_environ={"REMOTE_ADDR": "203.0.113.1"})
+    owner.get(link, headers=BROWSER, status=200)
+    send(owner, token, "short", status=422)
+    fail_as_strangers(site)
+    assert status_of_login(owner) == 429
+
+
 @pytest.mark.promise(33)
 @pytest.mark.promise(36)
 def test_a_link_that_is_opened_or_refused_removes_no_factor(factors_site, with_factors):

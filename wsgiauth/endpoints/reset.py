@@ -2,7 +2,7 @@
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.address_links import is_proven_here
-from wsgiauth.authentication.factors import are_offered
+from wsgiauth.authentication.factors import are_offered, has_factor
 from wsgiauth.authentication.password import find_holder, reset_password
 from wsgiauth.exceptions import LinkExpiredError
 from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, see_other
@@ -44,6 +44,8 @@ class Reset(LinkForm):
             )
         if not is_changed:
             raise _link_expired(site)
+        if not has_factor(user, site.settings):  # otherwise a right code makes the client known
+            site.throttle.recognise(user, submission.networks)
         if submission.wants_json:
             return json_response({"detail": _("Password changed. Log in with the new one.")})
         return see_other(submission, "login?done=reset", name=user.username)

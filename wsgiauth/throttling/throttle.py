@@ -7,12 +7,15 @@ counted too, so the responses do not reveal which accounts exist.
 
 **Why a stranger cannot lock the owner out.** Repeated failures under a name make further attempts
 wait. With one count for each name, any client could keep the owner waiting. So there are two. A
-client that entered the password under this name, or registered it, within the last 30 days is
-*known*: it has a separate count for the account, which attempts from other addresses do not change.
+client that entered the password under this name, or chose it at the registration or by an emailed
+link, within the last 30 days is *known*: it has a separate count for the account, which attempts
+from other addresses do not change.
 Another account that gets the name knows none of these clients. All other clients are *strangers*
 and share one count for the name. So the owner logs in from a known address as usual while strangers
-wait. The password alone does not make a client known if the user has a second factor: someone who
-learned it has no precedence over the owner.
+wait; at a new address, a new password by a link ends the wait. The password alone does not make a
+client known if the user has a second factor: someone who learned or reset it has no precedence over
+the owner. A link that only proves an address makes no client known, because a thief of a session
+can have it sent to an address of their own, and so reset the count of guesses.
 
 **How far a neighbour can spray.** A client that guesses once at each of many accounts that are
 known at its address (an office, a campus) stays below the limit of each. So failures at known
@@ -46,7 +49,8 @@ keep their token, so a client that logs in so often is slowed down. Only a clien
 can cause that.
 
 Not defended: an owner at a new address waits with the attackers, up to 15 minutes at a time, as
-long as the attack lasts; an owner at the attacker's address shares its count; and an attacker with
+long as the attack lasts, or until they choose a new password by a link, which helps no user with a
+second factor; an owner at the attacker's address shares its count; and an attacker with
 two addresses can find out whether one of them is known to a name. A lock that only an administrator
 can remove would be worse. So would counting by address alone, because attackers have thousands of
 addresses (OWASP Authentication Cheat Sheet, "Account Lockout").
