@@ -113,12 +113,27 @@ def test_a_coroutine_is_an_error(carried):
     asyncio.run(made)
 
 
+# In Base64, with which the token of a session with a refresh token is longer.
+NUMBER_LENGTH = len(',"wsgiauth_generation":999999999') // 3 * 4 + 4
+
+
+def test_the_longest_token_has_room_for_the_number_of_its_refresh_token(carried):
+    _, token = carried({"a": "x" * 2700}, COOKIE_NAME="w")
+    room = (4096 - NUMBER_LENGTH - len(token)) * 3 // 4
+    claims = {"a": "x" * (2700 + room)}
+    tokens = Tokens(make_settings(COOKIE_NAME="w"), claims=lambda user: claims)
+    tokens.claims_for(User(id=7))
+    token = tokens.issue(7, "x" * 22, int(time.time()), claims, 10**9 - 1)
+    assert 4096 - 4 <= len(token) <= 4096
+    assert tokens.verify(token, 0).generation == 10**9 - 1
+
+
 @pytest.mark.parametrize("name", ["wsgiauth", "w" * 64])
 def test_a_token_is_as_long_as_a_cookie_can_be_and_no_longer(name, carried):
-    longest = 4096 - len(f"__Host-{name}=")
+    longest = 4096 - max(len(f"__Host-{name}="), NUMBER_LENGTH)
     _, token = carried({"a": "x" * 2700}, COOKIE_NAME=name)
     room = (longest - len(token)) * 3 // 4  # Base64 makes four characters of three bytes
     _, token = carried({"a": "x" * (2700 + room)}, COOKIE_NAME=name)
     assert longest - 2 <= len(token) <= longest
-    with pytest.raises(ClaimsError, match=f"with the cookie's name, {longest} can be stored"):
+    with pytest.raises(ClaimsError, match=f"at most {longest} can be stored"):
         carried({"a": "x" * (2703 + room)}, COOKIE_NAME=name)

@@ -425,6 +425,19 @@ def test_a_session_id_has_up_to_43_characters(session_id):
 
 
 @pytest.mark.promise(2)
+@pytest.mark.parametrize("number", ["1", True, 1.0, None, [1], -1, 10**9], ids=repr)
+def test_the_number_of_a_pair_is_such_as_we_issue(number):
+    assert verify(forged(claims={**CLAIMS, "wsgiauth_generation": number})) is None
+
+
+@pytest.mark.promise(2)
+@pytest.mark.parametrize("number", [0, 1, 10**9 - 1])
+def test_the_number_of_a_pair_has_up_to_nine_digits(number):
+    token = forged(claims={**CLAIMS, "wsgiauth_generation": number})
+    assert verify(token).generation == number
+
+
+@pytest.mark.promise(2)
 @pytest.mark.parametrize("setting", ["JWT_ISSUER", "JWT_AUDIENCE"])
 def test_issuer_and_audience_are_set_and_checked_when_configured(setting):
     tokens = tokens_of(**{setting: "https://example.org"})

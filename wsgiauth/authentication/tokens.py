@@ -33,6 +33,10 @@ SESSION_ID_LENGTH = 22  # characters
 _SUBJECT = re.compile(r"[1-9][0-9]{0,18}")
 _MAX_USER_ID = 2**63 - 1  # the largest that a database can have
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,43}")  # no other value reaches a query
+_GENERATION = "wsgiauth_generation"  # the claim with the number of a pair of tokens
+_MAX_GENERATION = 10**9 - 1  # see `refresh`
+# How much longer that claim makes a token. Base64 makes four characters of three bytes.
+_GENERATION_LENGTH = -(-len(f',"{_GENERATION}":{_MAX_GENERATION}') // 3) * 4
 
 _TO_BASE64 = bytes.maketrans(b"-_", b"+/")
 
@@ -51,6 +55,8 @@ class Claims(NamedTuple):
     expires_at: int  # `exp`
     not_before: int = 0  # `nbf`
     issued_at: int = 0  # `iat`
+    # The number of the refresh token that was issued with it. 0: none, or by an earlier version.
+    generation: int = 0
 
 
 class IssuedTokens(NamedTuple):
@@ -107,8 +113,10 @@ class Tokens:
             if value is not None
         }
         self._application_claims = claims
-        # Chromium silently drops a cookie whose name and value have more than 4,096 bytes.
-        self._max_issued = MAX_LENGTH - len(f"__Host-{settings.COOKIE_NAME}=")
+        # Chromium silently drops a cookie whose name and value have more than 4,096 bytes. A token
+        # in no cookie can have a number.
+        cookie_length = len(f"__Host-{settings.COOKIE_NAME}=")
+        self._max_issued = MAX_LENGTH - max(cookie_length, _GENERATION_LENGTH)
         # The signature and the claims of a token never change, so they are cached. The time and
         # the session's row do, so they are checked on every request.
         self._claims_of = lru_cache(maxsize=CACHE_SIZE)(self._decode)
@@ -130,7 +138,7 @@ class Tokens:
         # All ids of sessions have the same length, as have all times until the year 2286.
         length = len(self.issue(user.id, "0" * SESSION_ID_LENGTH, int(self.now()), claims))
         if length > self._max_issued:
-            limit = f"with the cookie's name, {self._max_issued} can be stored"
+            limit = f"at most {self._max_issued} can be stored"
             raise refused(user, f"the token has {length} characters; {limit}")
         return claims
 
@@ -144,7 +152,7 @@ class Tokens:
         if session.generation:
             # Only a refresh moves the end of such a session, so its access tokens expire before.
             expires_at = min(now + self.lifetime, session.expires_at)
-        token = self.issue(session.user_id, session.id, expires_at, claims)
+        token = self.issue(session.user_id, session.id, expires_at, claims, session.generation)
         return IssuedTokens(
             session.id, token, expires_at - now, session.generation, session.ends_at
         )
@@ -155,6 +163,7 @@ class Tokens:
         session_id: str,
         expires_at: int,
         claims: Mapping[str, object] = MappingProxyType({}),
+        generation: int = 0,
     ) -> str:
         """Return a signed token; the id of the session is random and was never used before."""
         payload = {
@@ -163,6 +172,7 @@ class Tokens:
             "jti": session_id,
             "iat": int(self.now()),
             "exp": expires_at,
+            **({_GENERATION: generation} if generation else {}),
             **self.registered,
         }
         return jwt.api_jws.encode(
@@ -241,11 +251,13 @@ class Tokens:
             raise _InvalidTokenError
         subject, session_id = payload.get("sub"), payload.get("jti")
         issued_at, expires_at = payload.get("iat"), payload.get("exp")
-        not_before = payload.get("nbf", 0)
+        not_before, generation = payload.get("nbf", 0), payload.get(_GENERATION, 0)
         if (
             type(issued_at) is int  # neither a bool nor a float
             and type(expires_at) is int
             and type(not_before) is int
+            and type(generation) is int
+            and 0 <= generation <= _MAX_GENERATION
             and isinstance(subject, str)
             and _SUBJECT.fullmatch(subject)
             and int(subject) <= _MAX_USER_ID
@@ -254,7 +266,8 @@ class Tokens:
             and payload.get("iss") == self.registered.get("iss")
             and payload.get("aud") == self.registered.get("aud")
         ):
-            return Claims(int(subject), session_id, expires_at, not_before, issued_at)
+            times = expires_at, not_before, issued_at
+            return Claims(int(subject), session_id, *times, generation)
         raise _InvalidTokenError
 
 
