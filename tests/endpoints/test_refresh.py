@@ -106,10 +106,23 @@ def test_a_replay_of_an_older_token_ends_the_login_and_its_access_tokens(client,
 def test_a_replay_ends_the_login_after_half_a_minute(client, pair, heard, clock, seconds, stands):
     clock.now += HOUR - 60  # the half minute begins with the refresh
     renewed = refreshed(client, pair).json
+    assert is_accepted(client, renewed)
     clock.now += seconds
     refreshed(client, pair, status=200 if stands else 401)
     assert is_accepted(client, renewed) is is_accepted(client, pair) is stands
     assert heard.count("refresh_reused") == (not stands)
+
+
+@pytest.mark.promise(44)
+def test_a_client_that_got_no_answer_refreshes_again_when_it_wakes_up(client, pair, heard, clock):
+    lost = refreshed(client, pair).json
+    clock.now += 8 * HOUR
+    again = refreshed(client, pair).json
+    assert [is_accepted(client, each) for each in (again, lost)] == [True, False]
+    refreshed(client, again)
+    assert heard == ["login"]
+    refreshed(client, lost, status=401)
+    assert heard == ["login", "refresh_reused"]
 
 
 @pytest.mark.every_database
@@ -119,7 +132,7 @@ def test_a_host_whose_clock_is_ahead_does_not_prolong_the_half_minute(
     client, pair, heard, clock, behind, stands
 ):
     clock.now += HOUR - 60
-    refreshed(client, pair)
+    assert is_accepted(client, refreshed(client, pair).json)
     clock.now -= behind
     refreshed(client, pair, status=200 if stands else 401)
     assert heard.count("refresh_reused") == (not stands)
@@ -127,7 +140,7 @@ def test_a_host_whose_clock_is_ahead_does_not_prolong_the_half_minute(
 
 @pytest.mark.promise(44)
 def test_a_replay_within_half_a_minute_does_not_prolong_it(client, pair, clock):
-    refreshed(client, pair)
+    assert is_accepted(client, refreshed(client, pair).json)
     clock.now += 30
     refreshed(client, pair)
     clock.now += 1

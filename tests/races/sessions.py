@@ -165,6 +165,41 @@ class Overtaken(_OfSession):
         assert Session.get_by_id(session_id).stamp == REUSED
 
 
+class _Lost(_OfSession):
+    """The answer to a refresh is lost, and its half minute is over."""
+
+    lifetime = REFRESHABLE
+
+    def prepare(self):
+        ada, session_id = super().prepare()
+        token = refresh.refresh(session_id, 1, TOKENS).token
+        Session.update(refreshed_at=NOW - refresh.GRACE - 1).execute()
+        return ada, session_id, token
+
+
+@race("A refresh token whose answer was lost is used twice")
+class TwoLost(_Lost):
+    def one(self, ada, session_id, _):
+        return refresh.refresh(session_id, 1, TOKENS).generation
+
+    def check(self, outcome, ada, session_id, token):
+        assert outcome.one == outcome.other == Session.get_by_id(session_id).generation == 3
+        assert not is_valid(token)
+
+
+@race("A refresh token is used again, and the access token of its answer")
+class LostAndUsed(_Lost):
+    def one(self, ada, session_id, _):
+        return refresh.refresh(session_id, 1, TOKENS) is not None
+
+    def other(self, ada, session_id, token):
+        return is_valid(token)
+
+    def check(self, outcome, ada, session_id, token):
+        assert not is_valid(token)
+        assert outcome.one is (Session.get_by_id(session_id).stamp != REUSED)
+
+
 @race("A session is refreshed, and revoked")
 class RefreshedAndRevoked(_OfSession):
     lifetime = REFRESHABLE

@@ -344,7 +344,8 @@ def let_a_refresh_token_be_reused(program, username):
     token = program.post_json("/auth/login", credentials).json["refresh_token"]
     first = {"refresh_token": token}
     second = {"refresh_token": program.post_json("/auth/refresh", first).json["refresh_token"]}
-    program.post_json("/auth/refresh", second)
+    token = program.post_json("/auth/refresh", second).json["access_token"]
+    program.get("/auth/me", headers={"Authorization": f"Bearer {token}"})
     program.post_json("/auth/refresh", first, status=401)
 
 

@@ -215,8 +215,13 @@ class Session(Model):
         idle: By how many seconds use moves `expires_at`; 0: use does not move it.
         authenticated_at: When the user last proved who they are.
         methods: By what, separated by spaces: names of RFC 8176 section 2, such as `pwd`.
-        generation: The number of the current refresh token; 0: the session has none.
-        refreshed_at: When that refresh token was issued.
+        generation: The number of the current pair of tokens; 0: the session has no refresh token.
+        refreshed_at: When that pair was issued.
+        unused: `generation` while neither token of that pair was presented. Any other number:
+            that is not so, or not known.
+        reissued: The number of the last pair that replaced one whose answer seems lost. Access
+            tokens with a lower number are refused. 0: there was none.
+        reissued_for: The number of the refresh token for which that pair was issued.
         address: The client's address when the session began; can be empty.
         agent: The client's User-Agent then, cut and with printable ASCII only; can be empty.
     """
@@ -234,6 +239,9 @@ class Session(Model):
     methods: "peewee.CharField[str]" = peewee.CharField(max_length=METHODS_MAX_LENGTH, default="")
     generation: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
     refreshed_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
+    unused: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
+    reissued: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
+    reissued_for: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
     address: "peewee.CharField[str]" = peewee.CharField(max_length=64, default="")
     agent: "peewee.CharField[str]" = peewee.CharField(max_length=255, default="")
 

@@ -150,6 +150,7 @@ def renew(
             **proof,
             generation=peewee.Case(None, [(Session.generation > 0, 1)], 0),
             refreshed_at=now,
+            **sessions.NO_REFRESH,
         ).where(
             Session.id == session_id,
             Session.user == user.id,

@@ -3,8 +3,9 @@
 On the way of a request, `endpoints.introspect` calls this module with what another service was
 sent. Each answer follows from the database of that moment, as for a request with the token itself.
 
-The service's question is not a use of the token. So nothing is written: a service that polls
-neither keeps an idle session alive nor makes an unused API key look used.
+The service's question is not a use of the token: a service that polls neither keeps an idle session
+alive nor makes an unused API key look used. Only that the access token of a refresh has been
+presented is written, once, because the service has it from the client: see `refresh`.
 
 A service token is as active as the session or the key that it was made with, and its scope shrinks
 with the permissions of the user.
@@ -18,10 +19,13 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+import peewee
+
 from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import limit
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Key, Session
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.factors import meets_demand
 from wsgiauth.authentication.keys import PREFIX, id_of
 from wsgiauth.authentication.one_time import digest
@@ -42,9 +46,19 @@ _NO_SESSION = Claims(0, "", 0)  # of which there is no row
 # As those of `sessions.find` and `keys.find`, without what says whether use is to be written.
 _SESSION = Statement(
     lambda: (
-        User.select(*CALLER, Session.methods)
+        User.select(
+            *CALLER,
+            Session.methods,
+            peewee.Case(None, [(sessions.is_first_use(0), peewee.SQL("1"))]),
+        )
         .join(Session, on=(Session.user == User.id))
-        .where(Session.id == "", Session.user == 0, Session.expires_at > 0, IS_VALID_SESSION)
+        .where(
+            Session.id == "",
+            Session.user == 0,
+            Session.expires_at > 0,
+            IS_VALID_SESSION,
+            sessions.is_accepted(0),
+        )
     )
 )
 # The sessions of a user whose last proof was at one moment, which is one in practice. A new proof
@@ -69,6 +83,7 @@ _KEY = Statement(
     )
 )
 _METHODS, _ID = len(CALLER), len(CALLER) + 1
+_IS_FIRST_USE = len(CALLER) + 1
 _OF_KEY = slice(len(CALLER), None)
 
 
@@ -116,8 +131,13 @@ class Introspector:
 
     def _describe_access_token(self, token: str, now: int) -> dict[str, object] | None:
         claims = self._tokens.verify(token, now) or _NO_SESSION
-        row = _SESSION.fetchone(claims.session_id, claims.user_id, now)
-        user = None if row is None else self._admitted(claims.user_id, row)
+        named = claims.session_id, claims.user_id
+        row = _SESSION.fetchone(claims.generation, *named, now, claims.generation)
+        if row is None:
+            return None
+        if row[_IS_FIRST_USE]:
+            sessions.record_use(claims, now)
+        user = self._admitted(claims.user_id, row)
         if user is None:
             return None
         times = {"iat": claims.issued_at, "exp": claims.expires_at}

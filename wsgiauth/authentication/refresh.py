@@ -68,8 +68,12 @@ def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | 
     """Return a new access token and the number of the current refresh token.
 
     The current token is replaced. The previous one gets the current pair again for `GRACE` seconds,
-    because several threads of one client can refresh at once, and answers can be lost. An older one
-    was copied: its session ends.
+    because several threads of one client can refresh at once. After that, it gets another pair if
+    the answer with the current one seems lost, because neither of its tokens was presented; those
+    then count as copied. An older token was copied: its session ends.
+
+    Not the current pair again, because a copy of the previous token could have got that before,
+    and wait until the owner has it, too.
 
     Args:
         session_id, generation: As `RefreshTokens.verify` returned them.
@@ -82,17 +86,15 @@ def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | 
     """
     now = int(tokens.now())
     row = _find(session_id, now)
-    if row is not None and row.generation == generation:
+    if row is not None and _is_to_replace(row, generation, now):
         claims = tokens.claims_for(row.user)
-        if _replace(row, tokens):
+        if _replace(row, generation, tokens):
             return tokens.issue_for(row, claims)
     now = int(tokens.now())
     row = _find(session_id, now)  # another request may have replaced the token in between
     if row is None:
         return None
-    # The host that replaced it can have a clock that is ahead, which must not prolong the grace.
-    is_recent = -CLOCK_SKEW <= now - row.refreshed_at <= GRACE
-    if row.generation == generation + 1 and is_recent:
+    if generation == _previous(row) and (_is_recent(row, now) or _is_unused(row)):
         return tokens.issue_for(row, tokens.claims_for(row.user))
     if row.generation > generation:
         _end_reused(row)
@@ -109,22 +111,48 @@ def _find(session_id: str, now: int) -> Session | None:
     return row
 
 
+def _is_to_replace(row: Session, generation: int, now: int) -> bool:
+    """Return whether a refresh token is the current one, or the answer to it seems lost."""
+    if generation == row.generation:
+        return True
+    return generation == _previous(row) and _is_unused(row) and not _is_recent(row, now)
+
+
+def _previous(row: Session) -> int:
+    """Return the number of the refresh token for which the current pair was issued."""
+    return row.reissued_for if row.generation == row.reissued else row.generation - 1
+
+
+def _is_unused(row: Session) -> bool:
+    return row.unused == row.generation
+
+
+def _is_recent(row: Session, now: int) -> bool:
+    # The host that replaced it can have a clock that is ahead, which must not prolong the grace.
+    return -CLOCK_SKEW <= now - row.refreshed_at <= GRACE
+
+
 @repeated_after_conflict
-def _replace(row: Session, tokens: Tokens) -> bool:
+def _replace(row: Session, presented: int, tokens: Tokens) -> bool:
     """Compare and set the number, and move the end if use moves it; return whether it was set.
 
     Also sets the attributes of `row` that are issued.
     """
     replaced = row.generation
+    changes = {"generation": replaced + 1, "unused": replaced + 1}
+    is_same = Session.generation == replaced
+    if presented != replaced:
+        changes |= {"reissued": replaced + 1, "reissued_for": presented}
+        is_same &= Session.unused == replaced
     with database.atomic():
         now = int(tokens.now())  # after the wait for SQLite's lock, in which the session can end
         if row.idle:
             row.expires_at = min(now + row.idle, row.ends_at)
         update = Session.update(
-            generation=replaced + 1, refreshed_at=now, last_seen_at=now, expires_at=row.expires_at
+            **changes, refreshed_at=now, last_seen_at=now, expires_at=row.expires_at
         ).where(
             Session.id == row.id,
-            Session.generation == replaced,
+            is_same,
             Session.stamp == row.stamp,
             Session.expires_at > now,
         )

@@ -21,7 +21,7 @@ from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.provider_sessions import ProviderLogin
-from wsgiauth.authentication.tokens import IssuedTokens, Tokens
+from wsgiauth.authentication.tokens import Claims, IssuedTokens, Tokens
 from wsgiauth.storage import Statement, context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now
@@ -31,7 +31,13 @@ _LATEST = 2**63 - 1  # the largest `expires_at`
 _LAST_LOGIN_PRECISION = timedelta(hours=1)
 
 _moves = OptionalWrites("the ends of sessions do not move for now")
+_uses = OptionalWrites("the use of new tokens is not recorded for now")
 
+# What a session's row has before its first refresh.
+NO_REFRESH = {"unused": 0, "reissued": 0, "reissued_for": 0}
+
+# What is to be written for a session that was found.
+_END, _USE = 1, 2
 
 _UNKNOWN = Client()
 
@@ -152,15 +158,37 @@ def _is_due(now: int) -> peewee.Expression:
     return (Session.expires_at < Session.ends_at) & has_no_refresh_token & is_old
 
 
+def is_first_use(generation: int) -> peewee.Expression:
+    """Return the condition that no token of the current pair, with this number, was presented."""
+    is_unused = (Session.unused > peewee.SQL("0")) & (Session.unused == Session.generation)
+    return is_unused & (Session.unused == generation)
+
+
+def is_accepted(generation: int) -> peewee.Expression:
+    """Return the condition that access tokens with this number are accepted.
+
+    Those of a pair whose answer seemed lost are not, nor are older ones: see `refresh`.
+    """
+    # A process of an earlier version that renews a session leaves `reissued` as it is.
+    return (Session.reissued <= generation) | (Session.reissued > Session.generation)
+
+
 def _caller(*further: peewee.Field) -> Any:
-    """Select the user of a valid session, whether its end is to be moved, and further columns.
+    """Select the user of a valid session, what is to be written, and further columns.
 
     One row by primary key, joined to one row by primary key.
     """
+    due = [(_is_due(0), peewee.SQL(f"{_END}")), (is_first_use(0), peewee.SQL(f"{_USE}"))]
     return (
-        User.select(*CALLER, peewee.Case(None, [(_is_due(0), peewee.SQL("1"))]), *further)
+        User.select(*CALLER, peewee.Case(None, due), *further)
         .join(Session, on=(Session.user == User.id))
-        .where(Session.id == "", Session.user == 0, Session.expires_at > 0, IS_VALID_SESSION)
+        .where(
+            Session.id == "",
+            Session.user == 0,
+            Session.expires_at > 0,
+            IS_VALID_SESSION,
+            is_accepted(0),
+        )
     )
 
 
@@ -174,7 +202,7 @@ _FIND_WITH_GROUPS = Statement(
         .order_by(Group.name_key)
     )
 )
-_IS_DUE = len(CALLER)  # the index of that column
+_DUE = len(CALLER)  # the index of what is to be written
 
 
 def find(
@@ -183,7 +211,7 @@ def find(
     """Return the user, the session's id and the methods of a token, or None if it is not valid.
 
     Costs one SELECT, or none if the token itself is not valid; now and then also an UPDATE, of the
-    end of a session that use keeps alive.
+    end of a session that use keeps alive, or to record the first use of a pair of tokens.
 
     Args:
         with_methods: Whether to read by what the user proved who they are. Without, the methods are
@@ -195,7 +223,8 @@ def find(
     claims = tokens.verify(token, now)
     if claims is None:
         return None
-    parameters = now, claims.session_id, claims.user_id, now
+    generation = claims.generation
+    parameters = now, generation, claims.session_id, claims.user_id, now, generation
     rows: list[tuple[Any, ...]] = []
     if with_groups:  # a row for each of them, or one without
         rows = _FIND_WITH_GROUPS.fetchall(*parameters)
@@ -204,8 +233,11 @@ def find(
         row = (_FIND_WITH_METHODS if with_methods else _FIND).fetchone(*parameters)
     if row is None:
         return None
-    if row[_IS_DUE]:
-        slide(claims.session_id, now)
+    if row[_DUE]:
+        if row[_DUE] == _USE:
+            record_use(claims, now)
+        else:
+            slide(claims.session_id, now)
     user = from_row(claims.user_id, row)
     if with_groups:
         keep_group_names(user, [name for *_, name in rows if name is not None])
@@ -225,6 +257,17 @@ def slide(session_id: str, now: int) -> None:
     changes = {Session.expires_at: moved, Session.last_seen_at: now}
     is_ours = Session.id == session_id
     _moves.execute(lambda: Session.update(changes).where(is_ours, _is_due(now)), now)
+
+
+def record_use(claims: Claims, now: int) -> None:
+    """Record that a token of the current pair was presented, once for each pair.
+
+    From then on, the previous refresh token counts as copied. If the row is locked, or the request
+    is in a transaction, a later request records it. A failure is logged, once a minute.
+    """
+    is_ours = Session.id == claims.session_id
+    is_first = is_first_use(claims.generation)
+    _uses.execute(lambda: Session.update(unused=0).where(is_ours, is_first), now)
 
 
 @repeated_after_conflict

@@ -99,6 +99,9 @@ def _actions(site):
     def refresh(number):
         logins[number] = post("refresh", refresh_token=logins[number]["refresh_token"])
 
+    def use(number):
+        client.get("/", headers={"Authorization": f"Bearer {logins[number]['access_token']}"})
+
     def change(number):
         passwords = {"current_password": PASSWORD, "new_password": OTHER_PASSWORD}
         logins[number] = post("password", number, **passwords)
@@ -113,6 +116,7 @@ def _actions(site):
         "a further login": log_in,
         "a failed login": fail,
         "a refresh": refresh,
+        "the first request after a refresh": use,
         "a new password": change,
         "a logout": log_out,
         "a registration": register,
