@@ -318,6 +318,31 @@ def test_a_malformed_form_is_refused(body):
     assert refusal(read_form, sent(body)) == MALFORMED
 
 
+@pytest.mark.promise(19)
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param('{"username": "Ada"}', id="an object"),
+        pytest.param('{"token": "a=1&b=2"}', id="separators of a form"),
+        pytest.param('{"username": "Zoë"}', id="not ASCII"),
+        pytest.param('["Ada"]', id="an array"),
+        pytest.param("{username: Ada}", id="quotation marks lost in a shell"),
+        pytest.param(' \t\r\n{"username": "Ada"}', id="white space"),
+        pytest.param('\N{BYTE ORDER MARK}{"username": "Ada"}', id="a byte order mark"),
+    ],
+)
+def test_json_with_the_type_of_a_form_is_told_its_header(body):
+    with pytest.raises(RequestError, match="header Content-Type: application/json") as caught:
+        read_form(sent(body))
+    assert (caught.value.status, caught.value.code) == (415, "unsupported_media_type")
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize("body", [urlencode({"{": "["}), "a={", "a=[1]&{", "+{", "\v{"], ids=ascii)
+def test_a_form_can_have_brackets_but_not_first(body):
+    assert read_form(sent(body))
+
+
 @pytest.mark.promise(15)
 def test_a_field_of_a_form_that_is_a_list_can_be_given_often_or_not_at_all():
     assert read_form(sent(b"a=1&b=2&b=3"), ["b", "c"]) == {"a": "1", "b": ["2", "3"], "c": []}

@@ -29,6 +29,9 @@ JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 QUERY = "query"  # in the errors: the query as a whole
 
+# The byte order mark of UTF-8, and the white space of RFC 8259 section 2.
+_BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
+
 
 def prefers_html(environ: WSGIEnvironment) -> bool:
     """Return whether the client prefers HTML to JSON (RFC 9110 section 12.5.1).
@@ -106,10 +109,22 @@ def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str
     """Return the fields of a URL-encoded form.
 
     Those in `lists` are lists of strings, and can be repeated or missing; others are strings.
+
+    Raises:
+        RequestError: The body is malformed (400), or JSON (415), which `curl --data` sends with the
+            type of a form. In a form, brackets are percent-encoded.
     """
+    body = read_body(environ)
+    if body.lstrip(_BEFORE_JSON).startswith((b"{", b"[")):
+        header = f"Content-Type: {JSON}"
+        raise RequestError(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            _("The body is JSON. Send it with the header %(header)s.", header=header),
+        )
     try:
         pairs = parse_qsl(
-            read_body(environ).decode("ascii"),
+            body.decode("ascii"),
             keep_blank_values=True,
             errors="strict",
             max_num_fields=MAX_FIELDS + (MAX_LIST if lists else 0),

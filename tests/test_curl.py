@@ -1,0 +1,68 @@
+"""What curl gets, and every other program that accepts anything: problem details, and no page."""
+
+import pytest
+from webtest import TestApp
+
+from tests.support.driving import make_site
+from tests.support.sites import PASSWORD, USERNAME
+from wsgiauth import storage
+from wsgiauth.app import ROUTES
+from wsgiauth.testing import bearer, make_user
+
+pytestmark = pytest.mark.promise(19)
+
+BODY = f'{{"username": "{USERNAME}", "password": "{PASSWORD}"}}'
+FORM = "application/x-www-form-urlencoded"  # which curl sends with --data
+OTHERS = ["text/json", "text/plain", "multipart/form-data; boundary=x", "application/problem+json"]
+
+PROGRAMS = ("application/json", "application/problem+json")
+
+POSTED = [path for path, each in ROUTES.items() if "POST" in each.handlers]
+# Needs an API key first; takes no field from a program; answers all that is no token alike.
+OTHERWISE = {"/introspect": 403, "/logout": 200, "/oidc/{provider}/logout": 400}
+
+
+@pytest.fixture
+def send(database_url, tmp_path, provider, unsent):
+    """Return a function that sends a request as curl does, to a path of `ROUTES`."""
+    site = make_site(database_url, tmp_path, provider)
+    staff = make_user(site, USERNAME, password=PASSWORD, is_staff=True, is_superuser=True)
+
+    def send_one(path, method="POST", media_type=FORM, *, is_staff=True):
+        caller = bearer(site, staff) if is_staff else {}
+        url = path.format(id=staff.id, action="deactivate", provider="google")
+        headers = {"Accept": "*/*", "Content-Type": media_type, **caller}
+        client = TestApp(site)
+        return client.request(
+            f"/auth{url}", method=method, body=BODY.encode(), headers=headers, status="*"
+        )
+
+    yield send_one
+    site.site.outbox.stop()
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.parametrize("path", POSTED)
+def test_json_with_the_type_of_a_form_gets_the_name_of_the_header(send, path):
+    assert send(path, is_staff=False).content_type in PROGRAMS
+    answer = send(path)
+    assert (answer.status_int, answer.content_type in PROGRAMS) == (OTHERWISE.get(path, 415), True)
+    if path not in OTHERWISE:
+        assert "Content-Type" in answer.json["detail"]
+        assert "application/json" in answer.json["detail"]
+
+
+@pytest.mark.parametrize("media_type", OTHERS)
+def test_another_type_gets_the_names_of_those_that_can_be_read(send, media_type):
+    for path in sorted(set(POSTED) - OTHERWISE.keys()):
+        answer = send(path, media_type=media_type)
+        assert (answer.status_int, answer.content_type) == (415, "application/problem+json"), path
+        assert "application/json" in answer.json["detail"]
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+def test_another_method_gets_the_names_of_those_that_are_allowed(send, method):
+    for path in sorted(ROUTES.keys() - {"/check"}):
+        answer = send(path, method)
+        assert (answer.status_int, answer.content_type) == (405, "application/problem+json"), path
+        assert all(each in answer.json["detail"] for each in ROUTES[path].handlers)
