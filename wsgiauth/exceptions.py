@@ -135,8 +135,10 @@ class RequestError(WsgiAuthError):
         headers: Additional headers of the response.
         pages: Where the user can go on: the texts of links, by their path below the mount.
         again: What a button begins again, or None.
+        errors: What else is wrong with the fields of a form: messages for people, by field name.
     """
 
+    errors: Mapping[str, list[str]] = MappingProxyType({})
     pages: Mapping[str, str] = MappingProxyType({})
     again: Again | None = None
 

@@ -157,18 +157,18 @@ def test_a_wrong_current_password_changes_nothing(client, browser, ada, bearer):
 
 
 @pytest.mark.parametrize(
-    ("fields", "errors"),
+    ("fields", "errors", "comparisons"),
     [
-        ({}, {"current_password", "new_password"}),
-        ({**CHANGE, "current_password": ""}, {"current_password"}),
-        ({**CHANGE, "new_password": "short"}, {"new_password"}),
-        ({**CHANGE, "new_password": EMAIL}, {"new_password"}),
-        ({**CHANGE, "new_password": PASSWORD}, {"new_password"}),
+        pytest.param({}, {"current_password", "new_password"}, 0, id="nothing"),
+        pytest.param({**CHANGE, "current_password": ""}, {"current_password"}, 0, id="no current"),
+        pytest.param({**CHANGE, "new_password": PASSWORD}, {"new_password"}, 0, id="the same"),
+        pytest.param({**CHANGE, "new_password": "short"}, {"new_password"}, 1, id="short"),
+        pytest.param({**CHANGE, "new_password": EMAIL}, {"new_password"}, 1, id="a name"),
     ],
 )
 @pytest.mark.promise(7)
-def test_a_field_that_breaks_a_rule_is_named_and_costs_no_hash(
-    client, browser, ada, bearer, hashed, fields, errors
+def test_a_field_that_breaks_a_rule_is_named_and_costs_no_more_than_a_comparison(
+    client, browser, ada, bearer, hashed, fields, errors, comparisons
 ):
     refused = client.post_json("/auth/password", fields, headers=bearer(ada), status=422)
     assert refused.json["errors"].keys() == errors
@@ -177,7 +177,22 @@ def test_a_field_that_breaks_a_rule_is_named_and_costs_no_hash(
     assert {each["name"] for each in marked} == errors
     focused = "current_password" if "current_password" in errors else "new_password"
     assert page.html.find(autofocus=True)["name"] == focused
-    assert hashed == []
+    assert hashed == ["checkpw"] * comparisons * 2
+
+
+@pytest.mark.promise(12)
+def test_a_wrong_current_password_and_a_bad_new_one_are_reported_together(
+    client, browser, ada, bearer
+):
+    fields = {**WRONG, "new_password": "short"}
+    refused = client.post_json("/auth/password", fields, headers=bearer(ada), status=401)
+    assert refused.json["code"] == "invalid_credentials"
+    assert refused.json["errors"].keys() == {"new_password"}
+    page = browser.post("/auth/password", fields, headers=SAME_ORIGIN, status=401)
+    assert page.html.find(role="alert").text == "This is not your current password."
+    marked = page.html.find_all("input", {"aria-invalid": "true"})
+    assert [each["name"] for each in marked] == ["new_password"]
+    assert page.html.find(autofocus=True)["name"] == "current_password"
 
 
 def test_a_change_costs_one_comparison_and_one_hash(client, ada, bearer, hashed):
@@ -211,12 +226,14 @@ def test_the_new_password_is_hashed_in_a_slot(settings, ada, bearer, monkeypatch
 
 @pytest.mark.promise(12)
 @pytest.mark.parametrize("limit", ["LOGIN_FAILURES_PER_ACCOUNT", "LOGIN_FAILURES_PER_ADDRESS"])
-def test_guesses_wait_like_those_at_the_login(settings, ada, bearer, limit, stopped_throttle):
+@pytest.mark.parametrize("new", [NEW_PASSWORD, "short"], ids=["a good new one", "a bad new one"])
+def test_guesses_wait_like_those_at_the_login(settings, ada, bearer, limit, new, stopped_throttle):
     site = AuthMiddleware(echo, replace(settings, **{limit: 2}))
     client = TestApp(site, extra_environ={"REMOTE_ADDR": "192.0.2.7"})
-    headers = bearer(ada)
+    headers, fields = bearer(ada), {**WRONG, "new_password": new}
     for status in (401, 401, 429):
-        refused = client.post_json("/auth/password", WRONG, headers=headers, status=status)
+        refused = client.post_json("/auth/password", fields, headers=headers, status=status)
+        assert ("errors" in refused.json) == (new == "short")
     assert int(refused.headers["Retry-After"]) > 0
     credentials = {"username": USERNAME, "password": PASSWORD}
     client.post_json("/auth/login", credentials, status=429)

@@ -22,6 +22,7 @@ from wsgiauth.authentication.password import change
 from wsgiauth.authentication.provider_sessions import was_proven_at_provider
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
+    RequestError,
     UnauthenticatedError,
     ValidationError,
 )
@@ -62,6 +63,11 @@ class PasswordPage(FormPage):
         shown = super().inputs
         return shown if self.has_password else {"new_password": shown["new_password"]}
 
+    @property
+    def focused(self) -> str:
+        """The field that has the cursor; the message is about the current password."""
+        return "current_password" if self.message else super().focused
+
 
 class Password(MemberForm):
     """Changes the password, and revokes all other sessions of the user."""
@@ -92,9 +98,16 @@ class Password(MemberForm):
         settings, tokens = submission.site.settings, submission.site.tokens
         current, new = (submission.fields[name] for name in ("current_password", "new_password"))
         had_password = submission.member.user.has_password
-        _check(submission, current, new)
-        with _proving(submission, current) as user:
-            hashed_password = hash_password(new, rounds=settings.BCRYPT_ROUNDS)
+        errors = _errors(submission, current, new)
+        try:
+            with _proving(submission, current) as user:
+                rounds = settings.BCRYPT_ROUNDS
+                hashed_password = "" if errors else hash_password(new, rounds=rounds)
+        except RequestError as error:
+            error.errors = errors
+            raise
+        if errors:
+            raise ValidationError(errors)
         issued = change(
             submission.member.session_id,
             user,
@@ -151,7 +164,15 @@ def _proving(submission: MemberSubmission, current: str) -> Iterator[User]:
         yield user
 
 
-def _check(submission: MemberSubmission, current: str, new: str) -> None:
+def _errors(submission: MemberSubmission, current: str, new: str) -> dict[str, list[str]]:
+    """Return what is wrong with a new password, to be shown with a wrong current one, if it is.
+
+    Whoever sends both wrong would otherwise have to send them a third time. A comparison counts
+    as a guess, whatever the new password is.
+
+    Raises:
+        ValidationError: A comparison could not change the answer.
+    """
     errors: dict[str, list[str]] = {}
     user = submission.member.user
     if user.has_password and not current:
@@ -160,11 +181,13 @@ def _check(submission: MemberSubmission, current: str, new: str) -> None:
         errors["current_password"] = [impossible]
     settings = submission.site.settings
     problem = password_problem(new, settings, username=user.username, email=user.email)
+    is_same = user.has_password and normal_form(new) == normal_form(current)
     if problem is not None:
         errors["new_password"] = [problem]
-    elif user.has_password and normal_form(new) == normal_form(current):
+    elif is_same:
         errors["new_password"] = [
             _("The new password is the same as the current one. Choose another.")
         ]
-    if errors:
+    if errors and (is_same or "current_password" in errors or not user.has_password):
         raise ValidationError(errors)
+    return errors

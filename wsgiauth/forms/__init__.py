@@ -204,7 +204,8 @@ class Form(Endpoint, Generic[Sent]):
         except ValidationError as error:
             return self._refused(submission, error, Refusal(errors=error.errors))
         except RequestError as error:
-            return self._refused(submission, error, Refusal(error.detail), error.headers)
+            refusal = Refusal(error.detail, error.errors)
+            return self._refused(submission, error, refusal, error.headers)
 
     @abstractmethod
     def _admit(self, submission: Submission) -> Sent:
