@@ -16,7 +16,7 @@ from tests.support.factors import add_app
 from tests.support.identities import account
 from tests.support.keys import make_key
 from tests.support.mails import MAIL
-from tests.support.sites import BROWSER, PASSWORD
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 from wsgiauth import Group, storage
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import identities
@@ -96,3 +96,33 @@ def test_no_two_buttons_of_a_page_have_one_name_and_description(browser, path):
     said = Counter(name_and_description(page, each) for each in page.html.select(BUTTONS))
     assert [each for each, number in said.items() if number > 1] == []
     assert len({name for name, _ in said}) < len(said) or path == "/auth/admin/users"
+
+
+@pytest.mark.parametrize("path", ["/auth/admin/users/1", "/auth/admin/groups/1"])
+def test_a_name_in_a_heading_has_its_own_direction(browser, path):
+    page = browser.get(path, headers=BROWSER)
+    assert page.html.h1.find("bdi").text == RTL
+    assert page.html.title.text.startswith(RTL)
+
+
+def test_a_name_in_a_sentence_has_its_own_direction(browser):
+    Totp.update(name=RTL).execute()
+    page = browser.get("/auth/totp", headers=BROWSER)
+    removal = page.html.find("input", {"name": "remove"})["value"]
+    done = browser.post("/auth/totp", {"remove": removal}, headers=SAME_ORIGIN, status=303)
+    page = done.follow(headers=BROWSER)
+    assert page.html.find(role="status").bdi.text == RTL
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "shown"),
+    [
+        pytest.param("/auth/totp", {"name": "Phone"}, ".key", id="the key of an app"),
+        pytest.param("/auth/recovery-codes", {}, ".codes", id="recovery codes"),
+        pytest.param("/auth/keys", {"name": "x", "days": "1"}, "#made", id="an API key"),
+    ],
+)
+def test_browsers_do_not_translate_what_people_copy(browser, path, fields, shown):
+    page = browser.post(path, fields, headers=SAME_ORIGIN)
+    page = page if page.status_int < 300 else page.follow(headers=BROWSER)
+    assert page.html.select_one(shown)["translate"] == "no"

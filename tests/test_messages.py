@@ -25,6 +25,9 @@ class Loud:
     def say(self, text):
         return str(text).upper() if isinstance(text, Message) else text
 
+    def html(self, text):
+        return escape(self.say(text))
+
 
 def test_a_message_is_its_english_string():
     message = _("%(name)s is taken.", name="<Ada>")

@@ -23,6 +23,12 @@ class Speaker(Protocol):
     def say(self, text: str) -> str:
         """Return a message in this language, and any other string as it is."""
 
+    def html(self, text: str) -> Markup:
+        """Return the HTML of a message in this language, or of any other string.
+
+        A string in a message, such as a name, keeps its own direction if that is another one.
+        """
+
     def markup(
         self,
         text: str,
@@ -81,7 +87,8 @@ class Message(str):
 
     def __html__(self) -> Markup:
         """Return the message for a page, in the page's language; see MarkupSafe."""
-        return escape(said(self))
+        language = _speaker.get(None)
+        return escape(str(self)) if language is None else language.html(self)
 
 
 class Joined(Message):

@@ -119,6 +119,29 @@ def test_values_keep_their_direction_in_a_sentence_from_right_to_left(hebrew):
     )
 
 
+HEBREW, ARABIC = "\u05d0\u05d3\u05d4", "\u0644\u064a\u0646"
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "shown"),
+    [
+        pytest.param("en", f"{HEBREW} (2)", f"<bdi>{HEBREW} (2)</bdi>", id="Hebrew in English"),
+        pytest.param("en", f"{ARABIC}!", f"<bdi>{ARABIC}!</bdi>", id="Arabic in English"),
+        pytest.param("en", "Zoë (2)", "Zoë (2)", id="Latin in English"),
+        pytest.param("he", "Zoë (2)", "<bdi>Zoë (2)</bdi>", id="Latin in Hebrew"),
+        pytest.param("he", f"{ARABIC}!", f"{ARABIC}!", id="Arabic in Hebrew"),
+        pytest.param("he", "2026", "2026", id="digits in Hebrew"),
+        pytest.param("en", f"<{HEBREW}>", f"<bdi>&lt;{HEBREW}&gt;</bdi>", id="markup"),
+    ],
+)
+def test_a_name_keeps_its_direction_in_a_message_on_a_page(language, name, shown):
+    message = _("“%(name)s” & %(num)s%%", name=name, num=7)
+    for each in (message, Joined(["<", message]), _("%(text)s", text=message)):
+        start = "&lt; " if isinstance(each, Joined) else ""
+        assert Language(language).html(each) == f"{start}“{shown}” &amp; 7%"
+    assert Language(language).html("<") == "&lt;"
+
+
 @pytest.mark.parametrize(
     ("name", "direction"),
     [("en", "ltr"), ("ar", "rtl"), ("ar-EG", "rtl"), ("az-Arab", "rtl"), ("pt-BR", "ltr")],

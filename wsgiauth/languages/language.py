@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
+from unicodedata import bidirectional
 
 from markupsafe import Markup, escape
 
@@ -16,6 +17,7 @@ _RIGHT_TO_LEFT = frozenset(("ar", "arab", "ckb", "dv", "fa", "he", "hebr", "ps",
 # First strong isolate, pop directional isolate: a value such as an IP address keeps its own
 # direction in a sentence from right to left.
 _ISOLATED = "\u2068\\g<0>\u2069"
+_BDI = Markup("<bdi>%s</bdi>")
 _REFERENCE = re.compile(r"(&(?:#[0-9]+|[A-Za-z]+);)")
 
 _NAME = pgettext("the name of this language, in this language", "English")
@@ -63,6 +65,18 @@ class Language:
             return "".join(map(self.say, text.parts))
         said = self._chosen(text.text, text.plural, text.number, text.context)
         return filled(said, text.values, self._written)
+
+    def html(self, text: str) -> Markup:
+        """Return the HTML of a message in this language, or of any other string.
+
+        A string in a message, such as a name, keeps its own direction if that is another one.
+        """
+        if not isinstance(text, Message):
+            return escape(text)
+        if isinstance(text, Joined):
+            return Markup().join(map(self.html, text.parts))
+        said = self._chosen(text.text, text.plural, text.number, text.context)
+        return Markup(filled(escape(said), text.values, self._isolated))  # noqa: S704
 
     def markup(
         self,
@@ -114,6 +128,15 @@ class Language:
         if type(value) is int:
             return self.number(value)
         return self.say(value) if isinstance(value, Message) else value
+
+    def _isolated(self, value: object) -> object:
+        if isinstance(value, Message):
+            return self.html(value)
+        if not isinstance(value, str):
+            return self._written(value)
+        others = ("L",) if self.direction == "rtl" else ("R", "AL")  # bidirectional classes
+        is_mixed = any(bidirectional(each) in others for each in value)
+        return _BDI % value if is_mixed else value
 
     def _with_safe_text(self, translation: str) -> Markup:
         """Return a translation whose tags are HTML; all other characters stand for themselves.
