@@ -1,4 +1,7 @@
-"""`public` in front of an application that understands every spelling, under real servers."""
+"""`public` and `require` in front of an application that understands every spelling of a path.
+
+Under real servers. A header chooses the site that is open but for one permission.
+"""
 
 import http.client
 import os
@@ -20,7 +23,13 @@ PROGRAMS = {
 from tests.support.spellings import PUBLIC, gullible
 from wsgiauth import AuthMiddleware
 
-application = AuthMiddleware(gullible, public=PUBLIC)
+closed = AuthMiddleware(gullible, public=PUBLIC)
+open_but_for = AuthMiddleware(gullible, require={"/priv/": "code.secret"})
+
+
+def application(environ, start_response):
+    site = open_but_for if "HTTP_X_RULES" in environ else closed
+    return site(environ, start_response)
 """,
     "by_werkzeug": """
 import sys
@@ -37,6 +46,7 @@ from served import application
 make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
 """,
 }
+RULES = "X-Rules: yes"
 SERVERS = {
     "waitress": "waitress --threads=4 --listen=127.0.0.1:8080 served:application",
     "waitress with a prefix": (
@@ -108,6 +118,13 @@ def leaks(port, *headers):
     return {each for each in targets if b"SECRET" in ask(port, each, headers)}
 
 
+def is_open(port, *headers):
+    """Return whether an open page can be read, with the prefix of the server or without."""
+    return any(
+        ask(port, f"{prefix}/pub/open", headers).endswith(b"open") for prefix in ("", "/pub")
+    )
+
+
 def bearer(port):
     """Log in; return the header with the token."""
     client = Client(lambda: http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE))
@@ -118,9 +135,14 @@ def bearer(port):
 def test_no_spelling_reaches_the_secret_without_a_login(port):
     assert leaks(port) == set()
     assert len(leaks(port, bearer(port))) > len(TARGETS) / 2  # of an application that gullible
-    opened = {ask(port, f"{prefix}/pub/open")[-4:] for prefix in ("", "/pub")}
-    assert opened & {b"open"}
+    assert is_open(port)
     assert ask(port, "/").endswith(b"home")
+
+
+@pytest.mark.promise(48)
+def test_no_spelling_reaches_the_secret_without_its_permission(port):
+    assert leaks(port, RULES) == leaks(port, RULES, bearer(port)) == set()
+    assert is_open(port, RULES)
 
 
 @pytest.mark.promise(48)
@@ -129,6 +151,6 @@ def test_no_spelling_reaches_the_secret_behind_nginx(tmp_path):
         served("waitress", tmp_path) as port,
         nginx(tmp_path, PROXY.format(port=port)) as nginx_port,
     ):
-        assert leaks(nginx_port) == set()
+        assert leaks(nginx_port) == leaks(nginx_port, RULES) == set()
         assert len(leaks(nginx_port, bearer(nginx_port))) > len(TARGETS) / 4
         assert ask(nginx_port, "/pub/open").endswith(b"open")
