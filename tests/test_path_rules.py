@@ -16,8 +16,19 @@ REQUIRE = {
     "/Docs/caf\xe9/": "docs.read",
     "/\u65e5\u672c/": "code.japan",
     "/exact": "code.exact",
+    "/idea/": "code.idea",
+    "/secret_plans/": "code.secretplans",
 }
-ALL = {"code.secret", "code.plans", "code.rota", "docs.read", "code.japan", "code.exact"}
+ALL = {
+    "code.idea",
+    "code.secretplans",
+    "code.secret",
+    "code.plans",
+    "code.rota",
+    "docs.read",
+    "code.japan",
+    "code.exact",
+}
 
 
 def needed(path, require=REQUIRE, public=None):
@@ -54,9 +65,16 @@ OF_PATHS = {
     wsgi("/secreti\u0301/"): {"code.secret"},
     wsgi("/secret.\xe9/"): {"code.secret"},
     wsgi("/caf\xe9/administration"): None,
-    # Spaces that software drops.
+    wsgi("/\u0131dea/"): {"code.idea"},
+    wsgi("/s\u0269cret/"): {"code.secret"},
+    wsgi("/\u65e5\ufe0f\u034f\u3164\u672c/"): {"code.japan"},
+    # Punctuation that frameworks ignore.
+    "/@@secret": {"code.secret"},
+    "/secret-plans": {"code.secretplans"},
+    "/_secret!.+": {"code.secret"},
     "/secret+/": {"code.secret"},
     "/ secret": {"code.secret"},
+    "/-/secret": {"code.secret"},
     "/C++/": None,
     # Paths that are not in normal form.
     "//secret/": {"code.secret"},
@@ -78,8 +96,11 @@ OF_PATHS = {
     "/plans//secret/rota": {"code.secret", "code.plans", "code.rota"},
     "/wiki/Why?": None,
     "/wiki/Talk:U.S.A.": None,
-    "*": None,
+    "/" + "a" * 5000: ALL,
     # Paths that can mean any other.
+    "*": ALL,
+    "/s*t/": ALL,
+    "/[s]ecret": ALL,
     "/%2e%2e/": ALL,
     "/%73ecret/": ALL,
     wsgi("/\uff05"): ALL,
@@ -110,7 +131,7 @@ WITH_BOTH = {
     "/static//a.css": set(),
     "/static/../secret": {"code.secret"},
     "/other": set(),
-    "*": set(),
+    "*": {"code.secret"},
 }
 
 
@@ -155,6 +176,7 @@ MALFORMED = {
     "no slash in front": ({"a/": None}, "^require: each path must begin with a slash, not 'a/'"),
     "not in normal form": ({"/a//": None}, "^require: '/a//' is not in normal form"),
     "no path": ({None: None}, "^require: each path must begin with a slash, not None"),
+    "a pattern": ({"/a/*": None}, r"^require: '/a/\*' is no pattern"),
     "below the mount": ({"/auth/check": None}, "^require: '/auth/check' never matches, because"),
     "the mount": ({"/auth": None}, "^require: '/auth' never matches, because"),
     "public, too": ({"/pub/": None}, "^'/pub/' is in public and in require: remove one"),
@@ -168,12 +190,13 @@ def test_a_rule_that_is_no_rule_is_refused(require, message):
 
 
 def test_options_are_read_as_rules():
-    options = ["/", "/a b/=code.secret", "/c/=a.read,b.read", "/d/="]
+    options = ["/", "/a b/=code.secret", "/c/=a.read,b.read"]
     assert parse_rules(options) == {
         "/": None,
         "/a b/": ("code.secret",),
         "/c/": ("a.read", "b.read"),
-        "/d/": None,
     }
-    with pytest.raises(ConfigurationError, match=r"^require: there are two rules for '/d/'\."):
-        parse_rules([*options, "/d/=code.secret"])
+    with pytest.raises(ConfigurationError, match=r"^require: there are two rules for '/c/'\."):
+        parse_rules([*options, "/c/"])
+    with pytest.raises(ConfigurationError, match=r"^require: '/d/=' names no permission\."):
+        parse_rules(["/d/="])

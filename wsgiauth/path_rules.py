@@ -27,10 +27,14 @@ _ODD = re.compile(
     re.VERBOSE,
 )
 _SPECIAL = frozenset("./\\%:;?#")
-# Spaces at the ends of a segment, which can be dropped, also when they are written as in a form.
-_LOOSE = re.compile(r"/[ +]|[ +](?:/|\Z)")
-# Encodings within the encoding, wildcards and short names of Windows, such as SECRET~1.
-_ANY_PATH = re.compile(r'[%<>"]|~[0-9]')
+# Encodings within the encoding; patterns, and short names of Windows such as SECRET~1.
+_ANY_PATH = re.compile(r'[%<>"*\[]|~[0-9]')
+_NO_LETTERS = re.compile(r"[^\w/]|_")
+_SLASHES = re.compile("/{2,}")
+_FILLERS = str.maketrans("", "", "\u115f\u1160")  # letters that are invisible, decomposed
+# Bytes of a path that is examined for others that it can mean: Unicode takes quadratic time to
+# bring marks into order.
+_LONGEST = 2048
 
 
 class PathRules:
@@ -64,16 +68,15 @@ class PathRules:
         if public is not None:
             closed.setdefault("/", frozenset())
         self.permissions = frozenset[str]().union(*closed.values())
-        self._as_written, self._folded = _Table(), _Table()
+        self._as_written, self._by_letters = _Table(), _Table()
         for path in opened:
             self._as_written.add_public(_wsgi(path))
-            self._folded.add_public(_folded(path))
+            self._by_letters.add_public(_letters(path))
         for path, needed in closed.items():
             self._as_written.add(_wsgi(path), needed)
-            self._folded.add(_folded(path), needed)
+            self._by_letters.add(_letters(path), needed)
         self._words = [
-            ([_letters(each) for each in path.split("/")], needed)
-            for path, needed in closed.items()
+            (_letters(path).strip("/").split("/"), needed) for path, needed in closed.items()
         ]
         self._has_parts = not closed.keys() <= {"/"}
         self._for_odd = closed.get("/")
@@ -88,29 +91,19 @@ class PathRules:
             return self._as_written.exact[path]
         if not self._has_parts:  # whatever else an odd path means, it needs the same
             return self._as_written.find(path) if _is_normal(path) else self._for_odd
-        if not _is_normal(path):
-            return _union(self._could_need(path))
-        text = path.encode("latin-1").decode()
-        readings = [text, *(re.sub("/+", "/", each) for each in _ascii_of(text))]
-        if any(pattern.search(each) for pattern in (_ODD, _LOOSE, _ANY_PATH) for each in readings):
-            return _union(self._could_need(path))
-        found = (self._folded.find(_folded(each)) for each in readings)
-        return _union([self._as_written.find(path), *found])
-
-    def _could_need(self, path: str) -> Iterable[_Needed]:
-        """Return what each rule needs whose path can be meant by one that is not in normal form.
-
-        Whatever software drops, decodes or cuts off, letters and digits of segments remain.
-        """
-        try:
-            text = path.encode("latin-1").decode()
-        except UnicodeError:
-            text = "%"
-        is_any = _ANY_PATH.search(unicodedata.normalize("NFKC", text)) is not None
-        readings = list(map(_letters, [text, *_ascii_of(text)]))
-        for words, needed in self._words:
-            if is_any or all(any(word in each for each in readings) for word in words):
-                yield needed
+        if len(path) > _LONGEST:
+            return self.permissions
+        readings = [_letters(each) for each in _texts(path)]
+        if _is_normal(path) and not _ANY_PATH.search(path):
+            found = map(self._by_letters.find, readings)
+            return _union([self._as_written.find(path), *found])
+        is_any = _can_mean_any(path)
+        could_need = (
+            needed
+            for words, needed in self._words
+            if is_any or all(any(word in each for each in readings) for word in words)
+        )
+        return _union(could_need)
 
 
 def parse_rules(options: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
@@ -119,13 +112,17 @@ def parse_rules(options: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
     A path alone needs a login.
 
     Raises:
-        ConfigurationError: Two options have one path.
+        ConfigurationError: Two options have one path, or one has no permission after `=`.
     """
     rules: dict[str, tuple[str, ...] | None] = {}
     for option in options:
-        path, _, permissions = option.partition("=")
+        path, separator, permissions = option.partition("=")
         if path in rules:
             raise ConfigurationError(f"require: there are two rules for {path!r}.")
+        if separator and not permissions:  # a variable of a script that is not set
+            raise ConfigurationError(
+                f"require: {option!r} names no permission. Write {path!r} for a login alone."
+            )
         rules[path] = tuple(permissions.split(",")) if permissions else None
     return rules
 
@@ -207,6 +204,11 @@ def _permissions(needed: object) -> frozenset[str]:
 def _checked(argument: str, path: object) -> str:
     if not (isinstance(path, str) and path.startswith("/")):
         raise ConfigurationError(f"{argument}: each path must begin with a slash, not {path!r}.")
+    if path.endswith("*"):
+        raise ConfigurationError(
+            f"{argument}: {path!r} is no pattern. A path that ends in a slash covers everything"
+            " below it."
+        )
     if not _is_normal(_wsgi(path)):
         raise ConfigurationError(
             f"{argument}: {path!r} is not in normal form. Write the decoded path, without a query,"
@@ -239,21 +241,36 @@ def _is_special(character: str) -> bool:
     )
 
 
-def _folded(text: str) -> str:
-    """Return a path without its letter case and accents, which file systems can ignore."""
-    if text.isascii():
-        return text.lower()
-    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return "".join(each for each in plain if not unicodedata.combining(each))
+def _can_mean_any(path: str) -> bool:
+    try:
+        text = path.encode("latin-1").decode()
+    except UnicodeError:
+        return True
+    return _ANY_PATH.search(unicodedata.normalize("NFKC", text)) is not None
 
 
-def _ascii_of(text: str) -> set[str]:
-    """Return what software reads that drops all other characters, however they are composed."""
-    if text.isascii():
-        return {text}
-    composed = (unicodedata.normalize(form, text) for form in ("NFKC", "NFKD"))
-    return {each.encode("ascii", "ignore").decode() for each in (text, *composed)}
+def _texts(path: str) -> set[str]:
+    """Return what a PATH_INFO is to software that decodes it in one way or another.
+
+    Some drops all characters that are not ASCII, however they are composed.
+    """
+    if path.isascii():
+        return {path}
+    texts = {path, path.encode("latin-1", "ignore").decode("utf-8", "ignore")}
+    composed = {unicodedata.normalize(form, text) for text in texts for form in ("NFKC", "NFKD")}
+    return texts | {each.encode("ascii", "ignore").decode() for each in texts | composed}
 
 
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, _folded(text)))
+def _letters(path: str) -> str:
+    """Return a path with nothing but slashes, and the letters and digits between them.
+
+    Frameworks and file systems ignore letter case, accents or punctuation: Pyramid finds the view
+    `secret` for `/@@secret`, and CherryPy the method `secret_plans` for `/secret-plans`. Whatever
+    is dropped or cut off, letters and digits remain.
+    """
+    if not path.isascii():
+        path = unicodedata.normalize("NFKD", path).translate(_FILLERS)
+        # Upper case, too: then `\u0131`, a letter i, is one.
+        path = unicodedata.normalize("NFKD", path.casefold().upper().casefold())
+        path = "".join(each for each in path if not unicodedata.combining(each))
+    return _SLASHES.sub("/", _NO_LETTERS.sub("", path.lower()))

@@ -276,6 +276,16 @@ def test_its_options_restrict_an_application_that_has_accounts_or_not(folder, ap
         served.wait(timeout=60)
 
 
+@pytest.mark.parametrize("application", ["hello", "seen"])
+def test_an_application_without_accounts_is_served_with_a_warning(folder, application):
+    (folder / "seen.py").write_text(SEEN)
+    with process(f"{application}:application", "--listen", "127.0.0.1:0") as served:
+        address_of(served)
+        served.terminate()
+        warned = "warning: seen:application has no AuthMiddleware: nothing needs a login."
+        assert (warned in served.communicate(timeout=60)[1]) is (application == "seen")
+
+
 def test_rules_need_an_application(folder, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["serve", "--require", "/"])

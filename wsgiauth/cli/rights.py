@@ -35,8 +35,8 @@ def add_commands(parser: Parser) -> None:
     added = parser.command("permissions", print_permissions, "--json")
     added.add_argument(
         "--app",
-        metavar="MODULE",
-        help="import this module of the application, such as wsgi:application, and list also the"
+        metavar="MODULE:NAME",
+        help="import this application, such as wsgi:application, and list also the"
         " permissions that it asks for",
     )
     for name, run in (("join", join), ("leave", leave)):

@@ -16,6 +16,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 import waitress
 from webob import Request
 
+from wsgiauth import storage
 from wsgiauth.cli import graceful
 from wsgiauth.cli.command import (
     Arguments,
@@ -25,7 +26,7 @@ from wsgiauth.cli.command import (
     import_application,
     middleware_of,
 )
-from wsgiauth.cli.output import print_line
+from wsgiauth.cli.output import print_error, print_line
 from wsgiauth.cli.parser import Parser, positive
 from wsgiauth.path_rules import parse_rules
 
@@ -66,15 +67,15 @@ def add_commands(parser: Parser) -> None:
         action="append",
         default=[],
         help="demand a permission, or several with commas between them, for a path of the"
-        " application; PATH alone demands a login; a path that ends in / covers everything below"
-        " it; can be given several times",
+        " application, which gets an AuthMiddleware if it has none; PATH alone demands a login; a"
+        " path that ends in / covers everything below it; can be given several times",
     )
     added.add_argument(
         "--public",
         metavar="PATH",
         action="append",
-        help="a path that needs no login, while all others do, as --require / would demand; can be"
-        " given several times",
+        help="a path that these options leave open, while all others need a login, as with"
+        " --require /; rules of the application itself still count; can be given several times",
     )
     added.add_argument(
         "--max-body",
@@ -162,6 +163,11 @@ def _imported(path: str) -> WSGIApplication:
 def _restricted(application: WSGIApplication, arguments: Arguments) -> WSGIApplication:
     """Return the application with the rules of the options, which need accounts around it."""
     if not arguments.require and arguments.public is None:
+        if storage.current_or_none() is None:  # no AuthMiddleware was made, anywhere in it
+            print_error(
+                f"warning: {arguments.application} has no AuthMiddleware: nothing needs a login."
+                " Wrap it, or give --require or --public."
+            )
         return application
     from wsgiauth.middleware import AuthMiddleware  # with the pages, which no other command needs
 
@@ -215,7 +221,9 @@ def _listen(listening: socket.socket, address: tuple[str, int]) -> None:
 
 def _application(text: str) -> str:
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form MODULE:APPLICATION")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not of the form MODULE:APPLICATION, such as hello:application"
+        )
     return text
 
 
@@ -229,5 +237,7 @@ def _proxy(text: str) -> str:
 def _address(text: str) -> tuple[str, int]:
     matched = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]]+)):([0-9]{1,5})", text)
     if matched is None or int(matched[3]) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form HOST:PORT")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not of the form HOST:PORT, such as localhost:8080"
+        )
     return matched[1] or matched[2], int(matched[3])
