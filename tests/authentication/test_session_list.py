@@ -8,13 +8,13 @@ import pytest
 from tests.support.logins import insert_session, valid_session_ids
 from wsgiauth import change_password, events, storage
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication.refresh import REUSED
 from wsgiauth.authentication.session_list import (
     LISTED,
     handle_of,
     list_sessions,
     revoke_by_handle,
 )
+from wsgiauth.authentication.sessions import REUSED
 
 pytestmark = pytest.mark.every_database
 

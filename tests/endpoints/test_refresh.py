@@ -125,6 +125,23 @@ def test_a_client_that_got_no_answer_refreshes_again_when_it_wakes_up(client, pa
     assert heard == ["login", "refresh_reused"]
 
 
+@pytest.mark.promise(44)
+@pytest.mark.parametrize("url", ["logout", "me"])
+def test_after_a_thief_got_another_answer_the_owner_s_next_request_ends_both(
+    client, pair, heard, clock, url
+):
+    clock.now += HOUR - 60
+    owner = refreshed(client, pair).json
+    clock.now += 60
+    thief = refreshed(client, pair).json
+    assert is_accepted(client, thief)
+    headers = {"Authorization": f"Bearer {owner['access_token']}"}
+    client.get(f"/auth/{url}", headers=headers, status="*")
+    assert not is_accepted(client, thief)
+    refreshed(client, thief, status=401)
+    assert heard == ["login", "refresh_reused"]
+
+
 @pytest.mark.every_database
 @pytest.mark.promise(44)
 @pytest.mark.parametrize(("behind", "stands"), [(60, True), (61, False), (30 * 60, False)])

@@ -10,8 +10,8 @@ from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication.refresh import REUSED
 from wsgiauth.authentication.session_list import LISTED, handle_of
+from wsgiauth.authentication.sessions import REUSED
 
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:147.0) Gecko/20100101 Firefox/147.0"

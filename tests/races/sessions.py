@@ -10,8 +10,8 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import authenticate, freshness, password, refresh, sessions
 from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.lifetimes import DAY, HOUR, Lifetime
-from wsgiauth.authentication.refresh import REUSED
 from wsgiauth.authentication.session_list import handle_of, revoke_by_handle
+from wsgiauth.authentication.sessions import REUSED
 from wsgiauth.storage import database
 
 REFRESHABLE = Lifetime(DAY, HOUR, is_refreshable=True)
@@ -197,7 +197,7 @@ class LostAndUsed(_Lost):
 
     def check(self, outcome, ada, session_id, token):
         assert not is_valid(token)
-        assert outcome.one is (Session.get_by_id(session_id).stamp != REUSED)
+        assert Session.get_by_id(session_id).stamp == REUSED
 
 
 @race("A session is refreshed, and revoked")

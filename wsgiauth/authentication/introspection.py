@@ -49,16 +49,10 @@ _SESSION = Statement(
         User.select(
             *CALLER,
             Session.methods,
-            peewee.Case(None, [(sessions.is_first_use(0), peewee.SQL("1"))]),
+            peewee.Case(None, sessions.uses(0)),
         )
         .join(Session, on=(Session.user == User.id))
-        .where(
-            Session.id == "",
-            Session.user == 0,
-            Session.expires_at > 0,
-            IS_VALID_SESSION,
-            sessions.is_accepted(0),
-        )
+        .where(Session.id == "", Session.user == 0, Session.expires_at > 0, IS_VALID_SESSION)
     )
 )
 # The sessions of a user whose last proof was at one moment, which is one in practice. A new proof
@@ -83,7 +77,7 @@ _KEY = Statement(
     )
 )
 _METHODS, _ID = len(CALLER), len(CALLER) + 1
-_IS_FIRST_USE = len(CALLER) + 1
+_USE = len(CALLER) + 1
 _OF_KEY = slice(len(CALLER), None)
 
 
@@ -132,11 +126,9 @@ class Introspector:
     def _describe_access_token(self, token: str, now: int) -> dict[str, object] | None:
         claims = self._tokens.verify(token, now) or _NO_SESSION
         named = claims.session_id, claims.user_id
-        row = _SESSION.fetchone(claims.generation, *named, now, claims.generation)
-        if row is None:
+        row = _SESSION.fetchone(*[claims.generation] * sessions.USES, *named, now)
+        if row is None or not sessions.accept(row[_USE], claims, now):
             return None
-        if row[_IS_FIRST_USE]:
-            sessions.record_use(claims, now)
         user = self._admitted(claims.user_id, row)
         if user is None:
             return None

@@ -10,10 +10,10 @@ import json
 import re
 from base64 import urlsafe_b64encode
 
-from wsgiauth import events
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW
+from wsgiauth.authentication.sessions import end_copied
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
@@ -21,7 +21,6 @@ from wsgiauth.storage.conflicts import repeated_after_conflict
 
 GRACE = 30  # seconds in which the previous token gets the current pair again
 MAX_LENGTH = 200  # characters
-REUSED = -1  # the stamp of sessions that ended because a refresh token was copied
 
 # No dot, so it is never taken for a JWT, nor a JWT for it.
 _TOKEN = re.compile(r"wsgiauth-refresh_([A-Za-z0-9_-]{1,43})_([1-9][0-9]{0,8})_([A-Za-z0-9_-]{43})")
@@ -69,8 +68,8 @@ def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | 
 
     The current token is replaced. The previous one gets the current pair again for `GRACE` seconds,
     because several threads of one client can refresh at once. After that, it gets another pair if
-    the answer with the current one seems lost, because neither of its tokens was presented; those
-    then count as copied. An older token was copied: its session ends.
+    the answer with the current one seems lost, because neither of its tokens was presented. If one
+    comes later, the token was copied, as an older one is: the session ends.
 
     Not the current pair again, because a copy of the previous token could have got that before,
     and wait until the owner has it, too.
@@ -97,7 +96,7 @@ def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | 
     if generation == _previous(row) and (_is_recent(row, now) or _is_unused(row)):
         return tokens.issue_for(row, tokens.claims_for(row.user))
     if row.generation > generation:
-        _end_reused(row)
+        end_copied(row.id, row.user_id)
     return None
 
 
@@ -159,14 +158,6 @@ def _replace(row: Session, presented: int, tokens: Tokens) -> bool:
         is_replaced = bool(update.execute())
     row.generation = replaced + is_replaced
     return is_replaced
-
-
-def _end_reused(row: Session) -> None:
-    """Revoke a session. Its row stays until it expires, for the list that the owner sees."""
-    with database.atomic():
-        ended = Session.update(stamp=REUSED).where(Session.id == row.id, Session.stamp == row.stamp)
-        if ended.execute():
-            events.emit("refresh_reused", user_id=row.user_id)
 
 
 def _signature(key: bytes, session_id: str, generation: int) -> str:

@@ -14,7 +14,7 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.lifetimes import HOUR
 from wsgiauth.authentication.methods import FEDERATED, methods_in_words
-from wsgiauth.authentication.refresh import REUSED
+from wsgiauth.authentication.sessions import REUSED
 from wsgiauth.messages import list_of
 from wsgiauth.storage import database
 from wsgiauth.storage.models import from_timestamp, utc_text

@@ -36,8 +36,10 @@ _uses = OptionalWrites("the use of new tokens is not recorded for now")
 # What a session's row has before its first refresh.
 NO_REFRESH = {"unused": 0, "reissued": 0, "reissued_for": 0}
 
-# What is to be written for a session that was found.
-_END, _USE = 1, 2
+REUSED = -1  # the stamp of sessions that ended because a token was copied
+
+# What is to be done for the token of a session that was found.
+_END_COPIED, _REFUSE, _RECORD_USE, _MOVE_END = 1, 2, 3, 4
 
 _UNKNOWN = Client()
 
@@ -158,37 +160,55 @@ def _is_due(now: int) -> peewee.Expression:
     return (Session.expires_at < Session.ends_at) & has_no_refresh_token & is_old
 
 
-def is_first_use(generation: int) -> peewee.Expression:
+def _is_first_use(generation: int) -> peewee.Expression:
     """Return the condition that no token of the current pair, with this number, was presented."""
     is_unused = (Session.unused > peewee.SQL("0")) & (Session.unused == Session.generation)
     return is_unused & (Session.unused == generation)
 
 
-def is_accepted(generation: int) -> peewee.Expression:
-    """Return the condition that access tokens with this number are accepted.
+USES = 4  # how often the cases of `uses` have the number
 
-    Those of a pair whose answer seemed lost are not, nor are older ones: see `refresh`.
+
+def uses(generation: int) -> list[tuple[peewee.Expression, peewee.SQL]]:
+    """Return the cases of what `accept` is to do with an access token that has this number.
+
+    A pair whose answer seemed lost was replaced by another one: see `refresh`. A token of it shows
+    that the answer has come, so that the refresh token was copied. Older tokens are refused.
     """
     # A process of an earlier version that renews a session leaves `reissued` as it is.
-    return (Session.reissued <= generation) | (Session.reissued > Session.generation)
+    is_former = (Session.reissued > generation) & (Session.reissued <= Session.generation)
+    return [
+        (is_former & (Session.reissued_for < generation), peewee.SQL(f"{_END_COPIED}")),
+        (is_former, peewee.SQL(f"{_REFUSE}")),
+        (_is_first_use(generation), peewee.SQL(f"{_RECORD_USE}")),
+    ]
+
+
+def accept(use: int | None, claims: Claims, now: int) -> bool:
+    """Write what the use of an access token says, and return whether it is accepted.
+
+    Args:
+        use: The case of `uses`.
+    """
+    if use == _END_COPIED:
+        end_copied(claims.session_id, claims.user_id)
+    elif use == _RECORD_USE:
+        _record_use(claims, now)
+    elif use == _MOVE_END:
+        slide(claims.session_id, now)
+    return use not in (_END_COPIED, _REFUSE)
 
 
 def _caller(*further: peewee.Field) -> Any:
-    """Select the user of a valid session, what is to be written, and further columns.
+    """Select the user of a valid session, what is to be done, and further columns.
 
     One row by primary key, joined to one row by primary key.
     """
-    due = [(_is_due(0), peewee.SQL(f"{_END}")), (is_first_use(0), peewee.SQL(f"{_USE}"))]
+    cases = [*uses(0), (_is_due(0), peewee.SQL(f"{_MOVE_END}"))]
     return (
-        User.select(*CALLER, peewee.Case(None, due), *further)
+        User.select(*CALLER, peewee.Case(None, cases), *further)
         .join(Session, on=(Session.user == User.id))
-        .where(
-            Session.id == "",
-            Session.user == 0,
-            Session.expires_at > 0,
-            IS_VALID_SESSION,
-            is_accepted(0),
-        )
+        .where(Session.id == "", Session.user == 0, Session.expires_at > 0, IS_VALID_SESSION)
     )
 
 
@@ -202,7 +222,7 @@ _FIND_WITH_GROUPS = Statement(
         .order_by(Group.name_key)
     )
 )
-_DUE = len(CALLER)  # the index of what is to be written
+_USE = len(CALLER)  # the index of what is to be done
 
 
 def find(
@@ -211,7 +231,8 @@ def find(
     """Return the user, the session's id and the methods of a token, or None if it is not valid.
 
     Costs one SELECT, or none if the token itself is not valid; now and then also an UPDATE, of the
-    end of a session that use keeps alive, or to record the first use of a pair of tokens.
+    end of a session that use keeps alive, to record the first use of a pair of tokens, or to revoke
+    a session of which a token was copied.
 
     Args:
         with_methods: Whether to read by what the user proved who they are. Without, the methods are
@@ -224,20 +245,15 @@ def find(
     if claims is None:
         return None
     generation = claims.generation
-    parameters = now, generation, claims.session_id, claims.user_id, now, generation
+    parameters = *[generation] * USES, now, claims.session_id, claims.user_id, now
     rows: list[tuple[Any, ...]] = []
     if with_groups:  # a row for each of them, or one without
         rows = _FIND_WITH_GROUPS.fetchall(*parameters)
         row = rows[0][:-1] if rows else None
     else:
         row = (_FIND_WITH_METHODS if with_methods else _FIND).fetchone(*parameters)
-    if row is None:
+    if row is None or (row[_USE] and not accept(row[_USE], claims, now)):
         return None
-    if row[_DUE]:
-        if row[_DUE] == _USE:
-            record_use(claims, now)
-        else:
-            slide(claims.session_id, now)
     user = from_row(claims.user_id, row)
     if with_groups:
         keep_group_names(user, [name for *_, name in rows if name is not None])
@@ -259,15 +275,29 @@ def slide(session_id: str, now: int) -> None:
     _moves.execute(lambda: Session.update(changes).where(is_ours, _is_due(now)), now)
 
 
-def record_use(claims: Claims, now: int) -> None:
+def _record_use(claims: Claims, now: int) -> None:
     """Record that a token of the current pair was presented, once for each pair.
 
     From then on, the previous refresh token counts as copied. If the row is locked, or the request
     is in a transaction, a later request records it. A failure is logged, once a minute.
     """
     is_ours = Session.id == claims.session_id
-    is_first = is_first_use(claims.generation)
+    is_first = _is_first_use(claims.generation)
     _uses.execute(lambda: Session.update(unused=0).where(is_ours, is_first), now)
+
+
+@repeated_after_conflict
+def end_copied(session_id: str, user_id: int) -> None:
+    """Revoke a session of which a token was copied, and tell its owner.
+
+    Its row stays until it expires, for the list that the owner sees.
+    """
+    with database.atomic():
+        ended = Session.update(stamp=REUSED).where(
+            Session.id == session_id, Session.user == user_id, Session.stamp != REUSED
+        )
+        if ended.execute():
+            events.emit("refresh_reused", user_id=user_id)
 
 
 @repeated_after_conflict
