@@ -269,6 +269,34 @@ def test_a_command_opens_no_file_that_another_user_has_put_there(tmp_path, monke
     assert {path.name: path.stat().st_size for path in tmp_path.iterdir()} == {"accounts.db": 0}
 
 
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("is_there", [True, False], ids=["a database", "none yet"])
+def test_no_changes_are_read_that_another_user_has_put_beside_the_file(tmp_path, is_there, suffix):
+    file = tmp_path / "accounts.db"
+    if is_there:
+        file.touch(mode=0o600)
+    planted = tmp_path / f"accounts.db{suffix}"
+    planted.write_bytes(b"accounts")
+    give_away(planted)
+    message = rf"another user \(number {OTHER}\) has put {planted}: SQLite would read accounts"
+    with pytest.raises(ConfigurationError, match=message):
+        storage.open_database(f"sqlite:///{file}")
+    assert planted.read_bytes() == b"accounts"
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o660], ids=oct)
+def test_changes_of_a_user_who_writes_the_database_are_read(tmp_path, mode):
+    file, wal = tmp_path / "accounts.db", tmp_path / "accounts.db-wal"
+    file.touch()
+    file.chmod(mode)
+    if mode == 0o600:
+        give_away(file)
+    wal.touch()
+    give_away(wal)
+    assert databases.missing_file(f"sqlite:///{file}") is None
+
+
 def test_root_can_own_a_file_that_this_user_can_write(open_database):
     with public_folder() as folder:
         file = folder / "accounts.db"

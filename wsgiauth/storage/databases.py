@@ -256,6 +256,28 @@ def _refuse_unusable(path: Path) -> None:
                 f" (mode {stat.S_IMODE(status.st_mode):04o}, owner number {status.st_uid}): run"
                 " chmod 600, or chown, or run this as its owner."
             )
+        _refuse_planted(file)
+
+
+def _refuse_planted(file: Path) -> None:
+    """Refuse a file beside a private database that only another user can have put there.
+
+    SQLite would take what is in it for the last changes of the database, and so for all accounts.
+    Who can write the database itself makes such files, too.
+    """
+    status = file.stat() if file.exists() else None
+    if status is not None and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return
+    for suffix in ("-wal", "-shm", "-journal"):
+        beside = file.with_name(file.name + suffix)
+        with suppress(FileNotFoundError):
+            owner = other_owner(beside.lstat())
+            if owner is not None and (status is None or owner != status.st_uid):
+                raise ConfigurationError(
+                    f"DATABASE_URL names a file beside which another user (number {owner}) has put"
+                    f" {beside}: SQLite would read accounts from it. Remove it, and let no one else"
+                    " write to the folder."
+                )
 
 
 @contextmanager
