@@ -78,7 +78,7 @@ def test_each_action_needs_its_right(client, site, make, bearer, actor, target, 
         insert_session(tim, f"to {action}")
         connected = connect(tim, f"s-{tim.id}")
         fields = FIELDS | {"login": handle_of(f"to {action}"), "key": make_key(tim)}
-        fields["identity"] = connected.handle
+        fields |= {"identity": connected.handle, "email": tim.email}
         add_app(site, tim)
         recovery_codes.replace(tim)
         before = state_of(tim)
@@ -560,12 +560,22 @@ def test_an_address_is_marked_as_verified_unless_this_site_has_proven_it(
     heard.clear()
     offered = program(f"/auth/admin/users/{tim.id}").json["actions"]
     assert ("verify-email" in offered) is is_offered
-    answer = program(url_of(tim, "verify-email"), {})
+    answer = program(url_of(tim, "verify-email"), {"email": f" {tim.email.upper()}"})
     assert answer.json["email_verified_at"] is not None
     assert "verify-email" not in answer.json["actions"]
     assert fresh(tim).email_verified_by == ("operator" if is_offered else proof)
     reasons = [(each.name, each.user_id, each.reason) for each in heard]
     assert reasons == [("names_changed", tim.id, "email verified")] * is_offered
+
+
+def test_no_other_address_is_marked_as_verified_than_the_one_that_was_entered(browser, make):
+    tim = make("Tim")
+    page = browser.get(url_of(tim, "verify-email"))
+    page.form["email"] = tim.email
+    update_user(tim, email="boss@corp.example")
+    refused = page.form.submit(headers=SAME_ORIGIN, status=422)
+    assert refused.html.find(id="email-error").text == "This is not the address of the user."
+    assert fresh(tim).email_verified_at is None
 
 
 def test_a_user_is_deleted(program, make):

@@ -208,7 +208,7 @@ class ChangeUser(ActionForm):
     section = USERS
     back = BackLink("admin/users/{id}", _("Back to the user"))
     actions = ACTIONS
-    fields = ("permission", "group", "login", "key", "identity")
+    fields = ("permission", "group", "login", "key", "identity", "email")
     flags = (ONLY_KNOWN,)
 
     def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:

@@ -18,6 +18,7 @@ from wsgiauth.admin.actions import (
     read_permission,
 )
 from wsgiauth.admin.user_changes import (
+    EMAIL,
     GROUP,
     IDENTITY,
     KEY,
@@ -177,11 +178,13 @@ _ACTIONS = (
         question=_(
             "The address then counts as if the user had opened a link in an email, and a new"
             " password by such a link no longer removes two-step verification. Make sure that the"
-            " user reads the emails to this address, and has set up the account."
+            " user reads the emails to this address, and has set up the account. Enter the address"
+            " that you know."
         ),
         done=_("Email address verified."),
         right=Right.GOVERN,  # applications can give rights by the domain of a verified address
         change=verify_email,
+        field=EMAIL,
         asks_first=True,
         applies=lambda user: not is_proven_here(user),
     ),

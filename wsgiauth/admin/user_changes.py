@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from http import HTTPStatus
 
-from wsgiauth.accounts import update_user
+from wsgiauth.accounts import names, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.admin.actions import Field
@@ -21,6 +21,7 @@ GROUP = Field("group", _("Group"))
 LOGIN = Field("login", _("Session"))
 KEY = Field("key", _("API key"))
 IDENTITY = Field("identity", _("Account"))
+EMAIL = Field("email", _("Email address"))
 
 _LAST_WAY_IN = _(
     "This is the only way to log in to the account. Send a link to choose a password first, or"
@@ -39,7 +40,12 @@ def set_flag(flag: str, value: bool) -> Callable[[User, MemberSubmission], objec
 
 
 def verify_email(user: User, submission: MemberSubmission) -> bool:
-    """Store that the member of the staff knows the address to be the user's own."""
+    """Store that the member of the staff knows the address to be the user's own.
+
+    They enter it: a page that was opened earlier can show another one than the user has now.
+    """
+    if names.key(names.typed(submission.fields[EMAIL.name])) != user.email_key:
+        raise ValidationError({EMAIL.name: [_("This is not the address of the user.")]})
     return update_user(user, **verified_by_operator(user))
 
 
