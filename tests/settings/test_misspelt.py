@@ -71,6 +71,14 @@ def test_a_name_that_is_nearly_a_setting_is_named(name, setting):
     assert misspelt_settings([name, setting]) == []
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["REGISTRATIONS\x1b[2J", "REGISTRATION\nE x", "REGISTRATION\u202e", b"MAIL_URI", 1, None],
+)
+def test_nothing_else_than_a_printable_name_is_a_slip(name):
+    assert misspelt_settings({name: "off"}) == []
+
+
 def test_names_of_other_programs_are_no_misspelt_settings():
     assert misspelt_settings(OTHER_VARIABLES.split()) == []
     assert misspelt_settings(OF_EXTENSIONS.split()) == []

@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import fields
 
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
@@ -54,6 +55,9 @@ def check(arguments: Arguments) -> None:
             "SECRET_KEY_FALLBACKS has former keys: remove each one when it has signed nothing for"
             f" {hours} hours, the longest that a session lasts."
         )
+    empty = [each.name for each in fields(Settings) if environ.get(each.name) == ""]
+    if empty:  # perhaps from a variable of a script that is not set
+        notes.append(f"Set, but empty, which counts as not set: {', '.join(empty)}.")
     risks_of_database, notes_of_database = _check_database(settings)
     risks = settings.risks() + risks + risks_of_database
     for risk in risks:

@@ -82,12 +82,14 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
     report success.
     """
     settings = read_settings(arguments)
-    missing = None if may_create else missing_file(settings.DATABASE_URL)
-    if missing is not None:
+    missing = missing_file(settings.DATABASE_URL)
+    if missing is not None and not may_create:
         raise CommandError(
             f"{missing} does not exist: set DATABASE_URL or give --database; `migrate` creates it"
         )
     opened = storage.open_database(settings.DATABASE_URL, is_command=True)
+    if missing is not None:  # perhaps because this is not the folder of the site
+        print_error(f"note: {missing} is a new database")
     if settings.MAIL_URL is not None:
         record(opened, [Notices(settings)])  # a process that sends emails sends them
     return settings

@@ -22,12 +22,14 @@ def misspelt_settings(names: Iterable[str]) -> list[str]:
     """Return sentences for an operator about names that resemble a setting that is not among them.
 
     Args:
-        names: Those of a mapping of settings, such as the process environment.
+        names: Those of a mapping of settings, such as the process environment. Of the unprintable
+            ones, none is a slip, and none reaches the log.
     """
+    names = {each for each in names if isinstance(each, str) and each.isprintable()}
     settings = {each.name for each in fields(Settings)}
     unset = settings.difference(names)
     found = []
-    for name in sorted({*names} - settings - _OTHERS):
+    for name in sorted(names - settings - _OTHERS):
         setting = _meant(name.upper().removeprefix("WSGIAUTH_"), unset)
         if setting is not None:
             found.append(

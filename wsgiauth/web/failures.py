@@ -184,7 +184,9 @@ def ask_to_log_in(
         environ,
         HTTPStatus.UNAUTHORIZED,
         error or "unauthenticated",
-        _("Log in to open this page."),
+        _("This token or API key is not valid, or not any more.")
+        if error is not None and "HTTP_AUTHORIZATION" in environ
+        else _("Log in to open this page."),
         headers=(*asked, *_hx_redirect(location)),
     )
 
