@@ -99,6 +99,18 @@ def test_a_taken_name_is_refused(wsgiauth, person):
     )
 
 
+def test_a_command_that_makes_a_database_names_it(wsgiauth, monkeypatch, tmp_path):
+    file = tmp_path / "other.db"
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{file}")
+    note = f"note: {file} is a new database\n"
+    assert wsgiauth("createsuperuser", *CREATE, stdin=PASSWORD) == (
+        0,
+        "Created superuser Ada.\n",
+        note,
+    )
+    assert note not in wsgiauth("createuser", "--username=G", "--email=g@x")[2]
+
+
 def test_createsuperuser_says_how_to_make_an_existing_user_a_superuser(wsgiauth, person):
     status, _, errors = wsgiauth("createsuperuser", *CREATE, stdin=PASSWORD)
     *_, advice = errors.partition("python -m wsgiauth ")
@@ -629,6 +641,14 @@ def test_check_notes_a_cookie_that_need_not_be_secure(wsgiauth, monkeypatch, url
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     assert ("note: COOKIE_SECURE is auto" in wsgiauth("check")[1]) is is_noted
+
+
+def test_check_notes_settings_that_are_empty(wsgiauth, monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("REGISTRATION", "")
+    monkeypatch.setenv("MAIL_URL", "")
+    assert "\nnote: Set, but empty, which counts as not set: " in (output := wsgiauth("check")[1])
+    assert {"REGISTRATION", "MAIL_URL"} <= {*re.split(r"[ ,.]", output)}
 
 
 def test_check_has_no_note_on_a_site_that_is_right(wsgiauth, monkeypatch, person):
