@@ -269,6 +269,12 @@ def test_a_browser_is_sent_to_the_login_page(site, stage, view, method, headers,
     assert (answer.body, answer.headers["Content-Length"]) == (b"", "0")
 
 
+DETAILS = {
+    "unauthenticated": "Log in to open this page.",
+    "invalid_token": "This token or API key is not valid, or not any more.",
+}
+
+
 @pytest.mark.promise(21)
 @ANSWERS
 @pytest.mark.parametrize(
@@ -292,7 +298,7 @@ def test_a_program_is_challenged(site, stage, view, headers, code, challenge):
         "type": "about:blank",
         "title": "Unauthorized",
         "status": 401,
-        "detail": "Log in to open this page.",
+        "detail": DETAILS[code],
         "code": code,
     }
     assert answer.headers["Set-Cookie"].startswith("theme=dark")
@@ -322,7 +328,7 @@ def test_a_browser_with_a_bad_token_gets_the_page_of_the_challenge(client, stage
     headers = {**BROWSER, "Authorization": "Bearer x.y.z"}
     refused = client.get(ADDRESS, headers=headers, status=401)
     assert refused.headers["WWW-Authenticate"] == INVALID_TOKEN
-    refused.mustcontain("Log in to open this page.", f'href="{LOGIN_AND_BACK}"')
+    refused.mustcontain(DETAILS["invalid_token"], f'href="{LOGIN_AND_BACK}"')
 
 
 def test_below_another_mount_the_login_page_is_there(settings):

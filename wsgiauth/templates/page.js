@@ -30,7 +30,6 @@
     const { value } = input;
     input.value = "";
     input.value = value;
-    if ("proposed" in input.dataset) input.select();
   }
 
   // The browser has kept the fragment of the page that asked for a login: give it to the way back.
