@@ -6,6 +6,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import datetime
+from threading import Event
 from types import SimpleNamespace
 
 import peewee
@@ -197,6 +198,20 @@ def test_a_connection_that_is_known_to_be_closed_is_not_used(kind, open_pool):
     database.close()
     connection.close()
     assert database.fetchone("SELECT 1", ()) == (1,)
+
+
+def test_a_connection_is_closed_before_another_takes_its_place(open_pool, monkeypatch):
+    database = open_pool("max_connections=1")
+    close, closed = database._close_raw, Event()
+    monkeypatch.setattr(database, "_close_raw", lambda each: (close(each), closed.set()))
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(database.connection).result()
+        with database._lock:  # as a thread has it that connects, and that waits at a pooler
+            discarding = thread.submit(storage.discard_connection, database)
+            assert closed.wait(timeout=10)
+            assert len(database._in_use) == 1
+        discarding.result()
+    assert not database._in_use
 
 
 def test_waits_for_a_connection_where_all_are_in_use(kind, open_pool):

@@ -159,10 +159,12 @@ def discard_connection(database: peewee.Database) -> None:
     """
     if database.in_transaction():
         return
-    if isinstance(database, pool.PooledDatabase):
-        database.manual_close()  # type: ignore[no-untyped-call]
-    else:
-        database.close()
+    if isinstance(database, pool.PooledDatabase) and not database.is_closed():
+        # First, so that it counts until it is closed. Peewee's `manual_close` takes it out of the
+        # count, and then waits for a thread that connects, which waits for its place at a pooler.
+        pooled: Any = database
+        pooled._close_raw(pooled._state.conn)
+    database.close()
 
 
 _watched: WeakSet[AccountDatabase] = WeakSet()
