@@ -1,5 +1,7 @@
 """Groups, and the permissions that users have directly and through groups."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 class GroupObjects(Objects["Group"]):
     """Create and find groups, as `Group.objects`."""
 
-    def create(self, *, name: str) -> "Group":
+    def create(self, *, name: str) -> Group:
         """Insert a group without permissions and members, and return it.
 
         Raises:
@@ -36,7 +38,7 @@ class GroupObjects(Objects["Group"]):
         """
         return self._model.create(name=name)
 
-    def find(self, name: str) -> "Group | None":
+    def find(self, name: str) -> Group | None:
         """Return the group with this name, in any letter case, or None."""
         if names.group_problem(name) is not None:
             return None  # no group can have this name
@@ -57,9 +59,9 @@ class Group(RightsHolder):
     objects: ClassVar[GroupObjects]
     DoesNotExist: ClassVar[type[peewee.DoesNotExist]]
 
-    id: "peewee.BigAutoField[int]" = peewee.BigAutoField()
-    name: "peewee.CharField[str]" = peewee.CharField(max_length=names.GROUP_MAX_LENGTH)
-    name_key: "peewee.CharField[str]" = peewee.CharField(
+    id: peewee.BigAutoField[int] = peewee.BigAutoField()
+    name: peewee.CharField[str] = peewee.CharField(max_length=names.GROUP_MAX_LENGTH)
+    name_key: peewee.CharField[str] = peewee.CharField(
         max_length=names.GROUP_MAX_LENGTH, unique=True
     )
 
@@ -118,7 +120,7 @@ class Group(RightsHolder):
             return frozenset(name for (name,) in _PERMISSIONS_OF_GROUP.fetchall(self.id))
 
     @property
-    def members(self) -> "peewee.ModelSelect[User]":
+    def members(self) -> peewee.ModelSelect[User]:
         """A query for the users in this group, the oldest account first."""
         users: type[User] = Membership.user.rel_model
         joined = users.select().join(Membership).where(Membership.group == self.id)
@@ -146,9 +148,9 @@ class UserRights(RightsHolder):
     _has_every = False
     _group_names: Sequence[str] = ()  # if they were read with the user
 
-    is_active: "peewee.BooleanField[bool]"
-    is_staff: "peewee.BooleanField[bool]"
-    is_superuser: "peewee.BooleanField[bool]"
+    is_active: peewee.BooleanField[bool]
+    is_staff: peewee.BooleanField[bool]
+    is_superuser: peewee.BooleanField[bool]
 
     @property
     def permissions(self) -> frozenset[str]:
@@ -165,7 +167,7 @@ class UserRights(RightsHolder):
         return granted if self._limit is None else granted & self._limit
 
     @property
-    def groups(self) -> "peewee.ModelSelect[Group]":
+    def groups(self) -> peewee.ModelSelect[Group]:
         """A query for the groups that this user is in, by name.
 
         If an API key identified the user, it finds none: a group may have more permissions.

@@ -4,6 +4,8 @@
 the sessions of the user if the change requires it.
 """
 
+from __future__ import annotations
+
 import time
 from datetime import datetime
 from functools import partial
@@ -67,26 +69,26 @@ class User(UserRights):
     objects: ClassVar[UserObjects]
     DoesNotExist: ClassVar[type[peewee.DoesNotExist]]
 
-    id: "peewee.BigAutoField[int]" = peewee.BigAutoField()
-    username: "peewee.CharField[str]" = peewee.CharField(max_length=names.USERNAME_MAX_LENGTH)
-    username_key: "peewee.CharField[str]" = peewee.CharField(
+    id: peewee.BigAutoField[int] = peewee.BigAutoField()
+    username: peewee.CharField[str] = peewee.CharField(max_length=names.USERNAME_MAX_LENGTH)
+    username_key: peewee.CharField[str] = peewee.CharField(
         max_length=names.USERNAME_MAX_LENGTH, unique=True
     )
-    email: "peewee.CharField[str]" = peewee.CharField(max_length=names.EMAIL_MAX_LENGTH)
-    email_key: "peewee.CharField[str]" = peewee.CharField(
+    email: peewee.CharField[str] = peewee.CharField(max_length=names.EMAIL_MAX_LENGTH)
+    email_key: peewee.CharField[str] = peewee.CharField(
         max_length=names.EMAIL_MAX_LENGTH, unique=True
     )
-    hashed_password: "peewee.CharField[str]" = BcryptHashField(max_length=60)
-    security_stamp: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
-    is_active: "peewee.BooleanField[bool]" = peewee.BooleanField(default=True)
-    is_staff: "peewee.BooleanField[bool]" = peewee.BooleanField(default=False)
-    is_superuser: "peewee.BooleanField[bool]" = peewee.BooleanField(default=False)
-    created_at: "peewee.DateTimeField[datetime]" = UTCDateTimeField(default=utc_now)
-    email_verified_at: "peewee.DateTimeField[datetime | None]" = UTCDateTimeField(null=True)
-    email_verified_by: "peewee.CharField[str]" = peewee.CharField(max_length=255, default="")
-    last_login_at: "peewee.DateTimeField[datetime | None]" = UTCDateTimeField(null=True)
-    language: "peewee.CharField[str]" = peewee.CharField(max_length=MAX_TAG_LENGTH, default="")
-    locks: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
+    hashed_password: peewee.CharField[str] = BcryptHashField(max_length=60)
+    security_stamp: peewee.IntegerField[int] = peewee.IntegerField(default=0)
+    is_active: peewee.BooleanField[bool] = peewee.BooleanField(default=True)
+    is_staff: peewee.BooleanField[bool] = peewee.BooleanField(default=False)
+    is_superuser: peewee.BooleanField[bool] = peewee.BooleanField(default=False)
+    created_at: peewee.DateTimeField[datetime] = UTCDateTimeField(default=utc_now)
+    email_verified_at: peewee.DateTimeField[datetime | None] = UTCDateTimeField(null=True)
+    email_verified_by: peewee.CharField[str] = peewee.CharField(max_length=255, default="")
+    last_login_at: peewee.DateTimeField[datetime | None] = UTCDateTimeField(null=True)
+    language: peewee.CharField[str] = peewee.CharField(max_length=MAX_TAG_LENGTH, default="")
+    locks: peewee.IntegerField[int] = peewee.IntegerField(default=0)
 
     class Meta:
         table_name = "wsgiauth_user"
@@ -104,7 +106,7 @@ class User(UserRights):
         return self.hashed_password != NO_PASSWORD
 
     @property
-    def sessions(self) -> "peewee.ModelSelect[Session]":
+    def sessions(self) -> peewee.ModelSelect[Session]:
         """A query for the user's valid sessions, the newest first."""
         query = Session.select().join(User).where(Session.user == self.id, IS_VALID_SESSION)
         query = query.where(Session.expires_at > int(time.time()))

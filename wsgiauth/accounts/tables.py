@@ -4,6 +4,8 @@ The methods of `User` and `Group` read and delete these rows. Therefore the tabl
 foreign keys that Peewee resolves when it meets classes of these names.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -46,11 +48,11 @@ class Objects(Generic[_Row]):
         """Return the first one that matches, or None."""
         return self._model.get_or_none(*query, **filters)
 
-    def filter(self, *query: Any, **filters: Any) -> "peewee.ModelSelect[_Row]":
+    def filter(self, *query: Any, **filters: Any) -> peewee.ModelSelect[_Row]:
         """Return those that match: `filter(is_staff=True)`, `filter(User.id > 7)`."""
         return self._model.select().filter(*query, **filters)
 
-    def all(self) -> "peewee.ModelSelect[_Row]":
+    def all(self) -> peewee.ModelSelect[_Row]:
         """Return all, the oldest first."""
         return self._model.select().order_by(self._model._meta.primary_key)
 
@@ -71,7 +73,7 @@ class UserObjects(Objects["User"]):
         is_active: bool = True,
         is_staff: bool = False,
         is_superuser: bool = False,
-    ) -> "User":
+    ) -> User:
         """Insert a user and return it.
 
         Args:
@@ -97,7 +99,7 @@ class UserObjects(Objects["User"]):
 class RightsHolder(BoundModel):
     """A user or a group, to which permissions are granted."""
 
-    id: "peewee.BigAutoField[int]"
+    id: peewee.BigAutoField[int]
 
     def grant(self, *permissions: str) -> bool:
         """Grant all given permissions or none, and return whether anything changed.
@@ -226,24 +228,24 @@ class Session(Model):
         agent: The client's User-Agent then, cut and with printable ASCII only; can be empty.
     """
 
-    id: "peewee.CharField[str]" = peewee.CharField(max_length=43, primary_key=True)
+    id: peewee.CharField[str] = peewee.CharField(max_length=43, primary_key=True)
     user_id: int
-    user: "peewee.ForeignKeyField[User]" = _belongs_to("User")
-    stamp: "peewee.IntegerField[int]" = peewee.IntegerField()
-    created_at: "peewee.DateTimeField[datetime]" = UTCDateTimeField(default=utc_now)
-    expires_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)
-    last_seen_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
-    ends_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
-    idle: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
-    authenticated_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
-    methods: "peewee.CharField[str]" = peewee.CharField(max_length=METHODS_MAX_LENGTH, default="")
-    generation: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
-    refreshed_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
-    unused: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
-    reissued: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
-    reissued_for: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
-    address: "peewee.CharField[str]" = peewee.CharField(max_length=64, default="")
-    agent: "peewee.CharField[str]" = peewee.CharField(max_length=255, default="")
+    user: peewee.ForeignKeyField[User] = _belongs_to("User")
+    stamp: peewee.IntegerField[int] = peewee.IntegerField()
+    created_at: peewee.DateTimeField[datetime] = UTCDateTimeField(default=utc_now)
+    expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
+    last_seen_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(default=0)
+    ends_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(default=0)
+    idle: peewee.IntegerField[int] = peewee.IntegerField(default=0)
+    authenticated_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(default=0)
+    methods: peewee.CharField[str] = peewee.CharField(max_length=METHODS_MAX_LENGTH, default="")
+    generation: peewee.IntegerField[int] = peewee.IntegerField(default=0)
+    refreshed_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(default=0)
+    unused: peewee.IntegerField[int] = peewee.IntegerField(default=0)
+    reissued: peewee.IntegerField[int] = peewee.IntegerField(default=0)
+    reissued_for: peewee.IntegerField[int] = peewee.IntegerField(default=0)
+    address: peewee.CharField[str] = peewee.CharField(max_length=64, default="")
+    agent: peewee.CharField[str] = peewee.CharField(max_length=255, default="")
 
     class Meta:
         table_name = "wsgiauth_session"
@@ -253,18 +255,18 @@ class Key(Model):
     """An API key. Times are in seconds since the epoch."""
 
     # Names the key in the key itself, in lists and events; no credential.
-    id: "peewee.CharField[str]" = peewee.CharField(max_length=12, primary_key=True)
+    id: peewee.CharField[str] = peewee.CharField(max_length=12, primary_key=True)
     user_id: int
-    user: "peewee.ForeignKeyField[User]" = _belongs_to("User")
-    name: "peewee.CharField[str]" = peewee.CharField(max_length=names.KEY_NAME_MAX_LENGTH)
+    user: peewee.ForeignKeyField[User] = _belongs_to("User")
+    name: peewee.CharField[str] = peewee.CharField(max_length=names.KEY_NAME_MAX_LENGTH)
     # The SHA-256 digest of the whole key, in hexadecimal digits.
-    digest: "peewee.CharField[str]" = peewee.CharField(max_length=64)
+    digest: peewee.CharField[str] = peewee.CharField(max_length=64)
     # Sorted, between spaces.
-    permissions: "peewee.TextField[str]" = peewee.TextField()
-    created_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
-    expires_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)
+    permissions: peewee.TextField[str] = peewee.TextField()
+    created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+    expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
     # To the hour; None: never, as far as is known.
-    last_used_at: "peewee.BigIntegerField[int | None]" = peewee.BigIntegerField(null=True)
+    last_used_at: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True)
 
     class Meta:
         table_name = "wsgiauth_key"
@@ -274,20 +276,20 @@ class OneTimeSecret(Model):
     """A secret that was handed out and not used yet."""
 
     # The digest of the secret.
-    id: "peewee.CharField[str]" = peewee.CharField(max_length=64, primary_key=True)
+    id: peewee.CharField[str] = peewee.CharField(max_length=64, primary_key=True)
     # What it permits; it permits nothing else.
-    purpose: "peewee.CharField[str]" = peewee.CharField(max_length=32)
+    purpose: peewee.CharField[str] = peewee.CharField(max_length=32)
     # None: the secret is for a client without an account.
     user_id: int | None
-    user: "peewee.ForeignKeyField[User | None]" = _belongs_to("User", null=True)
+    user: peewee.ForeignKeyField[User | None] = _belongs_to("User", null=True)
     # The user's `security_stamp` when the secret was issued.
-    stamp: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
+    stamp: peewee.IntegerField[int] = peewee.IntegerField(default=0)
     # The digest of an email address that the secret depends on, or None.
-    subject: "peewee.CharField[str | None]" = peewee.CharField(max_length=64, null=True, index=True)
+    subject: peewee.CharField[str | None] = peewee.CharField(max_length=64, null=True, index=True)
     # As the purpose demands; can be empty.
-    data: "peewee.TextField[str]" = peewee.TextField(default="")
+    data: peewee.TextField[str] = peewee.TextField(default="")
     # Seconds since the epoch.
-    expires_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)
+    expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
 
     class Meta:
         table_name = "wsgiauth_one_time"

@@ -5,6 +5,8 @@ An account of a provider is the pair of its issuer and its subject (OpenID Conne
 both, because MariaDB ignores spaces at the end of a string.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable
 from datetime import datetime
@@ -39,21 +41,21 @@ class Identity(Model):
     """
 
     # The digest of issuer and subject.
-    id: "peewee.CharField[str]" = peewee.CharField(max_length=64, primary_key=True)
+    id: peewee.CharField[str] = peewee.CharField(max_length=64, primary_key=True)
     user_id: int
-    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(
+    user: peewee.ForeignKeyField[User] = peewee.ForeignKeyField(
         User, backref="+", on_delete="CASCADE"
     )
     # The name of its entry in OIDC_PROVIDERS at the last login.
-    provider: "peewee.CharField[str]" = peewee.CharField(max_length=32)
-    issuer: "peewee.CharField[str]" = peewee.CharField(max_length=255)
-    subject: "peewee.CharField[str]" = peewee.CharField(max_length=255)
+    provider: peewee.CharField[str] = peewee.CharField(max_length=32)
+    issuer: peewee.CharField[str] = peewee.CharField(max_length=255)
+    subject: peewee.CharField[str] = peewee.CharField(max_length=255)
     # What the provider calls it, to show; it proves nothing.
-    name: "peewee.CharField[str]" = peewee.CharField(max_length=100)
+    name: peewee.CharField[str] = peewee.CharField(max_length=100)
     # The ids of the groups that its logins have joined, as JSON.
-    joined: "peewee.TextField[str]" = peewee.TextField(default="[]")
-    created_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
-    last_used_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
+    joined: peewee.TextField[str] = peewee.TextField(default="[]")
+    created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+    last_used_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
 
     class Meta:
         table_name = "wsgiauth_identity"

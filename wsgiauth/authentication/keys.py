@@ -11,6 +11,8 @@ dot, so a key is never taken for a JWT, nor a JWT for a key.
 A handle is the id that names an API key, an app or a passkey in lists and forms; no credential.
 """
 
+from __future__ import annotations
+
 import hmac
 import re
 import secrets
@@ -85,7 +87,7 @@ class ListedKey(NamedTuple):
     last_used_at: datetime | None
 
     @classmethod
-    def of(cls, row: Key) -> "ListedKey":
+    def of(cls, row: Key) -> ListedKey:
         """Return what a list shows of a key."""
         used = row.last_used_at
         return cls(
@@ -273,7 +275,7 @@ def _check(name: str, permissions: list[str], days: int) -> None:
         raise ValidationError(errors)
 
 
-def _live(user: User, now: float) -> "peewee.ModelSelect[Key]":
+def _live(user: User, now: float) -> peewee.ModelSelect[Key]:
     return Key.select().where(Key.user == user.id, Key.expires_at > int(now))
 
 

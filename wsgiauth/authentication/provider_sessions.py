@@ -4,6 +4,8 @@ The provider can end them (OpenID Connect Back-Channel Logout 1.0), as well as l
 complete yet. A session whose user has just logged in at the provider can set a first password.
 """
 
+from __future__ import annotations
+
 import json
 from typing import Any, NamedTuple
 
@@ -33,19 +35,19 @@ class ProviderSession(Model):
 
     session_id: str
     # A renewed session has another id.
-    session: "peewee.ForeignKeyField[Session]" = peewee.ForeignKeyField(
+    session: peewee.ForeignKeyField[Session] = peewee.ForeignKeyField(
         Session, backref="+", on_delete="CASCADE", on_update="CASCADE", index=False
     )
     identity_id: str
-    identity: "peewee.ForeignKeyField[Identity]" = peewee.ForeignKeyField(
+    identity: peewee.ForeignKeyField[Identity] = peewee.ForeignKeyField(
         Identity, backref="+", on_delete="CASCADE"
     )
     # The digest of the session's id at the provider; empty without one.
-    sid: "peewee.CharField[str]" = peewee.CharField(max_length=64, index=True)
+    sid: peewee.CharField[str] = peewee.CharField(max_length=64, index=True)
     # Whether the session began by it.
-    is_first: "peewee.BooleanField[bool]" = peewee.BooleanField()
+    is_first: peewee.BooleanField[bool] = peewee.BooleanField()
     # When the user logged in at the provider, in seconds since the epoch; None if it does not say.
-    authenticated_at: "peewee.BigIntegerField[int | None]" = peewee.BigIntegerField(null=True)
+    authenticated_at: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True)
 
     class Meta:
         table_name = "wsgiauth_provider_session"
@@ -61,7 +63,7 @@ class ProviderLogin(NamedTuple):
     asked_at: int = 0  # see `ProviderAccount`
 
     @classmethod
-    def of(cls, account: ProviderAccount) -> "ProviderLogin":
+    def of(cls, account: ProviderAccount) -> ProviderLogin:
         """Return the login that has brought an account."""
         identity = identity_id(account.issuer, account.subject)
         sid = _digest(account.issuer, account.sid)
@@ -209,11 +211,11 @@ def _owners(identity: str, session: str) -> list[int]:
     return sorted({user_id for (user_id,) in owners.tuples()})
 
 
-def _sessions() -> "peewee.ModelSelect[Session]":
+def _sessions() -> peewee.ModelSelect[Session]:
     return Session.select(Session.id, Session.user).join(ProviderSession).join(User, on=_OF_SESSION)
 
 
-def _revoke(began: "peewee.ModelSelect[Session]", reason: str) -> int:
+def _revoke(began: peewee.ModelSelect[Session], reason: str) -> int:
     with database.atomic():
         owners = {row.id: row.user_id for row in began.where(IS_VALID_SESSION)}
         if owners:

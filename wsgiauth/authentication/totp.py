@@ -5,6 +5,8 @@ it and FACTOR_KEY, so the database alone yields no code. A device keeps the key 
 set up, which can have become one of FACTOR_KEY_FALLBACKS.
 """
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import hmac
@@ -39,22 +41,22 @@ class Totp(Model):
     """An authenticator app of a user; times are in seconds since the epoch."""
 
     # Random; not secret. Until the app is confirmed, it names the session that began the set-up.
-    id: "peewee.CharField[str]" = peewee.CharField(max_length=32, primary_key=True)
+    id: peewee.CharField[str] = peewee.CharField(max_length=32, primary_key=True)
     user_id: int
-    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(
+    user: peewee.ForeignKeyField[User] = peewee.ForeignKeyField(
         User, backref="+", on_delete="CASCADE"
     )
-    name: "peewee.CharField[str]" = peewee.CharField(max_length=NAME_MAX_LENGTH)
+    name: peewee.CharField[str] = peewee.CharField(max_length=NAME_MAX_LENGTH)
     # In hexadecimal digits; see `derive_key`.
-    salt: "peewee.CharField[str]" = peewee.CharField(max_length=64)
+    salt: peewee.CharField[str] = peewee.CharField(max_length=64)
     # The `key_id` of its factor key; empty: not confirmed yet, or by a version without this column.
-    key_id: "peewee.CharField[str]" = peewee.CharField(max_length=16, default="")
+    key_id: peewee.CharField[str] = peewee.CharField(max_length=16, default="")
     # The number of the step (RFC 6238 section 4.2) whose code was last accepted.
-    counter: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
+    counter: peewee.BigIntegerField[int] = peewee.BigIntegerField(default=0)
     # When its set-up began.
-    created_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
+    created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
     # When its first code confirmed it; 0: it is not a factor yet.
-    confirmed_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)
+    confirmed_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(default=0)
 
     class Meta:
         table_name = "wsgiauth_totp"

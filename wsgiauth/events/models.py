@@ -1,5 +1,7 @@
 """The audit trail's table, and how long it keeps a row: AUDIT_DAYS."""
 
+from __future__ import annotations
+
 from weakref import WeakKeyDictionary
 
 import peewee
@@ -19,16 +21,16 @@ class RecordedEvent(Model):
     """
 
     # Never used twice. Of concurrent changes, a lower one can be committed later.
-    id: "peewee.BigAutoField[int]" = peewee.BigAutoField()
-    time: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()  # seconds since the epoch
-    name: "peewee.CharField[str]" = peewee.CharField(max_length=32)  # one of `events.CHANGES`
+    id: peewee.BigAutoField[int] = peewee.BigAutoField()
+    time: peewee.BigIntegerField[int] = peewee.BigIntegerField()  # seconds since the epoch
+    name: peewee.CharField[str] = peewee.CharField(max_length=32)  # one of `events.CHANGES`
     # The account, or None for an event of all accounts.
-    user_id: "peewee.BigIntegerField[int | None]" = peewee.BigIntegerField(null=True)
-    actor: "peewee.CharField[str]" = peewee.CharField(max_length=32)  # without these details:
+    user_id: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True)
+    actor: peewee.CharField[str] = peewee.CharField(max_length=32)  # without these details:
     # The user of the operating system who ran the command line, or as `key 4fD8…` the API key.
-    system_user: "peewee.CharField[str | None]" = peewee.CharField(max_length=64, null=True)
-    address: "peewee.CharField[str | None]" = peewee.CharField(max_length=64, null=True)
-    reason: "peewee.TextField[str | None]" = peewee.TextField(null=True)
+    system_user: peewee.CharField[str | None] = peewee.CharField(max_length=64, null=True)
+    address: peewee.CharField[str | None] = peewee.CharField(max_length=64, null=True)
+    reason: peewee.TextField[str | None] = peewee.TextField(null=True)
 
     class Meta:
         table_name = "wsgiauth_event"

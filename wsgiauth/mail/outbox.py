@@ -8,6 +8,8 @@ one UPDATE that compares, so that of many processes one sends it. If the process
 one sends the email after the lease.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import secrets
@@ -65,18 +67,18 @@ class Mail(Model):
         expires_at: When it is not worth sending any more.
     """
 
-    id: "peewee.CharField[str]" = peewee.CharField(max_length=32, primary_key=True)
-    kind: "peewee.CharField[str]" = peewee.CharField(max_length=32)
-    name: "peewee.CharField[str]" = peewee.CharField(max_length=EMAIL_MAX_LENGTH, default="")
+    id: peewee.CharField[str] = peewee.CharField(max_length=32, primary_key=True)
+    kind: peewee.CharField[str] = peewee.CharField(max_length=32)
+    name: peewee.CharField[str] = peewee.CharField(max_length=EMAIL_MAX_LENGTH, default="")
     user_id: int | None
-    user: "peewee.ForeignKeyField[User | None]" = peewee.ForeignKeyField(
+    user: peewee.ForeignKeyField[User | None] = peewee.ForeignKeyField(
         User, null=True, backref="+", on_delete="CASCADE"
     )
-    data: "peewee.TextField[str]" = peewee.TextField()
-    language: "peewee.CharField[str]" = peewee.CharField(max_length=MAX_TAG_LENGTH, default="")
-    due_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(index=True)
-    attempts: "peewee.IntegerField[int]" = peewee.IntegerField(default=0)
-    expires_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
+    data: peewee.TextField[str] = peewee.TextField()
+    language: peewee.CharField[str] = peewee.CharField(max_length=MAX_TAG_LENGTH, default="")
+    due_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
+    attempts: peewee.IntegerField[int] = peewee.IntegerField(default=0)
+    expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
 
     class Meta:
         table_name = "wsgiauth_mail"

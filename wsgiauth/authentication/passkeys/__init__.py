@@ -5,6 +5,8 @@ the public key, which is not secret. `relying_party` is the way in: it makes wha
 asked, and verifies what it answers.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -32,28 +34,28 @@ class Passkey(Model):
     """A passkey of a user; times are in seconds since the epoch."""
 
     # The digest of the credential id, which is short enough for every database to index.
-    id: "peewee.CharField[str]" = peewee.CharField(max_length=64, primary_key=True)
+    id: peewee.CharField[str] = peewee.CharField(max_length=64, primary_key=True)
     user_id: int
-    user: "peewee.ForeignKeyField[User]" = peewee.ForeignKeyField(
+    user: peewee.ForeignKeyField[User] = peewee.ForeignKeyField(
         User, backref="+", on_delete="CASCADE"
     )
-    name: "peewee.CharField[str]" = peewee.CharField(max_length=NAME_MAX_LENGTH)
+    name: peewee.CharField[str] = peewee.CharField(max_length=NAME_MAX_LENGTH)
     # What the authenticator calls it: up to 1,023 bytes, in Base64 for URLs.
-    credential_id: "peewee.TextField[str]" = peewee.TextField()
+    credential_id: peewee.TextField[str] = peewee.TextField()
     # COSE (RFC 9052), in Base64 for URLs.
-    public_key: "peewee.TextField[str]" = peewee.TextField()
+    public_key: peewee.TextField[str] = peewee.TextField()
     # How often the authenticator had signed at the last use; 0 for those that do not count.
-    sign_count: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
+    sign_count: peewee.BigIntegerField[int] = peewee.BigIntegerField()
     # The host of PUBLIC_URL when it was registered; it works there alone.
-    relying_party: "peewee.CharField[str]" = peewee.CharField(max_length=253)
+    relying_party: peewee.CharField[str] = peewee.CharField(max_length=253)
     # What the authenticator calls the user: random, in Base64 for URLs.
-    user_handle: "peewee.CharField[str]" = peewee.CharField(max_length=86)
+    user_handle: peewee.CharField[str] = peewee.CharField(max_length=86)
     # How browsers reach the authenticator, as they say, between spaces.
-    transports: "peewee.CharField[str]" = peewee.CharField(max_length=64, default="")
+    transports: peewee.CharField[str] = peewee.CharField(max_length=64, default="")
     # Whether it is on several devices of the user, such as by a cloud.
-    is_backed_up: "peewee.BooleanField[bool]" = peewee.BooleanField(default=False)
-    created_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField()
-    last_used_at: "peewee.BigIntegerField[int]" = peewee.BigIntegerField(default=0)  # 0: never
+    is_backed_up: peewee.BooleanField[bool] = peewee.BooleanField(default=False)
+    created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+    last_used_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(default=0)  # 0: never
 
     class Meta:
         table_name = "wsgiauth_passkey"
