@@ -8,10 +8,7 @@ from wsgiauth.accounts.registration import Registration
 from wsgiauth.authentication.claims import ClaimsFunction
 from wsgiauth.authentication.form_accounts import FormAccounts
 from wsgiauth.authentication.freshness import Freshness
-from wsgiauth.authentication.identity import LANGUAGE, Identifier
-from wsgiauth.authentication.introspection import Introspector
-from wsgiauth.authentication.oidc import Providers
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty
+from wsgiauth.authentication.identity import Identifier
 from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.authentication.tokens import Tokens
@@ -26,7 +23,9 @@ from wsgiauth.throttling.mail_limits import MailLimits
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Clients
 from wsgiauth.web.pages import Pages
-from wsgiauth.web.readers import Readers
+from wsgiauth.web.readers import LANGUAGE, Readers
+
+_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True)

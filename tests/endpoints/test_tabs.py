@@ -18,15 +18,11 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import identities, pending, recovery_codes, unclaimed
 from wsgiauth.authentication.identities import Identity
-from wsgiauth.authentication.identity import (
-    ERRAND,
-    MOST_CHARACTERS,
-    PENDING,
-    UNCLAIMED,
-    Identifier,
-)
-from wsgiauth.authentication.oidc.errands import CONNECT, Errand, Errands
+from wsgiauth.authentication.identity import MOST_CHARACTERS, Identifier
+from wsgiauth.authentication.oidc.errands import CONNECT, ERRAND, Errand, Errands
+from wsgiauth.authentication.pending import PENDING
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.authentication.unclaimed import UNCLAIMED
 from wsgiauth.testing import logged_in
 from wsgiauth.web.cookies import MAX_COOKIE_HEADER, TAG_LENGTH, TaggedCookie
 

@@ -19,7 +19,14 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
-from wsgiauth.web.cookies import TaggedCookie, cookie_value, has_rivals, is_tag, tagged_cookies
+from wsgiauth.web.cookies import (
+    OwnCookie,
+    TaggedCookie,
+    cookie_value,
+    has_rivals,
+    is_tag,
+    tagged_cookies,
+)
 from wsgiauth.web.cross_origin import SAFE_METHODS, is_same_origin
 from wsgiauth.web.readers import LANGUAGE_OF_USER
 
@@ -27,23 +34,6 @@ from wsgiauth.web.readers import LANGUAGE_OF_USER
 # host and for the path "/".
 SECURE_PREFIX = "__Host-"
 
-
-class OwnCookie(NamedTuple):
-    """A further cookie of the site, or several: see `SEVERAL`."""
-
-    suffix: str  # what its name ends in, after COOKIE_NAME
-    lifetime: int  # in seconds
-
-
-PENDING = OwnCookie("-second-", pending.LIFETIME)  # a login that waits for its second factor
-DONE = OwnCookie("-done", 60)  # what a form has done
-SENT = OwnCookie("-sent", 10 * 60)  # forms that were answered with a page
-ERRAND = OwnCookie("-oidc-", errands.KEPT)  # what is in progress at a provider
-UNCLAIMED = OwnCookie("-provider-", unclaimed.LIFETIME)  # a provider's account without a user
-LANGUAGE = OwnCookie("-language", 365 * 24 * 60 * 60)  # of the pages
-
-# A browser has one of these for each tab that logs in; a tag follows the suffix of its name.
-SEVERAL = (PENDING, ERRAND, UNCLAIMED)
 
 # How many of a kind, and how many characters of all kinds, a browser keeps; beyond that, the oldest
 # go. Proxies refuse a longer header than `MAX_COOKIE_HEADER`, which would also log the user out. A
@@ -54,7 +44,9 @@ MOST_CHARACTERS = 3072
 
 _PAUSE = 60  # seconds between two lines about cookies that differ, in the log of a process
 
-_MOST_READ = 2 * MOST_OF_A_KIND  # requests at the same time can add more
+_MOST_READ = 2 * MOST_OF_A_KIND  # of a kind: requests at the same time can add more
+_MOST_DELETED = 30  # headers of one response
+_KIND = re.compile("(-[a-z]+-)[0-9a-f]{16}=")
 
 
 logger = logging.getLogger("wsgiauth")
@@ -219,14 +211,14 @@ class Identifier:
         """Return the headers that store one more of several cookies, and delete the oldest."""
         number, room = 1, MOST_CHARACTERS - self._size(environ, kind, cookie)
         deleted = []
-        sent = [(each, other) for other in SEVERAL for each in self.sent_cookies(environ, other)]
-        for each, other in sorted(sent, reverse=True):
+        for each, other in self._tagged_cookies(environ)[:_MOST_DELETED]:
             size = self._size(environ, other, each)
-            if size > room or (other is kind and number == MOST_OF_A_KIND):
+            is_same = other.suffix == kind.suffix
+            if size > room or (is_same and number == MOST_OF_A_KIND):
                 deleted.append(self.own_cookie(environ, other, "", each.tag))
                 continue
             room -= size
-            number += other is kind
+            number += is_same
         return (self.own_cookie(environ, kind, cookie.value, cookie.tag), *deleted)
 
     def sent_cookie(self, environ: WSGIEnvironment, kind: OwnCookie, tag: str = "") -> str:
@@ -235,7 +227,7 @@ class Identifier:
         Args:
             tag: Which of several; a string that cannot be a tag finds none.
         """
-        if kind in SEVERAL and not is_tag(tag):
+        if kind.is_tagged and not is_tag(tag):
             return ""
         return self._own_cookie(environ, environ.get("HTTP_COOKIE", ""), kind.suffix + tag) or ""
 
@@ -244,6 +236,12 @@ class Identifier:
         start = self.cookie_name(environ) + kind.suffix
         sent = tagged_cookies(environ.get("HTTP_COOKIE", ""), start)[:_MOST_READ]
         return sent if sent and self._admits_ambient(environ) else []
+
+    def _tagged_cookies(self, environ: WSGIEnvironment) -> list[tuple[TaggedCookie, OwnCookie]]:
+        """Return the cookies of all tabs, whatever they are for, the newest first."""
+        kinds = {OwnCookie(each, 0) for each in _KIND.findall(environ.get("HTTP_COOKIE", ""))}
+        sent = [(each, kind) for kind in kinds for each in self.sent_cookies(environ, kind)]
+        return sorted(sent, reverse=True)
 
     def has_rival_cookies(self, environ: WSGIEnvironment) -> bool:
         """Return whether a request has login cookies with different values, and is anonymous."""

@@ -21,10 +21,11 @@ from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.storage import database
-from wsgiauth.web.cookies import TaggedCookie, new_tag
+from wsgiauth.web.cookies import OwnCookie, TaggedCookie, new_tag
 from wsgiauth.web.urls import next_in_cookie, safe_next
 
 LIFETIME = 10 * 60  # seconds
+PENDING = OwnCookie("-second-", LIFETIME)
 
 _PURPOSE = "second"
 

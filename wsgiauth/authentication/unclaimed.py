@@ -10,9 +10,10 @@ from typing import NamedTuple
 from wsgiauth.authentication import one_time, pending
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.provider_sessions import REMEMBERED, ProviderLogin
-from wsgiauth.web.cookies import TaggedCookie, new_tag
+from wsgiauth.web.cookies import OwnCookie, TaggedCookie, new_tag
 
 LIFETIME = REMEMBERED  # seconds
+UNCLAIMED = OwnCookie("-provider-", LIFETIME)
 
 _PURPOSE = "provider account"
 _MAX_GROUPS = 100  # for which a column of MariaDB has room; the next login brings the others

@@ -5,10 +5,10 @@ from http import HTTPStatus
 
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.identity import LANGUAGE
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, require_own
 from wsgiauth.messages import _
+from wsgiauth.web.readers import LANGUAGE
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import root_url
 

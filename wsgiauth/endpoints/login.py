@@ -8,11 +8,11 @@ from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.factors import has_factor
-from wsgiauth.authentication.identity import UNCLAIMED
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
 from wsgiauth.authentication.tokens import IssuedTokens
+from wsgiauth.authentication.unclaimed import UNCLAIMED
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import Refusal, Submission, tabs
 from wsgiauth.forms.done import Done, just_done

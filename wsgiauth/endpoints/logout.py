@@ -6,8 +6,9 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.authentication import provider_sessions, sessions, unclaimed
-from wsgiauth.authentication.identity import UNCLAIMED, UserSession, bearer_token
-from wsgiauth.authentication.oidc import Provider
+from wsgiauth.authentication.identity import UserSession, bearer_token
+from wsgiauth.authentication.oidc import Provider, Providers
+from wsgiauth.authentication.unclaimed import UNCLAIMED
 from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import Endpoint, require_same_origin

@@ -15,19 +15,21 @@ from wsgiauth.accounts.models import PROVEN_HERE, User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import freshness, identities, one_time, unclaimed
 from wsgiauth.authentication.identities import Identity
-from wsgiauth.authentication.identity import ERRAND, UNCLAIMED, UserSession
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW
 from wsgiauth.authentication.oidc import Provider
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.oidc.errands import (
     CONFIRM,
     CONNECT,
+    ERRAND,
     LOG_IN,
     BegunErrand,
     tag_of,
 )
 from wsgiauth.authentication.oidc.failures import Failures
 from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication.unclaimed import UNCLAIMED
 from wsgiauth.events import actors
 from wsgiauth.exceptions import (
     ProviderError,

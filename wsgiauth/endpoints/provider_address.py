@@ -8,14 +8,13 @@ from http import HTTPStatus
 
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.tables import OneTimeSecret
-from wsgiauth.authentication.identity import UNCLAIMED
 from wsgiauth.authentication.oidc import Provider
 from wsgiauth.authentication.provider_addresses import (
     ProviderAddress,
     is_for,
     read_provider_address,
 )
-from wsgiauth.authentication.unclaimed import Unclaimed
+from wsgiauth.authentication.unclaimed import UNCLAIMED, Unclaimed
 from wsgiauth.exceptions import LinkExpiredError, RequestError, ValidationError
 from wsgiauth.forms import TOKEN, Refusal, Submission
 from wsgiauth.forms.links import LinkPurpose, has_account

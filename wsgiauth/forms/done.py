@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.authentication.identity import DONE
 from wsgiauth.site import Site
+from wsgiauth.web.cookies import OwnCookie
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header
 from wsgiauth.web.urls import path_asked_for
 
 _DONE = "done"
+_COOKIE = OwnCookie("-done", 60)
 
 # A sentence, or a function that returns one with the name of what it was done to.
 Notice = str | Callable[[str], str]
@@ -35,14 +36,14 @@ def done_cookies(environ: WSGIEnvironment, location: str, name: str = "") -> tup
         return ()
     site: Site = environ["wsgiauth.site"]
     value = urlsafe_b64encode(f"{where} {name}".encode()).decode()
-    return (site.identifier.own_cookie(environ, DONE, value),)
+    return (site.identifier.own_cookie(environ, _COOKIE, value),)
 
 
 def just_done(environ: WSGIEnvironment) -> Done:
     """Return what the `done` of the query names, if the cookie says that it is true."""
     site: Site = environ["wsgiauth.site"]
     try:
-        sent = urlsafe_b64decode(site.identifier.sent_cookie(environ, DONE)).decode()
+        sent = urlsafe_b64decode(site.identifier.sent_cookie(environ, _COOKIE)).decode()
     except ValueError:
         return Done()
     word = query_field(environ, _DONE)

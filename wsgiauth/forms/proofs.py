@@ -13,11 +13,10 @@ from typing import TypeVar
 from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate_user, factors, pending
-from wsgiauth.authentication.identity import PENDING
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.passkeys.challenges import Purpose
-from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
-from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey, RelyingParty
+from wsgiauth.authentication.pending import PENDING
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Submission, see_other, tabs
 from wsgiauth.forms.handover import REMEMBER

@@ -9,12 +9,11 @@ from wsgiauth.accounts import NewAccount, lock_user, names
 from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import identities, one_time, unclaimed
-from wsgiauth.authentication.identity import UNCLAIMED
-from wsgiauth.authentication.oidc import Provider
+from wsgiauth.authentication.oidc import Provider, Providers
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.authentication.tokens import IssuedTokens
-from wsgiauth.authentication.unclaimed import Unclaimed
+from wsgiauth.authentication.unclaimed import UNCLAIMED, Unclaimed
 from wsgiauth.exceptions import ClaimsError, RequestError
 from wsgiauth.forms import Submission, tabs
 from wsgiauth.forms.handover import REMEMBER, account_created, start_browser_session

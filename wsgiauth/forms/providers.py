@@ -7,9 +7,8 @@ from urllib.parse import quote
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.authentication.identity import ERRAND
-from wsgiauth.authentication.oidc import Provider
-from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT, LOG_IN, Errand
+from wsgiauth.authentication.oidc import Provider, Providers
+from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT, ERRAND, LOG_IN, Errand
 from wsgiauth.authentication.oidc.failures import BUSY
 from wsgiauth.exceptions import Again, NotFoundError, ProviderError, RequestError
 from wsgiauth.forms import Submission

@@ -11,11 +11,12 @@ forms that must do something once.
 import re
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.authentication.identity import SENT
 from wsgiauth.site import Site
+from wsgiauth.web.cookies import OwnCookie
 from wsgiauth.web.responses import Header
 
 _SENT = re.compile(r"[0-9a-z]{8,16}")
+_COOKIE = OwnCookie("-sent", 10 * 60)
 _MOST = 8  # forms, perhaps of several tabs
 
 
@@ -29,9 +30,9 @@ def answered_cookie(environ: WSGIEnvironment, site: Site, sent: str) -> tuple[He
     if not _SENT.fullmatch(sent):
         return ()
     kept = [*_answered(environ, site), sent][-_MOST:]
-    return (site.identifier.own_cookie(environ, SENT, ".".join(kept)),)
+    return (site.identifier.own_cookie(environ, _COOKIE, ".".join(kept)),)
 
 
 def _answered(environ: WSGIEnvironment, site: Site) -> list[str]:
-    kept = site.identifier.sent_cookie(environ, SENT).split(".")
+    kept = site.identifier.sent_cookie(environ, _COOKIE).split(".")
     return [each for each in kept[:_MOST] if _SENT.fullmatch(each)]

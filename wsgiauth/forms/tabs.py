@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from urllib.parse import parse_qs, urlsplit
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.authentication.identity import OwnCookie
 from wsgiauth.site import Site
-from wsgiauth.web.cookies import TaggedCookie
+from wsgiauth.web.cookies import OwnCookie, TaggedCookie
 from wsgiauth.web.request import query_field
 
 _LOGIN = "login"  # in the query: the tag of its cookie

@@ -14,6 +14,18 @@ TAG_LENGTH = 16  # characters: 48 bits of milliseconds since the epoch, and 16 r
 _TAG = re.compile("[0-9a-f]{16}")
 
 
+class OwnCookie(NamedTuple):
+    """A kind of cookie beside the login cookie. The module that uses it declares it."""
+
+    suffix: str  # the end of its name, after COOKIE_NAME, or what a tag follows
+    lifetime: int  # in seconds
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether a browser has one for each tab that logs in."""
+        return self.suffix.endswith("-")
+
+
 class TaggedCookie(NamedTuple):
     """One of several cookies."""
 

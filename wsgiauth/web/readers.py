@@ -10,6 +10,9 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.languages import Languages
 from wsgiauth.languages.language import Language
+from wsgiauth.web.cookies import OwnCookie
+
+LANGUAGE = OwnCookie("-language", 365 * 24 * 60 * 60)  # the name of a language
 
 # In the environ of a request below the mount, once it is known: the language of its user.
 LANGUAGE_OF_USER = "wsgiauth.language"

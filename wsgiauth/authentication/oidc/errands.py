@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 from wsgiauth.authentication.lifetimes import HOUR, MINUTE
 from wsgiauth.settings import Settings
-from wsgiauth.web.cookies import TAG_LENGTH, TaggedCookie, new_tag
+from wsgiauth.web.cookies import TAG_LENGTH, OwnCookie, TaggedCookie, new_tag
 
 LIFETIME = 10 * MINUTE  # seconds
 KEPT = HOUR  # seconds for which a browser keeps the cookie, so that it can begin again
+ERRAND = OwnCookie("-oidc-", KEPT)
 
 # Purposes
 LOG_IN = "log in"
