@@ -12,6 +12,7 @@ from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 from wsgiauth import AuthMiddleware, User, claims, log_in, log_out, storage
 from wsgiauth.accounts.tables import Session
 from wsgiauth.app import ROUTES
+from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ClaimsError, ConfigurationError, MiddlewareMissingError
 from wsgiauth.storage import context
@@ -115,7 +116,7 @@ def add_an_app(client, user, then):
 
 
 def add_a_passkey(client, user, then):
-    headers, party = bearer(client.app, user), client.app.site.relying_party
+    headers, party = bearer(client.app, user), client.app.site.part(RelyingParty)
     key = Authenticator()
     key.host, key.origin = "localhost", "http://localhost"
     then()

@@ -43,6 +43,7 @@ from wsgiauth.authentication.totp import Totp
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError, WsgiAuthError
+from wsgiauth.features import FEATURES
 from wsgiauth.mail.letters import Addressed
 from wsgiauth.mail.site_outbox import SAMPLES as LETTERS
 from wsgiauth.site import Site
@@ -688,7 +689,7 @@ def test_no_secret_shows_in_what_is_printed_of_an_object(settings, client, site,
     log_in_by_new_password = {"username": USERNAME, "password": NEW_PASSWORD}
     client.post_json("/auth/login", log_in_by_new_password, status=200)
     settings = replace(settings, DATABASE_URL="postgresql://ada:canary@127.0.0.1/x")
-    made = Site.from_settings(settings, "/auth")
+    made = Site.from_settings(settings, "/auth", FEATURES)
     attempt = made.throttle.login(UNLIKELY_NAME, ("192.0.2.7",))
     user.grant("a.b")
     new = keys.create(user, "export", ["a.b"], now=time.time())

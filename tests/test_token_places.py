@@ -28,6 +28,7 @@ from tests.support.service_keys import (
 )
 from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.testing import api_key, make_settings, make_user
 
 ALGORITHMS = ["ES256", "EdDSA", "RS256"]
@@ -94,7 +95,7 @@ def by_basic(held, token):
 
 def by_verify(held, token):
     """As /auth/introspect does."""
-    return held.site.site.services.verify(token, time.time()) is not None
+    return held.site.site.part(ServiceTokens).verify(token, time.time()) is not None
 
 
 def by_pyjwt(held, token):

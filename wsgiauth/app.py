@@ -18,7 +18,7 @@ from wsgiauth.admin.several import ChangeSeveral
 from wsgiauth.admin.trail import Events
 from wsgiauth.admin.user import ChangeUser, ShowUser
 from wsgiauth.admin.users import Users, UsersCsv
-from wsgiauth.authentication.introspection import INTROSPECT
+from wsgiauth.authentication.introspection import INTROSPECT, Introspector
 from wsgiauth.endpoints.account import Account
 from wsgiauth.endpoints.check import Check
 from wsgiauth.endpoints.close import Close
@@ -144,7 +144,7 @@ class AuthApp:
         self._map = SiteMap(ROUTES)
         if site.settings.ADMIN_PANEL:
             known_permissions.register(MANAGE_USERS)
-        if site.introspector is not None:
+        if site.part(Introspector) is not None:
             known_permissions.register(INTROSPECT)
         self._router = Router(
             {

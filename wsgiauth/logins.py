@@ -23,7 +23,7 @@ from wsgiauth.authentication import factors, lifetimes, sessions
 from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.identity import COOKIE, set_caller
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.events import actors
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, MiddlewareMissingError
@@ -225,7 +225,7 @@ def start_browser_session(
     *,
     methods: str = PASSWORD,
     remember: bool,
-    provider: ProviderLogin | None = None,
+    origin: Origin | None = None,
 ) -> IssuedTokens | None:
     """Start the session of a browser, whose end moves while it is used; see `log_in`.
 
@@ -235,7 +235,7 @@ def start_browser_session(
     lifetime = lifetimes.of_browser(site.settings, remember=remember)
     client = Client.of(environ, site.pages.readers.name_asked_for(environ))
     return sessions.start(
-        user, site.tokens, lifetime, methods=methods, client=client, provider=provider
+        user, site.tokens, lifetime, methods=methods, client=client, origin=origin
     )
 
 

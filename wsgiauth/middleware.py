@@ -34,6 +34,7 @@ from wsgiauth.authentication.invitations import Invitation, InvitedGroup
 from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events
+from wsgiauth.features import FEATURES
 from wsgiauth.gate import GatedApp
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.mail.notices import Notices
@@ -154,7 +155,7 @@ class AuthMiddleware:
         if send_mail is not None:
             settings = replace(settings, MAIL_URL=CALLABLE)
         asked = Registration(registration, on_registered)
-        self.site: Site = Site.from_settings(settings, mount, send_mail, claims, asked)
+        self.site: Site = Site.from_settings(settings, mount, FEATURES, send_mail, claims, asked)
         self._mount = mount
         self._well_known = well_known_urls(self.site)
         # Loaded by the first middleware: a script and most commands need no pages.

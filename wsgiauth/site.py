@@ -1,8 +1,9 @@
 """What the settings make: one object with everything that the endpoints of a site use."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from typing import Self, TypeVar
 
 from wsgiauth.accounts.registration import Registration
 from wsgiauth.authentication.claims import ClaimsFunction
@@ -10,8 +11,8 @@ from wsgiauth.authentication.form_accounts import FormAccounts
 from wsgiauth.authentication.freshness import Freshness
 from wsgiauth.authentication.identity import Identifier
 from wsgiauth.authentication.refresh import RefreshTokens
-from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.feature import Feature
 from wsgiauth.languages import Languages
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
@@ -44,17 +45,15 @@ class Site:
     mail_limits: MailLimits
     hash_slots: HashSlots
     outbox: Outbox | None  # None without MAIL_URL
-    relying_party: RelyingParty | None  # None without PASSKEYS
     registration: Registration
-    services: ServiceTokens | None  # None without SERVICE_KEYS
-    introspector: Introspector | None  # likewise
-    providers: Providers | None  # None without OIDC_PROVIDERS
+    parts: tuple[object, ...]  # of the features; see `part`
 
     @classmethod
     def from_settings(
         cls,
         settings: Settings,
         mount: str,
+        features: Iterable[Feature],
         send_mail: Transport | None = None,
         claims: ClaimsFunction | None = None,
         registration: Registration | None = None,
@@ -68,7 +67,6 @@ class Site:
         """
         tokens = Tokens(settings, claims=claims)
         entries = parse_entries(settings.OIDC_PROVIDERS)
-        services = ServiceTokens(settings, tokens.now) if settings.SERVICE_KEYS else None
         identifier = Identifier(settings, tokens)
         form_accounts = FormAccounts(settings)
         readers = Readers(
@@ -100,9 +98,10 @@ class Site:
             MailLimits(settings),
             HashSlots(settings),
             make_outbox(settings, send_mail),
-            RelyingParty(settings) if settings.PASSKEYS else None,
             registration or Registration(),
-            services,
-            Introspector(settings, tokens, services) if services else None,
-            Providers(settings, tokens.now) if settings.OIDC_PROVIDERS else None,
+            tuple(part for feature in features for part in feature.parts(settings, tokens)),
         )
+
+    def part(self, kind: type[_Part]) -> _Part | None:
+        """Return the part of this class, or with this interface; None where its feature is off."""
+        return next((each for each in self.parts if isinstance(each, kind)), None)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.site import Site
 from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, Response, json_response, redirect
 from wsgiauth.web.urls import root_url
@@ -25,7 +26,7 @@ def well_known_urls(site: Site) -> Mapping[str, Answer]:
     def change_password(environ: WSGIEnvironment) -> Response:
         return redirect(HTTPStatus.FOUND, f"{root_url(environ)}{mount}/password")
 
-    if site.services is None:
+    if site.part(ServiceTokens) is None:
         return {CHANGE_PASSWORD: change_password}
     metadata = json_response(_metadata(site), cache=PUBLIC_FOR_AN_HOUR)
     return {CHANGE_PASSWORD: change_password, METADATA: lambda _: metadata}

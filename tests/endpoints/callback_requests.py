@@ -9,6 +9,7 @@ from tests.support.sites import BROWSER
 from tests.support.tabs import OIDC, PROVIDER, named
 from wsgiauth.accounts import update_user
 from wsgiauth.authentication import unclaimed
+from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.oidc.errands import CONNECT, LOG_IN, Errand
 from wsgiauth.storage import context
 from wsgiauth.testing import bearer, make_user
@@ -25,7 +26,7 @@ def cookie_of(site, user, **further):
 
 def waiting(site, subject, **changes):
     """Return the cookie of an account of a provider that no user has."""
-    [entry] = site.site.providers
+    [entry] = site.site.part(Providers)
     values = {"provider": "google", "issuer": entry.entry.issuer, **changes}
     what = account(subject, email=f"{subject}@example.com", **values)
     with context.using(site.database):
@@ -63,7 +64,7 @@ def completions(site):
 
 def callback_of(site, provider, errand=None, subject="nia", cookies=None):
     """Return a callback as the provider sends it."""
-    found = site.site.providers.find("google")
+    found = site.site.part(Providers).find("google")
     uri = f"{PUBLIC_URL}/auth/oidc/google/callback"
     begun = found.begin(errand or Errand(LOG_IN), redirect_uri=uri)
     query = provider.authorize(begun.url, subject)

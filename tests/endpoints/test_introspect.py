@@ -15,6 +15,7 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import known_permissions
 from wsgiauth.authentication import keys, sessions
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.testing import (
     add_authenticator,
     api_key,
@@ -243,7 +244,9 @@ def active_key(site, user):
 
 def active_service_token(site, user):
     key_id = keys.id_of(active_key(site, user))
-    return site.site.services.issue(user.id, REPORTS, scope=(), origin=key_id, proof=None)
+    return site.site.part(ServiceTokens).issue(
+        user.id, REPORTS, scope=(), origin=key_id, proof=None
+    )
 
 
 @pytest.mark.parametrize("make", [active_access_token, active_key, active_service_token])

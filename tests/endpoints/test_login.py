@@ -12,6 +12,7 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.app import AuthApp
 from wsgiauth.authentication import sessions
+from wsgiauth.features import FEATURES
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim, HashSlots
 from wsgiauth.throttling.throttle import Throttle
@@ -481,7 +482,9 @@ def parts(settings, database):
     chosen = replace(settings, HASHING_THREADS=1)
     throttle = Throttle(chosen, clock=lambda: 2_000_000_000)
     slots = HashSlots(chosen, queue=0)
-    return replace(Site.from_settings(chosen, "/auth"), throttle=throttle, hash_slots=slots)
+    return replace(
+        Site.from_settings(chosen, "/auth", FEATURES), throttle=throttle, hash_slots=slots
+    )
 
 
 @pytest.fixture

@@ -57,6 +57,7 @@ from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.invitations import Invitation
 from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MAX_PERMISSIONS
 from wsgiauth.authentication.passkeys import NAME_MAX_LENGTH, Passkey
+from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.authentication.services import MAX_LENGTH, MAX_SCOPE
 from wsgiauth.authentication.services.key_files import MAX_FILES
@@ -534,7 +535,7 @@ def passkeys_of_grace(site):
     """Return requests that add a passkey, make recovery codes for it, and remove it."""
     with context.using(site.database):
         grace = User.objects.get(username="grace")
-        options = site.site.relying_party.creation_options(grace, time.time())
+        options = site.site.part(RelyingParty).creation_options(grace, time.time())
     key = Authenticator()
     key.host, key.origin = "example.org", MAIL["PUBLIC_URL"]
     sent = {"name": "Laptop", "credential": key.create(options)}

@@ -9,6 +9,7 @@ from webtest import TestApp
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User
 from wsgiauth.app import AuthApp
+from wsgiauth.features import FEATURES
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim, HashSlots
 
@@ -268,7 +269,7 @@ def parts(stopped_throttle, settings, database):
     """Return the parts of a site where one registration, and one at once, are the limit."""
     chosen = replace(settings, REGISTRATIONS_PER_ADDRESS=1, HASHING_THREADS=1)
     slots = HashSlots(chosen, queue=0)
-    return replace(Site.from_settings(chosen, "/auth"), hash_slots=slots)
+    return replace(Site.from_settings(chosen, "/auth", FEATURES), hash_slots=slots)
 
 
 @pytest.fixture

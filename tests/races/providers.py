@@ -19,7 +19,7 @@ def end_session(**named):
 
 
 def log_in(user):
-    return sessions.start(user, TOKENS, provider=LOGIN) is not None
+    return sessions.start(user, TOKENS, origin=LOGIN) is not None
 
 
 class _Connected(Race):
@@ -74,7 +74,7 @@ class ConfirmedAndLoggedOut(_LoggedOut):
         return end_session()
 
     def other(self, ada, handle, session_id):
-        return freshness.confirm(session_id, ada, TOKENS, provider=LOGIN) is not None
+        return freshness.confirm(session_id, ada, TOKENS, origin=LOGIN) is not None
 
     def check(self, outcome, ada, handle, session_id):
         # A session that the login could not confirm any more can go on as it was.

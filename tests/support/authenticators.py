@@ -12,6 +12,7 @@ import struct
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
+from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.storage import context
 
 ORIGIN = "http://localhost:8080"
@@ -169,7 +170,7 @@ def add_passkey(site, user, name="Laptop", authenticator=None):
     """Return an authenticator with a new passkey of a user."""
     made = authenticator or Authenticator()
     with context.using(site.database):
-        party, now = site.site.relying_party, site.site.tokens.now()
+        party, now = site.site.part(RelyingParty), site.site.tokens.now()
         party.register(user, name, made.create(party.creation_options(user, now)), now)
     return made
 

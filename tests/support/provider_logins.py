@@ -8,6 +8,7 @@ from tests.support.identities import account
 from tests.support.sites import BROWSER, SAME_ORIGIN
 from tests.support.tabs import OIDC, give_cookies, named
 from wsgiauth.authentication import identities
+from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.oidc.errands import Errand
 
 PUBLIC_URL = "https://example.org"
@@ -21,7 +22,7 @@ def with_provider(settings, provider, *, entry=None, further=(), **changes):
 
 def errand(client, site, purpose, name="google", **values):
     """Begin an errand as a page would; return the URL of the provider."""
-    found = site.site.providers.find(name)
+    found = site.site.part(Providers).find(name)
     uri = f"{PUBLIC_URL}/auth/oidc/{name}/callback"
     begun = found.begin(Errand(purpose, **values), redirect_uri=uri)
     give_cookies(client, named(OIDC, begun.cookie))

@@ -8,7 +8,7 @@ from webtest import TestApp
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 from wsgiauth import Session
 from wsgiauth.authentication import identities, provider_sessions
-from wsgiauth.authentication.oidc import transport
+from wsgiauth.authentication.oidc import Providers, transport
 from wsgiauth.exceptions import ProviderError
 from wsgiauth.storage import context
 from wsgiauth.testing import (
@@ -117,7 +117,7 @@ def test_a_login_at_the_provider_confirms_who_the_user_is(site, browser):
 
 def test_nothing_else_asks_the_provider(site):
     provider_account(site, "google")
-    provider = site.site.providers.find("google")
+    provider = site.site.part(Providers).find("google")
     assert provider.problem() is None
     assert provider.logout_url("https://example.org") is None
     with pytest.raises(ProviderError) as refused:

@@ -13,6 +13,7 @@ from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import Settings, storage
 from wsgiauth.app import AuthApp
 from wsgiauth.exceptions import RetryLaterError
+from wsgiauth.features import FEATURES
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import (
     FLOOD,
@@ -631,7 +632,7 @@ def app_with(settings, database):
     """Return a function that returns what answers below /auth, with these slots."""
 
     def app(slots):
-        site = replace(Site.from_settings(settings, "/auth"), hash_slots=slots)
+        site = replace(Site.from_settings(settings, "/auth", FEATURES), hash_slots=slots)
         below = AuthApp(site)
         return lambda environ, start: below({**environ, "wsgiauth.site": site}, start)
 

@@ -18,6 +18,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.app import AuthApp
 from wsgiauth.authentication import sessions
 from wsgiauth.exceptions import RetryLaterError
+from wsgiauth.features import FEATURES
 from wsgiauth.site import Site
 from wsgiauth.throttling.counts import AttemptCount, Counter
 from wsgiauth.throttling.hash_slots import HashSlots
@@ -102,7 +103,9 @@ def app_of(settings, clock):
     """Return what answers below /auth, with a throttle that goes by `clock` and patient slots."""
     throttle = Throttle(settings, clock=lambda: clock.now)
     slots = HashSlots(settings, longest_wait=60)
-    site = replace(Site.from_settings(settings, "/auth"), throttle=throttle, hash_slots=slots)
+    site = replace(
+        Site.from_settings(settings, "/auth", FEATURES), throttle=throttle, hash_slots=slots
+    )
     app = AuthApp(site)
     return lambda environ, start: app({**environ, "wsgiauth.site": site}, start)
 

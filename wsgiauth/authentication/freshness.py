@@ -15,11 +15,11 @@ from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import provider_sessions, sessions
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.authentication.methods import PASSWORD, has_second_factor
-from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
@@ -84,31 +84,30 @@ def confirm(
     tokens: Tokens,
     *,
     methods: str = PASSWORD,
-    provider: ProviderLogin | None = None,
+    origin: Origin | None = None,
 ) -> IssuedTokens | None:
     """Give a session a new proof, and report it; see `renew`.
 
     Args:
-        provider: The login at a provider that is the proof, if it is one.
+        origin: The login elsewhere that is the proof, if it is one.
 
     Returns:
-        None if the session or the login at the provider has ended, or the account of the provider
-        was disconnected, meanwhile.
+        None if the session or the login elsewhere has ended meanwhile.
     """
     claims = tokens.claims_for(user)
     try:
         with database.atomic():
-            if provider is not None and not provider.is_valid_for(user):
+            if origin is not None and not origin.is_valid_for(user):
                 return None
             issued = renew(session_id, user, tokens, claims, methods=methods)
             if issued is None:
                 return None
-            if provider is not None:
-                provider_sessions.record(issued.session_id, provider)
+            if origin is not None:
+                origin.record(issued.session_id, is_first=False)
             events.emit("confirmed", user_id=user.id, reason=methods)
     except peewee.IntegrityError:  # a foreign key's: the user or the identity was just deleted
         return None
-    if provider is not None and provider.has_ended():  # meanwhile: see `provider_sessions.revoke`
+    if origin is not None and origin.has_ended():  # meanwhile
         sessions.revoke(issued.session_id, user)
         return None
     return issued

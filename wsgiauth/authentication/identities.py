@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import peewee
@@ -21,7 +21,6 @@ from wsgiauth.accounts import NewAccount, lock_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import insert_new
-from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
 from wsgiauth.messages import _, ngettext
@@ -29,6 +28,9 @@ from wsgiauth.settings.oidc import ProviderEntry
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import Model, from_timestamp, json_fields, utc_now
+
+if TYPE_CHECKING:
+    from wsgiauth.authentication.oidc.accounts import ProviderAccount
 
 MOST_IDENTITIES = 10  # of a user
 HANDLE_LENGTH = 12  # characters

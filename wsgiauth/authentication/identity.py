@@ -6,15 +6,15 @@ On the way of a request, `middleware` calls this module, which calls `sessions`.
 """
 
 import logging
+import re
 from contextlib import suppress
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import basic, keys, pending, sessions, unclaimed
+from wsgiauth.authentication import basic, keys, sessions
 from wsgiauth.authentication.factors import demands_second_factor, meets_demand
 from wsgiauth.authentication.keys import PREFIX
-from wsgiauth.authentication.oidc import errands
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
 from wsgiauth.settings import Settings

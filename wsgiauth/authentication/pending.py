@@ -18,7 +18,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication.origins import Origin, Origins
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.storage import database
 from wsgiauth.web.cookies import OwnCookie, TaggedCookie, new_tag
@@ -39,7 +39,7 @@ class Pending(NamedTuple):
     destination: str  # where the browser goes afterwards: a safe path, or empty
     remember: bool  # whether the session outlives the browser window
     methods: str  # of the first step
-    provider: ProviderLogin | None  # if that was a login at a provider
+    origin: Origin | None  # if that was a login elsewhere
 
     def __repr__(self) -> str:
         return f"<Pending login of {self.user!r}>"  # the secret is secret
@@ -52,14 +52,14 @@ def start(
     remember: bool,
     now: float,
     methods: str = PASSWORD,
-    provider: ProviderLogin | None = None,
+    origin: Origin | None = None,
 ) -> TaggedCookie:
     """Return the cookie of a new pending login; `user` is as read before the first step.
 
     Raises:
         UnauthenticatedError: The user has been deleted.
     """
-    data = json.dumps({"remember": remember, "methods": methods, "provider": provider})
+    data = json.dumps({"remember": remember, "methods": methods, "provider": origin})
     try:
         secret = one_time.issue(_PURPOSE, user, now=now, lifetime=LIFETIME, data=data)
     except peewee.IntegrityError:  # the foreign key's: the user was deleted at the same moment
@@ -67,18 +67,22 @@ def start(
     return TaggedCookie(new_tag(now), with_destination(secret, destination))
 
 
-def find(cookie: TaggedCookie, now: float) -> Pending | None:
-    """Return the pending login of a cookie, or None if it has ended."""
+def find(cookie: TaggedCookie, now: float, origins: Origins | None = None) -> Pending | None:
+    """Return the pending login of a cookie, or None if it has ended.
+
+    Args:
+        origins: The part of the site that restores a login elsewhere; None: such logins have ended.
+    """
     secret, destination = split(cookie.value)
     row = one_time.find(secret, _PURPOSE, now=now)
     if row is None or row.user is None:
         return None
     data = json.loads(row.data)
-    methods, provider = data.get("methods", PASSWORD), data.get("provider")  # not in older rows
-    login = ProviderLogin(*provider) if provider else None
-    if login is not None and login.has_ended():
+    methods, stored = data.get("methods", PASSWORD), data.get("provider")  # not in older rows
+    origin = None if stored is None or origins is None else origins.restore(stored)
+    if stored is not None and (origin is None or origin.has_ended()):
         return None
-    return Pending(cookie.tag, secret, row.user, destination, data["remember"], methods, login)
+    return Pending(cookie.tag, secret, row.user, destination, data["remember"], methods, origin)
 
 
 def cancel(pending: Pending) -> None:

@@ -7,7 +7,7 @@ complete yet. A session whose user has just logged in at the provider can set a 
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import peewee
 
@@ -18,10 +18,12 @@ from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.identities import Identity, identity_id
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, HOST_SKEW, MINUTE
-from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.storage import database
 from wsgiauth.storage.models import Model
+
+if TYPE_CHECKING:
+    from wsgiauth.authentication.oidc.accounts import ProviderAccount
 
 # Seconds for which a logout token is remembered: as long as it could be used again, and as long as
 # a login can remain incomplete.
@@ -72,6 +74,10 @@ class ProviderLogin(NamedTuple):
     def proven_at(self, now: int) -> int:
         """Return when the user proved who they are; a provider that does not say, just has."""
         return now if self.authenticated_at is None else min(now, self.authenticated_at)
+
+    def record(self, session_id: str, *, is_first: bool) -> None:
+        """Record how a session began, or was confirmed; in the transaction of that."""
+        record(session_id, self, is_first=is_first)
 
     def has_ended(self) -> bool:
         """Return whether a logout token has named this login since the provider was asked."""

@@ -16,11 +16,10 @@ from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import Group, keep_group_names
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session
-from wsgiauth.authentication import provider_sessions
 from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.tokens import Claims, IssuedTokens, Tokens
 from wsgiauth.storage import Statement, context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -51,7 +50,7 @@ def start(
     *,
     methods: str = PASSWORD,
     client: Client = _UNKNOWN,
-    provider: ProviderLogin | None = None,
+    origin: Origin | None = None,
 ) -> IssuedTokens | None:
     """Start a session for `user`.
 
@@ -59,11 +58,11 @@ def start(
         user: As read before the password was verified.
         lifetime: None: as long as a token.
         methods: How the user proved who they are: see `methods`.
-        provider: The login at a provider with which it begins, if there was one.
+        origin: The login elsewhere by which the session begins, if there was one.
 
     Returns:
         None if the user was deactivated or deleted, or the password changed, while it was being
-        verified, or if the login at the provider has ended.
+        verified, or if the login elsewhere has ended.
 
     Raises:
         ClaimsError: The application has no claims for the token.
@@ -81,16 +80,16 @@ def start(
         last_seen_at=now,
         ends_at=ends_at,
         idle=lifetime.idle,
-        authenticated_at=now if provider is None else provider.proven_at(now),
+        authenticated_at=now if origin is None else origin.proven_at(now),
         methods=methods,
         generation=int(lifetime.is_refreshable),
         refreshed_at=now,
         address=client.address,
         agent=client.agent,
     )
-    if not _insert(session, user, client.language, provider):
+    if not _insert(session, user, client.language, origin):
         return None
-    if provider is not None and provider.has_ended():  # meanwhile: see `provider_sessions.revoke`
+    if origin is not None and origin.has_ended():  # meanwhile
         revoke(session.id, user)
         return None
     purge_some(Session, now)
@@ -98,10 +97,10 @@ def start(
 
 
 @repeated_after_conflict
-def _insert(session: Session, user: User, language: str, provider: ProviderLogin | None) -> bool:
+def _insert(session: Session, user: User, language: str, origin: Origin | None) -> bool:
     """Insert a session unless the user has changed, and return whether it was inserted.
 
-    Only a login at a provider needs a lock. If the user changes at the same moment, the row can be
+    Only a login elsewhere needs a lock. If the user changes at the same moment, the row can be
     inserted all the same, but with the old stamp, so it is not valid after the change.
     """
     columns: Any = Session._meta.sorted_fields
@@ -113,12 +112,12 @@ def _insert(session: Session, user: User, language: str, provider: ProviderLogin
     try:
         # A transaction, because only its BEGIN is repeated if the connection is lost.
         with database.atomic():
-            if provider is not None and not provider.is_valid_for(user):
+            if origin is not None and not origin.is_valid_for(user):
                 return False
             _record_login(user, language)
             is_inserted = bool(insert.execute())
-            if is_inserted and provider is not None:
-                provider_sessions.record(session.id, provider, is_first=True)
+            if is_inserted and origin is not None:
+                origin.record(session.id, is_first=True)
             if is_inserted:
                 # The language that the owner had before: this login can be that of a thief.
                 details = {"agent": session.agent, "language": user.language}

@@ -10,11 +10,13 @@ from wsgiauth.app import AuthApp
 from wsgiauth.authentication import factors, lifetimes, passkeys, totp
 from wsgiauth.authentication.address_links import is_proven_here
 from wsgiauth.authentication.factors import unasked_factors
+from wsgiauth.authentication.oidc import Providers
 from wsgiauth.cli.check_providers import check_providers, stranded_users
 from wsgiauth.cli.command import Arguments, CommandError, environment
 from wsgiauth.cli.output import counted, print_line
 from wsgiauth.cli.parser import Parser
 from wsgiauth.events import trail
+from wsgiauth.features import FEATURES
 from wsgiauth.mail import outbox
 from wsgiauth.settings import PER_ADDRESS, Settings
 from wsgiauth.settings.misspelt import misspelt_settings
@@ -41,9 +43,9 @@ def check(arguments: Arguments) -> None:
     for risk in misspelt:  # at once, because they can be the cause of what is refused below
         print_line(f"warning: {risk}")
     settings = Settings.for_server(environ)
-    site = Site.from_settings(settings, "/auth")
+    site = Site.from_settings(settings, "/auth", FEATURES)
     AuthApp(site)
-    risks, notes = check_providers(site.providers or (), settings)
+    risks, notes = check_providers(site.part(Providers) or (), settings)
     if settings.COOKIE_SECURE == "auto" and (settings.PUBLIC_URL or "").startswith("https:"):
         notes.append(
             "COOKIE_SECURE is auto, and PUBLIC_URL begins with https: the cookie is Secure only if"

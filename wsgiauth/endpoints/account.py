@@ -8,6 +8,7 @@ from wsgiauth.accounts.listing import profile
 from wsgiauth.authentication import recovery_codes
 from wsgiauth.authentication.factors import Factor, are_offered, list_factors
 from wsgiauth.authentication.methods import HARDWARE_KEY
+from wsgiauth.authentication.oidc import Providers
 from wsgiauth.forms.connected import Connected, list_connected
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import (
@@ -94,7 +95,7 @@ class Account(Endpoint):
             has_password=user.has_password,
             connected=[each for each in list_connected(user, site) if each.is_offered],
             passkeys=[each for each in listed if each.method == HARDWARE_KEY],
-            has_other_ways=site.settings.PASSKEYS or site.providers is not None,
+            has_other_ways=site.settings.PASSKEYS or site.part(Providers) is not None,
             factors=listed if are_offered(site.settings) else None,
             codes_left=codes_left,
             are_codes_few=codes_left is not None and codes_left <= recovery_codes.FEW,

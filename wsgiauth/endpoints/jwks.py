@@ -2,6 +2,7 @@
 
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -17,4 +18,6 @@ class KeySet(Endpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the public keys, whoever asks."""
-        return json_response(require_part(site.services).key_set, cache=PUBLIC_FOR_AN_HOUR)
+        return json_response(
+            require_part(site.part(ServiceTokens)).key_set, cache=PUBLIC_FOR_AN_HOUR
+        )

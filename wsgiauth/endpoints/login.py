@@ -10,7 +10,7 @@ from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
-from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey
+from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey, RelyingParty
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.authentication.unclaimed import UNCLAIMED
 from wsgiauth.exceptions import RequestError, ValidationError
@@ -203,7 +203,7 @@ def _log_in_with_passkey(submission: Submission) -> IssuedTokens:
 def _accept(submission: Submission, credential: str) -> AcceptedPasskey | None:
     """Return whose passkey it is; count what costs a query or a signature."""
     site, networks = submission.site, submission.networks
-    party, now = site.relying_party, site.tokens.now()
+    party, now = site.part(RelyingParty), site.tokens.now()
     presented = party.read(credential, LOG_IN, now=now) if party else None
     if party is None or presented is None:
         return None

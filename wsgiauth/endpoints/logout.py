@@ -86,7 +86,7 @@ def _forget_unclaimed(environ: WSGIEnvironment, site: Site) -> tuple[Header, ...
 
 def _provider_of(session: UserSession, site: Site) -> Provider | None:
     """Return the provider at which a session began, if its session ends with ours."""
-    offered = [each for each in site.providers or () if each.entry.logout == "provider"]
+    offered = [each for each in site.part(Providers) or () if each.entry.logout == "provider"]
     began = provider_sessions.provider_of(session.session_id) if offered else None
     if began is None:
         return None

@@ -17,7 +17,7 @@ from wsgiauth.authentication import freshness, identities, one_time, unclaimed
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW
-from wsgiauth.authentication.oidc import Provider
+from wsgiauth.authentication.oidc import Provider, Providers
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.oidc.errands import (
     CONFIRM,
@@ -157,7 +157,7 @@ def _read_errand(
 ) -> BegunErrand:
     tag = tag_of(state)
     cookie = site.identifier.sent_cookie(environ, ERRAND, tag)
-    errands = require_part(site.providers).errands
+    errands = require_part(site.part(Providers)).errands
     begun = errands.find(cookie, provider.entry.name, state)
     if begun is None:
         raise Failures(provider.entry.title).callback(
@@ -221,7 +221,7 @@ def _link_verified(arrival: _Arrival) -> Identity | None:
     have verified the address for a stranger, who would then share the account.
     """
     account = arrival.account
-    entries = [each.entry for each in require_part(arrival.submission.site.providers)]
+    entries = [each.entry for each in require_part(arrival.submission.site.part(Providers))]
     trusted = {*PROVEN_HERE, *(each.issuer for each in entries if each.link == "verified")}
     email = verified_address(account)
     if arrival.provider.entry.link != "verified" or not email:
@@ -277,7 +277,7 @@ def _confirm(arrival: _Arrival) -> Response:
         session.user,
         submission.site.tokens,
         methods=account.methods,
-        provider=ProviderLogin.of(account),
+        origin=ProviderLogin.of(account),
     )
     if issued is None:
         raise _session_ended(arrival.provider)

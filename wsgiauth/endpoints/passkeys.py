@@ -11,6 +11,7 @@ from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, Passkey, list_passkeys
+from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
@@ -112,7 +113,7 @@ class Passkeys(FactorForm):
 
     def document(self, member: UserSession, site: Site) -> dict[str, object]:
         """Return the passkeys, and the options for a new one."""
-        user, party = member.user, require_part(site.relying_party)
+        user, party = member.user, require_part(site.part(RelyingParty))
         rows = list_passkeys(user)
         options = party.creation_options(user, site.tokens.now())
         return {
@@ -130,7 +131,7 @@ class Passkeys(FactorForm):
     def _add(self, submission: MemberSubmission) -> Response:
         user, site, fields = submission.member.user, submission.site, submission.fields
         name = check_name(fields["name"], pgettext("name of a device", "Laptop"), NAME_MAX_LENGTH)
-        party = require_part(site.relying_party)
+        party = require_part(site.part(RelyingParty))
         factors.add_passkey(party, user, name, fields[CREDENTIAL], site.tokens.now())
         return self.answer_added(
             submission, HARDWARE_KEY, done="passkey", name=name, status=HTTPStatus.CREATED
@@ -139,7 +140,7 @@ class Passkeys(FactorForm):
     def page(self, submission: MemberSubmission, refusal: Refusal) -> PasskeysPage:
         """Return the list and the form."""
         user, now = submission.member.user, submission.site.tokens.now()
-        party, rows = require_part(submission.site.relying_party), list_passkeys(user)
+        party, rows = require_part(submission.site.part(RelyingParty)), list_passkeys(user)
         agent = submission.environ.get("HTTP_USER_AGENT", "")
         is_full, logout_url = len(rows) >= MOST_PASSKEYS, f"{mount_url(submission.environ)}/logout"
         return PasskeysPage(

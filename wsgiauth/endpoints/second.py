@@ -5,6 +5,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import factors, one_time, pending, recovery_codes
 from wsgiauth.authentication.methods import ONE_TIME_CODE
+from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.passkeys.challenges import SECOND_STEP
 from wsgiauth.authentication.pending import PENDING, Pending
 from wsgiauth.exceptions import UnauthenticatedError
@@ -76,8 +77,7 @@ class SecondStep(PublicForm):
                 submission,
                 waiting.user,
                 methods=f"{waiting.methods} {proven}",
-                # The factor has just been proven, whenever the user logged in at the provider.
-                provider=waiting.provider and waiting.provider._replace(authenticated_at=None),
+                origin=waiting.origin,
             )
         if issued is None:  # another request used it first, or the user has just changed
             raise UnauthenticatedError(None)
@@ -120,7 +120,7 @@ def _expired_cookie(submission: Submission, waiting: Pending) -> Header:
 def _require_pending(environ: WSGIEnvironment, site: Site) -> Pending:
     now = site.tokens.now()
     for cookie in tabs.sent_cookies(environ, site, PENDING):
-        found = pending.find(cookie, now)
+        found = pending.find(cookie, now, site.part(Origins))
         if found is not None:
             return found
     raise UnauthenticatedError(None)

@@ -4,6 +4,7 @@ from http import HTTPStatus
 
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.session_list import (
     LISTED,
     ListedSession,
@@ -86,7 +87,7 @@ class Sessions(ListForm):
 
 def _with_titles(member: UserSession, site: Site) -> tuple[ListedSession, ...]:
     listed = _listed(member, site)
-    if site.providers is None:
+    if site.part(Providers) is None:
         return tuple(listed)
     titles = titles_by_handle(member.user, site)
     return tuple(each._replace(provider=titles.get(each.handle, "")) for each in listed)

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identities import list_identities
+from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.provider_sessions import identities_by_session
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.settings.oidc import ProviderEntry
@@ -27,7 +28,7 @@ class Connected(NamedTuple):
 
 def entries(site: Site) -> list[ProviderEntry]:
     """Return the providers of a site."""
-    return [each.entry for each in site.providers or ()]
+    return [each.entry for each in site.part(Providers) or ()]
 
 
 def title_of(configured: Sequence[ProviderEntry], provider: str, issuer: str) -> str:
@@ -72,7 +73,7 @@ def buttons_of(user: User, site: Site, url: str = "") -> tuple[ProviderButton, .
     Args:
         url: Where the form with the buttons is sent.
     """
-    issuers = {each.issuer for each in list_identities(user)} if site.providers else set()
+    issuers = {each.issuer for each in list_identities(user)} if site.part(Providers) else set()
     return tuple(
         ProviderButton(each.name, each.title, url)
         for each in entries(site)

@@ -13,7 +13,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import ClaimsError
 from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_other
@@ -60,7 +60,7 @@ def start_browser_session(
     user: User,
     *,
     methods: str = PASSWORD,
-    provider: ProviderLogin | None = None,
+    origin: Origin | None = None,
 ) -> IssuedTokens | None:
     """Start the session of a browser; return None if the user changed at the same moment."""
     remember = REMEMBER in submission.flags
@@ -70,7 +70,7 @@ def start_browser_session(
         user,
         methods=methods,
         remember=remember,
-        provider=provider,
+        origin=origin,
     )
 
 

@@ -14,6 +14,7 @@ from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate_user, factors, pending
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
+from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.passkeys.challenges import Purpose
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey, RelyingParty
 from wsgiauth.authentication.pending import PENDING
@@ -131,7 +132,7 @@ def passkey_options(site: Site, purpose: Purpose, *bound_to: str, user: User | N
 
     They are also empty if the user has none; without a user, they are for the passkeys of all.
     """
-    party, now = site.relying_party, site.tokens.now()
+    party, now = site.part(RelyingParty), site.tokens.now()
     return party.request_options(purpose, *bound_to, now=now, user=user) if party else ""
 
 
@@ -145,7 +146,7 @@ def ask_for_second_step(
     user: User,
     *,
     methods: str = PASSWORD,
-    provider: ProviderLogin | None = None,
+    origin: Origin | None = None,
 ) -> Response:
     """Return the answer to the right first step of a user who has a second factor.
 
@@ -156,11 +157,11 @@ def ask_for_second_step(
         submission: The login.
         user: As read before the first step was verified.
         methods: Of the first step.
-        provider: The login at a provider, if it was that.
+        origin: The login elsewhere, if it was one.
     """
     cookies: tuple[Header, ...] = ()
     if not submission.is_program:
-        cookie = _start_pending(submission, user, methods, provider)
+        cookie = _start_pending(submission, user, methods, origin)
         identifier = submission.site.identifier
         cookies = identifier.one_more_cookie(submission.environ, PENDING, cookie)
         if not submission.wants_json:
@@ -178,7 +179,7 @@ def ask_for_second_step(
 def _accept_passkey(
     submission: Submission, user: User, purpose: Purpose, bound_to: str
 ) -> AcceptedPasskey | None:
-    party, now = submission.site.relying_party, submission.site.tokens.now()
+    party, now = submission.site.part(RelyingParty), submission.site.tokens.now()
     if party is None:
         return None
     presented = party.read(submission.fields[CREDENTIAL], purpose, bound_to, now=now)
@@ -219,7 +220,7 @@ def _refusal(code: str, detail: str) -> RequestError:
 
 
 def _start_pending(
-    submission: Submission, user: User, methods: str, provider: ProviderLogin | None
+    submission: Submission, user: User, methods: str, origin: Origin | None
 ) -> TaggedCookie:
     return pending.start(
         user,
@@ -227,5 +228,5 @@ def _start_pending(
         remember=REMEMBER in submission.flags,
         now=submission.site.tokens.now(),
         methods=methods,
-        provider=provider,
+        origin=origin,
     )

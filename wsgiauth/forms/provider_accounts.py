@@ -44,12 +44,12 @@ def list_unclaimed(
     site: Site, cookies: Iterable[TaggedCookie]
 ) -> Iterator[tuple[Unclaimed, Provider]]:
     """Yield the accounts of these cookies that wait, and their providers, if the site has them."""
-    now = site.tokens.now()
+    now, providers = site.tokens.now(), site.part(Providers)
     for cookie in cookies:
         waiting = unclaimed.find(cookie, now)
-        if waiting is None or site.providers is None:
+        if waiting is None or providers is None:
             continue
-        provider = site.providers.find(waiting.account.provider)
+        provider = providers.find(waiting.account.provider)
         if provider is not None and provider.entry.issuer == waiting.account.issuer:
             yield waiting, provider
 
@@ -168,6 +168,6 @@ def _start_session(
     """Start a session as after a login; None if the user has to log in: see `handover`."""
     login = ProviderLogin.of(account)
     try:
-        return start_browser_session(submission, user, methods=account.methods, provider=login)
+        return start_browser_session(submission, user, methods=account.methods, origin=login)
     except ClaimsError:
         return None

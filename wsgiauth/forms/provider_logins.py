@@ -36,8 +36,8 @@ def log_in(submission: Submission, identity: Identity, account: ProviderAccount)
     identities.record_login(identity, account, site.tokens.now())
     login = ProviderLogin.of(account)
     if needs_second_step(submission, user, account):
-        return ask_for_second_step(submission, user, methods=account.methods, provider=login)
-    issued = start_browser_session(submission, user, methods=account.methods, provider=login)
+        return ask_for_second_step(submission, user, methods=account.methods, origin=login)
+    issued = start_browser_session(submission, user, methods=account.methods, origin=login)
     if issued is None:
         events.emit("login_failed", user_id=user.id, reason="changed meanwhile")
         detail = _("Your account has just changed. Log in again.")

@@ -30,7 +30,7 @@ PAGES = {
 def provider_buttons(environ: WSGIEnvironment, site: Site) -> tuple[ProviderButton, ...]:
     """Return the buttons with which a page leads to a login at each provider."""
     url = f"{mount_url(environ)}/oidc"
-    entries = [each.entry for each in site.providers or ()]
+    entries = [each.entry for each in site.part(Providers) or ()]
     return tuple(ProviderButton(each.name, each.title, f"{url}/{each.name}") for each in entries)
 
 
@@ -41,7 +41,7 @@ def require_provider(environ: WSGIEnvironment, site: Site) -> Provider:
 
 def find_provider(site: Site, name: str) -> Provider:
     """Return the provider with this name, or raise NotFoundError."""
-    found = require_part(site.providers).find(name)
+    found = require_part(site.part(Providers)).find(name)
     if found is None:
         raise NotFoundError
     return found

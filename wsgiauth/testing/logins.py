@@ -140,7 +140,7 @@ def _log_in(
                 site.tokens,
                 lifetime,
                 methods=f"{methods} {ONE_TIME_CODE}" if second_factor else methods,
-                provider=login,
+                origin=login,
             )
         if issued is None:
             raise ValueError(f"{user!r} cannot log in: inactive or deleted.")

@@ -7,7 +7,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password
 from wsgiauth.authentication.identities import add
-from wsgiauth.authentication.oidc import Provider
+from wsgiauth.authentication.oidc import Provider, Providers
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.logins import check_user
 from wsgiauth.middleware import AuthMiddleware
@@ -92,7 +92,7 @@ def connect(application: AuthMiddleware, user: User, provider: str, subject: str
 
 def require_provider(application: AuthMiddleware, name: str) -> Provider:
     """Return a provider of the site, or raise ValueError."""
-    providers = require_middleware(application).site.providers
+    providers = require_middleware(application).site.part(Providers)
     found = None if providers is None else providers.find(name)
     if found is None:
         raise ValueError(

@@ -17,6 +17,7 @@ from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT, LOG_IN, Errand
 from wsgiauth.exceptions import ConfigurationError, ProviderError
+from wsgiauth.features import FEATURES
 from wsgiauth.site import Site
 from wsgiauth.web.cookies import TAG_LENGTH
 
@@ -440,9 +441,11 @@ def test_providers_are_in_the_order_of_the_setting(provider):
 
 def test_a_site_has_providers_if_they_are_set():
     settings = Settings(SECRET_KEY=SECRET_KEY, PUBLIC_URL="https://example.org")
-    assert Site.from_settings(settings, "/auth").providers is None
+    assert Site.from_settings(settings, "/auth", FEATURES).part(Providers) is None
     settings = replace(settings, OIDC_PROVIDERS=("a:https://a:b@example.org",))
-    assert Site.from_settings(settings, "/auth").providers.find("a").entry.title == "A"
+    assert (
+        Site.from_settings(settings, "/auth", FEATURES).part(Providers).find("a").entry.title == "A"
+    )
 
 
 @pytest.mark.parametrize("package", ["urllib3", "jwt.algorithms"])

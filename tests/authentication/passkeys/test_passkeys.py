@@ -34,7 +34,7 @@ def site(settings):
 
 
 def test_a_passkey_logs_in_on_every_database(site, ada):
-    key, party, now = add_passkey(site, ada), site.site.relying_party, site.site.tokens.now()
+    key, party, now = add_passkey(site, ada), site.site.part(RelyingParty), site.site.tokens.now()
     presented = party.read(key.get(party.request_options(LOG_IN, now=now)), LOG_IN, now=now)
     assert party.accept(presented, now) == (ada, "hwk user")
     assert party.accept(presented, now) is None
@@ -115,7 +115,7 @@ def register_once(settings, answer):
 @pytest.mark.parametrize("action", [log_in_once, register_once])
 def test_of_eight_processes_with_one_answer_one_succeeds(action, site, ada, settings):
     site.site.tokens.now = lambda: 2_000_000_000
-    party, now = site.site.relying_party, 2_000_000_000
+    party, now = site.site.part(RelyingParty), 2_000_000_000
     if action is log_in_once:
         answer = add_passkey(site, ada).get(party.request_options(LOG_IN, now=now))
     else:

@@ -26,6 +26,7 @@ from wsgiauth import AuthMiddleware, change_password, storage
 from wsgiauth.accounts import find_user
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, Passkey
 from wsgiauth.authentication.passkeys.challenges import CONFIRM, LIFETIME, LOG_IN, SECOND_STEP
+from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, UnauthenticatedError, ValidationError
 from wsgiauth.settings import kinds
@@ -48,7 +49,7 @@ def site(settings):
 
 @pytest.fixture
 def party(site):
-    return site.site.relying_party
+    return site.site.part(RelyingParty)
 
 
 @pytest.fixture

@@ -168,8 +168,9 @@ def test_the_longest_token_is_shorter_than_the_limit(settings, folder):
 def test_no_log_and_no_repr_has_anything_of_a_private_key(settings, folder, caplog):
     caplog.set_level(logging.DEBUG)
     site = AuthMiddleware(lambda *_: [], with_services(settings, folder))
-    issue(site.site.services)
-    shown = f"{site.site!r} {vars(site.site)!r} {vars(site.site.services)!r} {caplog.text}"
+    services = site.site.part(ServiceTokens)
+    issue(services)
+    shown = f"{site.site!r} {vars(site.site)!r} {vars(services)!r} {caplog.text}"
     *_, secret, _end = (folder / "2026.pem").read_text().splitlines()
     assert secret not in shown
     assert "PRIVATE" not in shown

@@ -1,0 +1,21 @@
+"""What a feature declares. The kernel reads it, and imports no feature."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    """One feature, as `wsgiauth.features` lists it.
+
+    Attributes:
+        name: Of the feature, in one word.
+        parts: Makes what the feature adds to a site with these settings: no object of a class that
+            another part has, and nothing where the feature is off. See `Site.part`.
+    """
+
+    name: str
+    parts: Callable[[Settings, Tokens], Iterable[object]]
