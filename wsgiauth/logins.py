@@ -19,11 +19,12 @@ from wsgiauth import authentication, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
-from wsgiauth.authentication import factors, lifetimes, sessions
+from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.identity import COOKIE, set_caller
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.origins import Origin
+from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.events import actors
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, MiddlewareMissingError
@@ -172,7 +173,7 @@ def log_in(
     if issued is None:
         return None
     _end_session(environ, site)
-    if factors.meets_demand(user, methods, site.settings):
+    if meets_demand(user, methods, site.settings):
         _change_caller(environ, user, issued.session_id, auth_type=COOKIE)
         environ[_ISSUED] = issued
     else:
@@ -272,7 +273,7 @@ def checking(
     if user is None:
         return
     attempt.succeeded()
-    if not factors.has_factor(user, site.settings):  # otherwise a right code makes the client known
+    if not site.factors.is_needed_by(user):  # otherwise a right code makes the client known
         site.throttle.recognise(user, networks)
 
 

@@ -11,6 +11,7 @@ from wsgiauth.authentication.form_accounts import FormAccounts
 from wsgiauth.authentication.freshness import Freshness
 from wsgiauth.authentication.identity import Identifier
 from wsgiauth.authentication.refresh import RefreshTokens
+from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.languages import Languages
@@ -36,6 +37,7 @@ class Site:
     settings: Settings
     tokens: Tokens
     refresh_tokens: RefreshTokens
+    factors: SecondFactors
     freshness: Freshness
     identifier: Identifier
     form_accounts: FormAccounts
@@ -65,7 +67,9 @@ class Site:
                 or a key in SERVICE_KEYS; or the package for one of them, for PASSKEYS or for
                 OIDC_PROVIDERS is missing; or a catalogue in TRANSLATIONS is wrong, or missing.
         """
+        features = tuple(features)
         tokens = Tokens(settings, claims=claims)
+        factors = SecondFactors((kind for each in features for kind in each.factor_kinds), settings)
         entries = parse_entries(settings.OIDC_PROVIDERS)
         identifier = Identifier(settings, tokens)
         form_accounts = FormAccounts(settings)
@@ -79,7 +83,8 @@ class Site:
             settings,
             tokens,
             RefreshTokens(settings),
-            Freshness(settings, tokens),
+            factors,
+            Freshness(settings, tokens, factors),
             identifier,
             form_accounts,
             Pages(
@@ -99,7 +104,7 @@ class Site:
             HashSlots(settings),
             make_outbox(settings, send_mail),
             registration or Registration(),
-            tuple(part for feature in features for part in feature.parts(settings, tokens)),
+            tuple(part for each in features for part in each.parts(settings, tokens)),
         )
 
     def part(self, kind: type[_Part]) -> _Part | None:

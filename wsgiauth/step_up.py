@@ -9,15 +9,9 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.factors import (
-    are_offered,
-    demands_second_factor_of,
-    has_factor,
-    list_factors,
-)
+from wsgiauth.authentication.second_factors import demands_second_factor_of
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, SecondFactorMissingError
 from wsgiauth.messages import _
-from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import unavailable
@@ -25,16 +19,11 @@ from wsgiauth.web.failures import ask_for_second_factor, ask_to_log_in, second_f
 from wsgiauth.web.responses import Response
 
 
-def set_up_path(settings: Settings) -> str:
-    """Return the path, below the mount, at which a user sets up their first second factor."""
-    return "/totp" if settings.FACTOR_KEY is not None else "/passkeys"
-
-
 def second_factor_missing(user: User, site: Site) -> SecondFactorMissingError:
     """Return the error for a session of a user that was not proven by a second factor."""
-    settings = site.settings
-    needs_set_up = are_offered(settings) and not has_factor(user, settings)
-    if needs_set_up and demands_second_factor_of(user, settings) and list_factors(user):
+    factors = site.factors
+    needs_set_up = factors.are_offered and not factors.is_needed_by(user)
+    if needs_set_up and demands_second_factor_of(user, site.settings) and factors.all_of(user):
         return SecondFactorMissingError(needs_set_up=False, is_switched_off=True)
     return SecondFactorMissingError(needs_set_up=needs_set_up)
 
@@ -43,10 +32,10 @@ def step_up(environ: WSGIEnvironment, site: Site, error: SecondFactorMissingErro
     """Return the answer to a client whose session was not proven by a second factor."""
     if error.is_switched_off:
         return second_factor_failure(environ, error, error.detail)
-    if not are_offered(site.settings):  # a guard asks for what only `log_in` could say
+    if not site.factors.are_offered:  # a guard asks for what only `log_in` could say
         detail = _("This page needs two-step verification, and this site has none.")
         return second_factor_failure(environ, error, detail)
-    path = set_up_path(site.settings) if error.needs_set_up else "/confirm"
+    path = site.factors.set_up_path if error.needs_set_up else "/confirm"
     return ask_for_second_factor(environ, site.pages.mount + path, error)
 
 

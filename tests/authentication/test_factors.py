@@ -6,7 +6,7 @@ from tests.support.factors import FACTOR_KEY, add_app
 from wsgiauth import Settings, change_password
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import factors, recovery_codes, totp
-from wsgiauth.authentication.factors import Factor
+from wsgiauth.authentication.second_factors import Factor, SecondFactors
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.storage.models import from_timestamp
@@ -22,23 +22,25 @@ def test_the_factors_of_a_user_are_listed_the_oldest_first(ada, site):
     add_app(site, ada, "Tablet")
     Totp.update(confirmed_at=1).where(Totp.name == "Tablet").execute()
     tablet, phone = factors.list_factors(ada)
-    assert tablet == Factor("otp", Totp.get(Totp.name == "Tablet").id, "Tablet", from_timestamp(1))
+    assert tablet == Factor(
+        "otp", Totp.get(Totp.name == "Tablet").id, "Tablet", from_timestamp(1), "Authenticator app"
+    )
     assert phone.name == "Phone"
 
 
 def test_a_type_that_the_site_does_not_have_does_not_count(ada, site):
     add_app(site, ada)
     assert factors.are_offered(WITH)
-    assert factors.has_factor(ada, WITH)
+    assert SecondFactors(factors.KINDS, WITH).is_needed_by(ada)
     assert not factors.are_offered(WITHOUT)
-    assert not factors.has_factor(ada, WITHOUT)
+    assert not SecondFactors(factors.KINDS, WITHOUT).is_needed_by(ada)
     assert len(factors.list_factors(ada)) == 1
 
 
 def test_without_apps_a_recovery_code_is_accepted(ada):
     code, *_ = recovery_codes.replace(ada)
-    assert not factors.accept(ada, "123456", WITHOUT, 0)
-    assert factors.accept(ada, code, WITHOUT, 0)
+    assert not SecondFactors(factors.KINDS, WITHOUT).accept(ada, "123456", 0)
+    assert SecondFactors(factors.KINDS, WITHOUT).accept(ada, code, 0)
 
 
 def test_a_session_that_has_ended_meanwhile_adds_no_factor(ada, settings):

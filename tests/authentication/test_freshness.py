@@ -8,9 +8,11 @@ from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
+from wsgiauth.authentication.factors import KINDS
 from wsgiauth.authentication.freshness import Freshness, renew
 from wsgiauth.authentication.lifetimes import of_browser, of_refreshable
 from wsgiauth.authentication.refresh import refresh
+from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import Tokens
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(46)]
@@ -35,7 +37,7 @@ def tokens(settings, clock):
 
 @pytest.fixture
 def freshness(settings, tokens):
-    return Freshness(settings, tokens)
+    return Freshness(settings, tokens, SecondFactors(KINDS, settings))
 
 
 @pytest.fixture

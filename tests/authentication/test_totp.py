@@ -9,9 +9,11 @@ from wsgiauth import Settings, change_password, storage
 from wsgiauth.accounts import create_user, find_user
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import factors, recovery_codes, totp
+from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.totp import Totp
 
 KEY = "pY7nQe2LwZ9vKc4RtXb8MdHs3UgJ6fAo"
+WITH_KEY = Settings(FACTOR_KEY=KEY)
 OTHER_KEY = "Zq1mWc8XrTn5YvBk2LsDj7HgPf4EaUi9"
 NOW = 2_000_000_000
 STEP = totp.STEP
@@ -30,8 +32,8 @@ def add_app(user, name="Phone", now=NOW):
     return device, app
 
 
-def accepts(user, code, now):
-    return factors.accept(user, code, Settings(FACTOR_KEY=KEY), now)
+def accepts(user, code, now, settings=WITH_KEY):
+    return SecondFactors(factors.KINDS, settings).accept(user, code, now)
 
 
 # RFC 6238, appendix B, with SHA-1, cut to six digits.
@@ -188,7 +190,7 @@ def test_the_database_alone_yields_no_code(ada):
     codes = recovery_codes.replace(ada)
     now = NOW + STEP
     assert app_of(device, OTHER_KEY).at(now) != app.at(now)
-    assert not factors.accept(ada, app.at(now), Settings(FACTOR_KEY=OTHER_KEY), now)
+    assert not accepts(ada, app.at(now), now, Settings(FACTOR_KEY=OTHER_KEY))
     stored = str([*Totp.select().dicts(), *OneTimeSecret.select().dicts()])
     assert app.secret not in stored
     for code in codes:
@@ -222,7 +224,7 @@ def test_a_code_is_accepted_with_the_key_of_its_app(rotated, is_accepted, ada):
     device, app = add_app(ada)
     now = NOW + STEP
     assert stored_key(device) == totp.key_id(KEY)
-    assert factors.accept(ada, app.at(now), rotated, now) is is_accepted
+    assert accepts(ada, app.at(now), now, rotated) is is_accepted
     assert stored_key(device) == totp.key_id(KEY)
 
 
@@ -231,7 +233,7 @@ def test_a_code_is_accepted_with_the_key_of_its_app(rotated, is_accepted, ada):
 def test_a_guess_is_compared_with_one_key(rotated, ada):
     device, _ = add_app(ada)
     now = NOW + STEP
-    assert not factors.accept(ada, app_of(device, OTHER_KEY).at(now), rotated, now)
+    assert not accepts(ada, app_of(device, OTHER_KEY).at(now), now, rotated)
 
 
 @pytest.mark.every_database
@@ -242,11 +244,11 @@ def test_the_next_code_tells_the_key_of_an_app_from_before_fallbacks(key, ada):
     forget_key(device)
     now = NOW + STEP
     code = app_of(device, key).at(now)
-    assert factors.accept(ada, code, SWAPPED, now)
+    assert accepts(ada, code, now, SWAPPED)
     assert stored_key(device) == totp.key_id(key)
-    assert not factors.accept(ada, code, SWAPPED, now)
+    assert not accepts(ada, code, now, SWAPPED)
     other = app_of(device, OTHER_KEY if key == KEY else KEY)
-    assert not factors.accept(ada, other.at(now + STEP), SWAPPED, now + STEP)
+    assert not accepts(ada, other.at(now + STEP), now + STEP, SWAPPED)
 
 
 def test_a_set_up_is_confirmed_by_a_process_that_has_swapped_the_keys(ada):

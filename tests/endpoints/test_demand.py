@@ -403,7 +403,7 @@ def test_a_guard_without_a_database_answers_503(settings, site, ada, monkeypatch
 
     guarded = demanding(settings, "all", login_required(echo))
     browser = logged_in(guarded, ada_of(guarded), second_factor=False)
-    monkeypatch.setattr("wsgiauth.step_up.has_factor", fail)
+    monkeypatch.setattr("wsgiauth.authentication.second_factors.SecondFactors.is_needed_by", fail)
     browser.get("/", headers=BROWSER, status=503)
     storage.discard_connection(guarded.database)
 

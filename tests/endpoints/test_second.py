@@ -212,7 +212,7 @@ def test_a_user_who_changes_while_the_code_is_checked_is_asked_to_log_in(
     client, app, ada, settings, monkeypatch
 ):
     log_in(client)
-    accept = "wsgiauth.authentication.factors.accept"
+    accept = "wsgiauth.authentication.second_factors.SecondFactors.accept"
 
     def change(*_):
         change_password(ada, "another unrelated phrase", settings=settings)

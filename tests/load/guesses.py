@@ -25,8 +25,8 @@ from tests.support.sites import EMAIL, FORKSERVER, PASSWORD, SECRET_KEY, USERNAM
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import factors
 from wsgiauth.authentication.form_accounts import FormAccounts
+from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.totp import STEP
 from wsgiauth.storage import context
 from wsgiauth.storage.schema import migrate
@@ -48,15 +48,15 @@ def settings_of(url):
 def serve(url, compared, pipe):
     """Serve until told to end; counts the guesses of attackers that are compared."""
     logging.disable()  # a line for each refusal
-    accept = factors.accept
+    accept = SecondFactors.accept
 
-    def counting(user, code, *further):
+    def counting(factors, user, code, *further):
         if code == WRONG:
             with compared.get_lock():
                 compared.value += 1
-        return accept(user, code, *further)
+        return accept(factors, user, code, *further)
 
-    factors.accept = counting
+    SecondFactors.accept = counting
     site = AuthMiddleware(echo, settings_of(url))
     proxy = {"trusted_proxy": "*", "trusted_proxy_headers": {"x-forwarded-for"}}
     with serving(site, threads=16, **proxy) as address:

@@ -8,6 +8,7 @@ from wsgiauth.authentication import factors, passkeys, recovery_codes, totp
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NewPasskey, Passkey
 from wsgiauth.authentication.passkeys.challenges import Challenge
 from wsgiauth.authentication.recovery_codes import NUMBER
+from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.totp import MOST_DEVICES, STEP, Totp
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.storage import database
@@ -96,7 +97,7 @@ class CodeTwice(Race):
         return ada, code_of(Totp.get())
 
     def one(self, ada, code):
-        return factors.accept(ada, code, SETTINGS, NOW)
+        return SecondFactors(factors.KINDS, SETTINGS).accept(ada, code, NOW)
 
     def check(self, outcome, ada, code):
         assert outcome.is_once(False)

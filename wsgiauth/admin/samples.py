@@ -18,8 +18,9 @@ from wsgiauth.admin.user import Account, UserPage
 from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.admin.user_query import FILTERS, Choice
 from wsgiauth.admin.users import Column, UsersPage
-from wsgiauth.authentication.factors import Factor, SecondFactors
+from wsgiauth.authentication.factors import UserFactors
 from wsgiauth.authentication.identities import ListedIdentity
+from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.endpoints.samples import KEY, SESSION
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import Around, ErrorPage, Page
@@ -55,8 +56,8 @@ _ACCOUNT = Account(
     logins=(SESSION._replace(is_current=False),),
     failed_logins=(FailedLogin(_LOGGED_IN_AT, "wrong password", "192.0.2.1"),),
     waits=(Wait("account", _LOGGED_IN_AT, "username", None),),
-    second_factors=SecondFactors(
-        factors=(Factor("otp", "0123456789abcdef", "Phone", _VERIFIED_AT),),
+    second_factors=UserFactors(
+        factors=(Factor("otp", "0123456789abcdef", "Phone", _VERIFIED_AT, "Authenticator app"),),
         recovery_codes_left=8,
     ),
     keys=(KEY,),

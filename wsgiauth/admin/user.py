@@ -47,7 +47,7 @@ from wsgiauth.admin.trail import TrailRow, trail_rows
 from wsgiauth.admin.user_actions import ACTIONS, NOTICES, UserAction
 from wsgiauth.admin.user_changes import GROUP, IDENTITY, KEY
 from wsgiauth.admin.user_query import carried_query, carrying
-from wsgiauth.authentication.factors import SecondFactors, are_offered
+from wsgiauth.authentication.factors import UserFactors, are_offered
 from wsgiauth.authentication.identities import ListedIdentity, list_identities
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.keys import ListedKey, list_keys
@@ -97,7 +97,7 @@ class Account(Content):
     logins: tuple[ListedSession, ...]  # those that are valid, the newest first; at most `LISTED`
     failed_logins: tuple[FailedLogin, ...]  # the last, the newest first
     waits: tuple[Wait, ...]  # why logins are refused now
-    second_factors: SecondFactors | None  # None on a site that has none
+    second_factors: UserFactors | None  # None on a site that has none
     keys: tuple[ListedKey, ...]  # those that have not expired, the newest first
     has_password: bool
     identities: tuple[ListedIdentity, ...] | None  # None on a site without other providers
@@ -120,7 +120,7 @@ class Account(Content):
             logins=tuple(list_sessions(target, now, viewer.session_id)),
             failed_logins=tuple(failures),
             waits=tuple(site.throttle.waits(target, [each.address for each in failures])),
-            second_factors=SecondFactors.read(target) if are_offered(settings) else None,
+            second_factors=UserFactors.read(target) if are_offered(settings) else None,
             keys=tuple(list_keys(target, now)),
             has_password=target.has_password,
             identities=tuple(list_identities(target)) if settings.OIDC_PROVIDERS else None,

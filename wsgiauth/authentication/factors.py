@@ -1,12 +1,9 @@
-"""Second factors: which ones a user has and must have, and whether a code proves one of them.
+"""The kinds of second factors: authenticator apps, passkeys, and the codes that replace them.
 
-Each type of factor has a module of its own; this one alone knows all types. On the way of a
-request, `identity` asks it only on a site that demands second factors, and with what its one SELECT
-has read.
+Each kind has a module of its own; this one alone knows all of them.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from wsgiauth import events
@@ -14,45 +11,27 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import passkeys, recovery_codes, totp
 from wsgiauth.authentication.keys import is_handle
-from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE, has_second_factor
-from wsgiauth.authentication.passkeys import Passkey
+from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
+from wsgiauth.authentication.second_factors import Factor, FactorKind, demands_second_factor
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
-from wsgiauth.storage.models import from_timestamp, utc_text
+from wsgiauth.storage.models import from_timestamp
 
-_KINDS = {ONE_TIME_CODE: _("Authenticator app"), HARDWARE_KEY: _("Passkey")}
-
-
-class Factor(NamedTuple):
-    """A second factor of a user."""
-
-    method: str  # what it proves: `otp`, an authenticator app; `hwk`, a passkey
-    handle: str  # names it among the factors of its user; not secret
-    name: str  # how the user calls it
-    added_at: datetime  # UTC
-
-    @property
-    def kind(self) -> str:
-        """What it is, in words."""
-        return _KINDS[self.method]
-
-    def document(self) -> dict[str, object]:
-        """Return the factor, ready for JSON."""
-        return {"method": self.method, "name": self.name, "added_at": utc_text(self.added_at)}
+_APP, _PASSKEY = _("Authenticator app"), _("Passkey")
 
 
-class SecondFactors(NamedTuple):
-    """All second factors of a user, by type, the oldest first."""
+class UserFactors(NamedTuple):
+    """All second factors of a user, by type, the oldest first, and their recovery codes."""
 
     factors: tuple[Factor, ...]
     recovery_codes_left: int
 
     @classmethod
-    def read(cls, user: User) -> "SecondFactors":
+    def read(cls, user: User) -> "UserFactors":
         """Return the second factors of a user."""
         return cls(tuple(list_factors(user)), recovery_codes.count(user))
 
@@ -64,52 +43,68 @@ class SecondFactors(NamedTuple):
         }
 
 
-def demands_second_factor(settings: Settings) -> bool:
-    """Return whether SECOND_FACTOR demands a second factor of any user."""
-    return settings.SECOND_FACTOR != "offered"
+class _Apps(FactorKind):
+    """Authenticator apps."""
+
+    set_up_path = "/totp"
+
+    def is_asked_for(self, settings: Settings) -> bool:
+        return settings.FACTOR_KEY is not None
+
+    def list_factors(self, user: User) -> list[Factor]:
+        return [
+            Factor(ONE_TIME_CODE, each.id, each.name, from_timestamp(each.confirmed_at), _APP)
+            for each in totp.devices(user)
+        ]
+
+    def accept(self, user: User, code: str, settings: Settings, now: float) -> bool:
+        keys = totp.factor_keys(settings)
+        return bool(keys) and totp.accept(user, code, keys, now)
 
 
-def demands_second_factor_of(user: User, settings: Settings) -> bool:
-    """Return whether SECOND_FACTOR demands a second factor of a user."""
-    if settings.SECOND_FACTOR == "staff":
-        return user.is_staff or user.is_superuser
-    return settings.SECOND_FACTOR == "all"
+class _Passkeys(FactorKind):
+    """Passkeys.
+
+    One of another host than PUBLIC_URL's counts, although it does not work: a change of the host
+    must not make the password alone sufficient.
+    """
+
+    set_up_path = "/passkeys"
+
+    def is_asked_for(self, settings: Settings) -> bool:
+        return settings.PASSKEYS
+
+    def list_factors(self, user: User) -> list[Factor]:
+        return [
+            Factor(HARDWARE_KEY, each.id, each.name, from_timestamp(each.created_at), _PASSKEY)
+            for each in passkeys.list_passkeys(user)
+        ]
 
 
-def meets_demand(user: User, methods: str, settings: Settings) -> bool:
-    """Return whether a session of a user, proven by these methods, is enough for the site."""
-    return has_second_factor(methods) or not demands_second_factor_of(user, settings)
+class _RecoveryCodes(FactorKind):
+    """Recovery codes, which replace a factor and are none."""
+
+    def is_asked_for(self, settings: Settings) -> bool:
+        return False
+
+    def list_factors(self, user: User) -> list[Factor]:
+        return []
+
+    def accept(self, user: User, code: str, settings: Settings, now: float) -> bool:
+        return recovery_codes.use(user, code)
+
+
+KINDS: tuple[FactorKind, ...] = (_Apps(), _Passkeys(), _RecoveryCodes())
 
 
 def are_offered(settings: Settings) -> bool:
     """Return whether a site with these settings has second factors."""
-    return settings.FACTOR_KEY is not None or settings.PASSKEYS
+    return any(each.is_asked_for(settings) for each in KINDS)
 
 
-def list_factors(user: User, settings: Settings | None = None) -> list[Factor]:
-    """Return the second factors of a user, by type, the oldest first.
-
-    A passkey of another host than that of PUBLIC_URL counts, although it does not work: a change of
-    the host must not make the password alone sufficient.
-
-    Args:
-        settings: To list only the types of factors that such a site asks for; None: all types.
-    """
-    apps = totp.devices(user) if settings is None or settings.FACTOR_KEY is not None else []
-    keys = passkeys.list_passkeys(user) if settings is None or settings.PASSKEYS else []
-    return [
-        *(_factor(ONE_TIME_CODE, each, each.confirmed_at) for each in apps),
-        *(_factor(HARDWARE_KEY, each, each.created_at) for each in keys),
-    ]
-
-
-def _factor(method: str, row: Totp | Passkey, added_at: int) -> Factor:
-    return Factor(method, row.id, row.name, from_timestamp(added_at))
-
-
-def has_factor(user: User, settings: Settings) -> bool:
-    """Return whether a login of a user needs a second factor on a site with these settings."""
-    return bool(list_factors(user, settings))
+def list_factors(user: User) -> list[Factor]:
+    """Return the second factors of a user, by type, the oldest first."""
+    return [factor for kind in KINDS for factor in kind.list_factors(user)]
 
 
 def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
@@ -148,13 +143,6 @@ def add_passkey(party: RelyingParty, user: User, name: str, credential: str, now
         party.register(user, name, credential, now)
         if is_first:
             recovery_codes.remove_all(user)
-
-
-def accept(user: User, code: str, settings: Settings, now: float) -> bool:
-    """Return whether a code is from an app of the user, or a recovery code; it works once."""
-    keys = totp.factor_keys(settings)
-    is_of_app = bool(keys) and totp.accept(user, code, keys, now)
-    return is_of_app or recovery_codes.use(user, code)
 
 
 def remove(user: User, handle: str | None = None) -> int:

@@ -16,10 +16,10 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
-from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.authentication.methods import PASSWORD, has_second_factor
 from wsgiauth.authentication.origins import Origin
+from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
@@ -43,9 +43,9 @@ _PROOF = Statement(
 class Freshness:
     """Decides whether the last proof of a session is recent enough for a sensitive change."""
 
-    def __init__(self, settings: Settings, tokens: Tokens) -> None:
+    def __init__(self, settings: Settings, tokens: Tokens, factors: SecondFactors) -> None:
         self.max_age: int = settings.FRESH_MINUTES * MINUTE  # of the proof, in seconds
-        self._settings = settings
+        self._factors = factors
         self._now = tokens.now
 
     def is_fresh(self, session_id: str | None) -> bool:
@@ -60,9 +60,8 @@ class Freshness:
         authenticated_at, methods, user_id = row
         age: int = int(self._now()) - authenticated_at
         is_recent = -CLOCK_SKEW <= age <= self.max_age
-        return is_recent and (
-            has_second_factor(methods) or not has_factor(User(id=user_id), self._settings)
-        )
+        is_proven = has_second_factor(methods)
+        return is_recent and (is_proven or not self._factors.is_needed_by(User(id=user_id)))
 
 
 def proof_of(session_id: str) -> Proof | None:

@@ -13,8 +13,8 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import basic, keys, sessions
-from wsgiauth.authentication.factors import demands_second_factor, meets_demand
 from wsgiauth.authentication.keys import PREFIX
+from wsgiauth.authentication.second_factors import demands_second_factor, meets_demand
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
 from wsgiauth.settings import Settings

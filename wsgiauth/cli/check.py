@@ -11,6 +11,7 @@ from wsgiauth.authentication import factors, lifetimes, passkeys, totp
 from wsgiauth.authentication.address_links import is_proven_here
 from wsgiauth.authentication.factors import unasked_factors
 from wsgiauth.authentication.oidc import Providers
+from wsgiauth.authentication.second_factors import SecondFactors, demands_second_factor
 from wsgiauth.cli.check_providers import check_providers, stranded_users
 from wsgiauth.cli.command import Arguments, CommandError, environment
 from wsgiauth.cli.output import counted, print_line
@@ -21,7 +22,6 @@ from wsgiauth.mail import outbox
 from wsgiauth.settings import PER_ADDRESS, Settings
 from wsgiauth.settings.misspelt import misspelt_settings
 from wsgiauth.site import Site
-from wsgiauth.step_up import set_up_path
 from wsgiauth.storage import schema
 from wsgiauth.storage.databases import file_risks, missing_file
 from wsgiauth.storage.postgresql import PostgreSQL
@@ -125,14 +125,14 @@ def _unusable_passkeys(settings: Settings) -> list[str]:
 
 def _missing_factors(settings: Settings) -> list[str]:
     superusers = list(User.objects.filter(is_superuser=True, is_active=True))
-    if not factors.demands_second_factor(settings) or not superusers:
+    if not demands_second_factor(settings) or not superusers:
         return []
     if any(map(factors.list_factors, superusers)):  # `unasked_factors` warns of other types
         return []
+    path = SecondFactors(factors.KINDS, settings).set_up_path
     return [
         f"SECOND_FACTOR is {settings.SECOND_FACTOR}, but no active superuser has a second factor:"
-        f" log in as one and set it up at /auth{set_up_path(settings)}, where their next login"
-        " leads."
+        f" log in as one and set it up at /auth{path}, where their next login leads."
     ]
 
 

@@ -6,9 +6,9 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.listing import profile
 from wsgiauth.authentication import recovery_codes
-from wsgiauth.authentication.factors import Factor, are_offered, list_factors
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.oidc import Providers
+from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.forms.connected import Connected, list_connected
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import (
@@ -75,7 +75,7 @@ class Account(Endpoint):
         if not prefers_html(environ):
             return json_response(profile(user))
         mount = mount_url(environ)
-        listed = list_factors(user, site.settings)
+        listed = site.factors.of(user)
         codes_left = recovery_codes.count(user) if listed else None
         links: dict[str, dict[str, AccountLink]] = {group: {} for group in _GROUPS}
         for path, each in self._endpoints.items():
@@ -96,7 +96,7 @@ class Account(Endpoint):
             connected=[each for each in list_connected(user, site) if each.is_offered],
             passkeys=[each for each in listed if each.method == HARDWARE_KEY],
             has_other_ways=site.settings.PASSKEYS or site.part(Providers) is not None,
-            factors=listed if are_offered(site.settings) else None,
+            factors=listed if site.factors.are_offered else None,
             codes_left=codes_left,
             are_codes_few=codes_left is not None and codes_left <= recovery_codes.FEW,
             links={group: each for group, each in links.items() if each},

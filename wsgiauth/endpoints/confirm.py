@@ -5,7 +5,6 @@ from typing import NamedTuple
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication import recovery_codes
-from wsgiauth.authentication.factors import has_factor, list_factors
 from wsgiauth.authentication.freshness import confirm
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.oidc import errands
@@ -80,9 +79,7 @@ class Confirm(MemberForm):
 
     def act(self, submission: MemberSubmission) -> Response:
         """Renew the session, which is then fresh, or send the browser to a provider."""
-        if submission.fields[PROVIDER] and not has_factor(
-            submission.member.user, submission.site.settings
-        ):
+        if submission.fields[PROVIDER] and not _has_factor(submission):
             return _ask_provider(submission)
         user, methods = _prove(submission)
         tokens = submission.site.tokens
@@ -95,7 +92,7 @@ class Confirm(MemberForm):
         """Return the forms, without the password."""
         mount, destination = mount_url(submission.environ), submission.destination
         (user, session_id), site = submission.member, submission.site
-        methods = [each.method for each in list_factors(user, site.settings)]
+        methods = [each.method for each in site.factors.of(user)]
         is_resent = bool(query_field(submission.environ, RESEND))
         url = f"{mount}/confirm{f'?{RESEND}=1' if is_resent else ''}"
         return ConfirmPage(
@@ -133,6 +130,10 @@ class Confirm(MemberForm):
         )
 
 
+def _has_factor(submission: MemberSubmission) -> bool:
+    return submission.site.factors.is_needed_by(submission.member.user)
+
+
 def _ask_provider(submission: MemberSubmission) -> Response:
     """Send the browser to a provider of the user, at which they log in again."""
     site, user, name = submission.site, submission.member.user, submission.fields[PROVIDER]
@@ -145,7 +146,7 @@ def _ask_provider(submission: MemberSubmission) -> Response:
 def _prove(submission: MemberSubmission) -> tuple[User, str]:
     """Return the user, and the methods that they have proven."""
     user, session_id = submission.member
-    if has_factor(user, submission.site.settings):
+    if _has_factor(submission):
         methods = require_factor(
             submission, user, CONFIRM, session_id, missing=_("Enter a code."), session_id=session_id
         )

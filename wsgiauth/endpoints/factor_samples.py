@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from wsgiauth.authentication.factors import Factor
+from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.endpoints.passkeys import ListedPasskey
 from wsgiauth.endpoints.totp import SetUp, qr_code
 
@@ -16,7 +16,7 @@ NEW_PASSKEY_OPTIONS = (
     ' "origin": "https://example.org"}'
 )
 _APP_LINK = "otpauth://totp/Library:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Library"
-FACTORS = (Factor("otp", "5f0c8e1b7a9d2c34", "Tablet", _THEN),)
+FACTORS = (Factor("otp", "5f0c8e1b7a9d2c34", "Tablet", _THEN, "Authenticator app"),)
 APP = SetUp("Phone", "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ", _APP_LINK, qr_code(_APP_LINK))
 
 PASSKEYS = tuple(

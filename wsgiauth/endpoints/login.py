@@ -7,7 +7,6 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.client import Client
-from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey, RelyingParty
@@ -88,7 +87,7 @@ class LogIn(GuestForm):
         _require_possible(name, password)
         user = check_password(submission.site, submission.networks, name, password)
         methods = PASSWORD
-        if user is not None and has_factor(user, submission.site.settings):
+        if user is not None and submission.site.factors.is_needed_by(user):
             if not submission.fields[CODE]:
                 return ask_for_second_step(submission, user)
             methods = f"{PASSWORD} {require_code(submission, user)}"

@@ -14,7 +14,6 @@ from wsgiauth.accounts.passwords import (
     password_problem,
     presented_problem,
 )
-from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.keys import has_keys
 from wsgiauth.authentication.methods import PASSWORD
@@ -95,13 +94,13 @@ class Password(MemberForm):
 
     def act(self, submission: MemberSubmission) -> Response:
         """Change the password, and renew the session."""
-        settings, tokens = submission.site.settings, submission.site.tokens
+        site = submission.site
         current, new = (submission.fields[name] for name in ("current_password", "new_password"))
         had_password = submission.member.user.has_password
         errors = _errors(submission, current, new)
         try:
             with _proving(submission, current) as user:
-                rounds = settings.BCRYPT_ROUNDS
+                rounds = site.settings.BCRYPT_ROUNDS
                 hashed_password = "" if errors else hash_password(new, rounds=rounds)
         except RequestError as error:
             error.errors = errors
@@ -112,11 +111,11 @@ class Password(MemberForm):
             submission.member.session_id,
             user,
             hashed_password,
-            tokens,
+            site.tokens,
             end_keys=END_KEYS in submission.flags,
             # Otherwise the new password would make the session fresh without the factor. The first
             # password proves nothing.
-            methods=None if not had_password or has_factor(user, settings) else PASSWORD,
+            methods=None if not had_password or site.factors.is_needed_by(user) else PASSWORD,
         )
         if issued is None:
             raise UnauthenticatedError("invalid_token")
@@ -147,7 +146,7 @@ def _is_proven(member: UserSession, site: Site) -> bool:
     (user, session_id), freshness = member, site.freshness
     if not freshness.is_fresh(session_id):
         return False
-    return has_factor(user, site.settings) or was_proven_at_provider(
+    return site.factors.is_needed_by(user) or was_proven_at_provider(
         session_id, site.tokens.now(), freshness.max_age
     )
 

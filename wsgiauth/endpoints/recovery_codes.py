@@ -20,7 +20,6 @@ from wsgiauth.forms.once import only_once
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.step_up import set_up_path
 from wsgiauth.storage.models import utc_now
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
@@ -72,7 +71,7 @@ class RecoveryCodes(ListForm):
     def act(self, submission: MemberSubmission) -> Response:
         """Replace the codes, and show the new ones, once."""
         user = submission.member.user
-        if not factors.has_factor(user, submission.site.settings):
+        if not submission.site.factors.is_needed_by(user):
             detail = _(
                 "Set up an authenticator app or a passkey first. Without one, you need no recovery"
                 " codes."
@@ -100,12 +99,12 @@ class RecoveryCodes(ListForm):
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> RecoveryCodesPage:
         """Return the page without the codes, which are not stored."""
-        user, settings = submission.member.user, submission.site.settings
-        set_up_url = mount_url(submission.environ) + set_up_path(settings)
+        user, site = submission.member.user, submission.site
+        set_up_url = mount_url(submission.environ) + site.factors.set_up_path
         done = just_done(submission.environ)
         return RecoveryCodesPage(
             left=recovery_codes.count(user),
-            set_up_url="" if factors.has_factor(user, settings) else set_up_url,
+            set_up_url="" if site.factors.is_needed_by(user) else set_up_url,
             next=next_after_set_up(submission),
             message=refusal.message,
             once=secrets.token_urlsafe(16),

@@ -2,7 +2,6 @@
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.address_links import is_proven_here
-from wsgiauth.authentication.factors import are_offered, has_factor
 from wsgiauth.authentication.password import find_holder, reset_password
 from wsgiauth.exceptions import LinkExpiredError
 from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, see_other
@@ -44,7 +43,7 @@ class Reset(LinkForm):
             )
         if not is_changed:
             raise _link_expired(site)
-        if not has_factor(user, site.settings):  # otherwise a right code makes the client known
+        if not site.factors.is_needed_by(user):  # otherwise a right code makes the client known
             site.throttle.recognise(user, submission.networks)
         if submission.wants_json:
             return json_response({"detail": _("Password changed. Log in with the new one.")})
@@ -52,13 +51,13 @@ class Reset(LinkForm):
 
     def page(self, submission: Submission, refusal: Refusal) -> ResetPage:
         """Return the form, without the password; raise `RequestError` (410) if it has expired."""
-        user, settings = _require_holder(submission), submission.site.settings
+        user, site = _require_holder(submission), submission.site
         return ResetPage(
             token=submission.fields[TOKEN],
             username=user.username,
             has_password=user.has_password,
             removes_factors=not is_proven_here(user)
-            and (are_offered(settings) or bool(settings.OIDC_PROVIDERS)),
+            and (site.factors.are_offered or bool(site.settings.OIDC_PROVIDERS)),
             message=refusal.message,
             errors=refusal.errors,
         )

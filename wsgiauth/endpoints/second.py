@@ -89,7 +89,7 @@ class SecondStep(PublicForm):
         """Return the forms, without the code, if a login is pending."""
         site = submission.site
         waiting = _require_pending(submission.environ, site)
-        methods = [each.method for each in factors.list_factors(waiting.user, site.settings)]
+        methods = [each.method for each in site.factors.of(waiting.user)]
         binding = one_time.digest(waiting.secret)
         return SecondPage(
             shown_to=site.form_accounts.value(waiting.user.id),

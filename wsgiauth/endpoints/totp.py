@@ -7,9 +7,9 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from wsgiauth.authentication import factors, recovery_codes, totp
-from wsgiauth.authentication.factors import Factor
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import ONE_TIME_CODE
+from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other

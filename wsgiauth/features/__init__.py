@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from wsgiauth.authentication import factors
 from wsgiauth.authentication.introspection import Introspector
 from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
@@ -28,7 +29,7 @@ def _parts_of_services(settings: Settings, tokens: Tokens) -> Iterator[object]:
 
 
 FEATURES = (
-    Feature(name="factors", parts=_parts_of_factors),
+    Feature(name="factors", factor_kinds=factors.KINDS, parts=_parts_of_factors),
     Feature(name="providers", parts=_parts_of_providers),
     Feature(name="services", parts=_parts_of_services),
 )

@@ -6,6 +6,7 @@ from typing import ClassVar
 from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.freshness import methods_of, renew
 from wsgiauth.authentication.methods import has_second_factor, with_method
+from wsgiauth.authentication.second_factors import demands_second_factor_of
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.authentication.ways_in import require_way_in
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
@@ -79,10 +80,9 @@ class FactorForm(ListForm):
 
 def must_set_up(submission: MemberSubmission) -> bool:
     """Return whether the user who sent a form must have a second factor, and has none."""
-    user, settings = submission.member.user, submission.site.settings
-    return factors.demands_second_factor_of(user, settings) and not factors.has_factor(
-        user, settings
-    )
+    user, site = submission.member.user, submission.site
+    is_demanded = demands_second_factor_of(user, site.settings)
+    return is_demanded and not site.factors.is_needed_by(user)
 
 
 def check_name(name: str, example: str, max_length: int) -> str:

@@ -21,7 +21,7 @@ from wsgiauth.forms.done import done_cookies
 from wsgiauth.logins import login_cookie
 from wsgiauth.messages import _
 from wsgiauth.site import Site
-from wsgiauth.step_up import second_factor_missing, set_up_path
+from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.failures import SWITCH
 from wsgiauth.web.pages import Page
 from wsgiauth.web.readers import USER_OF_PAGE
@@ -157,7 +157,7 @@ def _location_after_login(submission: Submission, issued: IssuedTokens) -> str:
     location = destination_after_login(submission.environ, submission.destination)
     if submission.site.identifier.incomplete_session(issued.token) is None:
         return location
-    set_up_url = mount_url(submission.environ) + set_up_path(submission.site.settings)
+    set_up_url = mount_url(submission.environ) + submission.site.factors.set_up_path
     return with_next(set_up_url, next_after_set_up(submission))
 
 

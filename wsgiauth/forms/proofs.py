@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from wsgiauth import events
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import authenticate_user, factors, pending
+from wsgiauth.authentication import authenticate_user, pending
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.passkeys.challenges import Purpose
@@ -115,7 +115,7 @@ def require_code(
 ) -> str:
     """Check the code in a form, and return the method that it proves; see `require_factor`."""
     site, code = submission.site, submission.fields[CODE]
-    accept = partial(factors.accept, user, code, site.settings, site.tokens.now())
+    accept = partial(site.factors.accept, user, code, site.tokens.now())
     if not _counted(submission, user, accept, session_id=session_id, methods=methods):
         raise _refusal(
             "invalid_code",
@@ -166,7 +166,7 @@ def ask_for_second_step(
         cookies = identifier.one_more_cookie(submission.environ, PENDING, cookie)
         if not submission.wants_json:
             return see_other(submission, tabs.path_of("second", cookie.tag), *cookies)
-    listed = [each.method for each in factors.list_factors(user, submission.site.settings)]
+    listed = [each.method for each in submission.site.factors.of(user)]
     return problem(
         HTTPStatus.UNAUTHORIZED,
         "second_factor_required",

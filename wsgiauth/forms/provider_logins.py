@@ -5,7 +5,6 @@ from http import HTTPStatus
 from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import identities
-from wsgiauth.authentication.factors import has_factor
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.methods import has_second_factor
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
@@ -48,7 +47,7 @@ def log_in(submission: Submission, identity: Identity, account: ProviderAccount)
 def needs_second_step(submission: Submission, user: User, account: ProviderAccount) -> bool:
     """Return whether a user has a second factor that this login has not proven."""
     is_proven = has_second_factor(account.methods)
-    return not is_proven and has_factor(user, submission.site.settings)
+    return not is_proven and submission.site.factors.is_needed_by(user)
 
 
 def require_active(user: User) -> None:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import factors, keys, lifetimes, sessions
-from wsgiauth.authentication.factors import has_factor
+from wsgiauth.authentication import keys, lifetimes, sessions
 from wsgiauth.authentication.identities import rows_of
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import FEDERATED, ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication.second_factors import demands_second_factor_of
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context
 from wsgiauth.testing.people import (
@@ -131,8 +131,8 @@ def _log_in(
         current = present_user(application, user)
         if current is not None:
             if second_factor is None:
-                is_demanded = factors.demands_second_factor_of(current, site.settings)
-                second_factor = is_demanded or has_factor(current, site.settings)
+                is_demanded = demands_second_factor_of(current, site.settings)
+                second_factor = is_demanded or site.factors.is_needed_by(current)
             login = None if provider is None else _provider_login(application, current, provider)
             methods = PASSWORD if login is None else FEDERATED
             issued = sessions.start(

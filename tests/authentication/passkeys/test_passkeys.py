@@ -11,10 +11,10 @@ from tests.support.sites import PASSWORD, echo
 from wsgiauth import AuthMiddleware, find_user, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.authentication import factors, recovery_codes
-from wsgiauth.authentication.factors import Factor
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
+from wsgiauth.authentication.second_factors import Factor, SecondFactors
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.storage.models import from_timestamp
 
@@ -43,19 +43,23 @@ def test_a_passkey_logs_in_on_every_database(site, ada):
 def test_passkeys_are_factors_like_apps(site, ada, settings):
     add_app(site, ada)
     add_passkey(site, ada, "Laptop")
-    assert [(each.method, each.name) for each in factors.list_factors(ada, settings)] == [
+    assert [
+        (each.method, each.name) for each in SecondFactors(factors.KINDS, settings).of(ada)
+    ] == [
         ("otp", "Phone"),
         ("hwk", "Laptop"),
     ]
     passkey = Passkey.get()
     _, found = factors.list_factors(ada)
-    assert found == Factor("hwk", passkey.id, "Laptop", from_timestamp(passkey.created_at))
+    assert found == Factor(
+        "hwk", passkey.id, "Laptop", from_timestamp(passkey.created_at), "Passkey"
+    )
 
 
 def test_passkeys_do_not_count_where_they_are_off(site, ada, settings):
     add_passkey(site, ada)
-    assert factors.has_factor(ada, settings)
-    assert not factors.has_factor(ada, replace(settings, PASSKEYS=False))
+    assert SecondFactors(factors.KINDS, settings).is_needed_by(ada)
+    assert not SecondFactors(factors.KINDS, replace(settings, PASSKEYS=False)).is_needed_by(ada)
     assert factors.are_offered(replace(settings, FACTOR_KEY=None))
     assert not factors.are_offered(replace(settings, FACTOR_KEY=None, PASSKEYS=False))
 
@@ -63,7 +67,7 @@ def test_passkeys_do_not_count_where_they_are_off(site, ada, settings):
 def test_a_passkey_of_another_host_still_counts(site, ada, settings):
     add_passkey(site, ada)
     elsewhere = replace(settings, PUBLIC_URL="https://example.org")
-    assert factors.has_factor(ada, elsewhere)
+    assert SecondFactors(factors.KINDS, elsewhere).is_needed_by(ada)
 
 
 def test_the_last_factor_takes_the_recovery_codes_with_it(site, ada):

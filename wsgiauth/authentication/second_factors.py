@@ -1,0 +1,100 @@
+"""Second factors: who must have one, and which ones a user has.
+
+A feature adds each kind of factor, such as authenticator apps. On the way of a request, `identity`
+asks only the policy, only on a site that demands second factors, and with what its one SELECT has
+read.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.methods import has_second_factor
+from wsgiauth.settings import Settings
+from wsgiauth.storage.models import utc_text
+
+
+class Factor(NamedTuple):
+    """A second factor of a user."""
+
+    method: str  # what it proves: see `methods`
+    handle: str  # names it among the factors of its user; not secret
+    name: str  # how the user calls it
+    added_at: datetime  # UTC
+    kind: str  # what it is, in words
+
+    def document(self) -> dict[str, object]:
+        """Return the factor, ready for JSON."""
+        return {"method": self.method, "name": self.name, "added_at": utc_text(self.added_at)}
+
+
+class FactorKind(ABC):
+    """A kind of second factor, or of codes that can replace one."""
+
+    set_up_path: str  # where a user adds a first one, below the mount
+
+    @abstractmethod
+    def is_asked_for(self, settings: Settings) -> bool:
+        """Return whether logins of a site with these settings ask for this kind of factor."""
+
+    @abstractmethod
+    def list_factors(self, user: User) -> list[Factor]:
+        """Return the factors of a user, the oldest first, also where no login asks for them."""
+
+    def accept(self, user: User, code: str, settings: Settings, now: float) -> bool:
+        """Return whether a code proves a factor of the user. It works once."""
+        return False
+
+
+def demands_second_factor(settings: Settings) -> bool:
+    """Return whether SECOND_FACTOR demands a second factor of any user."""
+    return settings.SECOND_FACTOR != "offered"
+
+
+def demands_second_factor_of(user: User, settings: Settings) -> bool:
+    """Return whether SECOND_FACTOR demands a second factor of a user."""
+    if settings.SECOND_FACTOR == "staff":
+        return user.is_staff or user.is_superuser
+    return settings.SECOND_FACTOR == "all"
+
+
+def meets_demand(user: User, methods: str, settings: Settings) -> bool:
+    """Return whether a session of a user, proven by these methods, is enough for the site."""
+    return has_second_factor(methods) or not demands_second_factor_of(user, settings)
+
+
+class SecondFactors:
+    """The second factors of the users of a site."""
+
+    def __init__(self, kinds: Iterable[FactorKind], settings: Settings) -> None:
+        self._kinds = tuple(kinds)
+        self._asked = tuple(each for each in self._kinds if each.is_asked_for(settings))
+        self._settings = settings
+
+    @property
+    def are_offered(self) -> bool:
+        """Whether the site has second factors."""
+        return bool(self._asked)
+
+    @property
+    def set_up_path(self) -> str:
+        """The path, below the mount, at which a user sets up their first second factor."""
+        return self._asked[0].set_up_path
+
+    def of(self, user: User) -> list[Factor]:
+        """Return the factors of a user that a login asks for, by kind, the oldest first."""
+        return [factor for kind in self._asked for factor in kind.list_factors(user)]
+
+    def all_of(self, user: User) -> list[Factor]:
+        """Return the factors of a user, also of the kinds for which no login asks any more."""
+        return [factor for kind in self._kinds for factor in kind.list_factors(user)]
+
+    def is_needed_by(self, user: User) -> bool:
+        """Return whether a login of a user needs a second factor."""
+        return bool(self.of(user))
+
+    def accept(self, user: User, code: str, now: float) -> bool:
+        """Return whether a code proves a factor of the user, or replaces one. It works once."""
+        return any(each.accept(user, code, self._settings, now) for each in self._kinds)
