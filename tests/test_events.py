@@ -43,9 +43,9 @@ from wsgiauth.authentication.passkeys.challenges import LOG_IN as PASSKEY_ALONE
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.cli import main
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
+from wsgiauth.features import COMPOSERS
 from wsgiauth.mail.link_letters import request_reset, send_reset
 from wsgiauth.mail.outbox import Outbox
-from wsgiauth.mail.site_outbox import COMPOSERS
 from wsgiauth.mail.transports import DeliveryError
 from wsgiauth.throttling.hash_slots import HashSlots
 

@@ -44,8 +44,8 @@ from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError, WsgiAuthError
 from wsgiauth.features import FEATURES
+from wsgiauth.features import LETTER_SAMPLES as LETTERS
 from wsgiauth.mail.letters import Addressed
-from wsgiauth.mail.site_outbox import SAMPLES as LETTERS
 from wsgiauth.site import Site
 from wsgiauth.testing import bearer, mailbox
 

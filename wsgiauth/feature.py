@@ -1,11 +1,18 @@
 """What a feature declares. The kernel reads it, and imports no feature."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from wsgiauth.authentication.second_factors import FactorKind
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.events import Recorder
+from wsgiauth.mail.letters import Letter
+from wsgiauth.mail.outbox import Composer, Outbox
 from wsgiauth.settings import Settings
+
+
+def _no_parts(settings: Settings, tokens: Tokens) -> Iterable[object]:
+    return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,11 +21,29 @@ class Feature:
 
     Attributes:
         name: Of the feature, in one word.
-        factor_kinds: The kinds of second factors that it adds.
         parts: Makes what the feature adds to a site with these settings: no object of a class that
             another part has, and nothing where the feature is off. See `Site.part`.
+        factor_kinds: The kinds of second factors that it adds.
+        composers: The functions that write its emails, by the kind of the email. See `Outbox`.
+        letter_samples: An example of each of its emails, for `python -m wsgiauth preview`, and for
+            the check of a host's templates.
+        recorder: Makes what is called in the transaction of each change of an account, with the
+            settings, the outbox, and the mount of the site; a command has neither of the latter.
     """
 
     name: str
+    parts: Callable[[Settings, Tokens], Iterable[object]] = _no_parts
     factor_kinds: tuple[FactorKind, ...] = ()
-    parts: Callable[[Settings, Tokens], Iterable[object]]
+    composers: Mapping[str, Composer] = field(default_factory=dict)
+    letter_samples: tuple[Letter, ...] = ()
+    recorder: Callable[[Settings, Outbox | None, str], Recorder] | None = None
+
+
+def composers_of(features: Iterable[Feature]) -> dict[str, Composer]:
+    """Return the composers of all features, by the kind of the email."""
+    return {kind: compose for each in features for kind, compose in each.composers.items()}
+
+
+def letter_samples_of(features: Iterable[Feature]) -> list[Letter]:
+    """Return the examples of the emails of all features."""
+    return [sample for each in features for sample in each.letter_samples]

@@ -34,10 +34,9 @@ from wsgiauth.authentication.invitations import Invitation, InvitedGroup
 from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events
-from wsgiauth.features import FEATURES
+from wsgiauth.features import FEATURES, recorders
 from wsgiauth.gate import GatedApp
 from wsgiauth.mail.link_letters import issue_invitation
-from wsgiauth.mail.notices import Notices
 from wsgiauth.mail.transports import Transport
 from wsgiauth.path_rules import PathRules, Require
 from wsgiauth.settings import Settings
@@ -168,7 +167,7 @@ class AuthMiddleware:
         self._identify = self._scope.released_after(self.site.identifier.find_caller)
         subscribe(self.database, subscribers)
         if self.site.outbox is not None:
-            record(self.database, [Notices(settings, self.site.outbox, mount=mount)])
+            record(self.database, recorders(settings, self.site.outbox, mount))
         keep_events(self.database, settings.AUDIT_DAYS)
         for permission in declared:
             known_permissions.register(permission)

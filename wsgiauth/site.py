@@ -13,7 +13,7 @@ from wsgiauth.authentication.identity import Identifier
 from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.feature import Feature
+from wsgiauth.feature import Feature, composers_of, letter_samples_of
 from wsgiauth.languages import Languages
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
@@ -102,7 +102,12 @@ class Site:
             Throttle(settings),
             MailLimits(settings),
             HashSlots(settings),
-            make_outbox(settings, send_mail),
+            make_outbox(
+                settings,
+                composers_of(features),
+                letter_samples_of(features),
+                send_mail,
+            ),
             registration or Registration(),
             tuple(part for each in features for part in each.parts(settings, tokens)),
         )

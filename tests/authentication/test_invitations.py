@@ -8,10 +8,9 @@ from tests.support.mails import with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth.accounts import NewAccount, create_user
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.accounts.tables import INVITATION, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.invitations import (
-    INVITATION,
     Invitation,
     InvitedGroup,
     accept_invitation,

@@ -12,8 +12,8 @@ import pytest
 from tests.docs.pages import PAGES, code, section, shown
 from tests.support.mails import MAIL, with_mail
 from wsgiauth import Settings
+from wsgiauth.features import LETTER_SAMPLES as SAMPLES
 from wsgiauth.mail.letters import Letters
-from wsgiauth.mail.site_outbox import SAMPLES
 from wsgiauth.settings.mail import parse_mail_url
 
 PAGE = PAGES["docs/mail.md"]

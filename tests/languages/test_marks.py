@@ -10,9 +10,9 @@ from tests.support.catalogues import marked, unmarked
 from tests.support.mails import MAIL
 from tests.web.pages import EXAMPLES, REQUEST
 from wsgiauth import Field, Settings
+from wsgiauth.features import LETTER_SAMPLES as LETTERS
 from wsgiauth.languages import Languages
 from wsgiauth.mail.letters import Letters
-from wsgiauth.mail.site_outbox import SAMPLES as LETTERS
 from wsgiauth.messages import Message
 from wsgiauth.web.pages import Pages
 from wsgiauth.web.readers import Readers

@@ -23,6 +23,7 @@ from tests.conftest import insert_users
 from tests.support.mails import MAIL
 from tests.support.sites import FORKSERVER, SECRET_KEY, free_port, spawned
 from wsgiauth import Settings, storage
+from wsgiauth.features import COMPOSERS, LETTER_SAMPLES
 from wsgiauth.mail import outbox as outboxes
 from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.mail.outbox import Mail
@@ -103,7 +104,7 @@ def send(settings):
     logging.getLogger("wsgiauth").setLevel(logging.ERROR)
     outboxes.RETRIES, outboxes.LEASE = RETRIES, LEASE
     storage.open_database(settings.DATABASE_URL)
-    outbox = make_outbox(settings)
+    outbox = make_outbox(settings, COMPOSERS, LETTER_SAMPLES)
     while True:
         with suppress(*DATABASE_ERRORS):
             outbox.deliver()
@@ -120,7 +121,7 @@ def started(settings):
 def fill(settings, number):
     """Insert mails, each for a user of its own."""
     insert_users(number)
-    outbox = make_outbox(settings)
+    outbox = make_outbox(settings, COMPOSERS, LETTER_SAMPLES)
     outbox.keep_messages()  # in this process, none is sent
     with database.atomic():
         for index in range(number):

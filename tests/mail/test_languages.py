@@ -12,10 +12,10 @@ from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
+from wsgiauth.features import LETTER_SAMPLES as SAMPLES
 from wsgiauth.languages import SHIPPED
 from wsgiauth.mail.letters import Letters
 from wsgiauth.mail.outbox import Mail
-from wsgiauth.mail.site_outbox import SAMPLES
 from wsgiauth.storage import context
 
 HERE = {"REMOTE_ADDR": "192.0.2.1"}

@@ -7,9 +7,9 @@ import pytest
 from tests.support.mails import with_mail
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features import LETTER_SAMPLES as SAMPLES
 from wsgiauth.mail.letters import Addressed, Letters
 from wsgiauth.mail.link_letters import ResetLetter
-from wsgiauth.mail.site_outbox import SAMPLES
 
 LINK = "https://example.org/auth/reset?token=x"
 LETTERS = pytest.mark.parametrize("sample", SAMPLES, ids=lambda each: each.template)

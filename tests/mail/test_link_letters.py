@@ -12,10 +12,11 @@ from wsgiauth import change_password
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import ADDRESS, OneTimeSecret
+from wsgiauth.accounts.tables import ADDRESS, INVITATION, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.address_links import read_address_proof
-from wsgiauth.authentication.invitations import HOURS, INVITATION, Invitation, InvitedGroup
+from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
+from wsgiauth.features import COMPOSERS
 from wsgiauth.mail.link_letters import (
     issue_invitation,
     request_address_link,
@@ -23,7 +24,6 @@ from wsgiauth.mail.link_letters import (
     request_reset,
 )
 from wsgiauth.mail.outbox import Mail, Outbox
-from wsgiauth.mail.site_outbox import COMPOSERS
 
 NEW = "ada@example.net"
 TAKEN = "grace@example.org"

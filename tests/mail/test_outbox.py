@@ -13,11 +13,11 @@ from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.events import Event
+from wsgiauth.features import COMPOSERS
 from wsgiauth.mail import outbox as outboxes
 from wsgiauth.mail.link_letters import request_address_link, request_invitation, request_reset
 from wsgiauth.mail.notices import Notices
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
-from wsgiauth.mail.site_outbox import COMPOSERS
 from wsgiauth.mail.transports import DeliveryError, MailServerError
 
 STRANGER = "finch@example.net"

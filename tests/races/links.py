@@ -10,23 +10,18 @@ from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import change_password
 from wsgiauth.accounts import NewAccount, update_user
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import Key
+from wsgiauth.accounts.tables import INVITATION, Key
 from wsgiauth.authentication import authenticate, keys, one_time, pending
 from wsgiauth.authentication.address_links import (
     make_address_link,
     prove_address,
     read_address_proof,
 )
-from wsgiauth.authentication.invitations import (
-    INVITATION,
-    Invitation,
-    accept_invitation,
-    make_invitation_link,
-)
+from wsgiauth.authentication.invitations import Invitation, accept_invitation, make_invitation_link
 from wsgiauth.authentication.password import make_reset_link, reset_password
+from wsgiauth.features import COMPOSERS
 from wsgiauth.forms.once import only_once
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
-from wsgiauth.mail.site_outbox import COMPOSERS
 
 NEW_EMAIL = "countess@example.org"
 ADDRESS = "address"

@@ -15,8 +15,8 @@ from wsgiauth.admin.group import GROUP_ACTIONS
 from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.authentication import one_time, sessions
 from wsgiauth.events import trail
+from wsgiauth.features import COMPOSERS
 from wsgiauth.mail import outbox
-from wsgiauth.mail.site_outbox import COMPOSERS
 from wsgiauth.mail.transports import DeliveryError, MailServerError
 from wsgiauth.testing import bearer, make_user
 from wsgiauth.throttling.counts import Mark

@@ -25,6 +25,7 @@ METHODS_MAX_LENGTH = 64  # characters
 
 # The purposes of secrets that were sent to an email address.
 ADDRESS = "address"
+INVITATION = "invitation"
 RESET = "reset"
 
 _Row = TypeVar("_Row", bound=peewee.Model)

@@ -12,7 +12,7 @@ from wsgiauth.accounts import NewAccount, check_names, names, update_user
 from wsgiauth.accounts.administration import invitation_refusal_now
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import PROVEN_BY_LINK, User
-from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.accounts.tables import INVITATION, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import link_url
 from wsgiauth.events import actors
@@ -20,7 +20,6 @@ from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_now
 
-INVITATION = "invitation"  # the purpose of the secrets
 HOURS = 72  # how long the link of an operator's invitation can be used
 
 

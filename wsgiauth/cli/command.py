@@ -21,7 +21,7 @@ from wsgiauth.accounts.names import typed
 from wsgiauth.cli.output import print_error
 from wsgiauth.events import record
 from wsgiauth.exceptions import WsgiAuthError
-from wsgiauth.mail.notices import Notices
+from wsgiauth.features import recorders
 from wsgiauth.settings import Settings
 from wsgiauth.storage.databases import missing_file
 
@@ -91,7 +91,7 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
     if missing is not None:  # perhaps because this is not the folder of the site
         print_error(f"note: {missing} is a new database")
     if settings.MAIL_URL is not None:
-        record(opened, [Notices(settings)])  # a process that sends emails sends them
+        record(opened, recorders(settings, None, ""))  # a process that sends emails sends them
     return settings
 
 

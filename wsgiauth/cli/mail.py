@@ -3,10 +3,12 @@
 import time
 from dataclasses import replace
 from email.message import EmailMessage
+from pathlib import PurePath
 
 from wsgiauth import events, storage
 from wsgiauth.accounts.names import typed
-from wsgiauth.authentication.invitations import HOURS, INVITATION, Invitation, InvitedGroup
+from wsgiauth.accounts.tables import INVITATION
+from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.authentication.password import make_printed_reset_link
 from wsgiauth.cli.command import (
     Arguments,
@@ -18,10 +20,11 @@ from wsgiauth.cli.command import (
 )
 from wsgiauth.cli.output import counted, print_line, print_text
 from wsgiauth.cli.parser import PERMISSIONS, Parser
-from wsgiauth.mail.letters import Letters
+from wsgiauth.features import COMPOSERS, LETTER_SAMPLES
+from wsgiauth.mail.letters import Letter, Letters
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.mail.outbox import Mail, Outbox
-from wsgiauth.mail.site_outbox import SAMPLES, SAMPLES_BY_NAME, make_outbox
+from wsgiauth.mail.site_outbox import make_outbox
 
 
 def add_commands(parser: Parser) -> None:
@@ -43,8 +46,10 @@ def add_commands(parser: Parser) -> None:
     )
     parser.command("mail", send)
     added = parser.command("preview", preview, "--mount")
-    names = f"one of: {', '.join(SAMPLES_BY_NAME)}"
-    added.add_argument("name", metavar="NAME", nargs="?", choices=SAMPLES_BY_NAME, help=names)
+    names = list(dict.fromkeys(map(_name_of, LETTER_SAMPLES)))
+    added.add_argument(
+        "name", metavar="NAME", nargs="?", choices=names, help=f"one of: {', '.join(names)}"
+    )
     added.add_argument("--language", metavar="LANGUAGE", help="such as de; without it, the first")
     parser.command("resetlink", print_reset_link, "user", "--mount")
 
@@ -52,7 +57,7 @@ def add_commands(parser: Parser) -> None:
 def send_invitation(arguments: Arguments) -> None:
     """Send an invitation; print its link if the site sends no emails."""
     settings = open_database(arguments)
-    outbox = make_outbox(settings)
+    outbox = make_outbox(settings, COMPOSERS, LETTER_SAMPLES)
     invitation = Invitation(
         email=arguments.email,
         username=arguments.username or "",
@@ -70,7 +75,8 @@ def send_invitation(arguments: Arguments) -> None:
 
 def send(arguments: Arguments) -> None:
     """Send the emails that are due."""
-    outbox = make_outbox(open_database(arguments))
+    settings = open_database(arguments)
+    outbox = make_outbox(settings, COMPOSERS, LETTER_SAMPLES)
     if outbox is None:
         raise CommandError("MAIL_URL must be set, because it says how emails are sent")
     outbox.deliver()
@@ -88,8 +94,11 @@ def preview(arguments: Arguments) -> None:
     if arguments.language is not None:
         settings = replace(settings, LANGUAGES=(arguments.language,))
     letters = Letters(settings)
-    samples = SAMPLES_BY_NAME[arguments.name] if arguments.name else SAMPLES
-    messages = [letters.preview(each, arguments.mount) for each in samples]
+    messages = [
+        letters.preview(each, arguments.mount)
+        for each in LETTER_SAMPLES
+        if arguments.name in (None, _name_of(each))
+    ]
     print_text("\n---\n\n".join(map(_as_text, messages)))
 
 
@@ -103,6 +112,10 @@ def print_reset_link(arguments: Arguments) -> None:
         raise CommandError(f"{user} is inactive")
     link = make_printed_reset_link(user, settings, mount=arguments.mount, now=time.time())
     print_line(link)
+
+
+def _name_of(letter: Letter) -> str:
+    return PurePath(letter.template).stem
 
 
 def _send(outbox: Outbox, email: str) -> None:

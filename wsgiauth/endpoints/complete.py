@@ -38,7 +38,7 @@ from wsgiauth.forms.provider_accounts import (
     verified_address,
 )
 from wsgiauth.forms.registration import NewAccountPage, sent_values
-from wsgiauth.mail.link_letters import request_provider_address
+from wsgiauth.mail.provider_letters import request_provider_address
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site

@@ -8,14 +8,10 @@ from http import HTTPStatus
 
 from wsgiauth.accounts import NewAccount, find_user
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import ADDRESS, OneTimeSecret
+from wsgiauth.accounts.tables import ADDRESS, INVITATION, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.address_links import AddressProof, prove_address, read_address_proof
-from wsgiauth.authentication.invitations import (
-    INVITATION,
-    accept_invitation,
-    read_invitation,
-)
+from wsgiauth.authentication.invitations import accept_invitation, read_invitation
 from wsgiauth.authentication.provider_addresses import PROVIDER_ADDRESS
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.endpoints.provider_address import ProviderAddressLink

@@ -9,15 +9,14 @@ lets `authentication` make the link.
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from wsgiauth import events
 from wsgiauth.accounts import find_user, names
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import ADDRESS, RESET
+from wsgiauth.accounts.tables import ADDRESS, INVITATION, RESET
 from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.invitations import (
-    INVITATION,
+    HOURS,
     Invitation,
     check_invitation,
     make_invitation_link,
@@ -25,16 +24,11 @@ from wsgiauth.authentication.invitations import (
 )
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.password import make_reset_link
-from wsgiauth.authentication.provider_addresses import (
-    PROVIDER_ADDRESS,
-    ProviderAddress,
-    make_provider_address_link,
-)
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.mail.letters import Addressed, Letter, LinkLetter, unlinked
-from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
+from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, LinkLetter, unlinked
+from wsgiauth.mail.outbox import Composer, Mail, Outbox, ask_for
 from wsgiauth.settings import Settings
-from wsgiauth.storage import context, database
+from wsgiauth.storage import database
 
 
 class ResetLetter(LinkLetter):
@@ -63,15 +57,6 @@ class AddressLetter(LinkLetter):
     template = "mail/address.txt"
 
 
-class ProviderAddressLetter(LinkLetter):
-    """The email with the link to create an account for an account of another provider.
-
-    It has no text that anyone chose, because anyone can type an address.
-    """
-
-    template = "mail/provider_address.txt"
-
-
 class AddressTakenLetter(Letter):
     """The email to the owner of an address that another user asked to use; it has no link."""
 
@@ -85,31 +70,25 @@ def request_reset(outbox: Outbox, name: str, *, mount: str) -> None:
         None,
         names.LEADING_DASH,
     )
-    _ask(outbox, RESET, name=name if is_name else "", data={"mount": mount})
+    ask_for(outbox, RESET, name=name if is_name else "", data={"mount": mount})
 
 
 def send_reset(outbox: Outbox, user: User, *, mount: str) -> None:
     """Send a link to choose a new password to the user's stored address, and report it."""
     with database.atomic():
-        _ask(outbox, RESET, user=user, data={"mount": mount})
+        ask_for(outbox, RESET, user=user, data={"mount": mount})
         events.emit("link_sent", user_id=user.id, reason=RESET)
 
 
 def request_address_link(outbox: Outbox, user: User, email: str, *, mount: str) -> None:
     """Ask for a link that proves a valid address: a new one, or the present one of the user."""
     data = {"mount": mount, "stamp": user.security_stamp, "present": digest(user.email)}
-    _ask(outbox, ADDRESS, name=email, user=user, data=data)
+    ask_for(outbox, ADDRESS, name=email, user=user, data=data)
 
 
 def request_invitation(outbox: Outbox, username: str, email: str, *, mount: str) -> None:
     """Ask for an invitation; the names keep the rules for names."""
     _enqueue(outbox, Invitation(email=email, username=username, is_requested=True), mount)
-
-
-def request_provider_address(outbox: Outbox, asked: ProviderAddress, *, mount: str) -> None:
-    """Ask for a link to create an account with an address; the names keep the rules for names."""
-    data = {"mount": mount, "asked": asked}
-    _ask(outbox, PROVIDER_ADDRESS, name=asked.email, data=data)
 
 
 def issue_invitation(
@@ -139,22 +118,7 @@ def issue_invitation(
 
 def _enqueue(outbox: Outbox, invitation: Invitation, mount: str) -> None:
     data = {**invitation._asdict(), "mount": mount}
-    _ask(outbox, INVITATION, name=invitation.email, data=data)
-
-
-def _ask(
-    outbox: Outbox,
-    kind: str,
-    *,
-    name: str = "",
-    user: User | None = None,
-    data: Mapping[str, object],
-) -> None:
-    """Insert an email in the language that the client of this request asks for; see `enqueue`."""
-    environ = context.current_request()[1]
-    site: Any = None if environ is None else environ["wsgiauth.site"]
-    language = site.pages.readers.name_asked_for(environ) if site else ""
-    enqueue(outbox, kind, name=name, user=user, data=data, language=language)
+    ask_for(outbox, INVITATION, name=invitation.email, data=data)
 
 
 def _compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | None:
@@ -204,25 +168,13 @@ def _compose_address(mail: Mail, settings: Settings, now: float) -> Addressed | 
         return None
     owner = User.get_or_none(User.email_key == names.key(mail.name), User.id != user.id)
     if owner is not None:
-        return _address_taken(owner)
+        return address_taken(owner)
     link = make_address_link(user, mail.name, settings, mount=data["mount"], now=now)
     letter = AddressLetter(link=link, minutes=settings.LINK_MINUTES)
     return Addressed(letter, mail.name, user.id, user.language or mail.language)
 
 
-def _compose_provider_address(mail: Mail, settings: Settings, now: float) -> Addressed | None:
-    """Return the letter with the link, or the one to the owner of a taken address."""
-    owner = find_user(mail.name)
-    if owner is not None:
-        return _address_taken(owner)
-    data = json.loads(mail.data)
-    asked = ProviderAddress(*data["asked"])
-    link = make_provider_address_link(asked, settings, mount=data["mount"], now=now)
-    letter = ProviderAddressLetter(link=link, minutes=settings.LINK_MINUTES)
-    return Addressed(letter, asked.email, None, mail.language)
-
-
-def _address_taken(owner: User) -> Addressed | None:
+def address_taken(owner: User) -> Addressed | None:
     """Return the letter to the owner of an address, who has asked for nothing."""
     if not owner.is_active:
         return None
@@ -233,5 +185,14 @@ COMPOSERS: Mapping[str, Composer] = {
     RESET: _compose_reset,
     INVITATION: _compose_invitation,
     ADDRESS: _compose_address,
-    PROVIDER_ADDRESS: _compose_provider_address,
 }
+
+_VERIFY_LINK = f"{SAMPLE_ROOT}/verify?token=example"
+
+SAMPLES: tuple[Letter, ...] = (
+    ResetLetter(username="ada", link=f"{SAMPLE_ROOT}/reset?token=example", minutes=60),
+    InvitationLetter(link=_VERIFY_LINK, minutes=60, is_requested=True),
+    InvitationLetter(link=_VERIFY_LINK, minutes=HOURS * 60, is_requested=False),
+    AddressLetter(link=_VERIFY_LINK, minutes=60),
+    AddressTakenLetter(),
+)

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from wsgiauth.accounts.models import User
 from wsgiauth.events import Event, actors
 from wsgiauth.languages.dates import moment_in_words
-from wsgiauth.mail.letters import Addressed, Letter, unlinked
+from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
@@ -77,9 +77,7 @@ class Notices:
         mount: The path of /auth on the site; empty if it is not known.
     """
 
-    def __init__(
-        self, settings: Settings, outbox: Outbox | None = None, *, mount: str = ""
-    ) -> None:
+    def __init__(self, settings: Settings, outbox: Outbox | None = None, mount: str = "") -> None:
         # Weakly, because the thread of the outbox ends with it: see `worker`.
         self._outbox: Callable[[], Outbox | None] = (
             weakref.ref(outbox) if outbox is not None else lambda: None
@@ -177,6 +175,21 @@ def _compose_notice(mail: Mail, settings: Settings, _now: float) -> Addressed:
 
 
 COMPOSERS: Mapping[str, Composer] = {f"{_KIND}{name}": _compose_notice for name in TEMPLATES}
+
+SAMPLES: tuple[Letter, ...] = tuple(
+    Notice(
+        event=event,
+        username="ada",
+        time=moment_in_words(datetime(2026, 11, 21, 9, 30, tzinfo=UTC)),
+        address="192.0.2.1",
+        browser=browser_in_words("Firefox on Linux"),
+        reason="passkey",
+        factor="Laptop",
+        provider="Google",
+        forgot_url=f"{SAMPLE_ROOT}/forgot",
+    )
+    for event in TEMPLATES
+)
 
 
 def _factor_name(name: str) -> str:

@@ -16,21 +16,21 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from email.message import EmailMessage
+from typing import Any
 
 import peewee
 
 from wsgiauth import events, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
-from wsgiauth.accounts.tables import ADDRESS, RESET, OneTimeSecret
+from wsgiauth.accounts.tables import ADDRESS, INVITATION, RESET, OneTimeSecret
 from wsgiauth.authentication import one_time
-from wsgiauth.authentication.invitations import INVITATION
 from wsgiauth.mail.letters import Addressed, Letters, LinkLetter
 from wsgiauth.mail.transports import DeliveryError, Kept, MailServerError, Transport, sending
 from wsgiauth.mail.worker import Worker
 from wsgiauth.settings import Settings
 from wsgiauth.settings.checks import MAX_TAG_LENGTH
-from wsgiauth.storage import database
+from wsgiauth.storage import context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.models import Model
@@ -278,6 +278,21 @@ def enqueue(
         ).execute()
     if outbox is not None:
         outbox.wake_after_commit()
+
+
+def ask_for(
+    outbox: Outbox,
+    kind: str,
+    *,
+    name: str = "",
+    user: User | None = None,
+    data: Mapping[str, object],
+) -> None:
+    """Insert an email in the language that the client of this request asks for; see `enqueue`."""
+    environ = context.current_request()[1]
+    site: Any = None if environ is None else environ["wsgiauth.site"]
+    language = site.pages.readers.name_asked_for(environ) if site else ""
+    enqueue(outbox, kind, name=name, user=user, data=data, language=language)
 
 
 def overdue(now: float) -> int:

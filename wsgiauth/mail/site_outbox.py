@@ -1,71 +1,35 @@
-"""The outbox of a site: every email that it sends, an example of each, and how MAIL_URL sends them.
-
-The examples are for the checks of a host's templates and for `python -m wsgiauth preview`.
-"""
+"""The outbox of a site, and how MAIL_URL sends its emails."""
 
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
-from datetime import UTC, datetime
 from email.message import EmailMessage
 from functools import partial
-from pathlib import Path, PurePath
+from pathlib import Path
 from urllib.parse import urlsplit
 
-from wsgiauth.authentication.invitations import HOURS
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.languages.dates import moment_in_words
-from wsgiauth.mail import link_letters, notices
-from wsgiauth.mail.letters import SAMPLE_ROOT, Letter, Letters
-from wsgiauth.mail.link_letters import (
-    AddressLetter,
-    AddressTakenLetter,
-    InvitationLetter,
-    ProviderAddressLetter,
-    ResetLetter,
-)
-from wsgiauth.mail.notices import Notice
+from wsgiauth.mail.letters import Letter, Letters
 from wsgiauth.mail.outbox import Composer, Outbox
 from wsgiauth.mail.transports import Kept, Transport
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import CALLABLE, parse_mail_url
-from wsgiauth.web.clients import browser_in_words
-
-COMPOSERS: Mapping[str, Composer] = {**link_letters.COMPOSERS, **notices.COMPOSERS}
-
-_VERIFY_LINK = f"{SAMPLE_ROOT}/verify?token=example"
-
-SAMPLES: tuple[Letter, ...] = (
-    ResetLetter(username="ada", link=f"{SAMPLE_ROOT}/reset?token=example", minutes=60),
-    InvitationLetter(link=_VERIFY_LINK, minutes=60, is_requested=True),
-    InvitationLetter(link=_VERIFY_LINK, minutes=HOURS * 60, is_requested=False),
-    AddressLetter(link=_VERIFY_LINK, minutes=60),
-    AddressTakenLetter(),
-    ProviderAddressLetter(link=_VERIFY_LINK, minutes=60),
-    *(
-        Notice(
-            event=event,
-            username="ada",
-            time=moment_in_words(datetime(2026, 11, 21, 9, 30, tzinfo=UTC)),
-            address="192.0.2.1",
-            browser=browser_in_words("Firefox on Linux"),
-            reason="passkey",
-            factor="Laptop",
-            provider="Google",
-            forgot_url=f"{SAMPLE_ROOT}/forgot",
-        )
-        for event in notices.TEMPLATES
-    ),
-)
-SAMPLES_BY_NAME: Mapping[str, list[Letter]] = {
-    PurePath(template).stem: [each for each in SAMPLES if each.template == template]
-    for template in dict.fromkeys(each.template for each in SAMPLES)
-}
 
 
-def make_outbox(settings: Settings, send_mail: Transport | None = None) -> Outbox | None:
-    """Return the outbox of a site; None without MAIL_URL. `send_mail` is the application's own.
+def make_outbox(
+    settings: Settings,
+    composers: Mapping[str, Composer],
+    samples: Sequence[Letter],
+    send_mail: Transport | None = None,
+) -> Outbox | None:
+    """Return the outbox of a site; None without MAIL_URL.
+
+    Args:
+        settings: Those of the site.
+        composers: See `Outbox`.
+        samples: Examples of all letters, with which the templates of the site are checked.
+        send_mail: The application's own transport.
 
     Raises:
         ConfigurationError: A template of an email is wrong, or MAIL_URL needs a `send_mail`.
@@ -75,9 +39,9 @@ def make_outbox(settings: Settings, send_mail: Transport | None = None) -> Outbo
         return None
     letters = Letters(settings)
     # Our own templates are tested; one letter shows whether the settings make headers.
-    for sample in SAMPLES if settings.TEMPLATES else SAMPLES[:1]:
+    for sample in samples if settings.TEMPLATES else samples[:1]:
         letters.check(sample)
-    return Outbox(settings, transport, COMPOSERS)
+    return Outbox(settings, transport, composers)
 
 
 def make_transport(settings: Settings, send_mail: Transport | None = None) -> Transport | None:
