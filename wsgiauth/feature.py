@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from wsgiauth.authentication.second_factors import FactorKind
 from wsgiauth.authentication.tokens import Tokens
@@ -10,9 +11,26 @@ from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer, Outbox
 from wsgiauth.settings import Settings
 
+if TYPE_CHECKING:
+    from wsgiauth.site import Site
+
 
 def _no_parts(settings: Settings, tokens: Tokens) -> Iterable[object]:
     return ()
+
+
+class Finding(NamedTuple):
+    """A sentence of `python -m wsgiauth check`."""
+
+    sentence: str
+    is_risk: bool = True  # a warning; otherwise a note
+
+
+class Question(NamedTuple):
+    """A question that `python -m wsgiauth check` asks."""
+
+    ask: Callable[["Site"], Iterable[Finding]]
+    needs_database: bool = True  # whether it is asked only if the schema is up to date
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +47,7 @@ class Feature:
             the check of a host's templates.
         recorder: Makes what is called in the transaction of each change of an account, with the
             settings, the outbox, and the mount of the site; a command has neither of the latter.
+        questions: What `python -m wsgiauth check` asks about it.
     """
 
     name: str
@@ -37,6 +56,7 @@ class Feature:
     composers: Mapping[str, Composer] = field(default_factory=dict)
     letter_samples: tuple[Letter, ...] = ()
     recorder: Callable[[Settings, Outbox | None, str], Recorder] | None = None
+    questions: tuple[Question, ...] = ()
 
 
 def composers_of(features: Iterable[Feature]) -> dict[str, Composer]:

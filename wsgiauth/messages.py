@@ -164,3 +164,8 @@ def speaking(language: Speaker) -> Iterator[None]:
         yield
     finally:
         _speaker.reset(token)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its English noun, for operators: in the plural if it is not 1."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -28,9 +28,9 @@ from wsgiauth.arguments import (
     unwrapped,
 )
 from wsgiauth.authentication.claims import ClaimsFunction
-from wsgiauth.authentication.factors import unasked_factors
 from wsgiauth.authentication.identity import set_caller
 from wsgiauth.authentication.invitations import Invitation, InvitedGroup
+from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events
@@ -161,7 +161,7 @@ class AuthMiddleware:
         from wsgiauth.app import AuthApp
 
         self._auth_app = AuthApp(self.site)
-        opened, unasked = _open_database(settings)
+        opened, unasked = _open_database(settings, self.site.factors)
         self.database: AccountDatabase = opened
         self._scope = RequestScope(self.database)
         self._identify = self._scope.released_after(self.site.identifier.find_caller)
@@ -285,14 +285,14 @@ class AuthMiddleware:
         return below
 
 
-def _open_database(settings: Settings) -> tuple[AccountDatabase, list[str]]:
+def _open_database(settings: Settings, factors: SecondFactors) -> tuple[AccountDatabase, list[str]]:
     """Return the database, and what is risky about the second factors in it."""
     unasked: list[str] = []
 
     def prepare(opened: peewee.Database) -> None:
         schema.make_ready(opened)
         with storage.context.using(opened):
-            unasked.extend(unasked_factors(settings))
+            unasked.extend(factors.risks())
 
     return storage.open_database(settings.DATABASE_URL, prepare=prepare), unasked
 

@@ -310,3 +310,24 @@ PROVEN_HERE = frozenset({PROVEN_BY_LINK, PROVEN_BY_OPERATOR})
 
 _FLAGS = ("is_active", "is_staff", "is_superuser")
 _KEY_OF = {"username": User.username_key, "email": User.email_key}
+
+
+def is_proven_here(user: User) -> bool:
+    """Return whether an emailed link of this site, or an operator, has proven the address.
+
+    A provider that has verified the address can be wrong, or lie: then someone else has created
+    the account. So does an account whose proof is unknown count here as unproven.
+    """
+    return user.email_verified_at is not None and user.email_verified_by in PROVEN_HERE
+
+
+def verified_by_operator(user: User, email: str | None = None) -> dict[str, Any]:
+    """Return what `update_user` stores if an operator knows that an address is the user's own.
+
+    Args:
+        user: The user, whose proof by this site remains as it is.
+        email: A new address, if that is the one.
+    """
+    if email in (None, user.email) and is_proven_here(user):
+        return {}
+    return {"email_verified_at": utc_now(), "email_verified_by": PROVEN_BY_OPERATOR}

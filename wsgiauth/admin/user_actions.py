@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from wsgiauth.accounts.administration import Party, Right, refusal_reason
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, is_proven_here
 from wsgiauth.admin.actions import (
     ACCESS,
     DANGER,
@@ -33,7 +33,6 @@ from wsgiauth.admin.user_changes import (
     verify_email,
 )
 from wsgiauth.authentication import factors, sessions
-from wsgiauth.authentication.address_links import is_proven_here
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.messages import _, pgettext
 from wsgiauth.settings import Settings

@@ -5,11 +5,10 @@ from http import HTTPStatus
 
 from wsgiauth.accounts import names, update_user
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, verified_by_operator
 from wsgiauth.admin.actions import Field
 from wsgiauth.admin.groups import require_group
 from wsgiauth.authentication import keys, ways_in
-from wsgiauth.authentication.address_links import verified_by_operator
 from wsgiauth.authentication.session_list import revoke_by_handle
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import MemberSubmission

@@ -4,10 +4,10 @@ The address is stored with the secret of its link, and the link proves that addr
 user who asked. So a link that someone else opens proves nothing for them (CVE-2026-32700).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from wsgiauth.accounts import lock_user, update_user
-from wsgiauth.accounts.models import PROVEN_BY_LINK, PROVEN_BY_OPERATOR, PROVEN_HERE, User
+from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import ADDRESS, OneTimeSecret, end_secrets
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import digest, link_url
@@ -62,24 +62,3 @@ def prove_address(proof: AddressProof, secret: OneTimeSecret) -> bool:
         new = proof.email if proof.email != user.email else None
         update_user(user, email=new, email_verified_at=utc_now(), email_verified_by=PROVEN_BY_LINK)
     return True
-
-
-def is_proven_here(user: User) -> bool:
-    """Return whether an emailed link of this site, or an operator, has proven the address.
-
-    A provider that has verified the address can be wrong, or lie: then someone else has created
-    the account. So does an account whose proof is unknown count here as unproven.
-    """
-    return user.email_verified_at is not None and user.email_verified_by in PROVEN_HERE
-
-
-def verified_by_operator(user: User, email: str | None = None) -> dict[str, Any]:
-    """Return what `update_user` stores if an operator knows that an address is the user's own.
-
-    Args:
-        user: The user, whose proof by this site remains as it is.
-        email: A new address, if that is the one.
-    """
-    if email in (None, user.email) and is_proven_here(user):
-        return {}
-    return {"email_verified_at": utc_now(), "email_verified_by": PROVEN_BY_OPERATOR}

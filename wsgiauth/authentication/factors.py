@@ -13,7 +13,7 @@ from wsgiauth.authentication import passkeys, recovery_codes, totp
 from wsgiauth.authentication.keys import is_handle
 from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
-from wsgiauth.authentication.second_factors import Factor, FactorKind, demands_second_factor
+from wsgiauth.authentication.second_factors import Factor, FactorKind, Risk
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.messages import _
@@ -61,6 +61,14 @@ class _Apps(FactorKind):
         keys = totp.factor_keys(settings)
         return bool(keys) and totp.accept(user, code, keys, now)
 
+    def risk(self, settings: Settings) -> Risk | None:
+        if settings.FACTOR_KEY is not None or not totp.is_used():
+            return None
+        found = (
+            "FACTOR_KEY is not set, but users have second factors: no login asks for their codes."
+        )
+        return Risk(found, "set FACTOR_KEY to its former value")
+
 
 class _Passkeys(FactorKind):
     """Passkeys.
@@ -79,6 +87,12 @@ class _Passkeys(FactorKind):
             Factor(HARDWARE_KEY, each.id, each.name, from_timestamp(each.created_at), _PASSKEY)
             for each in passkeys.list_passkeys(user)
         ]
+
+    def risk(self, settings: Settings) -> Risk | None:
+        if settings.PASSKEYS or not passkeys.is_used():
+            return None
+        found = "PASSKEYS is off, but users have passkeys: no login asks for them."
+        return Risk(found, "set PASSKEYS to on")
 
 
 class _RecoveryCodes(FactorKind):
@@ -174,31 +188,3 @@ def remove_all(user: User) -> int:
             User.update(security_stamp=stamp).where(User.id == user.id).execute()
             events.emit("logout", user_id=user.id, reason="all sessions")
     return removed
-
-
-def unasked_factors(settings: Settings) -> list[str]:
-    """Return a warning about each kind of second factor that is turned off although it is used.
-
-    A start and `check` warn of them. Costs one EXISTS for each kind that is turned off.
-    """
-    found = []
-    if settings.FACTOR_KEY is None and totp.is_used():
-        found.append(
-            "FACTOR_KEY is not set, but users have second factors: no login asks for their codes."
-            + _remedy(settings, "set FACTOR_KEY to its former value")
-        )
-    if not settings.PASSKEYS and passkeys.is_used():
-        found.append(
-            "PASSKEYS is off, but users have passkeys: no login asks for them."
-            + _remedy(settings, "set PASSKEYS to on")
-        )
-    return found
-
-
-def _remedy(settings: Settings, switch_on: str) -> str:
-    if not demands_second_factor(settings):
-        return ""
-    return (
-        f" Where SECOND_FACTOR={settings.SECOND_FACTOR} demands one, users who have no other cannot"
-        f" log in: {switch_on}, or run `python -m wsgiauth removefactor USER` for each."
-    )

@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 from wsgiauth import events
 from wsgiauth.accounts import hash_new_password, lock_user
-from wsgiauth.accounts.models import PROVEN_BY_LINK, User
+from wsgiauth.accounts.models import PROVEN_BY_LINK, User, is_proven_here
 from wsgiauth.accounts.tables import RESET, revoke_keys
 from wsgiauth.authentication import factors, identities, one_time, recovery_codes
-from wsgiauth.authentication.address_links import is_proven_here
 from wsgiauth.authentication.freshness import renew
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.one_time import digest, link_url

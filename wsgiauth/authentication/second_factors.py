@@ -30,6 +30,13 @@ class Factor(NamedTuple):
         return {"method": self.method, "name": self.name, "added_at": utc_text(self.added_at)}
 
 
+class Risk(NamedTuple):
+    """A kind of factor for which no login asks, although users have it."""
+
+    sentence: str
+    remedy: str  # what an operator can do, as in "set PASSKEYS to on"
+
+
 class FactorKind(ABC):
     """A kind of second factor, or of codes that can replace one."""
 
@@ -46,6 +53,13 @@ class FactorKind(ABC):
     def accept(self, user: User, code: str, settings: Settings, now: float) -> bool:
         """Return whether a code proves a factor of the user. It works once."""
         return False
+
+    def risk(self, settings: Settings) -> Risk | None:
+        """Return a warning if users have such factors, and no login asks for them.
+
+        Costs at most one EXISTS.
+        """
+        return None
 
 
 def demands_second_factor(settings: Settings) -> bool:
@@ -98,3 +112,20 @@ class SecondFactors:
     def accept(self, user: User, code: str, now: float) -> bool:
         """Return whether a code proves a factor of the user, or replaces one. It works once."""
         return any(each.accept(user, code, self._settings, now) for each in self._kinds)
+
+    def risks(self) -> list[str]:
+        """Return a warning about each kind of factor that users have, and no login asks for.
+
+        A start and `check` warn of them.
+        """
+        found = [each.risk(self._settings) for each in self._kinds]
+        return [each.sentence + self._remedy_for(each) for each in found if each is not None]
+
+    def _remedy_for(self, risk: Risk) -> str:
+        if not demands_second_factor(self._settings):
+            return ""
+        return (
+            f" Where SECOND_FACTOR={self._settings.SECOND_FACTOR} demands one, users who have no"
+            f" other cannot log in: {risk.remedy}, or run `python -m wsgiauth removefactor USER`"
+            " for each."
+        )

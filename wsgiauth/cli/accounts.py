@@ -6,10 +6,9 @@ from functools import partial
 
 from wsgiauth import accounts
 from wsgiauth.accounts.listing import summary, user_pages
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, verified_by_operator
 from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.passwords import MAX_BYTES, password_problem
-from wsgiauth.authentication.address_links import verified_by_operator
 from wsgiauth.authentication.password import change_password as set_password
 from wsgiauth.cli.command import (
     Arguments,
@@ -19,10 +18,11 @@ from wsgiauth.cli.command import (
     require_group,
     require_user,
 )
-from wsgiauth.cli.output import counted, print_change, print_line, print_list, yes_or_no
+from wsgiauth.cli.output import print_change, print_line, print_list, yes_or_no
 from wsgiauth.cli.parser import Parser, positive
 from wsgiauth.cli.prompts import ask, ask_password, confirm, require_terminal
 from wsgiauth.exceptions import TakenError, ValidationError
+from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
 
 _VERIFIED = (

@@ -2,23 +2,22 @@
 
 import math
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from wsgiauth import storage
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, is_proven_here
 from wsgiauth.app import AuthApp
-from wsgiauth.authentication import factors, lifetimes, passkeys, totp
-from wsgiauth.authentication.address_links import is_proven_here
-from wsgiauth.authentication.factors import unasked_factors
-from wsgiauth.authentication.oidc import Providers
-from wsgiauth.authentication.second_factors import SecondFactors, demands_second_factor
-from wsgiauth.cli.check_providers import check_providers, stranded_users
+from wsgiauth.authentication import lifetimes
+from wsgiauth.authentication.second_factors import demands_second_factor
 from wsgiauth.cli.command import Arguments, CommandError, environment
-from wsgiauth.cli.output import counted, print_line
+from wsgiauth.cli.output import print_line
 from wsgiauth.cli.parser import Parser
 from wsgiauth.events import trail
+from wsgiauth.feature import Finding, Question
 from wsgiauth.features import FEATURES
 from wsgiauth.mail import outbox
+from wsgiauth.messages import counted
 from wsgiauth.settings import PER_ADDRESS, Settings
 from wsgiauth.settings.misspelt import misspelt_settings
 from wsgiauth.site import Site
@@ -45,37 +44,33 @@ def check(arguments: Arguments) -> None:
     settings = Settings.for_server(environ)
     site = Site.from_settings(settings, "/auth", FEATURES)
     AuthApp(site)
-    risks, notes = check_providers(site.part(Providers) or (), settings)
-    if settings.COOKIE_SECURE == "auto" and (settings.PUBLIC_URL or "").startswith("https:"):
-        notes.append(
-            "COOKIE_SECURE is auto, and PUBLIC_URL begins with https: the cookie is Secure only if"
-            " the server knows of https, which a proxy can hide. Set COOKIE_SECURE to on."
-        )
-    if settings.SECRET_KEY_FALLBACKS:
-        hours = math.ceil(lifetimes.longest(settings) / lifetimes.HOUR)
-        notes.append(
-            "SECRET_KEY_FALLBACKS has former keys: remove each one when it has signed nothing for"
-            f" {hours} hours, the longest that a session lasts."
-        )
-    empty = [each.name for each in fields(Settings) if environ.get(each.name) == ""]
-    if empty:  # perhaps from a variable of a script that is not set
-        notes.append(f"Set, but empty, which counts as not set: {', '.join(empty)}.")
-    risks_of_database, notes_of_database = _check_database(settings)
-    risks = settings.risks() + risks + risks_of_database
+    found = [*map(Finding, settings.risks()), *_answers(site, needs_database=False)]
+    found += _empty_settings(environ)
+    found += _check_database(site)
+    risks = [each.sentence for each in found if each.is_risk]
     for risk in risks:
         print_line(f"warning: {risk}")
-    for note in notes + notes_of_database:
-        print_line(f"note: {note}")
+    for each in found:
+        if not each.is_risk:
+            print_line(f"note: {each.sentence}")
     if (misspelt or risks) and arguments.strict:
         raise CommandError("there are warnings")
     print_line("The settings are valid and the database is ready.")
 
 
-def _check_database(settings: Settings) -> tuple[list[str], list[str]]:
-    """Return the warnings and the notes about the database."""
+def _answers(site: Site, *, needs_database: bool) -> Iterator[Finding]:
+    """Yield what the questions of the kernel and of the features find."""
+    for question in (*_QUESTIONS, *(each for feature in FEATURES for each in feature.questions)):
+        if question.needs_database == needs_database:
+            yield from question.ask(site)
+
+
+def _check_database(site: Site) -> Iterator[Finding]:
+    settings = site.settings
     missing = missing_file(settings.DATABASE_URL)
     if missing is not None:
-        return [], [f"{missing} does not exist: the next start will create it."]
+        yield _note(f"{missing} does not exist: the next start will create it.")
+        return
     pending: list[str] = []
     opened = storage.open_database(
         settings.DATABASE_URL,
@@ -84,108 +79,107 @@ def _check_database(settings: Settings) -> tuple[list[str], list[str]]:
     )
     opened.begin()  # fails here if the database is not writable
     opened.rollback()  # COMMIT would write to an empty file
-    risks = file_risks(opened)
+    yield from map(Finding, file_risks(opened))
     if isinstance(opened, PostgreSQL):
-        risks += opened.unusable_hosts()
+        yield from map(Finding, opened.unusable_hosts())
     if pending:
         migrations = ", ".join(pending)
-        return risks, [f"Migrations to apply: {migrations}. The next start will do so."]
-    risks += _overdue_mails() + unasked_factors(settings) + stranded_users(settings)
-    risks += _unusable_passkeys(settings) + _missing_factors(settings)
-    risks += _lost_factor_keys(settings) + _removable_factors(settings)
-    notes = _hidden_addresses(settings) + _former_factor_keys(settings)
-    if not User.objects.filter(is_superuser=True, is_active=True).exists():
-        notes.insert(0, "There is no superuser: `python -m wsgiauth createsuperuser` creates one.")
-    return risks, notes
+        yield _note(f"Migrations to apply: {migrations}. The next start will do so.")
+    else:
+        yield from _answers(site, needs_database=True)
 
 
-def _hidden_addresses(settings: Settings) -> list[str]:
-    addresses = {entry.event.address for entry in trail.page(size=_EVENTS)} - {None}
-    is_limited = any(getattr(settings, name) for name in PER_ADDRESS)
-    if not is_limited or not addresses or not addresses <= _LOOPBACK:
-        return []
-    return [
-        "All recent clients had the address of this machine, and limits count clients by their"
-        " address. Behind a proxy, configure the server to trust it (serve: --trusted-proxy;"
-        " waitress-serve: --trusted-proxy and --trusted-proxy-headers=x-forwarded-for). If you"
-        f" cannot, set {', '.join(PER_ADDRESS[:-1])} and {PER_ADDRESS[-1]} to 0."
-    ]
+def _note(sentence: str) -> Finding:
+    return Finding(sentence, is_risk=False)
 
 
-def _unusable_passkeys(settings: Settings) -> list[str]:
-    host = passkeys.host_of(settings)
-    if not (settings.PASSKEYS and passkeys.is_used(except_at=host)):
-        return []
-    return [
-        f"PUBLIC_URL names {host}, but users have passkeys of another host: they are asked for"
-        " them, and cannot use them. They need recovery codes, or"
-        " `python -m wsgiauth removefactor`."
-    ]
+def _empty_settings(environ: Mapping[str, str]) -> Iterator[Finding]:
+    empty = [each.name for each in fields(Settings) if environ.get(each.name) == ""]
+    if empty:  # perhaps from a variable of a script that is not set
+        yield _note(f"Set, but empty, which counts as not set: {', '.join(empty)}.")
 
 
-def _missing_factors(settings: Settings) -> list[str]:
-    superusers = list(User.objects.filter(is_superuser=True, is_active=True))
-    if not demands_second_factor(settings) or not superusers:
-        return []
-    if any(map(factors.list_factors, superusers)):  # `unasked_factors` warns of other types
-        return []
-    path = SecondFactors(factors.KINDS, settings).set_up_path
-    return [
-        f"SECOND_FACTOR is {settings.SECOND_FACTOR}, but no active superuser has a second factor:"
-        f" log in as one and set it up at /auth{path}, where their next login leads."
-    ]
-
-
-def _removable_factors(settings: Settings) -> list[str]:
-    """Warn of superusers whose second factors the first emailed link would remove."""
-    if settings.MAIL_URL is None:
-        return []
-    superusers = User.objects.filter(is_superuser=True, is_active=True).order_by(User.id)
-    unproven = (each for each in superusers if not is_proven_here(each))
-    names = [each.username for each in unproven if factors.list_factors(each)]
-    if not names:
-        return []
-    return [
-        f"Superusers whose address nothing here has proven: {', '.join(names)}. Anyone with access"
-        " to their mailbox can remove their second factors, by a link for a forgotten password."
-        " They verify it at /auth/email, or you know that it is right:"
-        " `python -m wsgiauth set NAME --verified`."
-    ]
-
-
-def _lost_factor_keys(settings: Settings) -> list[str]:
-    if settings.FACTOR_KEY is None:  # `unasked_factors` warns of all apps
-        return []
-    known = {"", *map(totp.key_id, totp.factor_keys(settings))}
-    number = sum(many for key, many in totp.count_by_key().items() if key not in known)
-    if not number:
-        return []
-    return [
-        "Authenticator apps with a key that is neither FACTOR_KEY nor in FACTOR_KEY_FALLBACKS:"
-        f" {number}. Their codes are wrong: add the key, or their users need recovery codes or"
-        " `python -m wsgiauth removefactor`."
-    ]
-
-
-def _former_factor_keys(settings: Settings) -> list[str]:
-    if not settings.FACTOR_KEY_FALLBACKS:
-        return []
-    counts = totp.count_by_key()
-    notes = [
-        f"Authenticator apps with key {number} of FACTOR_KEY_FALLBACKS:"
-        f" {counts.get(totp.key_id(key), 0)}. A former key is needed as long as an app has it."
-        for number, key in enumerate(settings.FACTOR_KEY_FALLBACKS, 1)
-    ]
-    if "" in counts:
-        notes.append(
-            f"Authenticator apps whose key is not known before their next code: {counts['']}."
-            " They can need any former key."
+def _insecure_cookie(site: Site) -> Iterator[Finding]:
+    settings = site.settings
+    if settings.COOKIE_SECURE == "auto" and (settings.PUBLIC_URL or "").startswith("https:"):
+        yield _note(
+            "COOKIE_SECURE is auto, and PUBLIC_URL begins with https: the cookie is Secure only if"
+            " the server knows of https, which a proxy can hide. Set COOKIE_SECURE to on."
         )
-    return notes
 
 
-def _overdue_mails() -> list[str]:
+def _former_keys(site: Site) -> Iterator[Finding]:
+    if site.settings.SECRET_KEY_FALLBACKS:
+        hours = math.ceil(lifetimes.longest(site.settings) / lifetimes.HOUR)
+        yield _note(
+            "SECRET_KEY_FALLBACKS has former keys: remove each one when it has signed nothing for"
+            f" {hours} hours, the longest that a session lasts."
+        )
+
+
+def _superusers() -> list[User]:
+    active = User.objects.filter(is_superuser=True, is_active=True)
+    return list(active.order_by(User.id))
+
+
+def _missing_superuser(site: Site) -> Iterator[Finding]:
+    if not _superusers():
+        yield _note("There is no superuser: `python -m wsgiauth createsuperuser` creates one.")
+
+
+def _hidden_addresses(site: Site) -> Iterator[Finding]:
+    addresses = {entry.event.address for entry in trail.page(size=_EVENTS)} - {None}
+    is_limited = any(getattr(site.settings, name) for name in PER_ADDRESS)
+    if is_limited and addresses and addresses <= _LOOPBACK:
+        yield _note(
+            "All recent clients had the address of this machine, and limits count clients by their"
+            " address. Behind a proxy, configure the server to trust it (serve: --trusted-proxy;"
+            " waitress-serve: --trusted-proxy and --trusted-proxy-headers=x-forwarded-for). If you"
+            f" cannot, set {', '.join(PER_ADDRESS[:-1])} and {PER_ADDRESS[-1]} to 0."
+        )
+
+
+def _overdue_mails(site: Site) -> Iterator[Finding]:
     number = outbox.overdue(time.time())
-    if not number:
-        return []
-    return [f"{counted(number, 'email')} overdue: `python -m wsgiauth mail` sends them."]
+    if number:
+        yield Finding(f"{counted(number, 'email')} overdue: `python -m wsgiauth mail` sends them.")
+
+
+def _unasked_factors(site: Site) -> Iterator[Finding]:
+    yield from map(Finding, site.factors.risks())
+
+
+def _missing_factors(site: Site) -> Iterator[Finding]:
+    superusers = _superusers() if demands_second_factor(site.settings) else []
+    # Also of kinds that are not asked for, of which there is another warning.
+    if superusers and not any(map(site.factors.all_of, superusers)):
+        yield Finding(
+            f"SECOND_FACTOR is {site.settings.SECOND_FACTOR}, but no active superuser has a second"
+            f" factor: log in as one and set it up at /auth{site.factors.set_up_path}, where their"
+            " next login leads."
+        )
+
+
+def _removable_factors(site: Site) -> Iterator[Finding]:
+    """Warn of superusers whose second factors the first emailed link would remove."""
+    unproven = [each for each in _superusers() if not is_proven_here(each)]
+    names = [each.username for each in unproven if site.factors.all_of(each)]
+    if names and site.settings.MAIL_URL is not None:
+        yield Finding(
+            f"Superusers whose address nothing here has proven: {', '.join(names)}. Anyone with"
+            " access to their mailbox can remove their second factors, by a link for a forgotten"
+            " password. They verify it at /auth/email, or you know that it is right:"
+            " `python -m wsgiauth set NAME --verified`."
+        )
+
+
+_QUESTIONS = (
+    Question(_insecure_cookie, needs_database=False),
+    Question(_former_keys, needs_database=False),
+    Question(_missing_superuser),
+    Question(_hidden_addresses),
+    Question(_overdue_mails),
+    Question(_unasked_factors),
+    Question(_missing_factors),
+    Question(_removable_factors),
+)

@@ -8,8 +8,9 @@ from wsgiauth.authentication.keys import list_keys
 from wsgiauth.authentication.session_list import ListedSession, revoke_by_handle
 from wsgiauth.authentication.ways_in import has_way_in
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
-from wsgiauth.cli.output import counted, print_line, print_list
+from wsgiauth.cli.output import print_line, print_list
 from wsgiauth.cli.parser import PERMISSIONS, USER, Parser, positive
+from wsgiauth.messages import counted
 
 _SESSION_COLUMNS = {
     "handle": "handle",

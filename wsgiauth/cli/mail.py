@@ -18,13 +18,14 @@ from wsgiauth.cli.command import (
     require_group,
     require_user,
 )
-from wsgiauth.cli.output import counted, print_line, print_text
+from wsgiauth.cli.output import print_line, print_text
 from wsgiauth.cli.parser import PERMISSIONS, Parser
 from wsgiauth.features import COMPOSERS, LETTER_SAMPLES
 from wsgiauth.mail.letters import Letter, Letters
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.mail.site_outbox import make_outbox
+from wsgiauth.messages import counted
 
 
 def add_commands(parser: Parser) -> None:

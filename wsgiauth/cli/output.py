@@ -126,8 +126,3 @@ def printable(text: str) -> str:
 def yes_or_no(value: object) -> str:
     """Return "yes" if `value` is true, otherwise "no"."""
     return "yes" if value else "no"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if the number is not 1."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -15,9 +15,10 @@ from wsgiauth.cli.command import (
     require_group,
     require_user,
 )
-from wsgiauth.cli.output import counted, print_change, print_line, print_list
+from wsgiauth.cli.output import print_change, print_line, print_list
 from wsgiauth.cli.parser import Parser, permission
 from wsgiauth.cli.prompts import confirm
+from wsgiauth.messages import counted
 
 _PERMISSION_COLUMNS = {
     "permission": "name",

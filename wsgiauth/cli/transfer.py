@@ -17,9 +17,10 @@ from wsgiauth.cli.command import (
     middleware_of,
     open_database,
 )
-from wsgiauth.cli.output import counted, print_csv, print_error, print_line, with_encoding
+from wsgiauth.cli.output import print_csv, print_error, print_line, with_encoding
 from wsgiauth.cli.parser import Parser
 from wsgiauth.exceptions import ApplicationError, ValidationError
+from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.storage import context

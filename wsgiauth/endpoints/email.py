@@ -4,8 +4,7 @@ The request looks up no account, so that its answer does not reveal whether an a
 """
 
 from wsgiauth.accounts import names
-from wsgiauth.accounts.models import User
-from wsgiauth.authentication.address_links import is_proven_here
+from wsgiauth.accounts.models import User, is_proven_here
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, email_accepted
 from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part

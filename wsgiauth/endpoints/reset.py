@@ -1,7 +1,6 @@
 """GET, POST /auth/reset: a new password by the link of an email."""
 
-from wsgiauth.accounts.models import User
-from wsgiauth.authentication.address_links import is_proven_here
+from wsgiauth.accounts.models import User, is_proven_here
 from wsgiauth.authentication.password import find_holder, reset_password
 from wsgiauth.exceptions import LinkExpiredError
 from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, see_other

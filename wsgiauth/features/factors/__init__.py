@@ -1,0 +1,18 @@
+"""Second factors: authenticator apps, passkeys and recovery codes."""
+
+from collections.abc import Iterator
+
+from wsgiauth.authentication.factors import KINDS
+from wsgiauth.authentication.passkeys.relying_party import RelyingParty
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.feature import Feature
+from wsgiauth.features.factors.questions import QUESTIONS
+from wsgiauth.settings import Settings
+
+
+def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+    if settings.PASSKEYS:
+        yield RelyingParty(settings)
+
+
+FEATURE = Feature(name="factors", parts=_parts, factor_kinds=KINDS, questions=QUESTIONS)
