@@ -623,15 +623,6 @@ def test_a_request_without_the_middleware_is_an_error_that_says_so(guard):
         guard(never)({"REQUEST_METHOD": "GET"}, never)
 
 
-def test_a_view_that_is_no_wsgi_callable_is_told_from_one():
-    @login_required
-    def view(*arguments):
-        pytest.fail("the view was entered")
-
-    with pytest.raises(TypeError, match="take environ and start_response"):
-        view()
-
-
 # A recent proof.
 
 FRESH_GUARDS = [

@@ -1,119 +1,61 @@
-"""The refusal of a framework's view by the guards for WSGI callables, when they decorate it.
+"""The refusal of a framework's view by the guards for WSGI callables.
 
-A WSGI callable is never refused, whatever its parameters are called. So some views are accepted;
-the first request of such a view fails.
+A guard refuses every call but that of WSGI. But a framework calls some views without their guard: a
+function whose guard is above its route, and the methods of a class. So a guard refuses to
+decorate an object that is surely no WSGI callable.
 """
 
 import inspect
-import sys
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from inspect import Parameter
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType
 from typing import Any
 
-_RECIPE = "the guard of its section in docs/frameworks.md"
-# What to use instead, by the framework's package.
-_INSTEAD = {
-    "bottle": f"with Bottle, use {_RECIPE}",
-    "cherrypy": f"with CherryPy, use {_RECIPE}",
-    "django": (
-        "with Django, use django.contrib.auth.decorators.{guard} or wsgiauth.contrib.django.{guard}"
-    ),
-    "falcon": f"with Falcon, use {_RECIPE}",
-    "flask": "with Flask, use wsgiauth.contrib.flask.{guard}",
-    "pyramid": "with Pyramid, use permission= of the view and wsgiauth.contrib.pyramid",
-}
-_REQUESTS = ("request", "req")
-# How the name of `start_response` can begin, even if the environ is called `request`.
-_START_RESPONSE = ("start", "respond", "sr")
-_KEYS = ("id", "pk", "slug")  # parts of a URL, which frameworks pass as arguments
+# The first two names of parameters. The environ of a WSGI callable can be called `request`, too.
+_NAMES_OF_A_VIEW = re.compile(
+    r"(req|request) (?!_*(start|respond|sr))|(id|pk|slug|\w*_id) |\w+ (req|request)$"
+)
+_FUNCTIONS = (FunctionType, MethodType)
 _NAMED = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def refuse_framework_view(app: Callable[..., Any], guard: str) -> None:
-    """Raise TypeError, which names the guard to use instead, if `app` is a framework's view.
-
-    Args:
-        app: The callable that `guard` decorates.
-        guard: The name of the guard.
-    """
-    function = _called(app)
-    if function is None or _has_shape(function, has_telling_names=function is app):
-        return
-    instead = [_INSTEAD[name] for name in _frameworks_of(app, function) or _INSTEAD]
-    advice = "; ".join(instead).format(guard=guard)
-    raise TypeError(
-        f"{guard} guards WSGI callables, which take environ and start_response;"
-        f" {app!r} does not. {advice[0].upper()}{advice[1:]}."
+def not_wsgi(app: object) -> TypeError:
+    """Return the error of a guard on `app`, which says what to use instead."""
+    return TypeError(
+        "login_required and permission_required of wsgiauth guard WSGI callables, which take"
+        f" environ and start_response; {app!r} does not. With Django, use the guards of"
+        " django.contrib.auth.decorators or wsgiauth.contrib.django; with Flask, those of"
+        " wsgiauth.contrib.flask; with Pyramid, permission= of the view and"
+        " wsgiauth.contrib.pyramid; with another framework, see its section in docs/frameworks.md."
     )
 
 
-def _called(app: Callable[..., Any]) -> Callable[..., Any] | None:
-    """Return the class, function or method whose parameters a request fills, if that is sure."""
-    if isinstance(app, type):
-        has_call = any("__call__" in vars(each) for each in app.__mro__)
-        function = app.__call__ if has_call else app
-    else:
-        function = app if type(app) in (FunctionType, MethodType) else type(app).__call__
-    is_known = isinstance(function, type) or type(function) in (FunctionType, MethodType)
+def can_be_wsgi(app: Callable[..., Any]) -> bool:
+    """Return whether `app` can be a WSGI callable, by the parameters that a request fills."""
+    kind = app if isinstance(app, type) else type(app)
+    if not any("__call__" in vars(each) for each in kind.__mro__):
+        return hasattr(kind, "__iter__")  # an instance is the body of a response (PEP 3333)
+    function = app if type(app) in _FUNCTIONS else kind.__call__
     # A decorator copies the `__signature__` of the function that it makes a WSGI callable.
-    return function if is_known and not hasattr(function, "__signature__") else None
-
-
-def _has_shape(function: Callable[..., Any], *, has_telling_names: bool) -> bool:
-    """Return whether this can be a WSGI callable, by the number and the names of its parameters.
-
-    Those of `__call__` have no telling names: an object like `wsgify` takes a request as well.
-    """
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        return False
-    try:
-        signature = inspect.signature(function, follow_wrapped=False)  # a decorator's own
-    except (TypeError, ValueError):  # of a class in C
+    if type(function) not in _FUNCTIONS or hasattr(function, "__signature__"):
         return True
+    signature = inspect.signature(function, follow_wrapped=False)  # a decorator's own
     parameters = list(signature.parameters.values())
-    numbers = [2, 3]  # three for a method in the body of its class
+    counts = [2, 3]  # three for a method in the body of its class
     if parameters and parameters[0].name in ("self", "cls"):
-        del parameters[0], numbers[1]
-    rest = signature.replace(parameters=parameters)
-    if not any(_takes(rest, number) for number in numbers):
+        del parameters[0], counts[1]
+    signature = signature.replace(parameters=parameters)
+    if inspect.iscoroutinefunction(function) or not any(_takes(signature, n) for n in counts):
         return False
-    if not has_telling_names:
-        return True
-    named = [each.name for each in parameters if each.kind in _NAMED]
-    first, second = [*named, "", ""][:2]
-    if second in _REQUESTS:  # `context, request` of Pyramid
-        return False
-    if first in _REQUESTS:
-        return second.lstrip("_").startswith(_START_RESPONSE)
-    return not (first in _KEYS or first.endswith("_id"))
+    first, second = [*(each.name for each in parameters if each.kind in _NAMED), "", ""][:2]
+    # The names in `__call__` do not tell: that of `wsgify` takes a request as well.
+    return function is not app or not _NAMES_OF_A_VIEW.match(f"{first} {second}")
 
 
-def _takes(signature: inspect.Signature, number: int) -> bool:
+def _takes(signature: inspect.Signature, count: int) -> bool:
     try:
-        signature.bind(*[None] * number)
+        signature.bind(*[None] * count)
     except TypeError:
         return False
     return True
-
-
-def _frameworks_of(app: Callable[..., Any], function: Callable[..., Any]) -> list[str]:
-    """Return the frameworks of a class, or else those that the module of the view imports."""
-    kind = app if isinstance(app, type) else type(app)
-    of_kind = _of_packages(each.__module__ for each in kind.__mro__)
-    module = sys.modules.get(function.__module__)  # None for code that was executed elsewhere
-    return of_kind or _of_packages(_modules_in(getattr(module, "__dict__", {})))
-
-
-def _modules_in(names: dict[str, Any]) -> Iterator[str]:
-    for value in names.values():
-        kind = type(value)  # not `isinstance`: Werkzeug's proxies have an object only in a request
-        if kind is ModuleType:
-            yield value.__name__
-        else:
-            named = value if issubclass(kind, type) or kind is FunctionType else kind
-            yield str(named.__module__)
-
-
-def _of_packages(modules: Iterator[str]) -> list[str]:
-    return sorted({each.partition(".")[0] for each in modules} & _INSTEAD.keys())

@@ -10,7 +10,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.access import Guard
 from wsgiauth.accounts.names import check_permission
-from wsgiauth.framework_views import refuse_framework_view
+from wsgiauth.framework_views import can_be_wsgi, not_wsgi
 from wsgiauth.web.responses import Response
 
 _App = TypeVar("_App", bound=Callable[..., Any])
@@ -63,7 +63,7 @@ def login_required(
     Raises:
         ValueError: `redirect_url` is not such a path. Raised when decorating.
         TypeError: `app` is not callable, or is a view of a framework, which has a guard of its own.
-            Raised when decorating.
+            Raised when decorating, or at the first call.
         MiddlewareMissingError: There is no `AuthMiddleware` around `app`. Raised on a request.
     """
     decorate = _decorator(Guard.checked(None, redirect_url, fresh, second_factor))
@@ -107,15 +107,11 @@ class _Guarded:
         self.__app = app
         self.__check = check
 
-    def __call__(self, *arguments: Any) -> Iterable[bytes]:
-        if len(arguments) < 2:
-            raise TypeError(
-                f"{self.__app!r} has a guard for WSGI callables, which take environ and"
-                " start_response. A framework's view needs the guard of its section in"
-                " docs/frameworks.md."
-            )
+    def __call__(self, *arguments: Any, **keywords: Any) -> Iterable[bytes]:
         # A method that is called on its class, `Base.view(self, environ, ...)`, gets three.
-        environ, start_response = arguments[-2:]
+        environ, start_response = [None, None, *arguments][-2:]
+        if keywords or not isinstance(environ, dict) or not callable(start_response):
+            raise not_wsgi(self.__app)
         refusal = self.__check(environ)
         if refusal is not None:
             return refusal(environ, start_response)
@@ -137,8 +133,8 @@ def _decorator(guard: Guard) -> Callable[[_App], _App]:
     def decorate(app: _App) -> _App:
         if not callable(app):
             raise TypeError(f"a guard needs a WSGI callable; {app!r} is not callable")
-        name = "login_required" if guard.permission is None else "permission_required"
-        refuse_framework_view(app, name)
+        if not can_be_wsgi(app):
+            raise not_wsgi(app)
         check = functools.partial(guard.refusal, view=app)
         if isinstance(app, type) and any("__call__" in vars(each) for each in app.__mro__):
             # The instances are the WSGI callables, so the guard goes around `__call__`.
