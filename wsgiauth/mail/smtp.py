@@ -4,20 +4,112 @@ The connection is encrypted and the server's certificate is verified, unless the
 host.
 """
 
+import io
 import smtplib
+import socket
 import ssl
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from functools import cached_property
+from typing import Any, cast
 
-from wsgiauth.mail.smtp_connections import Connection, Deadline, TlsConnection
 from wsgiauth.mail.transports import ConnectingTransport, DeliveryError, MailServerError, Transport
 from wsgiauth.settings.mail import MailUrl
 
 TIMEOUT = 15  # seconds to wait for data
 DEADLINE = 120  # seconds for a message, and for its connection; less than half of `outbox.LEASE`
+MAX_REPLY = 64 * 1024  # bytes; `smtplib` bounds a line, not the number of lines
 MAILS_PER_CONNECTION = 50  # some servers accept no more
+
+
+class Watchdog:
+    """Ends a connection when the time for a message is over, as if the server had.
+
+    The timeout of a socket is for one read. So a server that sends a byte now and then would keep
+    the only thread that sends emails, and its lease would end.
+    """
+
+    is_over = False
+    _watched: socket.socket | None = None
+
+    @contextmanager
+    def deadline(self) -> Iterator[None]:
+        """Limit the time of a block."""
+        timer = threading.Timer(DEADLINE, self._end)
+        timer.daemon = True  # the process need not wait for a mail server
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+
+    def watch(self, connected: socket.socket) -> None:
+        """End this connection at the deadline, also if it is wrapped in TLS meanwhile."""
+        self._watched = connected.dup()
+        if self.is_over:
+            raise TimeoutError
+
+    def close(self) -> None:
+        """Watch the connection no more."""
+        if self._watched is not None:
+            self._watched.close()
+
+    def _end(self) -> None:
+        self.is_over = True
+        if self._watched is not None:
+            with suppress(OSError):  # the server was faster
+                self._watched.shutdown(socket.SHUT_RDWR)
+
+
+class _Replies(io.BufferedReader):
+    """What a server sends: a reply that is too long ends as if the server had disconnected."""
+
+    left = MAX_REPLY
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Return a line, or b"" at the end."""
+        line = super().readline(size)
+        self.left -= len(line)
+        return line if self.left >= 0 and len(line) != size else b""
+
+
+class Connection(smtplib.SMTP):
+    """A connection that a watchdog watches, from before its greeting and its TLS."""
+
+    has_recipient = False  # whether the server was given that of the present message
+
+    def __init__(
+        self, watchdog: Watchdog, url: MailUrl, hostname: str, tls: ssl.SSLContext | None
+    ) -> None:
+        self._watchdog = watchdog
+        self._tls = tls
+        super().__init__(url.host, url.port, hostname, timeout=TIMEOUT)
+
+    def _get_socket(self, host: str, *arguments: Any) -> socket.socket:
+        connected: socket.socket = super()._get_socket(host, *arguments)  # type: ignore[misc]
+        try:
+            self._watchdog.watch(connected)
+            return (
+                self._tls.wrap_socket(connected, server_hostname=host) if self._tls else connected
+            )
+        except OSError:
+            connected.close()
+            raise
+
+    def getreply(self) -> tuple[int, bytes]:
+        """Return the code and the text of the next reply."""
+        if self.file is None:  # at first, and after STARTTLS
+            self.file = _Replies(cast(socket.socket, self.sock).makefile("rb", 0))
+        self.file.left = MAX_REPLY
+        return super().getreply()
+
+    def rcpt(self, *arguments: Any, **options: Any) -> tuple[int, bytes]:
+        """Give the server a recipient."""
+        self.has_recipient = True
+        return super().rcpt(*arguments, **options)
 
 
 class MailServer(ConnectingTransport):
@@ -36,22 +128,18 @@ class MailServer(ConnectingTransport):
         finally:
             connection.close()
 
-    def _connect(self, deadline: Deadline) -> Connection:
+    def _connect(self, watchdog: Watchdog) -> Connection:
         try:
-            return self._connected(deadline)
+            return self._connected(watchdog)
         except ssl.SSLCertVerificationError as error:
             raise MailServerError(f"certificate refused: {error.verify_message}") from None
         except (smtplib.SMTPException, OSError) as error:
             raise MailServerError(_reason(error)) from None
 
-    def _connected(self, deadline: Deadline) -> Connection:
+    def _connected(self, watchdog: Watchdog) -> Connection:
         url = self._url
-        if url.scheme == "smtps":
-            server: Connection = TlsConnection(
-                deadline, url.host, url.port, self._hostname, timeout=TIMEOUT, context=self._tls
-            )
-        else:
-            server = Connection(deadline, url.host, url.port, self._hostname, timeout=TIMEOUT)
+        tls = self._tls if url.scheme == "smtps" else None
+        server = Connection(watchdog, url, self._hostname, tls)
         try:
             if url.scheme == "smtp" and not url.is_local:
                 server.starttls(context=self._tls)
@@ -70,11 +158,11 @@ class MailServer(ConnectingTransport):
 class RenewedConnection:
     """Sends messages by a connection, which it opens when it is needed, and anew if it fails."""
 
-    def __init__(self, connect: Callable[[Deadline], Connection]) -> None:
+    def __init__(self, connect: Callable[[Watchdog], Connection]) -> None:
         self._connect = connect
         self._connection: Connection | None = None
+        self._watchdog = Watchdog()  # of this connection
         self._number = 0  # of messages that the connection has sent
-        self._ends = ExitStack()
 
     def send(self, message: EmailMessage) -> None:
         """Send a message to the address in its header `To`.
@@ -103,26 +191,25 @@ class RenewedConnection:
 
     def close(self) -> None:
         """End the connection, if there is one."""
-        self._connection, self._number = None, 0
-        self._ends.close()
+        if self._connection is not None:
+            _quit(self._connection)
+        self._watchdog.close()
+        self._connection, self._watchdog, self._number = None, Watchdog(), 0
 
     def _send(self, message: EmailMessage) -> None:
         try:
-            if self._connection is None:
-                self._deadline = Deadline(DEADLINE)
-                self._ends.callback(self._deadline.close)
-                self._connection = self._connect(self._deadline)
-                self._ends.callback(_quit, self._connection)
-            else:
-                self._deadline.restart()
-            _transmit(message, self._connection)
+            with self._watchdog.deadline():
+                if self._connection is None:
+                    self._connection = self._connect(self._watchdog)
+                _transmit(message, self._connection)
         except DeliveryError as error:
-            if self._deadline.is_over and not error.is_final:
+            if self._watchdog.is_over and not error.is_final:
                 raise type(error)("the mail server takes too long") from None
             raise
 
 
 def _transmit(message: EmailMessage, connection: Connection) -> None:
+    connection.has_recipient = False
     try:
         connection.send_message(message)
     except smtplib.SMTPNotSupportedError:
