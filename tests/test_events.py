@@ -1087,8 +1087,6 @@ def test_a_subscriber_may_ask_and_change_the_database(scene):
 @pytest.mark.parametrize(
     "on_event",
     [
-        pytest.param(None, id="None"),
-        pytest.param(7, id="number"),
         pytest.param("print", id="text"),
         pytest.param([print, None], id="one of several"),
         pytest.param({"login": print}, id="mapping"),

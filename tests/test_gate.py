@@ -326,13 +326,12 @@ def test_a_permission_alone_makes_nothing_public(make_site):
 # Wrong arguments.
 
 
-@pytest.mark.parametrize("public", ["/", b"/", 5, False])
-def test_what_is_no_list_of_paths_is_refused(make_site, public):
+def test_a_path_instead_of_a_list_is_refused(make_site):
     with pytest.raises(ConfigurationError, match=r"^public must be a list of paths, such as"):
-        make_site(public=public)
+        make_site(public="/")
 
 
-@pytest.mark.parametrize("entry", ["", "static/", "*", "http://site/", b"/static/", None])
+@pytest.mark.parametrize("entry", ["", "static/", "*", "http://site/"])
 def test_a_path_without_a_slash_in_front_is_refused(make_site, entry):
     with pytest.raises(ConfigurationError, match=r"^public: each path must begin with a slash"):
         make_site(public=["/", entry])

@@ -46,13 +46,13 @@ def check_arguments(
         raise ConfigurationError("claims must be a callable.")
 
 
-def checked_permissions(permissions: object) -> list[str]:
+def checked_permissions(permissions: Iterable[str]) -> list[str]:
     """Return the permissions that the application declares, or raise ConfigurationError."""
-    if isinstance(permissions, str | bytes) or not isinstance(permissions, Iterable):
+    if isinstance(permissions, str):
         raise ConfigurationError('permissions must be a list, such as ("reports.publish",).')
     declared = list(permissions)
     for each in declared:
-        if not (isinstance(each, str) and names.is_permission(each)):
+        if not names.is_permission(each):
             raise ConfigurationError(
                 f'permissions: each must have the form "<app>.<action>", such as'
                 f' "reports.publish", not {each!r}.'
@@ -68,8 +68,6 @@ def read_settings(settings: Settings | Mapping[str, object] | None) -> Settings:
     if isinstance(settings, Settings):
         return settings
     mapping = os.environ if settings is None else settings
-    if not isinstance(mapping, Mapping):
-        raise ConfigurationError("settings must be a Settings object, a mapping or None.")
     for risk in misspelt_settings(mapping):
         logger.warning("%s", risk)
     return Settings.for_server(mapping)
@@ -79,7 +77,7 @@ def checked_subscribers(on_event: Subscriber | Iterable[Subscriber]) -> list[Sub
     """Return the subscribers, or raise ConfigurationError if one is not callable."""
     if callable(on_event):
         return [on_event]
-    subscribers = list(on_event) if isinstance(on_event, Iterable) else [on_event]
+    subscribers = list(on_event)
     if not all(map(callable, subscribers)):
         raise ConfigurationError("on_event must be a callable or an iterable of callables.")
     return subscribers

@@ -170,7 +170,7 @@ def _union(found: Iterable[_Needed]) -> _Needed:
 
 
 def _opened(public: Iterable[str]) -> list[str]:
-    if isinstance(public, str | bytes) or not isinstance(public, Iterable):
+    if isinstance(public, str):
         raise ConfigurationError(
             'public must be a list of paths, such as ("/", "/static/"), or None.'
         )
@@ -190,8 +190,8 @@ def _closed(require: Require, mount: str) -> dict[str, frozenset[str]]:
     return rules
 
 
-def _permissions(needed: object) -> frozenset[str]:
-    several = [needed] if isinstance(needed, str) or not isinstance(needed, Iterable) else needed
+def _permissions(needed: str | Iterable[str]) -> frozenset[str]:
+    several = [needed] if isinstance(needed, str) else needed
     try:
         permissions = frozenset(map(check_permission, several))
     except ValueError as error:
@@ -201,8 +201,8 @@ def _permissions(needed: object) -> frozenset[str]:
     return permissions
 
 
-def _checked(argument: str, path: object) -> str:
-    if not (isinstance(path, str) and path.startswith("/")):
+def _checked(argument: str, path: str) -> str:
+    if not path.startswith("/"):
         raise ConfigurationError(f"{argument}: each path must begin with a slash, not {path!r}.")
     if path.endswith("*"):
         raise ConfigurationError(

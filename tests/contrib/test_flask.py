@@ -620,12 +620,6 @@ def test_several_apps_share_the_object_and_nothing_else():
     assert apps[1].test_client().get("/", headers=headers).json == {"user": None}
 
 
-@pytest.mark.parametrize("no_app", [None.__class__, lambda environ, start_response: []])
-def test_what_is_no_app_of_flask_is_refused(no_app):
-    with pytest.raises(ConfigurationError, match="must be a Flask app"):
-        WSGIAuth(no_app)
-
-
 def test_accounts_twice_are_refused(app):
     with pytest.raises(ConfigurationError, match="WSGIAuth of Flask adds one, too"):
         WSGIAuth(app)

@@ -76,25 +76,20 @@ class Field:
         autocomplete: str = "",
         check: Check | None = None,
     ) -> None:
-        if not (isinstance(name, str) and _NAME.fullmatch(name) and len(name) <= NAME_MAX_LENGTH):
+        if not (_NAME.fullmatch(name) and len(name) <= NAME_MAX_LENGTH):
             raise ConfigurationError(
                 "The name of a Field must begin with a lower-case letter, and have only such"
                 f" letters, digits and _, at most {NAME_MAX_LENGTH}; it is {name!r}."
             )
         if name in RESERVED:
             raise ConfigurationError(f"A Field cannot have the name {name}, which wsgiauth uses.")
-        if not isinstance(label, str) or _is_blank(label) or len(label) > LABEL_MAX_LENGTH:
+        if _is_blank(label) or len(label) > LABEL_MAX_LENGTH:
             raise _wrong(name, f"label must be a string of 1 to {LABEL_MAX_LENGTH} characters")
         if _is_refused(label):
             raise _wrong(name, "label must be one line")
-        if not isinstance(required, bool):
-            raise _wrong(name, "required must be True or False")
-        is_number = isinstance(max_length, int) and not isinstance(max_length, bool)
-        if not (is_number and 1 <= max_length <= MAX_CHARACTERS):
+        if not 1 <= max_length <= MAX_CHARACTERS:
             raise _wrong(name, f"max_length must be a number from 1 to {MAX_CHARACTERS}")
-        if not isinstance(autocomplete, str) or not (
-            autocomplete == "" or _TOKENS.fullmatch(autocomplete)
-        ):
+        if not (autocomplete == "" or _TOKENS.fullmatch(autocomplete)):
             raise _wrong(name, 'autocomplete must be tokens of the HTML standard, such as "tel"')
         if check is not None:
             _require_function(check, f"the check of the Field {name}")
@@ -198,11 +193,7 @@ class Registration:
     def __init__(
         self, fields: Iterable[Field] = (), on_registered: OnRegistered | None = None
     ) -> None:
-        if not isinstance(fields, Iterable):
-            raise ConfigurationError("registration must be a list of Field objects.")
         self.fields: tuple[Field, ...] = tuple(fields)
-        if not all(isinstance(each, Field) for each in self.fields):
-            raise ConfigurationError("registration must be a list of Field objects.")
         self.names: tuple[str, ...] = tuple(each.name for each in self.fields)
         for name in self.names:
             if self.names.count(name) > 1:

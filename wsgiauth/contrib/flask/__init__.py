@@ -70,8 +70,6 @@ class WSGIAuth:
         Raises:
             ConfigurationError: See the class.
         """
-        if not isinstance(app, Flask):
-            raise ConfigurationError(f"app must be a Flask app, not {app!r}.")
         if "socketio" in app.extensions:
             # The events of a connection keep its first environ, so that a logout is never seen.
             raise ConfigurationError(
