@@ -11,8 +11,8 @@ from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.oidc.client import Client
 from wsgiauth.authentication.oidc.errands import BegunErrand
 from wsgiauth.authentication.oidc.failures import Failures
-from wsgiauth.authentication.oidc.logout_tokens import LogoutToken
 from wsgiauth.authentication.oidc.profiles import make_account
+from wsgiauth.authentication.oidc.signed_tokens import LogoutToken
 from wsgiauth.settings.oidc import ProviderEntry
 
 

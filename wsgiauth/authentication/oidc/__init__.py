@@ -20,7 +20,7 @@ from wsgiauth.web.cookies import TaggedCookie
 
 if TYPE_CHECKING:
     from wsgiauth.authentication.oidc.client import Client
-    from wsgiauth.authentication.oidc.logout_tokens import LogoutToken
+    from wsgiauth.authentication.oidc.signed_tokens import LogoutToken
 
 _TIMEOUT = 5.0  # seconds for a request to a provider
 

@@ -20,12 +20,19 @@ from wsgiauth.authentication.oidc.discovery import (
 from wsgiauth.authentication.oidc.documents import Document, optional, parse_document
 from wsgiauth.authentication.oidc.errands import CONFIRM, BegunErrand
 from wsgiauth.authentication.oidc.failures import Failures
-from wsgiauth.authentication.oidc.id_tokens import AUTH_TIME, verify_id_token
 from wsgiauth.authentication.oidc.kept import Kept
 from wsgiauth.authentication.oidc.key_sets import KeySet, read_key_set
-from wsgiauth.authentication.oidc.logout_tokens import LogoutToken, verify_logout_token
 from wsgiauth.authentication.oidc.profiles import has_left_out_groups, make_account, merge
-from wsgiauth.authentication.oidc.signed_tokens import CLOCK, Expected, TokenError, require_form
+from wsgiauth.authentication.oidc.signed_tokens import (
+    AUTH_TIME,
+    CLOCK,
+    Expected,
+    LogoutToken,
+    TokenError,
+    require_form,
+    verify_id_token,
+    verify_logout_token,
+)
 from wsgiauth.authentication.oidc.transport import MAX_AT_ONCE, REST, Request, Response, Transport
 from wsgiauth.authentication.oidc.userinfo import read_userinfo
 from wsgiauth.exceptions import ProviderError

@@ -1,18 +1,27 @@
-"""What ID tokens and logout tokens share: the signature, the issuer, the audience, the times."""
+"""ID tokens (OpenID Connect Core 1.0, section 3.1.3.7), and logout tokens.
 
+Logout tokens are those of OpenID Connect Back-Channel Logout 1.0, sections 2.4 and 2.6. Both have a
+signature, an issuer, an audience and times.
+"""
+
+import hashlib
+import hmac
 import re
-from base64 import urlsafe_b64decode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.authentication.oidc.discovery import Metadata
 from wsgiauth.authentication.oidc.documents import Document, optional, parse_document, strings
+from wsgiauth.authentication.oidc.errands import CONFIRM, BegunErrand
 from wsgiauth.authentication.oidc.kept import Kept
 from wsgiauth.authentication.oidc.key_sets import KeySet, is_signed
 
 MAX_AGE = 10 * MINUTE  # seconds since a token was issued
 CLOCK = "clock"  # the reason of a token of another time
+AUTH_TIME = "auth_time"  # the reason of a token that confirms nothing
+EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
 _TOKEN = re.compile(r"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)")
 _SUBJECT = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
@@ -40,6 +49,61 @@ class Expected(NamedTuple):
     keys: Kept[KeySet]
     issuer: str
     client_id: str
+
+
+class LogoutToken(NamedTuple):
+    """Which sessions end: those of the subject, or of the session at the provider, or of both."""
+
+    jti: str  # counts once
+    subject: str  # or empty
+    sid: str  # or empty
+    issuer: str
+
+
+def verify_id_token(
+    token: str, access_token: str, begun: BegunErrand, expected: Expected, now: float
+) -> Document:
+    """Return the claims of an ID token that answers this errand of this browser.
+
+    Raises:
+        TokenError: It is refused.
+        ProviderError: The provider's keys cannot be fetched.
+    """
+    algorithm, claims = verify(token, expected, {"jwt"}, now)
+    nonce = claims.get("nonce")
+    if not isinstance(nonce, str) or not _is_same(nonce, begun.nonce):
+        raise TokenError("nonce")
+    at_hash = optional(claims, "at_hash")
+    is_half = isinstance(at_hash, str) and _is_same(at_hash, _half(access_token, algorithm))
+    if at_hash is not None and not is_half:
+        raise TokenError("at_hash")
+    if not is_subject(claims.get("sub")):
+        raise TokenError("sub")
+    _check_login(claims, begun, now)
+    return claims
+
+
+def verify_logout_token(token: str, expected: Expected, now: float) -> LogoutToken:
+    """Return what a logout token says; whether it was used before is for the caller to record.
+
+    Raises:
+        TokenError: It is refused.
+        ProviderError: The provider's keys cannot be fetched.
+    """
+    # Ory Hydra and LemonLDAP::NG leave out `exp`, though section 2.4 demands it.
+    _, claims = verify(token, expected, {"jwt", "logout+jwt"}, now, needs_expiry=False)
+    events = claims.get("events")
+    if not isinstance(events, dict) or not isinstance(events.get(EVENT), dict):
+        raise TokenError("events")
+    if optional(claims, "nonce") is not None:  # section 2.4: so that no ID token is a logout token
+        raise TokenError("nonce")
+    if not is_subject(claims.get("jti")):
+        raise TokenError("jti")
+    subject, sid = optional(claims, "sub"), optional(claims, "sid")
+    named = [each for each in (subject, sid) if each is not None]
+    if not named or not all(map(is_subject, named)):
+        raise TokenError("sub")
+    return LogoutToken(str(claims["jti"]), str(subject or ""), str(sid or ""), expected.issuer)
 
 
 def verify(
@@ -180,6 +244,29 @@ def check_validity(claims: Document, now: float) -> None:
         raise TokenError("times")
     if not not_before - CLOCK_SKEW <= now < expires_at + CLOCK_SKEW:
         raise TokenError(CLOCK)
+
+
+def _check_login(claims: Document, begun: BegunErrand, now: float) -> None:
+    """Check when the user logged in; `iat` does not say it, and can lie minutes before."""
+    authenticated_at = number(claims, "auth_time")
+    if optional(claims, "auth_time") is not None and authenticated_at is None:
+        raise TokenError("times")
+    if authenticated_at is not None and authenticated_at > now + CLOCK_SKEW:
+        raise TokenError(CLOCK)  # or the login would count as recent in that future, too
+    is_new = authenticated_at is not None and authenticated_at >= begun.begun_at - CLOCK_SKEW
+    if begun.errand.purpose == CONFIRM and not is_new:
+        raise TokenError(AUTH_TIME)
+
+
+def _half(access_token: str, algorithm: str) -> str:
+    """Return the `at_hash` of an access token (section 3.1.3.6); Ed25519 uses SHA-512."""
+    bits = "512" if algorithm.startswith("Ed") else algorithm[2:]
+    digest = hashlib.new(f"sha{bits}", access_token.encode()).digest()
+    return urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode()
+
+
+def _is_same(sent: str, ours: str) -> bool:
+    return hmac.compare_digest(sent.encode(errors="replace"), ours.encode())
 
 
 def _decoded(segment: str) -> bytes:
