@@ -20,7 +20,6 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
 from wsgiauth.authentication import lifetimes, sessions
-from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.identity import COOKIE, set_caller
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.origins import Origin
@@ -30,6 +29,7 @@ from wsgiauth.events import actors
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, MiddlewareMissingError
 from wsgiauth.site import Site
 from wsgiauth.throttling.attempts import PasswordAttempt
+from wsgiauth.web.clients import Client
 from wsgiauth.web.responses import Header
 
 FOLLOW = "wsgiauth.follow"  # in the environ; see `_change_caller`

@@ -31,7 +31,6 @@ from wsgiauth.accounts import create_user, find_user, update_user
 from wsgiauth.accounts.listing import PAGE
 from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import lifetimes, one_time, sessions
-from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.cli import COMMANDS, main
@@ -40,6 +39,7 @@ from wsgiauth.settings import PER_ADDRESS
 from wsgiauth.storage import schema
 from wsgiauth.storage.models import utc_now
 from wsgiauth.throttling.throttle import Throttle
+from wsgiauth.web.clients import Client
 
 CREATE = ["--username", USERNAME, "--email", EMAIL, "--password-stdin"]
 

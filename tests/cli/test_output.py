@@ -13,12 +13,12 @@ from tests.support.sites import EMAIL, PASSWORD
 from wsgiauth import Group, User
 from wsgiauth.accounts.tables import GroupPermission, Key, Permission, Session
 from wsgiauth.authentication import identities, sessions
-from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.web.clients import Client
 
 # A colour by ESC and a scroll by C1, deletion, further lines, bidirectional controls, a tag.
 OBEYED = "\x1b[31m\x9b2T\x7f\r\nforged\x85\u2028\u202e\u2067\u061c\U000e0041"

@@ -28,12 +28,12 @@ from wsgiauth.authentication import (
     totp,
     ways_in,
 )
-from wsgiauth.authentication.client import Client
 from wsgiauth.cli import main
 from wsgiauth.events import record
 from wsgiauth.mail.notices import TEMPLATES, Notices
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in
+from wsgiauth.web.clients import Client
 
 ADDRESS = "192.0.2.7"
 NEW_PASSWORD = "other unrelated birds"

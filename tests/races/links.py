@@ -20,7 +20,7 @@ from wsgiauth.authentication.address_links import (
 from wsgiauth.authentication.invitations import Invitation, accept_invitation, make_invitation_link
 from wsgiauth.authentication.password import make_reset_link, reset_password
 from wsgiauth.features import COMPOSERS
-from wsgiauth.forms.once import only_once
+from wsgiauth.forms.repeated import only_once
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 
 NEW_EMAIL = "countess@example.org"

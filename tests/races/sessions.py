@@ -8,11 +8,11 @@ from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import authenticate, freshness, password, refresh, sessions
-from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.lifetimes import DAY, HOUR, Lifetime
 from wsgiauth.authentication.session_list import handle_of, revoke_by_handle
 from wsgiauth.authentication.sessions import REUSED
 from wsgiauth.storage import database
+from wsgiauth.web.clients import Client
 
 REFRESHABLE = Lifetime(DAY, HOUR, is_refreshable=True)
 HALF_AN_HOUR_LATER = NOW + HOUR // 2

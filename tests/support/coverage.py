@@ -20,7 +20,7 @@ _OURS = ("wsgiauth", "sample_wsgi")
 # The tests of code that differs by the kind of database. What the others do on PostgreSQL and
 # MariaDB is measured on SQLite.
 _OF_SERVERS = (
-    "tests/accounts/test_last_superuser.py",
+    "tests/accounts/test_locks.py",
     "tests/accounts/test_user_search.py",
     "tests/cli/",
     "tests/events/test_trail.py",

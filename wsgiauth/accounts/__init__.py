@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from wsgiauth.accounts import names
-from wsgiauth.accounts.last_superuser import change_locked
-from wsgiauth.accounts.locks import lock_users
+from wsgiauth.accounts.locks import change_locked, lock_users
 from wsgiauth.accounts.models import PROVEN_BY_OPERATOR, User
 from wsgiauth.accounts.passwords import hash_password, password_problem
 from wsgiauth.accounts.registration import NOTHING, Answers

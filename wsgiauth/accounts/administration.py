@@ -10,7 +10,7 @@ from typing import NamedTuple, Self, TypeVar
 
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
-from wsgiauth.accounts.last_superuser import change_locked
+from wsgiauth.accounts.locks import change_locked
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ForbiddenError
 from wsgiauth.messages import _

@@ -16,7 +16,7 @@ import peewee
 from wsgiauth import events, storage
 from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import UserRights
-from wsgiauth.accounts.last_superuser import remove_locked
+from wsgiauth.accounts.locks import remove_locked
 from wsgiauth.accounts.references import refusing_referenced
 from wsgiauth.accounts.tables import ADDRESS, RESET, Session, UserObjects, end_secrets, revoke_keys
 from wsgiauth.settings.checks import MAX_TAG_LENGTH

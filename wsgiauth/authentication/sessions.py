@@ -16,7 +16,6 @@ from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import Group, keep_group_names
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session
-from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.origins import Origin
@@ -25,6 +24,7 @@ from wsgiauth.storage import Statement, context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now
 from wsgiauth.storage.upkeep import OptionalWrites, purge_expired, purge_some
+from wsgiauth.web.clients import Client
 
 _LATEST = 2**63 - 1  # the largest `expires_at`
 _LAST_LOGIN_PRECISION = timedelta(hours=1)

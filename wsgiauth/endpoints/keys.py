@@ -18,7 +18,7 @@ from wsgiauth.forms import (
 )
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import PROGRAMS, AccountLink, require_fresh, require_login
-from wsgiauth.forms.once import only_once
+from wsgiauth.forms.repeated import only_once
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS

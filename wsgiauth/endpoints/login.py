@@ -6,7 +6,6 @@ from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication import lifetimes, sessions
-from wsgiauth.authentication.client import Client
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey, RelyingParty
@@ -37,6 +36,7 @@ from wsgiauth.forms.proofs import (
 from wsgiauth.forms.providers import provider_buttons
 from wsgiauth.logins import check_password
 from wsgiauth.messages import _
+from wsgiauth.web.clients import Client
 from wsgiauth.web.failures import SWITCH, UNSENT
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field

@@ -16,7 +16,7 @@ from wsgiauth.forms import (
 from wsgiauth.forms.done import just_done
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.handover import next_after_set_up
-from wsgiauth.forms.once import only_once
+from wsgiauth.forms.repeated import only_once
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site

@@ -4,16 +4,30 @@
 answered with a page. Such a form does nothing the second time: its answer leads to the page with
 the form. The script also lets a reload open that page by GET, which WebKit ignores.
 
-This protects people, not the site: a client without the cookie can send a form again. `once` is for
-forms that must do something once.
+This protects people, not the site: a client without the cookie can send a form again. `only_once`
+is for forms that must do something once.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import TYPE_CHECKING
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts import lock_user
+from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.authentication import one_time
+from wsgiauth.authentication.lifetimes import DAY
+from wsgiauth.exceptions import RequestError
 from wsgiauth.site import Site
+from wsgiauth.storage import database
+from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.web.cookies import OwnCookie
 from wsgiauth.web.responses import Header
+
+if TYPE_CHECKING:
+    from wsgiauth.forms import MemberSubmission
 
 _SENT = re.compile(r"[0-9a-z]{8,16}")
 _COOKIE = OwnCookie("-sent", 10 * 60)
@@ -31,6 +45,28 @@ def answered_cookie(environ: WSGIEnvironment, site: Site, sent: str) -> tuple[He
         return ()
     kept = [*_answered(environ, site), sent][-_MOST:]
     return (site.identifier.own_cookie(environ, _COOKIE, ".".join(kept)),)
+
+
+@contextmanager
+def only_once(submission: "MemberSubmission", detail: str) -> Iterator[None]:
+    """Make a change in a transaction, unless the form was carried out before.
+
+    A browser sends a form again on a reload. The page has a new `once` for each form; a form
+    without it can be sent any number of times. The user has a row for each form of the last day.
+
+    Raises:
+        RequestError: 409 `already_done`.
+    """
+    user, now = submission.member.user, submission.site.tokens.now()
+    value = f"{user.id} {submission.environ['PATH_INFO']} {submission.once}"
+    with database.atomic():
+        lock_user(user.id)  # first: the new row shares a lock on that of the user
+        if submission.once and not one_time.record(
+            value, "sent form", user_id=user.id, expires_at=int(now) + DAY
+        ):
+            raise RequestError(HTTPStatus.CONFLICT, "already_done", detail)
+        yield
+    purge_some(OneTimeSecret, now)
 
 
 def _answered(environ: WSGIEnvironment, site: Site) -> list[str]:

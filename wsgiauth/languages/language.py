@@ -1,4 +1,4 @@
-"""One language: it shows messages, the texts of templates, and numbers."""
+"""One language: it shows messages, the texts of templates, numbers, and documents for JSON."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -163,3 +163,19 @@ def _read(file: Path) -> Catalogue:
 
 
 ENGLISH = Language("en")  # without catalogues
+
+
+def has_message(value: object) -> bool:
+    """Return whether there is a message in a document."""
+    if isinstance(value, Mapping):
+        return any(map(has_message, value.values()))
+    return any(map(has_message, value)) if isinstance(value, list) else isinstance(value, Message)
+
+
+def translated(value: object, language: Language) -> object:
+    """Return a document with its messages in a language."""
+    if isinstance(value, Mapping):
+        return {name: translated(each, language) for name, each in value.items()}
+    if isinstance(value, list):
+        return [translated(each, language) for each in value]
+    return language.say(value) if isinstance(value, Message) else value

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.messages import _
@@ -20,6 +21,8 @@ from wsgiauth.messages import _
 SUBSCRIBER_PREFIX, SITE_PREFIX = 64, 48  # bits
 
 MAX_USER_AGENT = 255  # characters of the header that are kept
+_MAX_ADDRESS_LENGTH = 64  # characters
+_UNPRINTABLE = re.compile(r"[^ -~]")
 
 # In this order: a browser's header also names those that it is compatible with.
 _BROWSERS = {
@@ -73,6 +76,24 @@ class Clients:
             " Configure the server to take the client's address from the proxy.",
             ascii(remote[:100]),
         )
+
+
+class Client(NamedTuple):
+    """Where a session begins, for its owner's list: printable ASCII, cut; empty if unknown.
+
+    `language` is that of the site which the client asks for.
+    """
+
+    address: str = ""
+    agent: str = ""  # the User-Agent
+    language: str = ""
+
+    @classmethod
+    def of(cls, environ: WSGIEnvironment, language: str = "") -> "Client":
+        """Return the client of a request."""
+        agent = environ.get("HTTP_USER_AGENT", "")[:MAX_USER_AGENT]
+        address = (client_address(environ) or "")[:_MAX_ADDRESS_LENGTH]
+        return cls(_UNPRINTABLE.sub("", address), _UNPRINTABLE.sub("", agent), language)
 
 
 def client_address(environ: WSGIEnvironment) -> str | None:

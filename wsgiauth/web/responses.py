@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-from wsgiauth.languages.documents import has_message, translated
-from wsgiauth.languages.language import Language
+from wsgiauth.languages.language import Language, has_message, translated
 
 REALM = "wsgiauth"
 
