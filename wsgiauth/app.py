@@ -62,7 +62,9 @@ from wsgiauth.exceptions import (
     UnauthenticatedError,
     ValidationError,
 )
+from wsgiauth.features import page_samples
 from wsgiauth.forms.endpoint import Endpoint, Handler
+from wsgiauth.forms.registration import check_registration
 from wsgiauth.forms.site_map import SiteMap
 from wsgiauth.messages import _, list_of
 from wsgiauth.site import Site
@@ -155,12 +157,10 @@ class AuthApp:
         )
         if site.settings.TEMPLATES is None:
             return  # our own are tested, and compiled when they are first shown
-        from wsgiauth.admin import samples as panel_samples
-        from wsgiauth.endpoints import samples
-
-        for page in (*samples.PAGES, *panel_samples.PAGES):
+        pages = page_samples()
+        for page in pages:
             site.pages.check(page)
-        samples.check_registration(site)
+        check_registration(pages, site)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request (PEP 3333)."""

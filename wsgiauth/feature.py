@@ -10,6 +10,7 @@ from wsgiauth.events import Recorder
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer, Outbox
 from wsgiauth.settings import Settings
+from wsgiauth.web.pages import Page
 
 if TYPE_CHECKING:
     from wsgiauth.site import Site
@@ -33,6 +34,10 @@ class Question(NamedTuple):
     needs_database: bool = True  # whether it is asked only if the schema is up to date
 
 
+def _no_pages() -> Iterable[Page]:
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Feature:
     """One feature, as `wsgiauth.features` lists it.
@@ -42,6 +47,7 @@ class Feature:
         parts: Makes what the feature adds to a site with these settings: no object of a class that
             another part has, and nothing where the feature is off. See `Site.part`.
         factor_kinds: The kinds of second factors that it adds.
+        pages: Returns an example of each of its pages, for the check of a host's templates.
         composers: The functions that write its emails, by the kind of the email. See `Outbox`.
         letter_samples: An example of each of its emails, for `python -m wsgiauth preview`, and for
             the check of a host's templates.
@@ -53,6 +59,7 @@ class Feature:
     name: str
     parts: Callable[[Settings, Tokens], Iterable[object]] = _no_parts
     factor_kinds: tuple[FactorKind, ...] = ()
+    pages: Callable[[], Iterable[Page]] = _no_pages
     composers: Mapping[str, Composer] = field(default_factory=dict)
     letter_samples: tuple[Letter, ...] = ()
     recorder: Callable[[Settings, Outbox | None, str], Recorder] | None = None

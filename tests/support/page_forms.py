@@ -15,6 +15,7 @@ from tests.support.tabs import tab_cookies
 from wsgiauth import AuthMiddleware
 from wsgiauth.authentication import identities, pending, unclaimed
 from wsgiauth.authentication.identity import bearer_token
+from wsgiauth.authentication.origins import Origins
 from wsgiauth.storage import context
 from wsgiauth.web.cookies import TaggedCookie
 
@@ -45,7 +46,8 @@ def account(client, url="", headers=None):
     user_id = _user_of_session(client, headers or {})
     with context.using(client.app.database):
         if path.endswith("/second"):
-            waiting = [pending.find(each, now) for each in _cookies_of_tab(client, "second", url)]
+            cookies = _cookies_of_tab(client, "second", url)
+            waiting = [pending.find(each, now, site.part(Origins)) for each in cookies]
             return next((make(each.user.id) for each in waiting if each), "")
         if path.endswith("/complete"):
             waiting = [

@@ -1,11 +1,10 @@
 """An example of each page, by its template."""
 
-from wsgiauth.admin import samples as panel_samples
-from wsgiauth.endpoints import samples
+from wsgiauth.features import page_samples
 from wsgiauth.web.pages import ErrorPage, Pages
 
 REQUEST = {"wsgiauth.root": ""}  # the part of an environ that pages use
-SAMPLES = (*samples.PAGES, *panel_samples.PAGES)
+SAMPLES = tuple(page_samples())
 ERROR = ErrorPage(
     status=404,
     title="No such page",

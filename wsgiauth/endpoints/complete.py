@@ -64,6 +64,11 @@ class CompletePage(NewAccountPage):
     asks_email: bool = True  # the provider has verified none
     sends_link: bool = False  # to the address, before there is an account
 
+    @classmethod
+    def is_used(cls, settings: Settings) -> bool:
+        """Return whether the site has providers."""
+        return bool(settings.OIDC_PROVIDERS)
+
 
 class CompleteSentPage(Page):
     """What to do next. It shows nothing that was sent, and not whether there is an account."""

@@ -27,6 +27,7 @@ from wsgiauth.forms.provider_accounts import (
 )
 from wsgiauth.forms.registration import NewAccountPage, sent_values
 from wsgiauth.messages import _
+from wsgiauth.settings import Settings
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 
@@ -41,6 +42,11 @@ class ProviderAddressPage(NewAccountPage):
     title: str  # of the provider
     email: str
     username: str = ""
+
+    @classmethod
+    def is_used(cls, settings: Settings) -> bool:
+        """Return whether the site has providers."""
+        return bool(settings.OIDC_PROVIDERS)
 
 
 class OtherBrowserError(RequestError):

@@ -29,6 +29,11 @@ class RegisterPage(NewAccountPage):
     username: str = ""
     email: str = ""
 
+    @classmethod
+    def is_used(cls, settings: Settings) -> bool:
+        """Return whether the registration asks for the fields."""
+        return settings.REGISTRATION and not settings.VERIFICATION
+
 
 class Register(GuestForm):
     """Creates an account. A browser is then logged in, a program is not."""
@@ -91,6 +96,11 @@ class VerifiedRegisterPage(RegisterPage):
 
     template = "verified_register.html"
     typed: ClassVar[tuple[str, ...]] = ("username", "email")
+
+    @classmethod
+    def is_used(cls, settings: Settings) -> bool:
+        """Return False: the link leads to the page that asks for the fields."""
+        return False
 
 
 class VerifiedRegisterSentPage(Page):

@@ -27,6 +27,7 @@ from wsgiauth.forms.handover import account_created, start_first_session
 from wsgiauth.forms.links import LinkForm, LinkPurpose, has_account
 from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
 from wsgiauth.messages import Joined, _
+from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
@@ -44,6 +45,11 @@ class InvitationPage(NewAccountPage):
     email: str
     username: str  # as invited, or as it was sent
     asks_username: bool  # the user chooses the first name, or another
+
+    @classmethod
+    def is_used(cls, settings: Settings) -> bool:
+        """Return whether the site has links."""
+        return settings.PUBLIC_URL is not None
 
 
 class InvitationLink(LinkPurpose):

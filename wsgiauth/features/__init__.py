@@ -2,16 +2,19 @@
 
 from wsgiauth.events import Recorder
 from wsgiauth.feature import composers_of, letter_samples_of
-from wsgiauth.features import factors, links, notices, providers, services
+from wsgiauth.features import factors, keys, links, notices, panel, providers, services
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
+from wsgiauth.web.pages import Page
 
 FEATURES = (
     factors.FEATURE,
+    keys.FEATURE,
     links.FEATURE,
     providers.FEATURE,
     services.FEATURE,
     notices.FEATURE,
+    panel.FEATURE,
 )
 
 COMPOSERS = composers_of(FEATURES)
@@ -21,3 +24,10 @@ LETTER_SAMPLES = letter_samples_of(FEATURES)
 def recorders(settings: Settings, outbox: Outbox | None, mount: str) -> list[Recorder]:
     """Return what is called in the transaction of each change of an account; see `Feature`."""
     return [each.recorder(settings, outbox, mount) for each in FEATURES if each.recorder]
+
+
+def page_samples() -> list[Page]:
+    """Return an example of each page; of one template, the last is the most usual."""
+    from wsgiauth.endpoints.samples import PAGES
+
+    return [*(page for each in FEATURES for page in each.pages()), *PAGES]

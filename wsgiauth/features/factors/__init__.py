@@ -1,6 +1,6 @@
 """Second factors: authenticator apps, passkeys and recovery codes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from wsgiauth.authentication.factors import KINDS
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
@@ -8,6 +8,7 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.factors.questions import QUESTIONS
 from wsgiauth.settings import Settings
+from wsgiauth.web.pages import Page
 
 
 def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
@@ -15,4 +16,12 @@ def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
         yield RelyingParty(settings)
 
 
-FEATURE = Feature(name="factors", parts=_parts, factor_kinds=KINDS, questions=QUESTIONS)
+def _pages() -> Sequence[Page]:
+    from wsgiauth.features.factors.samples import PAGES
+
+    return PAGES
+
+
+FEATURE = Feature(
+    name="factors", pages=_pages, parts=_parts, factor_kinds=KINDS, questions=QUESTIONS
+)

@@ -1,4 +1,4 @@
-"""Examples of the pages for accounts of providers that no user has."""
+"""An example of each page of other providers."""
 
 from wsgiauth.endpoints.complete import (
     CompleteConnectPage,
@@ -6,7 +6,10 @@ from wsgiauth.endpoints.complete import (
     CompletePage,
     CompleteSentPage,
 )
+from wsgiauth.endpoints.identities import IdentitiesPage
 from wsgiauth.endpoints.provider_address import ProviderAddressPage
+from wsgiauth.endpoints.samples import ACCOUNT, PROVIDERS, THEN
+from wsgiauth.forms.connected import Connected
 from wsgiauth.web.pages import Page
 
 _TAKEN = {"username": ["This username is taken."]}
@@ -28,7 +31,19 @@ PROVIDER_ADDRESS = ProviderAddressPage(
     errors=_TAKEN,
 )
 
-COMPLETE_PAGES: tuple[Page, ...] = (
+CONNECTED = (
+    Connected("5f0c8e1b7a9d", "Google", "ada@example.org", THEN, THEN),
+    Connected("2c34d5e6f708", "id.example.org", "ada", THEN, THEN, is_offered=False),
+)
+PAGES: tuple[Page, ...] = (
+    ACCOUNT.replaced(connected=CONNECTED[:1]),
+    IdentitiesPage(
+        identities=CONNECTED,
+        providers=PROVIDERS,
+        has_password=False,
+        message="This is the only way to log in to the account.",
+    ),
+    IdentitiesPage(identities=(), providers=PROVIDERS, notice="The account has been connected."),
     COMPLETE.replaced(asks_email=False, message="The form was refused."),
     COMPLETE.replaced(sends_link=True),
     COMPLETE,

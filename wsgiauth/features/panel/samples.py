@@ -1,7 +1,4 @@
-"""An example of each page of the panel, with which a site's own templates are checked.
-
-Only a site with TEMPLATES imports this, at its start.
-"""
+"""An example of each page of the panel."""
 
 from datetime import UTC, datetime
 
@@ -21,7 +18,8 @@ from wsgiauth.admin.users import Column, UsersPage
 from wsgiauth.authentication.factors import UserFactors
 from wsgiauth.authentication.identities import ListedIdentity
 from wsgiauth.authentication.second_factors import Factor
-from wsgiauth.endpoints.samples import KEY, SESSION
+from wsgiauth.endpoints.samples import SESSION
+from wsgiauth.features.keys.samples import KEY
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import Around, ErrorPage, Page
 

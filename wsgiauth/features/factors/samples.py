@@ -1,0 +1,79 @@
+"""An example of each page of second factors."""
+
+from wsgiauth.endpoints.passkeys import ListedPasskey, PasskeysPage
+from wsgiauth.endpoints.recovery_codes import RecoveryCodesPage
+from wsgiauth.endpoints.samples import FACTORS, PASSKEY_OPTIONS, THEN, WRONG_CODE
+from wsgiauth.endpoints.second import SecondPage
+from wsgiauth.endpoints.totp import SetUp, TotpPage, qr_code
+from wsgiauth.web.pages import Page
+
+NEW_PASSKEY_OPTIONS = (
+    '{"challenge": "", "user": {"id": ""}, "excludeCredentials": [],'
+    ' "origin": "https://example.org"}'
+)
+_APP_LINK = "otpauth://totp/Library:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Library"
+APP = SetUp("Phone", "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ", _APP_LINK, qr_code(_APP_LINK))
+
+PASSKEYS = tuple(
+    ListedPasskey(
+        handle=digit * 64,
+        name=name,
+        created_at=THEN,
+        last_used_at=THEN if digit == "1" else None,
+        is_backed_up=digit == "1",
+        is_usable=digit == "1",
+        host="example.org",
+    )
+    for digit, name in (("1", "Laptop"), ("2", "Blue key"))
+)
+
+_CODES = RecoveryCodesPage(left=3)
+
+PAGES: tuple[Page, ...] = (
+    SecondPage(
+        second_url="/auth/second?login=0",
+        username="ada",
+        has_app=True,
+        has_codes=True,
+        passkey_options=PASSKEY_OPTIONS,
+        message=WRONG_CODE,
+    ),
+    PasskeysPage(
+        passkeys=(),
+        codes_left=0,
+        name="Firefox on Linux",
+        next="/",
+        logout_url="/auth/logout",
+        message="The passkey was not added. Try again.",
+    ),
+    PasskeysPage(
+        passkeys=PASSKEYS,
+        codes_left=8,
+        name="Firefox on Linux",
+        passkey_options=NEW_PASSKEY_OPTIONS,
+    ),
+    TotpPage(
+        devices=FACTORS,
+        codes_left=8,
+        name="Phone",
+        set_up=APP,
+        errors={"code": ["This code is wrong. Enter the one that the app shows now."]},
+    ),
+    TotpPage(
+        devices=(),
+        codes_left=0,
+        name="Phone",
+        next="/",
+        logout_url="/auth/logout",
+        passkeys_url="/auth/passkeys",
+    ),
+    _CODES.replaced(next="/", added="app", added_name="Phone"),
+    _CODES.replaced(left=0, set_up_url="/auth/totp"),
+    _CODES.replaced(
+        next="/",
+        codes=("GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV", "MFRG-GZDF-MZTW-Q2LK-NNWG-23TP"),
+        username="ada",
+        host="example.org",
+        made_at=THEN,
+    ),
+)

@@ -1,0 +1,15 @@
+"""API keys."""
+
+from collections.abc import Sequence
+
+from wsgiauth.feature import Feature
+from wsgiauth.web.pages import Page
+
+
+def _pages() -> Sequence[Page]:
+    from wsgiauth.features.keys.samples import PAGES
+
+    return PAGES
+
+
+FEATURE = Feature(name="keys", pages=_pages)

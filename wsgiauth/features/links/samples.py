@@ -1,0 +1,44 @@
+"""An example of each page to which a link in an email leads, or that asks for one."""
+
+from wsgiauth.endpoints.email import EmailPage, EmailSentPage
+from wsgiauth.endpoints.forgot import ForgotPage, ForgotSentPage
+from wsgiauth.endpoints.reset import ResetPage
+from wsgiauth.endpoints.samples import with_fields
+from wsgiauth.endpoints.verify import InvitationPage, VerifyAddressPage
+from wsgiauth.web.pages import Page
+
+_INVITATION = InvitationPage(
+    token="example",  # noqa: S106 - an example
+    email="ada@example.org",
+    username="ada",
+    asks_username=True,
+    errors={"username": ["This username is taken."]},
+)
+PAGES: tuple[Page, ...] = (
+    with_fields(_INVITATION),
+    EmailPage(
+        present="ada@example.org",
+        is_verified=True,
+        is_proven=False,
+        email="ada@",
+        message="Enter an email address such as ada@example.org.",
+    ),
+    EmailSentPage(present="ada@example.org", email="ada@example.net", minutes=60),
+    ForgotPage(username="ada", message="Enter your username or email address."),
+    ForgotSentPage(minutes=60),
+    ResetPage(
+        token="example",  # noqa: S106 - an example
+        username="ada",
+        removes_factors=True,
+        message="The site is busy.",
+        errors={"password": ["The password must have at least 8 characters."]},
+    ),
+    VerifyAddressPage(
+        token="example",  # noqa: S106 - an example
+        username="ada",
+        email="ada@example.net",
+        present="ada@example.org",
+        message="This email address is taken.",
+    ),
+    _INVITATION,
+)
