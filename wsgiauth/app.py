@@ -9,47 +9,19 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 import peewee
 
 from wsgiauth.accounts import known_permissions
-from wsgiauth.accounts.administration import MANAGE_USERS
-from wsgiauth.admin import Panel
-from wsgiauth.admin.group import ChangeGroup, ShowGroup
-from wsgiauth.admin.groups import Groups
-from wsgiauth.admin.invite import Invite
-from wsgiauth.admin.several import ChangeSeveral
-from wsgiauth.admin.trail import Events
-from wsgiauth.admin.user import ChangeUser, ShowUser
-from wsgiauth.admin.users import Users, UsersCsv
-from wsgiauth.authentication.introspection import INTROSPECT, Introspector
 from wsgiauth.endpoints.account import Account
-from wsgiauth.endpoints.check import Check
 from wsgiauth.endpoints.close import Close
-from wsgiauth.endpoints.complete import Complete
 from wsgiauth.endpoints.confirm import Confirm
-from wsgiauth.endpoints.email import Email
-from wsgiauth.endpoints.forgot import Forgot
-from wsgiauth.endpoints.identities import Identities
-from wsgiauth.endpoints.introspect import Introspect
-from wsgiauth.endpoints.jwks import KeySet
-from wsgiauth.endpoints.keys import Keys
 from wsgiauth.endpoints.language import ChooseLanguage
 from wsgiauth.endpoints.login import LogIn
 from wsgiauth.endpoints.logout import Logout
 from wsgiauth.endpoints.me import Me
-from wsgiauth.endpoints.oidc import ProviderLogin
-from wsgiauth.endpoints.oidc_callback import ProviderCallback
-from wsgiauth.endpoints.oidc_logout import BackChannelLogout
 from wsgiauth.endpoints.openapi import OpenApi
-from wsgiauth.endpoints.passkeys import Passkeys
 from wsgiauth.endpoints.password import Password
-from wsgiauth.endpoints.recovery_codes import RecoveryCodes
 from wsgiauth.endpoints.refresh import Refresh
 from wsgiauth.endpoints.register import Register
-from wsgiauth.endpoints.reset import Reset
-from wsgiauth.endpoints.second import SecondStep
 from wsgiauth.endpoints.sessions import Sessions
-from wsgiauth.endpoints.token import Token
-from wsgiauth.endpoints.totp import AuthenticatorApps
 from wsgiauth.endpoints.username import Username
-from wsgiauth.endpoints.verify import Verify
 from wsgiauth.events import actors
 from wsgiauth.exceptions import (
     ApplicationError,
@@ -62,7 +34,7 @@ from wsgiauth.exceptions import (
     UnauthenticatedError,
     ValidationError,
 )
-from wsgiauth.features import page_samples
+from wsgiauth.features import FEATURES, page_samples
 from wsgiauth.forms.endpoint import Endpoint, Handler
 from wsgiauth.forms.registration import check_registration
 from wsgiauth.forms.site_map import SiteMap
@@ -84,40 +56,12 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/logout": Logout(),
     "/refresh": Refresh(),
     "/me": Me(),
-    "/check": Check(),
-    "/token": Token(),
-    "/jwks.json": KeySet(),
-    "/introspect": Introspect(),
     "/password": Password(),
-    "/email": Email(),
     "/username": Username(),
-    "/identities": Identities(),
     "/language": ChooseLanguage(),
     "/sessions": Sessions(),
-    "/second": SecondStep(),
-    "/oidc/{provider}": ProviderLogin(),
-    "/oidc/{provider}/callback": ProviderCallback(),
-    "/complete": Complete(),
-    "/oidc/{provider}/logout": BackChannelLogout(),
-    "/passkeys": Passkeys(),
-    "/totp": AuthenticatorApps(),
-    "/recovery-codes": RecoveryCodes(),
-    "/keys": Keys(),
-    "/forgot": Forgot(),
-    "/reset": Reset(),
-    "/verify": Verify(),
     "/close": Close(),
-    "/admin": Panel(),
-    "/admin/users": Users(),
-    "/admin/users.csv": UsersCsv(),
-    "/admin/users/several": ChangeSeveral(),
-    "/admin/users/{id}": ShowUser(),
-    "/admin/users/{id}/{action}": ChangeUser(),
-    "/admin/invite": Invite(),
-    "/admin/groups": Groups(),
-    "/admin/groups/{id}": ShowGroup(),
-    "/admin/groups/{id}/{action}": ChangeGroup(),
-    "/admin/events": Events(),
+    **{path: each for feature in FEATURES for path, each in feature.urls.items()},
 }
 # These two name the endpoints above on their pages; the document describes them, too.
 _DESCRIBED = {
@@ -144,10 +88,9 @@ class AuthApp:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._map = SiteMap(ROUTES)
-        if site.settings.ADMIN_PANEL:
-            known_permissions.register(MANAGE_USERS)
-        if site.part(Introspector) is not None:
-            known_permissions.register(INTROSPECT)
+        for feature in FEATURES:
+            for permission in feature.permissions(site.settings):
+                known_permissions.register(permission)
         self._router = Router(
             {
                 path: _routed(endpoint.variant(site.settings))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.second_factors import FactorKind
 from wsgiauth.authentication.tokens import Tokens
@@ -11,13 +12,14 @@ from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer, Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response
 
 if TYPE_CHECKING:
+    from wsgiauth.forms.endpoint import Endpoint
     from wsgiauth.site import Site
 
 
-def _no_parts(settings: Settings, tokens: Tokens) -> Iterable[object]:
-    return ()
+WellKnown = Callable[[WSGIEnvironment], Response]
 
 
 class Finding(NamedTuple):
@@ -34,16 +36,15 @@ class Question(NamedTuple):
     needs_database: bool = True  # whether it is asked only if the schema is up to date
 
 
-def _no_pages() -> Iterable[Page]:
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Feature:
     """One feature, as `wsgiauth.features` lists it.
 
     Attributes:
         name: Of the feature, in one word.
+        urls: Its endpoints, by path below the mount.
+        well_known: Returns what answers at its paths above the mount (RFC 8615).
+        permissions: Returns the permissions that it asks for, of a site with these settings.
         parts: Makes what the feature adds to a site with these settings: no object of a class that
             another part has, and nothing where the feature is off. See `Site.part`.
         factor_kinds: The kinds of second factors that it adds.
@@ -57,9 +58,12 @@ class Feature:
     """
 
     name: str
-    parts: Callable[[Settings, Tokens], Iterable[object]] = _no_parts
+    urls: Mapping[str, "Endpoint"] = field(default_factory=dict)
+    well_known: Callable[["Site"], Mapping[str, WellKnown]] = lambda site: {}
+    permissions: Callable[[Settings], Iterable[str]] = lambda settings: ()
+    parts: Callable[[Settings, Tokens], Iterable[object]] = lambda settings, tokens: ()
     factor_kinds: tuple[FactorKind, ...] = ()
-    pages: Callable[[], Iterable[Page]] = _no_pages
+    pages: Callable[[], Iterable[Page]] = lambda: ()
     composers: Mapping[str, Composer] = field(default_factory=dict)
     letter_samples: tuple[Letter, ...] = ()
     recorder: Callable[[Settings, Outbox | None, str], Recorder] | None = None

@@ -34,7 +34,6 @@ from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events
-from wsgiauth.features import FEATURES, recorders
 from wsgiauth.gate import GatedApp
 from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.mail.transports import Transport
@@ -154,12 +153,13 @@ class AuthMiddleware:
         if send_mail is not None:
             settings = replace(settings, MAIL_URL=CALLABLE)
         asked = Registration(registration, on_registered)
+        # Loaded by the first middleware: a script and most commands need no endpoints.
+        from wsgiauth.app import AuthApp
+        from wsgiauth.features import FEATURES, recorders
+
         self.site: Site = Site.from_settings(settings, mount, FEATURES, send_mail, claims, asked)
         self._mount = mount
-        self._well_known = well_known_urls(self.site)
-        # Loaded by the first middleware: a script and most commands need no pages.
-        from wsgiauth.app import AuthApp
-
+        self._well_known = well_known_urls(self.site, FEATURES)
         self._auth_app = AuthApp(self.site)
         opened, unasked = _open_database(settings, self.site.factors)
         self.database: AccountDatabase = opened

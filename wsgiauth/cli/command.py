@@ -21,7 +21,6 @@ from wsgiauth.accounts.names import typed
 from wsgiauth.cli.output import print_error
 from wsgiauth.events import record
 from wsgiauth.exceptions import WsgiAuthError
-from wsgiauth.features import recorders
 from wsgiauth.settings import Settings
 from wsgiauth.storage.databases import missing_file
 
@@ -91,6 +90,8 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
     if missing is not None:  # perhaps because this is not the folder of the site
         print_error(f"note: {missing} is a new database")
     if settings.MAIL_URL is not None:
+        from wsgiauth.features import recorders  # with all endpoints, which few commands need
+
         record(opened, recorders(settings, None, ""))  # a process that sends emails sends them
     return settings
 

@@ -37,6 +37,10 @@ _NOTICES = {
 }
 
 
+def _in_order(links: Mapping[str, AccountLink]) -> dict[str, AccountLink]:
+    return dict(sorted(links.items(), key=lambda item: item[1].place))
+
+
 class AccountPage(Page):
     """The page of the user's own account."""
 
@@ -99,7 +103,7 @@ class Account(Endpoint):
             factors=listed if site.factors.are_offered else None,
             codes_left=codes_left,
             are_codes_few=codes_left is not None and codes_left <= recovery_codes.FEW,
-            links={group: each for group, each in links.items() if each},
+            links={group: _in_order(each) for group, each in links.items() if each},
             notice=notice_of(environ, _NOTICES),
         )
         return site.pages.render(environ, page)

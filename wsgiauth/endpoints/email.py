@@ -43,6 +43,7 @@ class Email(MemberForm):
         LOGIN,
         _("Change your email address"),
         _("We send a link to the new one, so that you can verify it."),
+        place=1,
     )
     is_sensitive = True
     fields = ("email",)

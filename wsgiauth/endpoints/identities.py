@@ -44,6 +44,7 @@ class Identities(ListForm):
         LOGIN,
         _("Accounts of other providers"),
         _("Log in here with an account that you have elsewhere."),
+        place=3,
     )
     step = _("Connect or disconnect an account")
     is_sensitive = True

@@ -97,6 +97,7 @@ class Passkeys(FactorForm):
         LOGIN,
         _("Passkeys"),
         _("Log in with your fingerprint, your face, your screen lock or a security key."),
+        place=4,
     )
     step = _("Add or remove passkeys")
     fields = ("name", CREDENTIAL, "remove")

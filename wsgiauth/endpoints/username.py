@@ -23,7 +23,7 @@ class UsernamePage(FormPage):
 class Username(MemberForm):
     """Changes the username. Sessions go on."""
 
-    account_link = AccountLink(LOGIN, _("Change your username"), _("You stay logged in."))
+    account_link = AccountLink(LOGIN, _("Change your username"), _("You stay logged in."), place=2)
     is_sensitive = True
     fields = ("username",)
 

@@ -2,7 +2,16 @@
 
 from wsgiauth.events import Recorder
 from wsgiauth.feature import composers_of, letter_samples_of
-from wsgiauth.features import factors, keys, links, notices, panel, providers, services
+from wsgiauth.features import (
+    factors,
+    forward_auth,
+    keys,
+    links,
+    notices,
+    panel,
+    providers,
+    services,
+)
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
@@ -13,6 +22,7 @@ FEATURES = (
     links.FEATURE,
     providers.FEATURE,
     services.FEATURE,
+    forward_auth.FEATURE,
     notices.FEATURE,
     panel.FEATURE,
 )

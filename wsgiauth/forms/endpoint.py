@@ -38,6 +38,7 @@ class AccountLink(NamedTuple):
     group: str  # the heading of those that it is shown with
     title: str
     text: str
+    place: int = 0  # among those of the group: the smallest comes first
 
 
 class BackLink(NamedTuple):

@@ -5,6 +5,10 @@ from collections.abc import Iterator, Sequence
 from wsgiauth.authentication.factors import KINDS
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.endpoints.passkeys import Passkeys
+from wsgiauth.endpoints.recovery_codes import RecoveryCodes
+from wsgiauth.endpoints.second import SecondStep
+from wsgiauth.endpoints.totp import AuthenticatorApps
 from wsgiauth.feature import Feature
 from wsgiauth.features.factors.questions import QUESTIONS
 from wsgiauth.settings import Settings
@@ -23,5 +27,15 @@ def _pages() -> Sequence[Page]:
 
 
 FEATURE = Feature(
-    name="factors", pages=_pages, parts=_parts, factor_kinds=KINDS, questions=QUESTIONS
+    name="factors",
+    urls={
+        "/second": SecondStep(),
+        "/passkeys": Passkeys(),
+        "/totp": AuthenticatorApps(),
+        "/recovery-codes": RecoveryCodes(),
+    },
+    pages=_pages,
+    parts=_parts,
+    factor_kinds=KINDS,
+    questions=QUESTIONS,
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from wsgiauth.endpoints.keys import Keys
 from wsgiauth.feature import Feature
 from wsgiauth.web.pages import Page
 
@@ -12,4 +13,10 @@ def _pages() -> Sequence[Page]:
     return PAGES
 
 
-FEATURE = Feature(name="keys", pages=_pages)
+FEATURE = Feature(
+    name="keys",
+    urls={
+        "/keys": Keys(),
+    },
+    pages=_pages,
+)

@@ -2,6 +2,10 @@
 
 from collections.abc import Sequence
 
+from wsgiauth.endpoints.email import Email
+from wsgiauth.endpoints.forgot import Forgot
+from wsgiauth.endpoints.reset import Reset
+from wsgiauth.endpoints.verify import Verify
 from wsgiauth.feature import Feature
 from wsgiauth.mail import link_letters
 from wsgiauth.web.pages import Page
@@ -15,6 +19,12 @@ def _pages() -> Sequence[Page]:
 
 FEATURE = Feature(
     name="links",
+    urls={
+        "/email": Email(),
+        "/forgot": Forgot(),
+        "/reset": Reset(),
+        "/verify": Verify(),
+    },
     pages=_pages,
     composers=link_letters.COMPOSERS,
     letter_samples=link_letters.SAMPLES,

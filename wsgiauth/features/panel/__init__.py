@@ -2,7 +2,17 @@
 
 from collections.abc import Sequence
 
+from wsgiauth.accounts.administration import MANAGE_USERS
+from wsgiauth.admin import Panel
+from wsgiauth.admin.group import ChangeGroup, ShowGroup
+from wsgiauth.admin.groups import Groups
+from wsgiauth.admin.invite import Invite
+from wsgiauth.admin.several import ChangeSeveral
+from wsgiauth.admin.trail import Events
+from wsgiauth.admin.user import ChangeUser, ShowUser
+from wsgiauth.admin.users import Users, UsersCsv
 from wsgiauth.feature import Feature
+from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 
@@ -12,4 +22,25 @@ def _pages() -> Sequence[Page]:
     return PAGES
 
 
-FEATURE = Feature(name="panel", pages=_pages)
+def _permissions(settings: Settings) -> tuple[str, ...]:
+    return (MANAGE_USERS,) if settings.ADMIN_PANEL else ()
+
+
+FEATURE = Feature(
+    name="panel",
+    urls={
+        "/admin": Panel(),
+        "/admin/users": Users(),
+        "/admin/users.csv": UsersCsv(),
+        "/admin/users/several": ChangeSeveral(),
+        "/admin/users/{id}": ShowUser(),
+        "/admin/users/{id}/{action}": ChangeUser(),
+        "/admin/invite": Invite(),
+        "/admin/groups": Groups(),
+        "/admin/groups/{id}": ShowGroup(),
+        "/admin/groups/{id}/{action}": ChangeGroup(),
+        "/admin/events": Events(),
+    },
+    permissions=_permissions,
+    pages=_pages,
+)

@@ -4,6 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.endpoints.complete import Complete
+from wsgiauth.endpoints.identities import Identities
+from wsgiauth.endpoints.oidc import ProviderLogin
+from wsgiauth.endpoints.oidc_callback import ProviderCallback
+from wsgiauth.endpoints.oidc_logout import BackChannelLogout
 from wsgiauth.feature import Feature
 from wsgiauth.features.providers.questions import QUESTIONS
 from wsgiauth.mail import provider_letters
@@ -24,6 +29,13 @@ def _pages() -> Sequence[Page]:
 
 FEATURE = Feature(
     name="providers",
+    urls={
+        "/identities": Identities(),
+        "/oidc/{provider}": ProviderLogin(),
+        "/oidc/{provider}/callback": ProviderCallback(),
+        "/complete": Complete(),
+        "/oidc/{provider}/logout": BackChannelLogout(),
+    },
     pages=_pages,
     parts=_parts,
     composers=provider_letters.COMPOSERS,
