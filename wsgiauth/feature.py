@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.authentication.readers import Reader
 from wsgiauth.authentication.second_factors import FactorKind
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events import Recorder
@@ -47,6 +48,7 @@ class Feature:
         permissions: Returns the permissions that it asks for, of a site with these settings.
         parts: Makes what the feature adds to a site with these settings: no object of a class that
             another part has, and nothing where the feature is off. See `Site.part`.
+        readers: Returns the readers of its credentials on a site with these settings.
         factor_kinds: The kinds of second factors that it adds.
         pages: Returns an example of each of its pages, for the check of a host's templates.
         composers: The functions that write its emails, by the kind of the email. See `Outbox`.
@@ -62,6 +64,7 @@ class Feature:
     well_known: Callable[["Site"], Mapping[str, WellKnown]] = lambda site: {}
     permissions: Callable[[Settings], Iterable[str]] = lambda settings: ()
     parts: Callable[[Settings, Tokens], Iterable[object]] = lambda settings, tokens: ()
+    readers: Callable[[Settings], Iterable[Reader]] = lambda settings: ()
     factor_kinds: tuple[FactorKind, ...] = ()
     pages: Callable[[], Iterable[Page]] = lambda: ()
     composers: Mapping[str, Composer] = field(default_factory=dict)

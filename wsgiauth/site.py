@@ -71,7 +71,9 @@ class Site:
         tokens = Tokens(settings, claims=claims)
         factors = SecondFactors((kind for each in features for kind in each.factor_kinds), settings)
         entries = parse_entries(settings.OIDC_PROVIDERS)
-        identifier = Identifier(settings, tokens)
+        identifier = Identifier(
+            settings, tokens, (reader for each in features for reader in each.readers(settings))
+        )
         form_accounts = FormAccounts(settings)
         readers = Readers(
             Languages(settings.LANGUAGES, settings.TRANSLATIONS),

@@ -25,33 +25,32 @@ class Credentials(NamedTuple):
         return "<Credentials>"  # some programs send a key as the name
 
 
-def read(authorization: str) -> Credentials | None:
-    """Return what an Authorization header presents, or None if its scheme is not Basic.
-
-    The scheme is matched in any letter case; the rest must be UTF-8, as the challenge says.
-    """
-    scheme, _, encoded = authorization.replace("\t", " ").strip(" ").partition(" ")
-    if scheme.lower() != "basic":
-        return None
-    if len(encoded) > _MAX_LENGTH:
-        return Credentials()
-    try:
-        decoded = b64decode(encoded.strip(" "), validate=True).decode()
-    except ValueError:  # not ASCII, not base64 or not UTF-8
-        return Credentials()
-    # Not the first colon, as in RFC 7617: a username can have one, and no API key has.
-    name, colon, password = decoded.rpartition(":")
-    return Credentials(name, password) if colon else Credentials(decoded)
-
-
-def find(presented: Credentials, now: int) -> tuple[User, str] | None:
+def find(encoded: str, now: int) -> tuple[User, str] | None:
     """Return what `keys.find` does, if the key belongs to the user with this name; else None.
 
     Costs one SELECT, or none if the password has not the form of a key.
+
+    Args:
+        encoded: The credentials of the Authorization header.
+        now: See `keys.find`.
     """
+    presented = read(encoded)
     found = keys.find(presented.password, now)
     if found is None:
         return None
     user, _ = found
     own_names = {names.key(user.username), names.key(user.email)}
     return found if names.key(presented.name) in own_names else None
+
+
+def read(encoded: str) -> Credentials:
+    """Return what an Authorization header presents. It must be UTF-8, as the challenge says."""
+    if len(encoded) > _MAX_LENGTH:
+        return Credentials()
+    try:
+        decoded = b64decode(encoded, validate=True).decode()
+    except ValueError:  # not ASCII, not base64 or not UTF-8
+        return Credentials()
+    # Not the first colon, as in RFC 7617: a username can have one, and no API key has.
+    name, colon, password = decoded.rpartition(":")
+    return Credentials(name, password) if colon else Credentials(decoded)

@@ -7,13 +7,14 @@ On the way of a request, `middleware` calls this module, which calls `sessions`.
 
 import logging
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import basic, keys, sessions
-from wsgiauth.authentication.keys import PREFIX
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.readers import BEARER, Reader
 from wsgiauth.authentication.second_factors import demands_second_factor, meets_demand
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
@@ -92,13 +93,15 @@ _Caller = tuple[User | None, str | None, str | None, str | None, UserSession | N
 class Identifier:
     """Reads the credentials of a request, and writes the login cookie."""
 
-    def __init__(self, settings: Settings, tokens: Tokens) -> None:
+    def __init__(self, settings: Settings, tokens: Tokens, readers: Iterable[Reader] = ()) -> None:
+        readers = tuple(readers)
         self._tokens = tokens
         self._plain_name = settings.COOKIE_NAME
         self._secure_name = SECURE_PREFIX + settings.COOKIE_NAME
         self._always_secure = settings.COOKIE_SECURE == "on"
         self._trusted_origins = settings.TRUSTED_ORIGINS
-        self._accepts_basic = settings.BASIC_AUTH == "keys"
+        self._prefixed = [(each.prefix, each) for each in readers if each.scheme == BEARER]
+        self._schemes = {each.scheme: each for each in readers if each.scheme != BEARER}
         self._settings = settings
         self._demands_factor = demands_second_factor(settings)
         self._reported_at = -float(_PAUSE)
@@ -110,9 +113,9 @@ class Identifier:
 
         A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. The
         cookie is ignored if another site sent the request with an unsafe method, or to open a
-        WebSocket. Tokens in the query string or in forms are ignored. An API key is accepted as a
-        bearer token, and with BASIC_AUTH as the password of Basic (RFC 7617), which browsers send
-        by themselves, too: it takes precedence over the cookie, and is ignored as the cookie is.
+        WebSocket. Tokens in the query string or in forms are ignored. The other credentials in the
+        Authorization header are those of the readers. Those that browsers send by themselves take
+        precedence over the cookie, and are ignored as the cookie is.
         """
         identity = Identity(*self.find_caller(environ))
         environ[LANGUAGE_OF_USER] = "" if identity.user is None else identity.user.language
@@ -138,18 +141,21 @@ class Identifier:
         authorization = environ.get("HTTP_AUTHORIZATION")
         token = None if authorization is None else bearer_token(authorization)
         if token is None:
-            if authorization is not None and self._accepts_basic:
-                presented = basic.read(authorization)
-                if presented is not None:
-                    return self._find_basic(environ, presented)
+            if authorization is not None and self._schemes:
+                scheme, _, credentials = _parts_of(authorization)
+                reader = self._schemes.get(scheme.lower())
+                if reader is not None:
+                    return self._read(environ, reader, credentials.strip(" "))
             cookie = environ.get("HTTP_COOKIE")
             token = self._own_cookie(environ, cookie) if cookie is not None else None
             if token is None:
                 if cookie is not None and self.has_rival_cookies(environ):
                     self._report_rivals(environ)
                 return ANONYMOUS
-        elif token.startswith(PREFIX):
-            return self._find_key(token)
+        else:
+            for prefix, reader in self._prefixed:
+                if token.startswith(prefix):
+                    return self._read(environ, reader, token)
         return self._find_session(token, with_groups)
 
     def session_token(self, environ: WSGIEnvironment) -> str | None:
@@ -173,13 +179,14 @@ class Identifier:
             return None, None, INSUFFICIENT_AUTHENTICATION, None, UserSession(user, session_id)
         return user, session_id, None, None, None
 
-    def _find_key(self, token: str) -> _Caller:
-        return _caller_by_key(keys.find(token, int(self._tokens.now())))
-
-    def _find_basic(self, environ: WSGIEnvironment, presented: basic.Credentials) -> _Caller:
-        if not self._admits_ambient(environ):
+    def _read(self, environ: WSGIEnvironment, reader: Reader, credentials: str) -> _Caller:
+        if reader.is_ambient and not self._admits_ambient(environ):
             return ANONYMOUS
-        return _caller_by_key(basic.find(presented, int(self._tokens.now())))
+        found = reader.find(credentials, int(self._tokens.now()))
+        if found is None:
+            return _REJECTED
+        user, key_id = found
+        return user, None, None, key_id, None
 
     def login_cookie(
         self, environ: WSGIEnvironment, token: str, max_age: int | None
@@ -327,13 +334,6 @@ def set_caller(
         del environ["AUTH_TYPE"]
 
 
-def _caller_by_key(found: tuple[User, str] | None) -> _Caller:
-    if found is None:
-        return _REJECTED
-    user, key_id = found
-    return user, None, None, key_id, None
-
-
 def _auth_type(environ: WSGIEnvironment) -> str:
     if "HTTP_COOKIE" not in environ:
         return "Bearer"
@@ -349,7 +349,11 @@ def bearer_token(authorization: str) -> str | None:
     """
     if authorization.startswith("Bearer "):  # the usual spelling
         return authorization[7:].strip(" \t")
-    scheme, _, credentials = authorization.replace("\t", " ").strip(" ").partition(" ")
-    if scheme.lower() != "bearer":
+    scheme, _, credentials = _parts_of(authorization)
+    if scheme.lower() != BEARER:
         return None
     return credentials.strip(" ")
+
+
+def _parts_of(authorization: str) -> tuple[str, str, str]:
+    return authorization.replace("\t", " ").strip(" ").partition(" ")
