@@ -23,11 +23,18 @@ def browser(client, ada):
     return client
 
 
+# In the order of the page.
+PATHS = (
+    *("/password", "/email", "/username", "/identities", "/passkeys"),
+    *("/sessions", "/totp", "/recovery-codes", "/keys", "/close"),
+)
+
+
 def offered(settings):
     return [
-        (f"/auth{path}", each.account_link.title)
-        for path, each in ROUTES.items()
-        if each.account_link and each.is_offered(settings) and not each.is_for_staff
+        (f"/auth{path}", ROUTES[path].account_link.title)
+        for path in PATHS
+        if ROUTES[path].is_offered(settings)
     ]
 
 

@@ -9,7 +9,12 @@ import pytest
 from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY, add_app
-from tests.support.federated import connected, logged_in_at_provider, remove_password
+from tests.support.federated import (
+    connected,
+    logged_in_at_provider,
+    remove_password,
+    with_providers,
+)
 from tests.support.logins import valid_session_ids
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, change_password, storage
@@ -23,6 +28,12 @@ CHANGE = {"current_password": PASSWORD, "new_password": NEW_PASSWORD}
 WRONG = {**CHANGE, "current_password": "wrong"}
 DONE = "/auth/account?done=password"
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
+
+
+@pytest.fixture
+def settings(settings):
+    """Return settings with a provider of logins."""
+    return with_providers(settings, "google:https://client:secret@accounts.google.com")
 
 
 @pytest.fixture

@@ -311,6 +311,11 @@ def insert_new(model: type[Model], **row: object) -> bool:
     return True
 
 
+def has_keys(user_id: int, now: float) -> bool:
+    """Return whether a user has an API key that has not expired."""
+    return bool(Key.select().where(Key.user == user_id, Key.expires_at > int(now)).exists())
+
+
 def revoke_keys(user_id: int) -> int:
     """Revoke all API keys of a user, and return how many there were."""
     with database.atomic():

@@ -239,11 +239,6 @@ def list_keys(user: User, now: float) -> list[ListedKey]:
     return [ListedKey.of(row) for row in _live(user, now).order_by(Key.created_at.desc(), Key.id)]
 
 
-def has_keys(user: User, now: float) -> bool:
-    """Return whether a user has a key that has not expired."""
-    return bool(_live(user, now).exists())
-
-
 def revoke(user: User, key_id: str) -> bool:
     """Revoke a key of `user`, and return whether there was one of this id."""
     if not is_handle(key_id):

@@ -7,9 +7,8 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.listing import profile
 from wsgiauth.authentication import recovery_codes
 from wsgiauth.authentication.methods import HARDWARE_KEY
-from wsgiauth.authentication.oidc import Providers
+from wsgiauth.authentication.origins import Connected, Origins
 from wsgiauth.authentication.second_factors import Factor
-from wsgiauth.forms.connected import Connected, list_connected
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import (
     LEAVING,
@@ -79,7 +78,8 @@ class Account(Endpoint):
         if not prefers_html(environ):
             return json_response(profile(user))
         mount = mount_url(environ)
-        listed = site.factors.of(user)
+        listed, origins = site.factors.of(user), site.part(Origins)
+        connected = origins.connected(user) if origins else []
         codes_left = recovery_codes.count(user) if listed else None
         links: dict[str, dict[str, AccountLink]] = {group: {} for group in _GROUPS}
         for path, each in self._endpoints.items():
@@ -97,9 +97,9 @@ class Account(Endpoint):
             is_verified=user.email_verified_at is not None if site.outbox else None,
             since=user.created_at,
             has_password=user.has_password,
-            connected=[each for each in list_connected(user, site) if each.is_offered],
+            connected=[each for each in connected if each.is_offered],
             passkeys=[each for each in listed if each.method == HARDWARE_KEY],
-            has_other_ways=site.settings.PASSKEYS or site.part(Providers) is not None,
+            has_other_ways=site.settings.PASSKEYS or origins is not None,
             factors=listed if site.factors.are_offered else None,
             codes_left=codes_left,
             are_codes_few=codes_left is not None and codes_left <= recovery_codes.FEW,

@@ -9,10 +9,10 @@ from wsgiauth.authentication.freshness import confirm
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.oidc import errands
 from wsgiauth.authentication.oidc.errands import Errand
+from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.passkeys.challenges import CONFIRM
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
-from wsgiauth.forms.connected import buttons_of
 from wsgiauth.forms.handover import hand_over_renewed
 from wsgiauth.forms.proofs import (
     CODE,
@@ -26,6 +26,7 @@ from wsgiauth.forms.providers import find_provider, send_to_provider
 from wsgiauth.forms.site_map import SiteMap
 from wsgiauth.messages import _
 from wsgiauth.web.failures import RESEND, SWITCH
+from wsgiauth.web.pages import ProviderButton
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, path_below, root_url, with_next
@@ -100,7 +101,7 @@ class Confirm(MemberForm):
             switch_url=with_next(f"{mount}/login?{SWITCH}=1", destination),
             username=user.username,
             has_password=user.has_password,
-            providers=() if methods else buttons_of(user, site, url),
+            providers=() if methods else _buttons(submission, url),
             has_factor=bool(methods),
             has_app=ONE_TIME_CODE in methods,
             has_codes=recovery_codes.count(user) > 0,
@@ -134,10 +135,15 @@ def _has_factor(submission: MemberSubmission) -> bool:
     return submission.site.factors.is_needed_by(submission.member.user)
 
 
+def _buttons(submission: MemberSubmission, url: str = "") -> tuple[ProviderButton, ...]:
+    origins = submission.site.part(Origins)
+    return origins.buttons_of(submission.member.user, url) if origins else ()
+
+
 def _ask_provider(submission: MemberSubmission) -> Response:
     """Send the browser to a provider of the user, at which they log in again."""
     site, user, name = submission.site, submission.member.user, submission.fields[PROVIDER]
-    if name not in [each.name for each in buttons_of(user, site)]:
+    if name not in [each.name for each in _buttons(submission)]:
         raise ValidationError({PROVIDER: [_("You have connected no account of this provider.")]})
     errand = Errand(errands.CONFIRM, submission.destination, user_id=user.id)
     return send_to_provider(submission, find_provider(site, name), errand)

@@ -5,15 +5,18 @@ from collections.abc import Mapping
 from wsgiauth.authentication import ways_in
 from wsgiauth.authentication.identities import list_identities
 from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.oidc.errands import CONNECT, Errand
+from wsgiauth.authentication.origins import Connected
+from wsgiauth.authentication.provider_origins import ProviderOrigins
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
-from wsgiauth.forms.connected import Connected, entries, list_connected
 from wsgiauth.forms.done import Notice, notice_of
-from wsgiauth.forms.endpoint import LOGIN, AccountLink
+from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
 from wsgiauth.forms.providers import find_provider, send_to_provider
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
+from wsgiauth.settings.oidc import ProviderEntry
 from wsgiauth.site import Site
 from wsgiauth.web.pages import ProviderButton, UrlBelow
 from wsgiauth.web.responses import Response
@@ -58,7 +61,7 @@ class Identities(ListForm):
         """Return the accounts, and the providers of the site."""
         return {
             "identities": [each.document() for each in list_identities(member.user)],
-            "providers": [{"name": each.name, "title": each.title} for each in entries(site)],
+            "providers": [{"name": each.name, "title": each.title} for each in _entries(site)],
         }
 
     def act(self, submission: MemberSubmission) -> Response:
@@ -82,12 +85,16 @@ class Identities(ListForm):
         environ, site, user = submission.environ, submission.site, submission.member.user
         url = f"{mount_url(environ)}/identities"
         return IdentitiesPage(
-            identities=tuple(list_connected(user, site)),
-            providers=tuple(ProviderButton(each.name, each.title, url) for each in entries(site)),
+            identities=tuple(require_part(site.part(ProviderOrigins)).connected(user)),
+            providers=tuple(ProviderButton(each.name, each.title, url) for each in _entries(site)),
             has_password=user.has_password,
             message=refusal.text,
             notice=notice_of(environ, _NOTICES),
         )
+
+
+def _entries(site: Site) -> list[ProviderEntry]:
+    return [each.entry for each in require_part(site.part(Providers))]
 
 
 def _connect(submission: MemberSubmission) -> Response:

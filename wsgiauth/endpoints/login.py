@@ -7,10 +7,10 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.passkeys.challenges import LOG_IN
 from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey, RelyingParty
 from wsgiauth.authentication.tokens import IssuedTokens
-from wsgiauth.authentication.unclaimed import UNCLAIMED
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import Refusal, Submission, tabs
 from wsgiauth.forms.done import Done, just_done
@@ -20,6 +20,7 @@ from wsgiauth.forms.handover import (
     end_previous_session,
     hand_over,
     has_token,
+    login_buttons,
     start_browser_session,
     token_document,
 )
@@ -33,7 +34,6 @@ from wsgiauth.forms.proofs import (
     passkey_options,
     require_code,
 )
-from wsgiauth.forms.providers import provider_buttons
 from wsgiauth.logins import check_password
 from wsgiauth.messages import _
 from wsgiauth.web.clients import Client
@@ -118,7 +118,7 @@ class LogIn(GuestForm):
             next=destination,
             username=submission.fields[ACCOUNT_NAME] or done.name,
             passkey_options=passkey_options(submission.site, LOG_IN),
-            providers=provider_buttons(submission.environ, submission.site),
+            providers=login_buttons(submission.environ, submission.site),
             remember_days=lifetimes.remembered_days(submission.site.settings),
             remember=REMEMBER in submission.flags,
             message=refusal.text,
@@ -159,10 +159,18 @@ def _notice(submission: Submission, done: Done) -> str:
         )
     if _is_unsent(submission):
         return _UNSENT
-    leads_on = leads_to(submission.destination, f"{mount_url(environ)}/complete")
-    if leads_on and tabs.cookies_for(environ, site, UNCLAIMED, submission.destination):
+    if _leads_to_complete(submission):
         return _TO_CONNECT
     return _NOTICES.get(done.word, "")
+
+
+def _leads_to_complete(submission: Submission) -> bool:
+    """Return whether an account from elsewhere waits for its user to log in."""
+    environ, site, destination = submission.environ, submission.site, submission.destination
+    origins = site.part(Origins)
+    if origins is None or not leads_to(destination, f"{mount_url(environ)}/complete"):
+        return False
+    return bool(tabs.cookies_for(environ, site, origins.waiting, destination))
 
 
 def _is_unsent(submission: Submission) -> bool:

@@ -5,10 +5,9 @@ from urllib.parse import quote
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.authentication import provider_sessions, sessions, unclaimed
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import UserSession, bearer_token
-from wsgiauth.authentication.oidc import Provider, Providers
-from wsgiauth.authentication.unclaimed import UNCLAIMED
+from wsgiauth.authentication.origins import Origins
 from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import Endpoint, require_same_origin
@@ -50,7 +49,7 @@ class Logout(Endpoint):
         if session is not None and (account := sent_account(environ)):
             require_shown_to(session.user, account, site, page="account")
         elsewhere = None if session is None else _end(session, site)
-        cleared = (site.identifier.expired_cookie(environ), *_forget_unclaimed(environ, site))
+        cleared = (site.identifier.expired_cookie(environ), *_forget_waiting(environ, site))
         if not prefers_html(environ):
             further = {"next": elsewhere} if elsewhere else {}
             return json_response({"detail": _("Logged out."), **further}, headers=cleared)
@@ -64,34 +63,24 @@ class Logout(Endpoint):
 
 
 def _end(session: UserSession, site: Site) -> str | None:
-    """End a session, and return where it goes on at its provider, if it does."""
-    provider = _provider_of(session, site)
+    """End a session, and return where the logout goes on elsewhere, if it does."""
+    origins = site.part(Origins)
+    logout_url = origins.logout_of(session.session_id) if origins else None
     sessions.revoke(session.session_id, session.user)  # whether the provider answers or not
-    if provider is None:
+    if logout_url is None:
         return None
     root = (site.settings.PUBLIC_URL or "").rstrip("/")
-    return provider.logout_url(f"{root}{quote(site.pages.mount)}/login")
+    return logout_url(f"{root}{quote(site.pages.mount)}/login")
 
 
-def _forget_unclaimed(environ: WSGIEnvironment, site: Site) -> tuple[Header, ...]:
-    """End the wait of accounts of providers, which the next user of the browser must not get."""
-    identifier, now = site.identifier, site.tokens.now()
-    cookies = identifier.sent_cookies(environ, UNCLAIMED)
-    for cookie in cookies:
-        waiting = unclaimed.find(cookie, now)
-        if waiting is not None:
-            unclaimed.finish(waiting, now)
-    return tuple(identifier.own_cookie(environ, UNCLAIMED, "", each.tag) for each in cookies)
-
-
-def _provider_of(session: UserSession, site: Site) -> Provider | None:
-    """Return the provider at which a session began, if its session ends with ours."""
-    offered = [each for each in site.part(Providers) or () if each.entry.logout == "provider"]
-    began = provider_sessions.provider_of(session.session_id) if offered else None
-    if began is None:
-        return None
-    same = [each for each in offered if each.entry.issuer == began.issuer]
-    return next((each for each in same if each.entry.name == began.provider), None)
+def _forget_waiting(environ: WSGIEnvironment, site: Site) -> tuple[Header, ...]:
+    """End the wait of accounts from elsewhere, which the next user of the browser must not get."""
+    identifier, origins = site.identifier, site.part(Origins)
+    if origins is None:
+        return ()
+    cookies = identifier.sent_cookies(environ, origins.waiting)
+    origins.forget(cookies, site.tokens.now())
+    return tuple(identifier.own_cookie(environ, origins.waiting, "", each.tag) for each in cookies)
 
 
 def _require_navigation(environ: WSGIEnvironment) -> None:

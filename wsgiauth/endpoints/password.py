@@ -14,11 +14,11 @@ from wsgiauth.accounts.passwords import (
     password_problem,
     presented_problem,
 )
+from wsgiauth.accounts.tables import has_keys
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.keys import has_keys
 from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.password import change
-from wsgiauth.authentication.provider_sessions import was_proven_at_provider
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
     RequestError,
@@ -130,7 +130,7 @@ class Password(MemberForm):
             username=user.username,
             has_password=user.has_password,
             forgot_url=forgot_url if submission.site.outbox is not None else None,
-            has_keys=has_keys(user, submission.site.tokens.now()),
+            has_keys=has_keys(user.id, submission.site.tokens.now()),
             ends_keys=END_KEYS in submission.flags,
             next=submission.destination,
             message=refusal.message,
@@ -146,7 +146,10 @@ def _is_proven(member: UserSession, site: Site) -> bool:
     (user, session_id), freshness = member, site.freshness
     if not freshness.is_fresh(session_id):
         return False
-    return site.factors.is_needed_by(user) or was_proven_at_provider(
+    if site.factors.is_needed_by(user):
+        return True
+    origins = site.part(Origins)
+    return origins is not None and origins.has_proven(
         session_id, site.tokens.now(), freshness.max_age
     )
 

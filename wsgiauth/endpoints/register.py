@@ -6,8 +6,7 @@ from wsgiauth.accounts import NewAccount, names
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import Refusal, Submission, email_accepted
 from wsgiauth.forms.endpoint import Endpoint, require_part
-from wsgiauth.forms.handover import GuestForm, account_created, start_first_session
-from wsgiauth.forms.providers import provider_buttons
+from wsgiauth.forms.handover import GuestForm, account_created, login_buttons, start_first_session
 from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
 from wsgiauth.mail.link_letters import request_invitation
 from wsgiauth.messages import _
@@ -81,7 +80,7 @@ class Register(GuestForm):
         return self.page_class(
             login_url=with_next(f"{mount}/login", destination),
             next=destination,
-            providers=provider_buttons(submission.environ, submission.site),
+            providers=login_buttons(submission.environ, submission.site),
             username=submission.fields["username"],
             email=submission.fields["email"],
             message=refusal.text_without(*submission.fields),

@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.oidc import Providers
+from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.session_list import (
     LISTED,
     ListedSession,
@@ -13,7 +13,6 @@ from wsgiauth.authentication.session_list import (
 )
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
-from wsgiauth.forms.connected import titles_by_handle
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.messages import _
@@ -86,10 +85,10 @@ class Sessions(ListForm):
 
 
 def _with_titles(member: UserSession, site: Site) -> tuple[ListedSession, ...]:
-    listed = _listed(member, site)
-    if site.part(Providers) is None:
+    listed, origins = _listed(member, site), site.part(Origins)
+    if origins is None:
         return tuple(listed)
-    titles = titles_by_handle(member.user, site)
+    titles = origins.titles(member.user)
     return tuple(each._replace(provider=titles.get(each.handle, "")) for each in listed)
 
 

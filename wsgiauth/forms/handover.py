@@ -13,7 +13,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.origins import Origin
+from wsgiauth.authentication.origins import Origin, Origins
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import ClaimsError
 from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_other
@@ -23,7 +23,7 @@ from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.failures import SWITCH
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, ProviderButton
 from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
@@ -53,6 +53,12 @@ class GuestForm(PublicForm):
         if logged_in is None:
             return super().get(environ, site)
         return site.pages.render(environ, logged_in)
+
+
+def login_buttons(environ: WSGIEnvironment, site: Site) -> tuple[ProviderButton, ...]:
+    """Return the buttons with which a page leads to a login elsewhere."""
+    origins = site.part(Origins)
+    return origins.buttons(mount_url(environ)) if origins else ()
 
 
 def start_browser_session(

@@ -15,9 +15,8 @@ from wsgiauth.forms import Submission
 from wsgiauth.forms.endpoint import require_part
 from wsgiauth.messages import _
 from wsgiauth.site import Site
-from wsgiauth.web.pages import ProviderButton
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import PROVIDER, mount_url, next_in_cookie, routing_argument, with_next
+from wsgiauth.web.urls import PROVIDER, next_in_cookie, routing_argument, with_next
 
 # Where a user can go on after a failure, by the purpose of the errand.
 PAGES = {
@@ -25,13 +24,6 @@ PAGES = {
     CONNECT: {"identities": _("Back to your ways to log in")},
     CONFIRM: {"confirm": _("Confirm in another way")},
 }
-
-
-def provider_buttons(environ: WSGIEnvironment, site: Site) -> tuple[ProviderButton, ...]:
-    """Return the buttons with which a page leads to a login at each provider."""
-    url = f"{mount_url(environ)}/oidc"
-    entries = [each.entry for each in site.part(Providers) or ()]
-    return tuple(ProviderButton(each.name, each.title, f"{url}/{each.name}") for each in entries)
 
 
 def require_provider(environ: WSGIEnvironment, site: Site) -> Provider:

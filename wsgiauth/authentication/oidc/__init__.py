@@ -4,14 +4,12 @@ A provider is asked when it is first used, never at a start. Each answer is boun
 size. Every failure is a `ProviderError`, whose reason is for the log; a user is (`iss`, `sub`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.authentication.oidc.errands import Begun, BegunErrand, Errand, Errands
-from wsgiauth.authentication.origins import Origins
-from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.exceptions import ProviderError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import missing_package
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 _TIMEOUT = 5.0  # seconds for a request to a provider
 
 
-class Providers(Origins):
+class Providers:
     """The providers of OIDC_PROVIDERS, in this order.
 
     Args:
@@ -53,10 +51,6 @@ class Providers(Origins):
     def find(self, name: str) -> "Provider | None":
         """Return the provider of a name, or None."""
         return self._providers.get(name)
-
-    def restore(self, values: Iterable[Any]) -> ProviderLogin:
-        """Return the login that began a pending login; see `Origins`."""
-        return ProviderLogin(*values)._replace(authenticated_at=None)
 
 
 class Provider:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from wsgiauth.authentication.oidc import Providers
+from wsgiauth.authentication.provider_origins import ProviderOrigins
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.endpoints.complete import Complete
 from wsgiauth.endpoints.identities import Identities
@@ -18,7 +19,8 @@ from wsgiauth.web.pages import Page
 
 def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
     if settings.OIDC_PROVIDERS:
-        yield Providers(settings, tokens.now)
+        providers = Providers(settings, tokens.now)
+        yield from (providers, ProviderOrigins(providers))
 
 
 def _pages() -> Sequence[Page]:

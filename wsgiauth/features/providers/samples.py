@@ -1,5 +1,6 @@
 """An example of each page of other providers."""
 
+from wsgiauth.authentication.origins import Connected
 from wsgiauth.endpoints.complete import (
     CompleteConnectPage,
     CompleteExistingPage,
@@ -9,7 +10,6 @@ from wsgiauth.endpoints.complete import (
 from wsgiauth.endpoints.identities import IdentitiesPage
 from wsgiauth.endpoints.provider_address import ProviderAddressPage
 from wsgiauth.endpoints.samples import ACCOUNT, PROVIDERS, THEN
-from wsgiauth.forms.connected import Connected
 from wsgiauth.web.pages import Page
 
 _TAKEN = {"username": ["This username is taken."]}
