@@ -39,7 +39,7 @@ from wsgiauth import (
 )
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication import factors, identities, recovery_codes, sessions, ways_in
-from wsgiauth.authentication.passkeys.challenges import LOG_IN as PASSKEY_ALONE
+from wsgiauth.authentication.browser_keys import LOG_IN as PASSKEY_ALONE
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.cli import main
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError

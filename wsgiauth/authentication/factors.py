@@ -107,6 +107,9 @@ class _RecoveryCodes(FactorKind):
     def accept(self, user: User, code: str, settings: Settings, now: float) -> bool:
         return recovery_codes.use(user, code)
 
+    def codes_left(self, user: User) -> int:
+        return recovery_codes.count(user)
+
 
 KINDS: tuple[FactorKind, ...] = (_Apps(), _Passkeys(), _RecoveryCodes())
 

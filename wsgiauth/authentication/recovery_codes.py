@@ -17,7 +17,6 @@ from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 
 NUMBER = 10
-FEW = 2  # codes left, with which the user should make new ones
 GROUP = 4  # characters between hyphens
 LENGTH = 24  # characters of 5 bits each
 

@@ -15,6 +15,8 @@ from wsgiauth.authentication.methods import has_second_factor
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import utc_text
 
+FEW_CODES = 2  # left, with which a user should make new ones
+
 
 class Factor(NamedTuple):
     """A second factor of a user."""
@@ -53,6 +55,10 @@ class FactorKind(ABC):
     def accept(self, user: User, code: str, settings: Settings, now: float) -> bool:
         """Return whether a code proves a factor of the user. It works once."""
         return False
+
+    def codes_left(self, user: User) -> int:
+        """Return how many codes a user has left that can replace a factor."""
+        return 0
 
     def risk(self, settings: Settings) -> Risk | None:
         """Return a warning if users have such factors, and no login asks for them.
@@ -108,6 +114,10 @@ class SecondFactors:
     def is_needed_by(self, user: User) -> bool:
         """Return whether a login of a user needs a second factor."""
         return bool(self.of(user))
+
+    def codes_left(self, user: User) -> int:
+        """Return how many codes a user has left that can replace a factor."""
+        return sum(each.codes_left(user) for each in self._kinds)
 
     def accept(self, user: User, code: str, now: float) -> bool:
         """Return whether a code proves a factor of the user, or replaces one. It works once."""

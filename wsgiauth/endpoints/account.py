@@ -5,10 +5,9 @@ from datetime import datetime
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.listing import profile
-from wsgiauth.authentication import recovery_codes
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.origins import Connected, Origins
-from wsgiauth.authentication.second_factors import Factor
+from wsgiauth.authentication.second_factors import FEW_CODES, Factor
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import (
     LEAVING,
@@ -80,7 +79,7 @@ class Account(Endpoint):
         mount = mount_url(environ)
         listed, origins = site.factors.of(user), site.part(Origins)
         connected = origins.connected(user) if origins else []
-        codes_left = recovery_codes.count(user) if listed else None
+        codes_left = site.factors.codes_left(user) if listed else None
         links: dict[str, dict[str, AccountLink]] = {group: {} for group in _GROUPS}
         for path, each in self._endpoints.items():
             link = each.link_for(user)
@@ -102,7 +101,7 @@ class Account(Endpoint):
             has_other_ways=site.settings.PASSKEYS or origins is not None,
             factors=listed if site.factors.are_offered else None,
             codes_left=codes_left,
-            are_codes_few=codes_left is not None and codes_left <= recovery_codes.FEW,
+            are_codes_few=codes_left is not None and codes_left <= FEW_CODES,
             links={group: _in_order(each) for group, each in links.items() if each},
             notice=notice_of(environ, _NOTICES),
         )

@@ -4,13 +4,12 @@ from typing import NamedTuple
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import presented_problem
-from wsgiauth.authentication import recovery_codes
+from wsgiauth.authentication.browser_keys import CONFIRM
 from wsgiauth.authentication.freshness import confirm
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.oidc import errands
 from wsgiauth.authentication.oidc.errands import Errand
 from wsgiauth.authentication.origins import Origins
-from wsgiauth.authentication.passkeys.challenges import CONFIRM
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.handover import hand_over_renewed
@@ -104,7 +103,7 @@ class Confirm(MemberForm):
             providers=() if methods else _buttons(submission, url),
             has_factor=bool(methods),
             has_app=ONE_TIME_CODE in methods,
-            has_codes=recovery_codes.count(user) > 0,
+            has_codes=site.factors.codes_left(user) > 0,
             passkey_options=passkey_options(site, CONFIRM, session_id, user=user),
             is_resent=is_resent,
             next_step=self._next_step(submission),

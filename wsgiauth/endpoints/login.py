@@ -6,10 +6,9 @@ from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication import lifetimes, sessions
+from wsgiauth.authentication.browser_keys import LOG_IN, BrowserKeys, KeyProof
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.origins import Origins
-from wsgiauth.authentication.passkeys.challenges import LOG_IN
-from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey, RelyingParty
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import Refusal, Submission, tabs
@@ -207,16 +206,16 @@ def _log_in_with_passkey(submission: Submission) -> IssuedTokens:
     return issued
 
 
-def _accept(submission: Submission, credential: str) -> AcceptedPasskey | None:
+def _accept(submission: Submission, credential: str) -> KeyProof | None:
     """Return whose passkey it is; count what costs a query or a signature."""
     site, networks = submission.site, submission.networks
-    party, now = site.part(RelyingParty), site.tokens.now()
-    presented = party.read(credential, LOG_IN, now=now) if party else None
-    if party is None or presented is None:
+    keys, now = site.part(BrowserKeys), site.tokens.now()
+    presented = keys.read(credential, LOG_IN, now=now) if keys else None
+    if presented is None:
         return None
     attempt = site.throttle.passkey(networks)
     attempt.begin()
-    proof = party.accept(presented, now)
+    proof = presented.accept()
     if proof is not None:
         attempt.succeeded()
         site.throttle.login_without_password(proof.user).begin()

@@ -4,9 +4,9 @@ from dataclasses import replace
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import factors, one_time, pending, recovery_codes
+from wsgiauth.authentication.browser_keys import SECOND_STEP
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.origins import Origins
-from wsgiauth.authentication.passkeys.challenges import SECOND_STEP
 from wsgiauth.authentication.pending import PENDING, Pending
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.forms import PublicForm, Refusal, Submission, require_own, see_other, tabs

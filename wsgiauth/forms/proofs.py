@@ -13,10 +13,9 @@ from typing import TypeVar
 from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate_user, pending
+from wsgiauth.authentication.browser_keys import BrowserKeys, KeyProof, Purpose
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.origins import Origin
-from wsgiauth.authentication.passkeys.challenges import Purpose
-from wsgiauth.authentication.passkeys.relying_party import AcceptedPasskey, RelyingParty
 from wsgiauth.authentication.pending import PENDING
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Submission, see_other, tabs
@@ -66,7 +65,7 @@ class PasskeyPage(FormPage):
         return "passkeys.js" if self.passkey_options else ""
 
 
-_Proven = TypeVar("_Proven", bool, AcceptedPasskey | None)
+_Proven = TypeVar("_Proven", bool, KeyProof | None)
 
 
 def require_factor(
@@ -132,8 +131,8 @@ def passkey_options(site: Site, purpose: Purpose, *bound_to: str, user: User | N
 
     They are also empty if the user has none; without a user, they are for the passkeys of all.
     """
-    party, now = site.part(RelyingParty), site.tokens.now()
-    return party.request_options(purpose, *bound_to, now=now, user=user) if party else ""
+    keys, now = site.part(BrowserKeys), site.tokens.now()
+    return keys.request_options(purpose, *bound_to, now=now, user=user) if keys else ""
 
 
 def invalid_passkey() -> RequestError:
@@ -178,12 +177,12 @@ def ask_for_second_step(
 
 def _accept_passkey(
     submission: Submission, user: User, purpose: Purpose, bound_to: str
-) -> AcceptedPasskey | None:
-    party, now = submission.site.part(RelyingParty), submission.site.tokens.now()
-    if party is None:
+) -> KeyProof | None:
+    keys, now = submission.site.part(BrowserKeys), submission.site.tokens.now()
+    if keys is None:
         return None
-    presented = party.read(submission.fields[CREDENTIAL], purpose, bound_to, now=now)
-    return None if presented is None else party.accept(presented, now, user=user)
+    presented = keys.read(submission.fields[CREDENTIAL], purpose, bound_to, now=now)
+    return None if presented is None else presented.accept(user)
 
 
 def _counted(

@@ -9,8 +9,9 @@ from tests.support.settings import LONG_KEY
 from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings, storage
 from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.authentication.browser_keys import CONFIRM, LOG_IN
 from wsgiauth.authentication.passkeys import challenges
-from wsgiauth.authentication.passkeys.challenges import CONFIRM, LIFETIME, LOG_IN, Challenges
+from wsgiauth.authentication.passkeys.challenges import LIFETIME, Challenges
 from wsgiauth.storage.upkeep import purge_expired
 
 NOW = 2_000_000_000

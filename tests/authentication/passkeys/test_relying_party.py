@@ -24,8 +24,9 @@ from tests.support.authenticators import (
 from tests.support.sites import echo
 from wsgiauth import AuthMiddleware, change_password, storage
 from wsgiauth.accounts import find_user
+from wsgiauth.authentication.browser_keys import CONFIRM, LOG_IN, SECOND_STEP
 from wsgiauth.authentication.passkeys import MOST_PASSKEYS, Passkey
-from wsgiauth.authentication.passkeys.challenges import CONFIRM, LIFETIME, LOG_IN, SECOND_STEP
+from wsgiauth.authentication.passkeys.challenges import LIFETIME
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, UnauthenticatedError, ValidationError

@@ -12,6 +12,7 @@ import secrets
 from typing import NamedTuple
 
 from wsgiauth.authentication import one_time
+from wsgiauth.authentication.browser_keys import Purpose
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.settings import Settings
 
@@ -22,19 +23,7 @@ _LENGTH = _CODE + _EXPIRY + _RANDOM
 _MAX_LENGTH = _LENGTH + 64
 
 
-class Purpose(NamedTuple):
-    """What a challenge permits."""
-
-    name: str  # part of what the challenge's code is computed of
-    # Whether the authenticator has to make sure who uses it, by a finger, a face or a PIN
-    # (`required`), or where it can (`preferred`), or need not (`discouraged`).
-    user_verification: str
-
-
 REGISTER = Purpose("register", "preferred")
-LOG_IN = Purpose("log in", "required")  # where the passkey is the only factor
-SECOND_STEP = Purpose("second step", "discouraged")
-CONFIRM = Purpose("confirm", "preferred")
 
 
 class Challenge(NamedTuple):

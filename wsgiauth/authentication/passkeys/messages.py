@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from wsgiauth.authentication.browser_keys import Purpose
 from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.authentication.passkeys.challenges import REGISTER, Purpose
+from wsgiauth.authentication.passkeys.challenges import REGISTER
 
 # ES256, EdDSA and RS256, which together every authenticator has (level 3, section 5.4).
 ALGORITHMS = (-7, -8, -257)

@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import passkeys
+from wsgiauth.authentication.browser_keys import BrowserKeys, KeyProof, Purpose
 from wsgiauth.authentication.methods import HARDWARE_KEY, USER_VERIFIED
 from wsgiauth.authentication.passkeys import Passkey, challenges, messages
-from wsgiauth.authentication.passkeys.challenges import REGISTER, Challenge, Challenges, Purpose
+from wsgiauth.authentication.passkeys.challenges import REGISTER, Challenge, Challenges
 from wsgiauth.authentication.passkeys.messages import Answer
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.messages import _
@@ -26,19 +27,18 @@ HANDLE_LENGTH = 32  # bytes
 class Presented(NamedTuple):
     """An answer of an authenticator to a challenge that we made; its signature is not verified."""
 
+    party: "RelyingParty"
     answer: Answer
     challenge: Challenge
     purpose: Purpose
+    now: float  # seconds since the epoch
+
+    def accept(self, user: User | None = None) -> KeyProof | None:
+        """Return whose passkey it is, and record its use; see `RelyingParty.accept`."""
+        return self.party.accept(self, self.now, user=user)
 
 
-class AcceptedPasskey(NamedTuple):
-    """The user of a passkey that was accepted, and what it proves."""
-
-    user: User  # as read before the signature was verified
-    methods: str  # see `methods`
-
-
-class RelyingParty:
+class RelyingParty(BrowserKeys):
     """Registers passkeys for this site, and accepts them.
 
     Raises:
@@ -119,16 +119,16 @@ class RelyingParty:
         if answer is None:
             return None
         challenge = self._challenges.verify(answer.challenge, purpose, *bound_to, now=now)
-        return None if challenge is None else Presented(answer, challenge, purpose)
+        return None if challenge is None else Presented(self, answer, challenge, purpose, now)
 
     def accept(
         self, presented: Presented, now: float, *, user: User | None = None
-    ) -> AcceptedPasskey | None:
+    ) -> KeyProof | None:
         """Return whose passkey it is, and record its use; None if it is not accepted.
 
         Only a passkey of `user` is accepted; None: that of any user.
         """
-        answer, challenge, purpose = presented
+        answer, challenge, purpose = presented.answer, presented.challenge, presented.purpose
         passkey = passkeys.find(answer.credential_id)
         if passkey is None or not self._is_permitted(passkey, answer, user):
             return None
@@ -142,7 +142,7 @@ class RelyingParty:
             if not passkeys.record_use(passkey, count, is_backed_up=is_backed_up, now=now):
                 return None
         verified = f" {USER_VERIFIED}" if signed.is_user_verified() else ""
-        return AcceptedPasskey(user or passkey.user, f"{HARDWARE_KEY}{verified}")
+        return KeyProof(user or passkey.user, f"{HARDWARE_KEY}{verified}")
 
     def _is_permitted(self, passkey: Passkey, answer: Answer, user: User | None) -> bool:
         """Return whether a passkey is of this site and of the user that the browser names."""
