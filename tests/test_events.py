@@ -38,12 +38,14 @@ from wsgiauth import (
     storage,
 )
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication import factors, identities, recovery_codes, sessions, ways_in
+from wsgiauth.authentication import factors, identities, recovery_codes, sessions
 from wsgiauth.authentication.browser_keys import LOG_IN as PASSKEY_ALONE
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
+from wsgiauth.authentication.provider_origins import disconnect as disconnect_identity
+from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
-from wsgiauth.features import COMPOSERS
+from wsgiauth.features import COMPOSERS, WAYS_IN
 from wsgiauth.mail.link_letters import request_reset, send_reset
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.transports import DeliveryError
@@ -574,7 +576,7 @@ def use_passkey(scene):
 def connect_provider(scene):
     identities.connect(scene.ada, account(name="told by the provider"), time.time())
     [row] = identities.rows_of(scene.ada)
-    ways_in.disconnect(scene.ada, row.handle, scene.settings)
+    disconnect_identity(scene.ada, row.handle, WaysIn(WAYS_IN, scene.settings))
 
 
 IN_CODE = [

@@ -8,6 +8,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.authentication.readers import Reader
 from wsgiauth.authentication.second_factors import FactorKind
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.authentication.ways_in import WayIn
 from wsgiauth.events import Recorder
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer, Outbox
@@ -49,6 +50,7 @@ class Feature:
         parts: Makes what the feature adds to a site with these settings: no object of a class that
             another part has, and nothing where the feature is off. See `Site.part`.
         readers: Returns the readers of its credentials on a site with these settings.
+        way_in: Returns whether a user can log in by what it adds, on a site with these settings.
         factor_kinds: The kinds of second factors that it adds.
         pages: Returns an example of each of its pages, for the check of a host's templates.
         composers: The functions that write its emails, by the kind of the email. See `Outbox`.
@@ -65,6 +67,7 @@ class Feature:
     permissions: Callable[[Settings], Iterable[str]] = lambda settings: ()
     parts: Callable[[Settings, Tokens], Iterable[object]] = lambda settings, tokens: ()
     readers: Callable[[Settings], Iterable[Reader]] = lambda settings: ()
+    way_in: WayIn | None = None
     factor_kinds: tuple[FactorKind, ...] = ()
     pages: Callable[[], Iterable[Page]] = lambda: ()
     composers: Mapping[str, Composer] = field(default_factory=dict)
@@ -81,3 +84,8 @@ def composers_of(features: Iterable[Feature]) -> dict[str, Composer]:
 def letter_samples_of(features: Iterable[Feature]) -> list[Letter]:
     """Return the examples of the emails of all features."""
     return [sample for each in features for sample in each.letter_samples]
+
+
+def ways_in_of(features: Iterable[Feature]) -> list[WayIn]:
+    """Return the ways into accounts that features add."""
+    return [each.way_in for each in features if each.way_in is not None]

@@ -13,7 +13,8 @@ from wsgiauth.authentication.identity import Identifier
 from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.feature import Feature, composers_of, letter_samples_of
+from wsgiauth.authentication.ways_in import WaysIn
+from wsgiauth.feature import Feature, composers_of, letter_samples_of, ways_in_of
 from wsgiauth.languages import Languages
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
@@ -38,6 +39,7 @@ class Site:
     tokens: Tokens
     refresh_tokens: RefreshTokens
     factors: SecondFactors
+    ways_in: WaysIn
     freshness: Freshness
     identifier: Identifier
     form_accounts: FormAccounts
@@ -86,6 +88,7 @@ class Site:
             tokens,
             RefreshTokens(settings),
             factors,
+            WaysIn(ways_in_of(features), settings),
             Freshness(settings, tokens, factors),
             identifier,
             form_accounts,

@@ -16,10 +16,12 @@ from wsgiauth.authentication import (
     one_time,
     provider_sessions,
     sessions,
-    ways_in,
 )
+from wsgiauth.authentication.provider_origins import disconnect as disconnect_identity
 from wsgiauth.authentication.provider_sessions import ProviderLogin, ProviderSession
+from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.events import trail
+from wsgiauth.features import WAYS_IN
 
 NOW = 2_000_000_000  # seconds since the epoch
 
@@ -185,7 +187,7 @@ def test_a_session_that_is_renewed_at_the_same_moment_ends_too(by, ada, tokens, 
         if by == "provider":
             assert revoke(tokens, subject="s-1") == 1
         else:
-            ways_in.disconnect(ada, row.handle, settings)
+            disconnect_identity(ada, row.handle, WaysIn(WAYS_IN, settings))
         renewal.result()
     assert Session.select().count() == 0
 

@@ -6,11 +6,14 @@ from tests.support.identities import ISSUER, account
 from wsgiauth import Settings, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import identities, sessions, ways_in
+from wsgiauth.authentication import identities, sessions
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.passkeys import Passkey
+from wsgiauth.authentication.provider_origins import disconnect as disconnect_identity
 from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.features import WAYS_IN
 
 NOW = 2_000_000_000
 OTHER = "https://other.example.com"
@@ -50,7 +53,7 @@ def add_passkey(user):
 
 def disconnect(user, settings, **options):
     [row] = identities.rows_of(user)[:1]
-    return ways_in.disconnect(user, row.handle, settings, **options)
+    return disconnect_identity(user, row.handle, WaysIn(WAYS_IN, settings), **options)
 
 
 def test_the_account_of_a_provider_is_disconnected_and_its_sessions_end(ada, tokens):
@@ -68,10 +71,10 @@ def test_what_is_not_connected_is_not_disconnected(ada, grace):
     handle = identities.rows_of(grace)[0].handle
     for user, wanted in ((ada, handle), (grace, "other"), (grace, ""), (grace, handle[:-1])):
         with pytest.raises(ValidationError):
-            ways_in.disconnect(user, wanted, site())
+            disconnect_identity(user, wanted, WaysIn(WAYS_IN, site()))
     ada.delete_instance()
     with pytest.raises(ValidationError):
-        ways_in.disconnect(ada, handle, site())
+        disconnect_identity(ada, handle, WaysIn(WAYS_IN, site()))
 
 
 @pytest.mark.promise(73)
@@ -107,7 +110,7 @@ def test_ways_in_are_those_that_the_site_offers(without_password, providers, fur
     offered = site(*providers, **further)
     if is_left:
         disconnect(user, offered)
-        assert ways_in.has_way_in(user, offered)
+        assert WaysIn(WAYS_IN, offered).has_one(user)
     else:
         with pytest.raises(RequestError, match="only way"):
             disconnect(user, offered)
@@ -119,7 +122,7 @@ def disconnect_own(url, number):
     user = User.get()
     rows = identities.rows_of(user)
     try:
-        ways_in.disconnect(user, rows[number % 2].handle, site(ISSUER))
+        disconnect_identity(user, rows[number % 2].handle, WaysIn(WAYS_IN, site(ISSUER)))
     except (RequestError, ValidationError, IndexError) as error:
         return getattr(error, "code", "gone")
     return "disconnected"

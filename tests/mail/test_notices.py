@@ -26,10 +26,12 @@ from wsgiauth.authentication import (
     recovery_codes,
     sessions,
     totp,
-    ways_in,
 )
+from wsgiauth.authentication.provider_origins import disconnect as disconnect_identity
+from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
 from wsgiauth.events import record
+from wsgiauth.features import WAYS_IN
 from wsgiauth.mail.notices import TEMPLATES, Notices
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in
@@ -390,7 +392,7 @@ def test_the_owner_is_told_of_a_provider_but_not_what_it_calls_the_user(
     if is_proven:
         update_user(ada, email_verified_at=datetime.now(UTC))
     row = identities.connect(ada, account(name="call 0800 12345", username="evil"), 2_000_000_000)
-    ways_in.disconnect(ada, row.handle, site.site.settings)
+    disconnect_identity(ada, row.handle, WaysIn(WAYS_IN, site.site.settings))
     assert deliver() == [EMAIL] * 2
     assert [each["Subject"].partition(" at ")[0] for each in post.messages] == [
         "New way to log in",

@@ -4,9 +4,12 @@ from tests.races.race import NOW, SETTINGS, TOKENS, Race, insert_recent_user, ra
 from tests.support.identities import ISSUER, account
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Membership, Session
-from wsgiauth.authentication import freshness, identities, provider_sessions, sessions, ways_in
+from wsgiauth.authentication import freshness, identities, provider_sessions, sessions
 from wsgiauth.authentication.identities import Identity
+from wsgiauth.authentication.provider_origins import disconnect as disconnect_identity
 from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication.ways_in import WaysIn
+from wsgiauth.features import WAYS_IN
 
 FROM_PROVIDER = account(sid="session there", asked_at=NOW)
 LOGIN = ProviderLogin.of(FROM_PROVIDER)
@@ -129,7 +132,7 @@ class BothLeave(Race):
 @race("An account of a provider is disconnected, and logs in")
 class Disconnected(_Connected):
     def one(self, ada, handle):
-        return bool(ways_in.disconnect(ada, handle, SETTINGS))
+        return bool(disconnect_identity(ada, handle, WaysIn(WAYS_IN, SETTINGS)))
 
     def other(self, ada, handle):
         return log_in(ada)

@@ -6,9 +6,12 @@ from tests.support.identities import account
 from tests.support.sites import EMAIL, USERNAME
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication import identities, keys, unclaimed, ways_in
+from wsgiauth.authentication import identities, keys, unclaimed
 from wsgiauth.authentication.identities import MOST_IDENTITIES, Identity
 from wsgiauth.authentication.keys import MAX_KEYS
+from wsgiauth.authentication.provider_origins import disconnect as disconnect_identity
+from wsgiauth.authentication.ways_in import WaysIn
+from wsgiauth.features import WAYS_IN
 from wsgiauth.forms.provider_accounts import connect_waiting
 from wsgiauth.storage.models import NO_PASSWORD
 
@@ -117,10 +120,10 @@ class LastWayIn(Race):
         return ada, *handles
 
     def one(self, ada, handle, _):
-        return bool(ways_in.disconnect(ada, handle, SETTINGS))
+        return bool(disconnect_identity(ada, handle, WaysIn(WAYS_IN, SETTINGS)))
 
     def other(self, ada, _, handle):
-        return bool(ways_in.disconnect(ada, handle, SETTINGS))
+        return bool(disconnect_identity(ada, handle, WaysIn(WAYS_IN, SETTINGS)))
 
     def check(self, outcome, ada, *handles):
         assert outcome.is_once("RequestError")

@@ -33,8 +33,8 @@ WHOLE = {
     ),
     ("authentication/totp.py", "count_by_key", "wsgiauth_totp"): "`check` counts",
     ("authentication/totp.py", "is_used", "wsgiauth_totp"): "a start stops at the first app",
-    ("authentication/ways_in.py", "count_stranded", "wsgiauth_identity"): "`check` counts",
-    ("authentication/ways_in.py", "count_stranded", "wsgiauth_passkey"): "`check` counts",
+    ("features/providers/questions.py", "count_stranded", "wsgiauth_identity"): "`check` counts",
+    ("features/providers/questions.py", "count_stranded", "wsgiauth_passkey"): "`check` counts",
     ("cli/mail.py", "send", "wsgiauth_mail"): "the command `mail` counts what it has left",
     ("mail/outbox.py", "overdue", "part of wsgiauth_mail"): "`check` counts",
     ("events/trail.py", "_matching", "part of wsgiauth_event"): (

@@ -8,7 +8,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User, verified_by_operator
 from wsgiauth.admin.actions import Field
 from wsgiauth.admin.groups import require_group
-from wsgiauth.authentication import keys, ways_in
+from wsgiauth.authentication import keys, provider_origins
 from wsgiauth.authentication.session_list import revoke_by_handle
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import MemberSubmission
@@ -76,7 +76,7 @@ def disconnect(user: User, submission: MemberSubmission) -> None:
     """Disconnect the account of a provider that a form names."""
     handle = submission.fields[IDENTITY.name].strip()
     try:
-        ways_in.disconnect(user, handle, submission.site.settings)
+        provider_origins.disconnect(user, handle, submission.site.ways_in)
     except ValidationError:  # which names the field of another form
         gone = _("This account is not connected any more.")
         message = gone if handle else _("Choose an account.")

@@ -4,14 +4,21 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import provider_sessions, unclaimed
+from wsgiauth.authentication import identities, provider_sessions, unclaimed
 from wsgiauth.authentication.identities import list_identities
 from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.origins import Connected, Origins
 from wsgiauth.authentication.provider_sessions import ProviderLogin, identities_by_session
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.unclaimed import UNCLAIMED
+from wsgiauth.authentication.ways_in import WaysIn
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.settings.oidc import parse_entries
+from wsgiauth.storage import database
 from wsgiauth.web.cookies import TaggedCookie
 from wsgiauth.web.pages import ProviderButton
 
@@ -97,3 +104,39 @@ class ProviderOrigins(Origins):
         """
         titles = {each.name: each.title for each in self._entries if each.issuer == issuer}
         return titles.get(provider) or next(iter(titles.values()), urlsplit(issuer).netloc)
+
+
+def can_log_in(user: User, settings: Settings) -> bool:
+    """Return whether a user has an account of a provider that a site with these settings has."""
+    issuers = {each.issuer for each in parse_entries(settings.OIDC_PROVIDERS)}
+    return any(row.issuer in issuers for row in identities.rows_of(user))
+
+
+def disconnect(
+    user: User, handle: str, ways_in: WaysIn, *, except_session: str | None = None
+) -> str:
+    """Disconnect an account of a provider from a user, and revoke its sessions.
+
+    Args:
+        user: The user.
+        handle: Names it in the list of the user.
+        ways_in: Those of the site, of which one has to be left.
+        except_session: The session that goes on; None: none does.
+
+    Returns:
+        What the provider calls it.
+
+    Raises:
+        ValidationError: The user has no such account of a provider.
+        RequestError: 409 `last_way_in`; nothing has changed.
+    """
+    with database.atomic():
+        owner = lock_user(user.id)
+        rows = [] if owner is None else identities.rows_of(owner)
+        row = next((each for each in rows if each.handle == handle), None)
+        if owner is None or row is None:
+            raise ValidationError({"disconnect": [_("This account is not connected any more.")]})
+        provider_sessions.revoke_by(row, except_id=except_session)
+        identities.remove(row)
+        ways_in.require_one(owner)
+    return row.name

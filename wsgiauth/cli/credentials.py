@@ -6,7 +6,7 @@ from wsgiauth.accounts.tables import revoke_keys
 from wsgiauth.authentication import factors, keys, sessions
 from wsgiauth.authentication.keys import list_keys
 from wsgiauth.authentication.session_list import ListedSession, revoke_by_handle
-from wsgiauth.authentication.ways_in import has_way_in
+from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
 from wsgiauth.cli.output import print_line, print_list
 from wsgiauth.cli.parser import PERMISSIONS, USER, Parser, positive
@@ -73,6 +73,8 @@ def print_sessions(arguments: Arguments) -> None:
 
 def remove_factors(arguments: Arguments) -> None:
     """Remove the second factors of a user who has lost them, and revoke all of their sessions."""
+    from wsgiauth.features import WAYS_IN  # with all endpoints, which few commands need
+
     settings = open_database(arguments)
     user = require_user(arguments.user)
     removed = factors.remove_all(user)
@@ -82,7 +84,7 @@ def remove_factors(arguments: Arguments) -> None:
         f"Removed {counted(removed, 'second factor')} of {user} and the recovery codes, and revoked"
         " all sessions."
     )
-    if not has_way_in(user, settings):  # not refused, because the device is lost
+    if not WaysIn(WAYS_IN, settings).has_one(user):  # not refused, because the device is lost
         print_line(
             f"With these settings, {user} has no way to log in now: `resetlink` prints a link with"
             " which they can choose a password."

@@ -1,11 +1,13 @@
 """Commands that list and disconnect the accounts of other providers that users have connected."""
 
-from wsgiauth.authentication import ways_in
+from wsgiauth.authentication import provider_origins
 from wsgiauth.authentication.identities import list_identities
+from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli.command import Arguments, CommandError, open_database, require_user
 from wsgiauth.cli.output import print_line, print_list
 from wsgiauth.cli.parser import Parser
 from wsgiauth.exceptions import RequestError
+from wsgiauth.features import WAYS_IN
 
 _COLUMNS = {
     "id": "id",
@@ -40,7 +42,7 @@ def disconnect(arguments: Arguments) -> None:
     if arguments.id not in listed:
         raise CommandError(f"{user} has no account {arguments.id}; `identities` lists them")
     try:
-        ways_in.disconnect(user, arguments.id, settings)
+        provider_origins.disconnect(user, arguments.id, WaysIn(WAYS_IN, settings))
     except RequestError:  # 409
         raise CommandError(
             f"with these settings, {user} has no other way to log in: set a password with"

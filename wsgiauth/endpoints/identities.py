@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 
-from wsgiauth.authentication import ways_in
 from wsgiauth.authentication.identities import list_identities
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.oidc.errands import CONNECT, Errand
 from wsgiauth.authentication.origins import Connected
-from wsgiauth.authentication.provider_origins import ProviderOrigins
+from wsgiauth.authentication.provider_origins import ProviderOrigins, disconnect
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
@@ -72,10 +71,10 @@ class Identities(ListForm):
 
     def _disconnect(self, submission: MemberSubmission) -> Response:
         user, session_id = submission.member
-        name = ways_in.disconnect(
+        name = disconnect(
             user,
             submission.fields["disconnect"],
-            submission.site.settings,
+            submission.site.ways_in,
             except_session=session_id,
         )
         return self.answer_changed(submission, "identities?done=disconnected", name=name)

@@ -8,7 +8,6 @@ from wsgiauth.authentication.freshness import methods_of, renew
 from wsgiauth.authentication.methods import has_second_factor, with_method
 from wsgiauth.authentication.second_factors import demands_second_factor_of
 from wsgiauth.authentication.tokens import IssuedTokens
-from wsgiauth.authentication.ways_in import require_way_in
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import ListForm, MemberSubmission, see_other
 from wsgiauth.forms.handover import has_token, token_document
@@ -40,7 +39,7 @@ class FactorForm(ListForm):
                     " then remove this one."
                 )
                 raise ValidationError({"remove": [detail]})
-            require_way_in(user, submission.site.settings)
+            submission.site.ways_in.require_one(user)
         done = "removed" if factors.list_factors(user) else "last"
         page = with_next(f"{self.path}?done={done}", submission.destination)
         return self.answer_changed(submission, page, name=names[handle])

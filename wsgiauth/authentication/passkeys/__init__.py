@@ -83,6 +83,12 @@ def list_passkeys(user: User) -> list[Passkey]:
     return list(of_user.order_by(Passkey.created_at, Passkey.id))
 
 
+def can_log_in(user: User, settings: Settings) -> bool:
+    """Return whether a user has a passkey of the host of PUBLIC_URL; others do not work there."""
+    keys = list_passkeys(user) if settings.PASSKEYS else []
+    return any(each.relying_party == host_of(settings) for each in keys)
+
+
 def is_used(*, except_at: str = "") -> bool:
     """Return whether any user has a passkey, of another relying party than `except_at`."""
     return bool(Passkey.select().where(Passkey.relying_party != except_at).exists())

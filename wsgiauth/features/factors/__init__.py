@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from wsgiauth.authentication import passkeys
 from wsgiauth.authentication.factors import KINDS
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.tokens import Tokens
@@ -36,6 +37,7 @@ FEATURE = Feature(
     },
     pages=_pages,
     parts=_parts,
+    way_in=passkeys.can_log_in,
     factor_kinds=KINDS,
     questions=QUESTIONS,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from wsgiauth.authentication.oidc import Providers
-from wsgiauth.authentication.provider_origins import ProviderOrigins
+from wsgiauth.authentication.provider_origins import ProviderOrigins, can_log_in
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.endpoints.complete import Complete
 from wsgiauth.endpoints.identities import Identities
@@ -39,6 +39,7 @@ FEATURE = Feature(
         "/oidc/{provider}/logout": BackChannelLogout(),
     },
     pages=_pages,
+    way_in=can_log_in,
     parts=_parts,
     composers=provider_letters.COMPOSERS,
     letter_samples=provider_letters.SAMPLES,

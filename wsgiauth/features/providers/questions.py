@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 
-from wsgiauth.authentication import ways_in
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication import passkeys
+from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.oidc import Providers
+from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.feature import Finding, Question
 from wsgiauth.messages import counted
+from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.site import Site
+from wsgiauth.storage.models import NO_PASSWORD
 
 
 def _unusable_providers(site: Site) -> Iterator[Finding]:
@@ -39,13 +44,33 @@ def _unverified_links(site: Site) -> Iterator[Finding]:
 
 def _stranded_users(site: Site) -> Iterator[Finding]:
     """Yield a warning if users can log in only with providers that have no entry."""
-    number = ways_in.count_stranded(site.settings)
+    number = count_stranded(site.settings)
     if number:
         yield Finding(
             f"{counted(number, 'active user')} cannot log in: no password, and only accounts of"
             " providers without an entry in OIDC_PROVIDERS. Add the entry again, with exactly the"
             " same issuer, or print links to choose a password by `python -m wsgiauth resetlink`."
         )
+
+
+def count_stranded(settings: Settings) -> int:
+    """Return how many active users have accounts of providers, but no way in.
+
+    Users who have neither an account of a provider nor a password wait for a link to choose one.
+    """
+    issuers = [each.issuer for each in parse_entries(settings.OIDC_PROVIDERS)]
+    usable = Identity.select(Identity.user).where(Identity.issuer.in_(issuers))
+    stranded = (
+        User.select(User.id)
+        .join(Identity)
+        .where(User.is_active, User.hashed_password == NO_PASSWORD, User.id.not_in(usable))
+    )
+    if settings.PASSKEYS:
+        usable_keys = Passkey.select(Passkey.user).where(
+            Passkey.relying_party == passkeys.host_of(settings)
+        )
+        stranded = stranded.where(User.id.not_in(usable_keys))
+    return int(stranded.distinct().count())
 
 
 QUESTIONS = (Question(_unusable_providers, needs_database=False), Question(_stranded_users))
