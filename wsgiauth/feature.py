@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.models import User
 from wsgiauth.authentication.readers import Reader
 from wsgiauth.authentication.second_factors import FactorKind
 from wsgiauth.authentication.tokens import Tokens
@@ -50,6 +51,8 @@ class Feature:
         parts: Makes what the feature adds to a site with these settings: no object of a class that
             another part has, and nothing where the feature is off. See `Site.part`.
         readers: Returns the readers of its credentials on a site with these settings.
+        at_first_proof: Removes what it has of a user, in the transaction in which an emailed link
+            proves the address for the first time: a stranger may have created the account.
         way_in: Returns whether a user can log in by what it adds, on a site with these settings.
         factor_kinds: The kinds of second factors that it adds.
         pages: Returns an example of each of its pages, for the check of a host's templates.
@@ -67,6 +70,7 @@ class Feature:
     permissions: Callable[[Settings], Iterable[str]] = lambda settings: ()
     parts: Callable[[Settings, Tokens], Iterable[object]] = lambda settings, tokens: ()
     readers: Callable[[Settings], Iterable[Reader]] = lambda settings: ()
+    at_first_proof: Callable[[User], object] | None = None
     way_in: WayIn | None = None
     factor_kinds: tuple[FactorKind, ...] = ()
     pages: Callable[[], Iterable[Page]] = lambda: ()
@@ -89,3 +93,8 @@ def letter_samples_of(features: Iterable[Feature]) -> list[Letter]:
 def ways_in_of(features: Iterable[Feature]) -> list[WayIn]:
     """Return the ways into accounts that features add."""
     return [each.way_in for each in features if each.way_in is not None]
+
+
+def at_first_proof_of(features: Iterable[Feature]) -> list[Callable[[User], object]]:
+    """Return what features do at the first proof of an address."""
+    return [each.at_first_proof for each in features if each.at_first_proof is not None]

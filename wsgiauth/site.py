@@ -1,10 +1,11 @@
 """What the settings make: one object with everything that the endpoints of a site use."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Self, TypeVar
 
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.registration import Registration
 from wsgiauth.authentication.claims import ClaimsFunction
 from wsgiauth.authentication.form_accounts import FormAccounts
@@ -14,7 +15,13 @@ from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WaysIn
-from wsgiauth.feature import Feature, composers_of, letter_samples_of, ways_in_of
+from wsgiauth.feature import (
+    Feature,
+    at_first_proof_of,
+    composers_of,
+    letter_samples_of,
+    ways_in_of,
+)
 from wsgiauth.languages import Languages
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
@@ -40,6 +47,7 @@ class Site:
     refresh_tokens: RefreshTokens
     factors: SecondFactors
     ways_in: WaysIn
+    at_first_proof: Sequence[Callable[[User], object]]  # see `Feature`
     freshness: Freshness
     identifier: Identifier
     form_accounts: FormAccounts
@@ -89,6 +97,7 @@ class Site:
             RefreshTokens(settings),
             factors,
             WaysIn(ways_in_of(features), settings),
+            at_first_proof_of(features),
             Freshness(settings, tokens, factors),
             identifier,
             form_accounts,

@@ -26,6 +26,7 @@ from wsgiauth.authentication.password import change, make_reset_link, reset_pass
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features import AT_FIRST_PROOF
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(31)]
 
@@ -142,7 +143,14 @@ def by_link(user, session_id, tokens, settings):
     # Not the link of a mail, which also proves the address.
     link = make_reset_link(user, settings, mount="/auth", now=tokens.now(), is_mailed=False)
     secret = link.partition("=")[2]
-    assert reset_password(user, secret, NEW_PASSWORD, settings=settings, now=tokens.now())
+    assert reset_password(
+        user,
+        secret,
+        NEW_PASSWORD,
+        settings=settings,
+        now=tokens.now(),
+        at_first_proof=AT_FIRST_PROOF,
+    )
 
 
 @pytest.mark.promise(57)

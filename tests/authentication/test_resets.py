@@ -11,6 +11,7 @@ from wsgiauth.accounts import delete_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate
 from wsgiauth.authentication.password import find_holder, make_reset_link, reset_password
+from wsgiauth.features import AT_FIRST_PROOF
 
 NEW_PASSWORD = "other unrelated birds"
 NOW = time.time()
@@ -23,7 +24,9 @@ def token(ada, settings):
 
 
 def reset(user, token, settings):
-    return reset_password(user, token, NEW_PASSWORD, settings=settings, now=NOW)
+    return reset_password(
+        user, token, NEW_PASSWORD, settings=settings, now=NOW, at_first_proof=AT_FIRST_PROOF
+    )
 
 
 @pytest.mark.every_database

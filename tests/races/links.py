@@ -19,7 +19,7 @@ from wsgiauth.authentication.address_links import (
 )
 from wsgiauth.authentication.invitations import Invitation, accept_invitation, make_invitation_link
 from wsgiauth.authentication.password import make_reset_link, reset_password
-from wsgiauth.features import COMPOSERS
+from wsgiauth.features import AT_FIRST_PROOF, COMPOSERS
 from wsgiauth.forms.repeated import only_once
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 
@@ -49,7 +49,9 @@ def reset_link(user):
 
 
 def reset(user, secret):
-    return reset_password(user, secret, OTHER_PASSWORD, settings=SETTINGS, now=NOW)
+    return reset_password(
+        user, secret, OTHER_PASSWORD, settings=SETTINGS, now=NOW, at_first_proof=AT_FIRST_PROOF
+    )
 
 
 def prove(user, secret):

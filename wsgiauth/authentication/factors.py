@@ -178,6 +178,12 @@ def remove(user: User, handle: str | None = None) -> int:
     return removed
 
 
+def remove_unproven(user: User) -> None:
+    """Remove the factors that a user got before the first proof of the address, and the codes."""
+    remove(user)
+    recovery_codes.remove_all(user)
+
+
 def remove_all(user: User) -> int:
     """Remove all factors of a user who has lost them, and end all sessions; return how many.
 

@@ -3,13 +3,13 @@
 All of them call `replace_password`. `mail` sends the links; an operator can also print one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from wsgiauth import events
 from wsgiauth.accounts import hash_new_password, lock_user
 from wsgiauth.accounts.models import PROVEN_BY_LINK, User, is_proven_here
 from wsgiauth.accounts.tables import RESET, revoke_keys
-from wsgiauth.authentication import factors, identities, one_time, recovery_codes
+from wsgiauth.authentication import one_time
 from wsgiauth.authentication.freshness import renew
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.one_time import digest, link_url
@@ -131,7 +131,13 @@ def find_holder(secret: str, *, now: float) -> User | None:
 
 
 def reset_password(
-    user: User, secret: str, password: str, *, settings: Settings, now: float
+    user: User,
+    secret: str,
+    password: str,
+    *,
+    settings: Settings,
+    now: float,
+    at_first_proof: Iterable[Callable[[User], object]],
 ) -> bool:
     """Set a new password, which ends all sessions and API keys of the user, and use the secret.
 
@@ -141,6 +147,11 @@ def reset_password(
 
     Args:
         user: As `find_holder` returned it.
+        secret: Of the link.
+        password: The new password, as typed.
+        settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
+        now: In seconds since the epoch.
+        at_first_proof: Remove what the account got before the first proof of its address.
 
     Returns:
         False if the secret was used, or ended, in the meantime.
@@ -156,19 +167,18 @@ def reset_password(
         if row is None or row.subject != digest(stored.email):
             return False
         if row.data == _MAILED and not is_proven_here(stored):
-            _prove_address(stored)
+            _prove_address(stored, at_first_proof)
         return True
 
     replaced = replace_password(user, hashed_password, end_keys=True, is_permitted=is_redeemed)
     return replaced is not None
 
 
-def _prove_address(user: User) -> None:
+def _prove_address(user: User, at_first_proof: Iterable[Callable[[User], object]]) -> None:
     user.email_verified_at, user.email_verified_by = utc_now(), PROVEN_BY_LINK
     user.save()  # before the factors are removed, so that the notices go to a proven address
-    factors.remove(user)
-    recovery_codes.remove_all(user)
-    identities.remove_all(user)
+    for remove in at_first_proof:
+        remove(user)
 
 
 @repeated_after_conflict

@@ -39,6 +39,7 @@ class Reset(LinkForm):
                 submission.fields["password"],
                 settings=site.settings,
                 now=site.tokens.now(),
+                at_first_proof=site.at_first_proof,
             )
         if not is_changed:
             raise _link_expired(site)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from wsgiauth.authentication import passkeys
-from wsgiauth.authentication.factors import KINDS
+from wsgiauth.authentication.factors import KINDS, remove_unproven
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.endpoints.passkeys import Passkeys
@@ -37,6 +37,7 @@ FEATURE = Feature(
     },
     pages=_pages,
     parts=_parts,
+    at_first_proof=remove_unproven,
     way_in=passkeys.can_log_in,
     factor_kinds=KINDS,
     questions=QUESTIONS,

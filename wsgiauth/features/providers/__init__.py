@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from wsgiauth.authentication.identities import remove_all
 from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.provider_origins import ProviderOrigins, can_log_in
 from wsgiauth.authentication.tokens import Tokens
@@ -39,6 +40,7 @@ FEATURE = Feature(
         "/oidc/{provider}/logout": BackChannelLogout(),
     },
     pages=_pages,
+    at_first_proof=remove_all,
     way_in=can_log_in,
     parts=_parts,
     composers=provider_letters.COMPOSERS,
