@@ -63,11 +63,12 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/close": Close(),
     **{path: each for feature in FEATURES for path, each in feature.urls.items()},
 }
+_CONFIRMATIONS = {field: way for each in FEATURES for field, way in each.confirmations.items()}
 # These two name the endpoints above on their pages; the document describes them, too.
 _DESCRIBED = {
     **_ENDPOINTS,
     "/account": Account(_ENDPOINTS),
-    "/confirm": Confirm(SiteMap(_ENDPOINTS)),
+    "/confirm": Confirm(SiteMap(_ENDPOINTS), _CONFIRMATIONS),
 }
 ROUTES: Mapping[str, Endpoint] = MappingProxyType(
     {**_DESCRIBED, "/openapi.json": OpenApi(_DESCRIBED)}

@@ -18,11 +18,13 @@ from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response
 
 if TYPE_CHECKING:
+    from wsgiauth.forms import MemberSubmission
     from wsgiauth.forms.endpoint import Endpoint
     from wsgiauth.site import Site
 
 
 WellKnown = Callable[[WSGIEnvironment], Response]
+ConfirmationWay = Callable[["MemberSubmission"], Response]
 
 
 class Finding(NamedTuple):
@@ -61,6 +63,8 @@ class Feature:
             the check of a host's templates.
         recorder: Makes what is called in the transaction of each change of an account, with the
             settings, the outbox, and the mount of the site; a command has neither of the latter.
+        confirmations: What confirms a user without a second factor at /auth/confirm instead of the
+            password, by the field of its button.
         questions: What `python -m wsgiauth check` asks about it.
     """
 
@@ -77,6 +81,7 @@ class Feature:
     composers: Mapping[str, Composer] = field(default_factory=dict)
     letter_samples: tuple[Letter, ...] = ()
     recorder: Callable[[Settings, Outbox | None, str], Recorder] | None = None
+    confirmations: Mapping[str, ConfirmationWay] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
 
 

@@ -1,5 +1,6 @@
 """GET, POST /auth/confirm: a user who is logged in proves again who they are."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from wsgiauth.accounts.models import User
@@ -7,10 +8,9 @@ from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication.browser_keys import CONFIRM
 from wsgiauth.authentication.freshness import confirm
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
-from wsgiauth.authentication.oidc import errands
-from wsgiauth.authentication.oidc.errands import Errand
 from wsgiauth.authentication.origins import Origins
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.feature import ConfirmationWay
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.handover import hand_over_renewed
 from wsgiauth.forms.proofs import (
@@ -21,7 +21,6 @@ from wsgiauth.forms.proofs import (
     require_factor,
     requiring_password,
 )
-from wsgiauth.forms.providers import find_provider, send_to_provider
 from wsgiauth.forms.site_map import SiteMap
 from wsgiauth.messages import _
 from wsgiauth.web.failures import RESEND, SWITCH
@@ -30,7 +29,7 @@ from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, path_below, root_url, with_next
 
-PROVIDER = "provider"  # the field of the buttons that lead to a provider
+PROVIDER = "provider"  # the field of the buttons that lead to a login elsewhere
 
 
 class NextStep(NamedTuple):
@@ -69,18 +68,22 @@ class Confirm(MemberForm):
 
     Args:
         site_map: Where the next page is looked up, so that no words of the query are shown.
+        ways: What confirms a user without a second factor instead of the password, by the field of
+            its button.
     """
 
     admits_incomplete = True
     fields = ("password", CODE, CREDENTIAL, PROVIDER)
 
-    def __init__(self, site_map: SiteMap) -> None:
+    def __init__(self, site_map: SiteMap, ways: Mapping[str, ConfirmationWay]) -> None:
         self._map = site_map
+        self._ways = ways
 
     def act(self, submission: MemberSubmission) -> Response:
         """Renew the session, which is then fresh, or send the browser to a provider."""
-        if submission.fields[PROVIDER] and not _has_factor(submission):
-            return _ask_provider(submission)
+        for field, way in self._ways.items():
+            if submission.fields[field] and not _has_factor(submission):
+                return way(submission)
         user, methods = _prove(submission)
         tokens = submission.site.tokens
         issued = confirm(submission.member.session_id, user, tokens, methods=methods)
@@ -134,18 +137,9 @@ def _has_factor(submission: MemberSubmission) -> bool:
     return submission.site.factors.is_needed_by(submission.member.user)
 
 
-def _buttons(submission: MemberSubmission, url: str = "") -> tuple[ProviderButton, ...]:
+def _buttons(submission: MemberSubmission, url: str) -> tuple[ProviderButton, ...]:
     origins = submission.site.part(Origins)
     return origins.buttons_of(submission.member.user, url) if origins else ()
-
-
-def _ask_provider(submission: MemberSubmission) -> Response:
-    """Send the browser to a provider of the user, at which they log in again."""
-    site, user, name = submission.site, submission.member.user, submission.fields[PROVIDER]
-    if name not in [each.name for each in _buttons(submission)]:
-        raise ValidationError({PROVIDER: [_("You have connected no account of this provider.")]})
-    errand = Errand(errands.CONFIRM, submission.destination, user_id=user.id)
-    return send_to_provider(submission, find_provider(site, name), errand)
 
 
 def _prove(submission: MemberSubmission) -> tuple[User, str]:

@@ -12,6 +12,7 @@ from wsgiauth.endpoints.oidc import ProviderLogin
 from wsgiauth.endpoints.oidc_callback import ProviderCallback
 from wsgiauth.endpoints.oidc_logout import BackChannelLogout
 from wsgiauth.feature import Feature
+from wsgiauth.features.providers.confirm import PROVIDER, ask_provider
 from wsgiauth.features.providers.questions import QUESTIONS
 from wsgiauth.mail import provider_letters
 from wsgiauth.settings import Settings
@@ -45,5 +46,6 @@ FEATURE = Feature(
     parts=_parts,
     composers=provider_letters.COMPOSERS,
     letter_samples=provider_letters.SAMPLES,
+    confirmations={PROVIDER: ask_provider},
     questions=QUESTIONS,
 )
