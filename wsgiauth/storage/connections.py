@@ -37,6 +37,10 @@ _DUPLICATE = re.compile("Duplicate entry '.*'(?= for key )")
 BUSY_TIMEOUT = 5  # seconds to wait for a lock: SQLite's write lock, a server's row or table lock
 
 
+class TimeLimitError(Exception):
+    """A SELECT was cancelled at its time limit."""
+
+
 class AccountDatabase(peewee.Database):
     """The base of all databases; each connection belongs to one thread or greenlet.
 
@@ -111,6 +115,16 @@ class AccountDatabase(peewee.Database):
 
         It does not wait for the disk either, where the database can do without: after a power
         failure, the change can be lost. Must not be entered in a transaction.
+        """
+
+    @abstractmethod
+    def time_limit(self, seconds: float) -> AbstractContextManager[None]:
+        """Cancel the SELECT in a `with` block after a time.
+
+        Must not be entered in a transaction.
+
+        Raises:
+            TimeLimitError: It was cancelled.
         """
 
     @abstractmethod

@@ -8,9 +8,11 @@ import peewee
 from playhouse import pool
 
 from wsgiauth.storage import conflicts
+from wsgiauth.storage.connections import TimeLimitError
 from wsgiauth.storage.postgres_mysql import PooledServer, Server
 
 _LOCK_WAIT_TIMEOUT = 1205  # an error number
+_TIME_LIMITS = (1969, 3024)  # of MariaDB and of MySQL
 _UNKNOWN_VARIABLE = 1193
 _IN_TRANSACTION = 1  # the protocol's SERVER_STATUS_IN_TRANS
 # Settings that MySQL and older versions of MariaDB do not know.
@@ -63,6 +65,19 @@ class MariaDB(Server, peewee.MySQLDatabase):
         finally:
             self.execute_sql(_lock_timeout(self.lock_timeout))
 
+    @contextmanager
+    def time_limit(self, seconds: float) -> Iterator[None]:
+        """Cancel the SELECT in a `with` block after a time."""
+        self.execute_sql(_time_limit(f"{seconds:.3f}", f"{seconds * 1000:.0f}"))
+        try:
+            yield
+        except peewee.OperationalError as error:
+            if error.args[0] not in _TIME_LIMITS:
+                raise
+            raise TimeLimitError from error
+        finally:
+            self.execute_sql(_time_limit("DEFAULT", "DEFAULT"))
+
     def _connect(self) -> Any:
         self.connect_params["read_timeout"] = self.read_timeout
         return super()._connect()
@@ -94,3 +109,11 @@ class PooledMariaDB(PooledServer, pool.PooledMySQLDatabase, MariaDB):  # type: i
 
 def _lock_timeout(seconds: int) -> str:
     return f"SET lock_wait_timeout = {seconds}, innodb_lock_wait_timeout = {seconds}"
+
+
+def _time_limit(seconds: str, milliseconds: str) -> str:
+    # Of the two comments, MariaDB executes the first one, MySQL the second one.
+    return (
+        f"SET /*M! max_statement_time = {seconds} */"
+        f" /*!50708 max_execution_time = {milliseconds} */"
+    )

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import peewee
 from playhouse import pool
 
-from wsgiauth.storage.connections import reason_of
+from wsgiauth.storage.connections import TimeLimitError, reason_of
 from wsgiauth.storage.synchronous import PooledSynchronousServer, SynchronousServer
 
 _IN_TRANSACTION = (2, 3)  # libpq's PQTRANS_INTRANS and PQTRANS_INERROR
-_LOCK_NOT_AVAILABLE = "55P03"  # an SQLSTATE
+_LOCK_NOT_AVAILABLE, _QUERY_CANCELED = "55P03", "57014"  # SQLSTATEs
 
 
 class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
@@ -49,9 +49,21 @@ class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
                 )
                 yield
         except peewee.OperationalError as error:
-            cause = getattr(error, "orig", None)
-            if getattr(cause, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
+            if _sqlstate(error) != _LOCK_NOT_AVAILABLE:
                 raise
+
+    @contextmanager
+    def time_limit(self, seconds: float) -> Iterator[None]:
+        """Cancel the SELECT in a `with` block after a time: a setting of its transaction."""
+        milliseconds = f"{seconds * 1000:.0f}ms"
+        try:
+            with self.atomic(waits=False):
+                self.execute_sql("SELECT set_config('statement_timeout', %s, true)", [milliseconds])
+                yield
+        except peewee.OperationalError as error:
+            if _sqlstate(error) != _QUERY_CANCELED:
+                raise
+            raise TimeLimitError from error
 
     def _connect(self) -> Any:
         connection = super()._connect()
@@ -123,3 +135,8 @@ class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
 
 class PooledPostgreSQL(PooledSynchronousServer, pool.PooledPostgresqlDatabase, PostgreSQL):  # type: ignore[misc]
     """PostgreSQL with a connection pool."""
+
+
+def _sqlstate(error: peewee.OperationalError) -> str | None:
+    cause = getattr(error, "orig", None)  # none if it is our own error
+    return getattr(cause, "sqlstate", None)

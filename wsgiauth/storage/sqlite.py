@@ -11,9 +11,10 @@ from typing import Any, Self
 import peewee
 from playhouse import pool
 
-from wsgiauth.storage.connections import AccountDatabase, discard_connection
+from wsgiauth.storage.connections import AccountDatabase, TimeLimitError, discard_connection
 
 CHECK_INTERVAL = 1  # seconds between two checks whether the file was replaced
+_INSTRUCTIONS = 10_000  # of SQLite between two looks at the clock: less than a millisecond
 
 OPTIONS: dict[str, Any] = {
     # Every commit either follows a bcrypt hash, which takes a thousand times as long as an fsync,
@@ -109,6 +110,20 @@ class SQLite(AccountDatabase, peewee.SqliteDatabase):
             self.pragma("synchronous", OPTIONS["pragmas"]["synchronous"])
             self.pragma("busy_timeout", int(self.timeout * 1000))
 
+    @contextmanager
+    def time_limit(self, seconds: float) -> Iterator[None]:
+        """Cancel the SELECT in a `with` block after a time."""
+        end = monotonic() + seconds
+        self.connection().set_progress_handler(lambda: monotonic() > end, _INSTRUCTIONS)
+        try:
+            yield
+        except peewee.OperationalError as error:
+            if _code(error) != sqlite3.SQLITE_INTERRUPT:
+                raise
+            raise TimeLimitError from error
+        finally:
+            self.connection().set_progress_handler(None, 0)
+
     def _is_in_transaction(self, connection: sqlite3.Connection) -> bool:
         return connection.in_transaction
 
@@ -187,11 +202,12 @@ class Memory(SQLite):
 
 
 def _is_lock_taken(error: peewee.OperationalError) -> bool:
+    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)  # the latter in memory
+
+
+def _code(error: peewee.OperationalError) -> int:
     cause = getattr(error, "orig", None)  # none if it is our own error
-    return getattr(cause, "sqlite_errorcode", 0) & 0xFF in (
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_LOCKED,  # in memory
-    )
+    return getattr(cause, "sqlite_errorcode", 0) & 0xFF
 
 
 def _inode(path: str) -> tuple[int, int] | None:
