@@ -9,11 +9,11 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
-from wsgiauth.accounts.user_orders import begins
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_text
 
 PAGE = 500  # users per query
+_LAST = "\U0010ffff"  # after every character that a name can have
 COUNTED = 1000  # members and permissions of one group, at most
 
 
@@ -42,7 +42,7 @@ def user_pages(
     query = User.select().order_by(User.id)
     if beginning:
         query = query.where(
-            begins(User.username_key, beginning) | begins(User.email_key, beginning)
+            _begins(User.username_key, beginning) | _begins(User.email_key, beginning)
         )
     number: Any = User.id
     if group is not None:
@@ -126,6 +126,10 @@ def _count(index: Sequence[Any], group_id: int) -> Any:
     # In the order of the index, so that PostgreSQL does not read the table, and skip other groups.
     rows = rows.order_by(*index)
     return peewee.Select([rows.alias("counted")], [peewee.fn.COUNT(peewee.SQL("*"))])
+
+
+def _begins(column: Any, beginning: str) -> Any:
+    return (column >= beginning) & (column < beginning + _LAST)
 
 
 def _permissions_by_user(user_ids: list[int]) -> dict[int, list[str]]:

@@ -23,7 +23,7 @@ from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.storage import database
 from wsgiauth.storage.models import NO_PASSWORD, BcryptHashField, UTCDateTimeField, utc_now
 
-# The columns of the filters of the staff panel, whose pages read a few rows in an index's order.
+# The columns of the filters and of orders of the staff panel.
 _FILTERED_BY = ("is_active", "is_staff", "is_superuser", "email_verified_at", "last_login_at")
 
 

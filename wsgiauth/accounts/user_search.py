@@ -1,53 +1,88 @@
-"""Find users among many: pages of a few rows, whose work does not grow with the number of users.
+"""Find users, by a part of their names and by properties: a page at a time, in any order.
 
-A page reads one index in its order, from where the page before it ended, and examines at most
-`EXAMINED` rows. If few of these match, the page is short, and the next one goes on from there.
-A SELECT with all criteria and a LIMIT would be simpler, but two filters that few users or none
-match together make the database read a whole index, and an OFFSET makes it read all rows before.
+A page is a SELECT with every criterion. It begins after the last user of the page before, rather
+than at a number of rows, so that no user is skipped or repeated while others register.
 
-If one of the criteria leaves at most `EXAMINED` rows, these are read, and sorted in memory.
+No index finds a part of a name, and none has every order with every combination of filters. So a
+page takes two steps, which together have a time limit:
+
+1. Read the ids of the users who match, in any order, up to `COUNTED` + 1.
+2. If these are all, sort them. Otherwise so many match that a few rows in the order of an index
+   have enough of them for a page.
 """
 
-from collections.abc import Callable, Iterator
-from itertools import chain, repeat
+import operator
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
+from time import monotonic
 from typing import Any, NamedTuple
 
+import peewee
+
+from wsgiauth import storage
+from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.user_criteria import COUNTED, NAME, TIMES, Conditions, Criteria
-from wsgiauth.accounts.user_orders import (
-    ByBeginning,
-    ByName,
-    ByNumber,
-    ByTime,
-    Entry,
-    FoundUser,
-    Numbered,
-    Order,
-    numbered_by_value,
-    read,
-)
+from wsgiauth.accounts.tables import Membership
+from wsgiauth.storage import database
+from wsgiauth.storage.connections import TimeLimitError
 
 PAGE = 50  # users
-EXAMINED = 300  # rows
+COUNTED = 1000  # users
+COUNT_LIMIT, TIME_LIMIT = 1.5, 2  # seconds, to count users, and for all statements of a page
 
 # A minus stands for the descending order, which has the newest account or the latest login first.
 SORTS = (
     *("-created", "created", "username", "-username"),
     *("email", "-email", "-last_login", "last_login"),
 )
-BY_BEGINNING, BY_VERIFICATION = "name", "-verified"  # orders of searches that ask for none
 
-# Rows of each query: one is often enough for a page, and the first two are all that it examines.
-_CHUNKS = (51, 250, 500)
+_CHUNK = 500  # users of one query, for a list of all
+_DIGITS = 19  # a number that has fewer fits into 64 bits
+_ALL, _NONE = peewee.SQL("1 = 1"), peewee.SQL("1 = 0")  # conditions
 
-# What so many users meet that a page along any index is seldom short.
-_USUAL = {
-    "is_superuser": False,
-    "is_staff": False,
-    "is_active": True,
-    "is_verified": True,
-    "has_logged_in": True,
+# What the orders compare; the id decides between equal times.
+_COLUMNS: dict[str, Any] = {
+    "created": User.id,
+    "username": User.username_key,
+    "email": User.email_key,
+    "last_login": User.last_login_at,
+    "verified": User.email_verified_at,
 }
+_TIMES: dict[str, Any] = {
+    "is_verified": User.email_verified_at,
+    "has_logged_in": User.last_login_at,
+}
+
+
+class Criteria(NamedTuple):
+    """Which users to find; None and an empty string stand for any."""
+
+    search: str = ""  # a part of the username or the email address, ignoring case
+    is_superuser: bool | None = None
+    is_staff: bool | None = None
+    is_active: bool | None = None
+    is_verified: bool | None = None
+    has_logged_in: bool | None = None
+    group_id: int | None = None
+
+
+class FoundUser(NamedTuple):
+    """A user in a list; see `User`."""
+
+    id: int
+    username: str
+    email: str
+    is_active: bool
+    is_staff: bool
+    is_superuser: bool
+    created_at: datetime
+    email_verified_at: datetime | None
+    last_login_at: datetime | None
+
+
+_SHOWN = [getattr(User, name) for name in FoundUser._fields]
 
 
 class Found(NamedTuple):
@@ -55,138 +90,18 @@ class Found(NamedTuple):
 
     users: list[FoundUser]
     sort: str  # their order
-    sorts: tuple[str, ...] = SORTS  # the orders to choose from
     total: int = 0  # how many users match, at least; at most `COUNTED` + 1
     is_exact: bool = True  # whether exactly so many match
     before: str = ""  # where the page before ends; empty if there is none
     after: str = ""  # where the next page begins; empty if there is none
-    is_cut: bool = False  # whether the page is short because so many rows did not match
-    is_backward: bool = False  # whether it was then read from its end
+    timed_out: bool = False  # whether the users could not be found within the time limit
 
 
-class _Listing(NamedTuple):
-    """Users in an order, from any position in both directions."""
+class _Position(NamedTuple):
+    """The place of a user in an order; the user may have been deleted since."""
 
-    sort: str
-    order: Order
-    entries: Callable[[Any, bool], Iterator[Entry]]  # after a position; whether backwards
-
-    def page(self, after: str, before: str) -> Found:
-        end = self._position(before)
-        if end is not None or before == f"{self.sort}:":
-            users, positions, goes_on = self._examine(end, is_backward=True)
-            if goes_on:
-                return Found(
-                    users[::-1],
-                    self.sort,
-                    before=positions[-1],
-                    after="" if end is None else positions[0],
-                    is_cut=len(users) < PAGE,
-                    is_backward=True,
-                )
-            after = ""  # all before it fit on the first page
-        start = self._position(after)
-        users, positions, goes_on = self._examine(start, is_backward=False)
-        return Found(
-            users,
-            self.sort,
-            before="" if start is None else (positions or [f"{self.sort}:"])[0],
-            after=positions[-1] if goes_on else "",
-            is_cut=goes_on and len(users) < PAGE,
-        )
-
-    def _examine(self, start: Any, *, is_backward: bool) -> tuple[list[FoundUser], list[str], bool]:
-        """Return the users of a page, the positions that it examined, and whether more follow."""
-        users: list[FoundUser] = []
-        positions: list[str] = []
-        for entry in self.entries(start, is_backward):
-            if len(positions) == EXAMINED or (len(users) == PAGE and entry.matches):
-                return users, positions, True
-            positions.append(f"{self.sort}:{self.order.text(entry.key)}")
-            if entry.matches:
-                users.append(entry.user)
-        return users, positions, False
-
-    def _position(self, text: str) -> Any:
-        sort, _, key = text.partition(":")
-        return self.order.parse(key) if sort == self.sort else None
-
-
-class _Search:
-    """What is known of the users who meet criteria, before any of them is read."""
-
-    def __init__(self, criteria: Criteria) -> None:
-        self._criteria = criteria
-        self._conditions = Conditions(criteria)
-        self._ways = self._conditions.ways()
-        self._rows = {name: way.rows() for name, way in self._ways.items()}
-        usual = {name for name, value in _USUAL.items() if getattr(criteria, name) is value}
-        # The ways that the fewest users meet come first.
-        self._best = sorted(self._ways, key=lambda name: (self._rows[name], name in usual))
-        self._are_usual = self._conditions.names <= usual
-        self._few = self._read_few()
-
-    @property
-    def total(self) -> tuple[int, bool]:
-        """How many users match, at least, and whether exactly so many do."""
-        if self._few is not None:
-            return len(self._few), True
-        best = self._best[0]
-        rows, is_sole = self._rows[best], len(self._ways) == 1
-        if is_sole and best != NAME:  # all rows match
-            return rows, rows <= COUNTED
-        if rows > COUNTED and not is_sole:  # to read so many would not make it exact
-            return 0, False
-        return min(self._ways[best].matching(), COUNTED + 1), rows <= COUNTED
-
-    @property
-    def sorts(self) -> tuple[str, ...]:
-        """The orders along an index, or in memory."""
-        if self._few is not None or self._are_usual:
-            return SORTS
-        return () if NAME in self._conditions.names else SORTS[:2]
-
-    def listing(self, sort: str) -> _Listing:
-        """Return all users, in an order of `sorts` or else the usual one."""
-        if sort not in self.sorts:
-            sort = self._default
-        order = self._order(sort.removeprefix("-"))
-        is_descending = sort.startswith("-")
-        entries = _along(order) if self._few is None else _in_memory(order, self._few)
-        return _Listing(
-            sort, order, lambda start, is_backward: entries(start, is_descending != is_backward)
-        )
-
-    @property
-    def _default(self) -> str:
-        if NAME in self._conditions.names:
-            return BY_BEGINNING
-        if any(way.numbered for way in self._ways.values()):
-            return "-created"
-        return BY_VERIFICATION if "is_verified" in self._conditions.names else "-last_login"
-
-    def _read_few(self) -> list[tuple[Any, ...]] | None:
-        """Return the rows of all users if one page can examine them, otherwise None."""
-        best = self._best[0]
-        if not self._conditions.names or self._rows[best] > EXAMINED:
-            return None
-        ranges = self._ways[best].ranges
-        return [row for query, _ in ranges for row in read(query, EXAMINED) if row[-1]]
-
-    def _order(self, name: str) -> Order:
-        users, _ = self._conditions.select()
-        if name == "created":
-            along = (self._ways[each].numbered for each in self._best)
-            return ByNumber(next(filter(None, along), Numbered(users)))
-        if name == BY_BEGINNING:
-            return ByBeginning(self._conditions.beginning, users)
-        if name in ("username", "email"):
-            return ByName(getattr(User, f"{name}_key"), users)
-        flag = "has_logged_in" if name == "last_login" else "is_verified"
-        column = TIMES[flag]
-        has_time = getattr(self._criteria, flag)
-        never = None if has_time else numbered_by_value(users, column, column.is_null())
-        return ByTime(column, users, never)
+    value: Any  # in the column of the order; None without a time
+    id: int
 
 
 def find_users(criteria: Criteria, sort: str = "", *, after: str = "", before: str = "") -> Found:
@@ -194,53 +109,220 @@ def find_users(criteria: Criteria, sort: str = "", *, after: str = "", before: s
 
     Args:
         criteria: Which users.
-        sort: Their order, of `SORTS`; without an index for it, and without any, the usual one.
+        sort: Their order, of `SORTS`; empty for the usual one.
         after, before: The end of the page before, or the beginning of the page after, as in
             `Found`; the first page if they are of no page.
     """
-    if not criteria.beginning.isprintable():
-        return Found([], BY_BEGINNING)  # no name can begin so
-    search = _Search(criteria)
-    total, is_exact = search.total
-    found = search.listing(sort).page(after, before)
-    total = max(total, len(found.users))
-    return found._replace(sorts=search.sorts, total=total, is_exact=is_exact)
+    search = _Search(criteria, sort, ends_at=monotonic() + TIME_LIMIT)
+    total, is_exact = search.count()
+    try:
+        found = search.page(after, before)
+    except TimeLimitError:
+        return Found([], search.sort, total, is_exact=False, timed_out=True)
+    return found._replace(total=max(total, len(found.users)), is_exact=is_exact)
 
 
 def all_users(criteria: Criteria, sort: str = "") -> Iterator[FoundUser]:
-    """Yield all users; memory does not grow with their number."""
-    if not criteria.beginning.isprintable():
-        return iter(())
-    listing = _Search(criteria).listing(sort)
-    return (each.user for each in listing.entries(None, False) if each.matches)
+    """Yield all users, without a time limit; memory does not grow with their number."""
+    search = _Search(criteria, sort)
+    search.count()
+    position = None
+    while True:
+        chunk = search.read(position, _CHUNK)
+        yield from (user for user, _ in chunk)
+        if len(chunk) < _CHUNK:
+            return
+        _, position = chunk[-1]
 
 
-def _along(order: Order) -> Callable[[Any, bool], Iterator[Entry]]:
-    """Return a function that reads users along an index, a chunk at a time."""
+class _Search:
+    """The users who meet criteria, in an order.
 
-    def entries(position: Any, is_descending: bool) -> Iterator[Entry]:
-        sizes = chain(_CHUNKS, repeat(_CHUNKS[-1]))
-        while True:
-            size = next(sizes)
-            chunk = order.read(position, size, is_descending=is_descending)
-            yield from chunk
-            if len(chunk) < size:
-                return
-            position = chunk[-1].key
+    Args:
+        ends_at: When the time for all statements ends (`monotonic`); None: never.
 
-    return entries
+    Attributes:
+        sort: The order, of `SORTS` or "-verified".
+    """
+
+    def __init__(self, criteria: Criteria, sort: str, ends_at: float | None = None) -> None:
+        self.sort = sort or _usual_sort(criteria)
+        self._column = _COLUMNS[self.sort.removeprefix("-")]
+        self._criteria, self._ends_at = criteria, ends_at
+        self._few: list[int] | None = None  # the ids of all users who match, if they are few
+
+    def count(self) -> tuple[int, bool]:
+        """Return how many users match, at least, and whether exactly so many do."""
+        try:
+            with database.time_limit(COUNT_LIMIT):
+                ids = [each for (each,) in self._select(User.id).limit(COUNTED + 1).tuples()]
+        except TimeLimitError:
+            return 0, False
+        is_exact = len(ids) <= COUNTED
+        if is_exact and self._criteria != Criteria():
+            self._few = ids
+        return len(ids), is_exact
+
+    def page(self, after: str, before: str) -> Found:
+        """Return a page, without the number of all users."""
+        end = self._parse(before)
+        if end is not None or before == f"{self.sort}:":
+            rows = self.read(end, PAGE + 1, is_backward=True)
+            if len(rows) > PAGE:
+                users, positions = zip(*rows[PAGE - 1 :: -1], strict=True)
+                next_page = "" if end is None else self._text(positions[-1])
+                return Found([*users], self.sort, before=self._text(positions[0]), after=next_page)
+            after = ""  # all before it fit on the first page
+        start = self._parse(after)
+        rows = self.read(start, PAGE + 1)
+        positions = [self._text(position) for _, position in rows]
+        return Found(
+            [user for user, _ in rows[:PAGE]],
+            self.sort,
+            before="" if start is None else [*positions, f"{self.sort}:"][0],
+            after=positions[PAGE - 1] if len(rows) > PAGE else "",
+        )
+
+    def read(
+        self, position: _Position | None, size: int, *, is_backward: bool = False
+    ) -> list[tuple[FoundUser, _Position]]:
+        """Return the first users after a position, or after the beginning if it is None."""
+        is_descending = self.sort.startswith("-") != is_backward
+        hint = self._hint() if self._few is None else ""
+        query = self._select(*_SHOWN, self._column, hint=hint)
+        if self._few is not None:
+            ids = ",".join(map(str, self._few)) or "NULL"
+            query = query.where(peewee.NodeList((User.id, peewee.SQL(f"IN ({ids})"))))
+        rows: list[tuple[FoundUser, _Position]] = []
+        for condition, order in self._ranges(position, is_descending):
+            if len(rows) < size:
+                directed = (each.desc() if is_descending else each.asc() for each in order)
+                some = query.where(condition).order_by(*directed).limit(size - len(rows))
+                with self._limited():
+                    found = [(FoundUser(*shown), value) for *shown, value in some.tuples()]
+                rows += [(user, _Position(value, user.id)) for user, value in found]
+        return rows
+
+    def _ranges(self, position: _Position | None, is_descending: bool) -> list[tuple[Any, Any]]:
+        """Return conditions for all users after a position, and what orders those of each.
+
+        Each range is a part of an index, in its order. Users without a time are a range of their
+        own, because databases disagree on the place of NULL. Here, NULL comes before every time.
+        Users with the time of the position are another range, because MariaDB reads a whole index
+        to compare pairs.
+        """
+        column, number = self._column, User.id
+        beyond = operator.lt if is_descending else operator.gt
+        value, last = position or _Position(None, 0)
+        if not column.null:
+            if column is User.id and self._criteria.group_id is not None:
+                column = Membership.user  # the index of the members of a group has this order
+            return [(_ALL if position is None else beyond(column, value), [column])]
+        timed, never = [column.is_null(False)], [column.is_null()]
+        if value is not None:
+            timed = [(column == value) & beyond(number, last), beyond(column, value)]
+            never = never if is_descending else []
+        elif position is not None:
+            never = [column.is_null() & beyond(number, last)]
+            timed = [] if is_descending else timed
+        # MariaDB would sort NULL by the column, too. PostgreSQL needs it to know the index's order.
+        of_never = [number] if _is_mariadb() else [column, number]
+        [has_time] = (getattr(self._criteria, name) for name in _TIMES if _TIMES[name] is column)
+        with_time = [(each, [column, number]) for each in timed if has_time is not False]
+        without = [(each, of_never) for each in never if has_time is not True]
+        return with_time + without if is_descending else without + with_time
+
+    def _select(self, *columns: Any, hint: str = "") -> Any:
+        query = User.select(*columns).where(*_conditions(self._criteria))
+        if hint:
+            query = query.from_(peewee.NodeList((User, peewee.SQL(hint))))
+        if self._criteria.group_id is not None:
+            query = query.join(Membership, on=Membership.user == User.id)
+            query = query.where(Membership.group == self._criteria.group_id)
+        return query
+
+    def _hint(self) -> str:
+        """Return SQL that lets MariaDB or SQLite read the index of the order.
+
+        Otherwise, they could sort all users with a frequent value of a filter. PostgreSQL knows
+        which values are frequent.
+        """
+        if self._column is User.id:
+            return "FORCE INDEX (PRIMARY)" if _is_mariadb() and not self._criteria.group_id else ""
+        name = self._column.column_name
+        index = f"wsgiauth_user_{name}_id" if self._column.null else f"wsgiauth_user_{name}"
+        if _is_mariadb():
+            return f"FORCE INDEX ({index})"
+        is_sqlite = isinstance(storage.current(), peewee.SqliteDatabase)
+        return f"INDEXED BY {index}" if is_sqlite else ""
+
+    def _limited(self) -> AbstractContextManager[None]:
+        if self._ends_at is None:
+            return nullcontext()
+        seconds = max(self._ends_at - monotonic(), 0.001)
+        limited: AbstractContextManager[None] = database.time_limit(seconds)
+        return limited
+
+    def _text(self, position: _Position) -> str:
+        """Return a position for a URL."""
+        value, number = position
+        if isinstance(value, datetime):
+            value = value.isoformat()
+        is_alone = value is None or self._column is User.id
+        return f"{self.sort}:{number}" if is_alone else f"{self.sort}:{value}~{number}"
+
+    def _parse(self, text: str) -> _Position | None:
+        """Return the position that a string in a URL stands for, or None if it stands for none."""
+        sort, _, key = text.partition(":")
+        value, _, digits = key.rpartition("~")
+        is_number = digits.isascii() and digits.isdigit() and len(digits) < _DIGITS
+        if sort != self.sort or not is_number:
+            return None
+        number = int(digits)
+        if self._column is User.id:
+            return _Position(number, number)
+        if not self._column.null:
+            is_name = 0 < len(value) <= names.EMAIL_MAX_LENGTH and value.isprintable()
+            return _Position(value, number) if is_name else None
+        if not value:
+            return _Position(None, number)
+        try:
+            return _Position(datetime.fromisoformat(value).astimezone(UTC), number)
+        except (ValueError, OverflowError):
+            return None
 
 
-def _in_memory(order: Order, rows: list[tuple[Any, ...]]) -> Callable[[Any, bool], Iterator[Entry]]:
-    """Return a function that sorts these rows."""
+def _usual_sort(criteria: Criteria) -> str:
+    if criteria in (Criteria(is_verified=True), Criteria(is_verified=True, has_logged_in=True)):
+        return "-verified"
+    return "-last_login" if criteria == Criteria(has_logged_in=True) else "-created"
 
-    def entries(position: Any, is_descending: bool) -> Iterator[Entry]:
-        found = sorted(map(order.entry, rows), key=lambda each: each.key, reverse=is_descending)
-        for entry in found:
-            is_before = position is not None and (
-                entry.key >= position if is_descending else entry.key <= position
-            )
-            if not is_before:
-                yield entry
 
-    return entries
+def _conditions(criteria: Criteria) -> list[Any]:
+    """Return the criteria as SQL, without the group."""
+    conditions: list[Any] = []
+    if criteria.search:
+        conditions.append(_containing(criteria.search))
+    for name in ("is_superuser", "is_staff", "is_active"):
+        if (wanted := getattr(criteria, name)) is not None:
+            conditions.append(getattr(User, name) == wanted)
+    for name, column in _TIMES.items():
+        if (wanted := getattr(criteria, name)) is not None:
+            conditions.append(column.is_null(not wanted))
+    return conditions or [_ALL]
+
+
+def _containing(search: str) -> Any:
+    """Return the condition that a name contains a string."""
+    if len(search) > names.EMAIL_MAX_LENGTH or not search.isprintable():
+        return _NONE  # no name can
+    pattern = re.sub("[!%_]", r"!\g<0>", names.key(search))
+    like = (peewee.SQL("LIKE"), peewee.Value(f"%{pattern}%"), peewee.SQL("ESCAPE '!'"))
+    of_username, of_email = (
+        peewee.NodeList((each, *like)) for each in (User.username_key, User.email_key)
+    )
+    return of_username | of_email
+
+
+def _is_mariadb() -> bool:
+    return isinstance(storage.current(), peewee.MySQLDatabase)

@@ -11,9 +11,7 @@ from wsgiauth.accounts.known_permissions import offered_permissions
 from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
-from wsgiauth.accounts.user_criteria import Criteria
-from wsgiauth.accounts.user_orders import FoundUser
-from wsgiauth.accounts.user_search import find_users
+from wsgiauth.accounts.user_search import Criteria, FoundUser, find_users
 from wsgiauth.admin import (
     GROUPS,
     USERS,

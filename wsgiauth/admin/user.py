@@ -20,7 +20,7 @@ from wsgiauth.accounts.known_permissions import (
 )
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.references import refusing_referenced
-from wsgiauth.accounts.user_orders import FoundUser
+from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.admin import (
     EVENTS,
     USERS,

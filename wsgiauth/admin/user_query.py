@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.names import typed
-from wsgiauth.accounts.user_criteria import Criteria
-from wsgiauth.accounts.user_search import SORTS
+from wsgiauth.accounts.user_search import SORTS, Criteria
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.messages import _, list_of, pgettext
 from wsgiauth.web.request import query_field, query_fields
@@ -18,7 +17,7 @@ from wsgiauth.web.urls import is_number
 
 # In the query.
 SORT, AFTER, BEFORE = "sort", "after", "before"
-_BEGINNING, _GROUP = "q", "group"
+_SEARCH, _GROUP = "q", "group"
 _LIST = "list"  # of other pages: the query of the list
 
 
@@ -57,7 +56,7 @@ FILTERS = (
 class Query(NamedTuple):
     """What was asked for in the list of users."""
 
-    beginning: str  # how a name begins, as typed
+    search: str  # a part of a name, as typed
     choices: tuple[Choice, ...]  # every filter
     group: int | None  # the number of a group
     sort: str  # their order, of `SORTS`; empty for the usual one
@@ -67,7 +66,7 @@ class Query(NamedTuple):
     @classmethod
     def of(cls, environ: WSGIEnvironment) -> "Query":
         """Return what a request asks for, or raise ValidationError."""
-        fields = (_BEGINNING, _GROUP, SORT, AFTER, BEFORE, *(each.name for each in FILTERS))
+        fields = (_SEARCH, _GROUP, SORT, AFTER, BEFORE, *(each.name for each in FILTERS))
         given = query_fields(environ, fields)
         choices = tuple(Choice(each, given[each.name]) for each in FILTERS)
         group = given[_GROUP]
@@ -91,7 +90,7 @@ class Query(NamedTuple):
         if errors:
             raise ValidationError(errors)
         return cls(
-            beginning=typed(given[_BEGINNING]),
+            search=typed(given[_SEARCH]),
             choices=choices,
             group=int(group) if group else None,
             sort=given[SORT],
@@ -112,17 +111,17 @@ class Query(NamedTuple):
         flags: Mapping[str, Any] = {
             each.criterion: value == each.values[0] for each, value in self.choices if value
         }
-        return Criteria(beginning=self.beginning, group_id=self.group, **flags)
+        return Criteria(search=self.search, group_id=self.group, **flags)
 
     def __str__(self) -> str:
         """Return the filters, for the audit trail, without the names that were searched for."""
-        search = ["a search"] if self.beginning else []
+        search = ["a search"] if self.search else []
         filters = [f"{name}={value}" for name, value in self.chosen.items()]
         return ", ".join(search + filters) or "all users"
 
     def url(self, path: str, **further: str) -> str:
         """Return the URL of a path that asks for the same, with further fields in its query."""
-        fields = {_BEGINNING: self.beginning, **self.chosen, SORT: self.sort, **further}
+        fields = {_SEARCH: self.search, **self.chosen, SORT: self.sort, **further}
         fields = {name: value for name, value in fields.items() if value}
         return f"{path}?{urlencode(fields)}" if fields else path
 

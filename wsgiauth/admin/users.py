@@ -1,4 +1,4 @@
-"""GET /auth/admin/users: finds users by the beginning of their names and by properties.
+"""GET /auth/admin/users: finds users by a part of their names and by properties.
 
 GET /auth/admin/users.csv returns all users of such a list as a file for spreadsheets, streamed.
 """
@@ -12,8 +12,7 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.accounts.user_orders import FoundUser
-from wsgiauth.accounts.user_search import Found, all_users, find_users
+from wsgiauth.accounts.user_search import FoundUser, all_users, find_users
 from wsgiauth.admin import USERS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.admin.groups import ListedGroup, list_groups
 from wsgiauth.admin.invite import INVITED, SENT, invite_url
@@ -60,7 +59,6 @@ ORDERS = {
     "-email": _("by email address, in reverse"),
     "-last_login": _("the latest login first, then users who never logged in"),
     "last_login": _("users who never logged in first, then the earliest login"),
-    "name": _("by name"),
     "-verified": _("the latest verification first"),
 }
 
@@ -72,7 +70,7 @@ class UsersPage(PanelPage):
     users_url = UrlBelow("admin/users")  # where the form is sent
     several_url = UrlBelow("admin/users/several")  # where the chosen users are sent
     users: tuple[FoundUser, ...]
-    beginning: str  # what was searched for
+    search: str  # a part of a name, as typed
     choices: tuple[Choice, ...]  # every filter
     groups: tuple[ListedGroup, ...]  # to choose from
     group: int | None  # the number of the chosen one
@@ -80,7 +78,6 @@ class UsersPage(PanelPage):
     columns: tuple[Column, ...]
     sort: str  # what was asked for; empty for the usual order
     order: str  # the order of the users, in words
-    is_sorted: bool  # whether it is what was asked for
     count: int  # how many users match, at least; at most 1,001
     count_is_exact: bool  # whether exactly so many match
     csv_url: str  # the same users as a file
@@ -92,8 +89,7 @@ class UsersPage(PanelPage):
     previous_url: str  # the page before; empty if there is none
     next_url: str  # the next page; empty if there is none
     is_first: bool  # whether the list begins with this page
-    is_cut: bool  # whether the page is short because so many users did not match
-    is_backward: bool  # whether those come before it, because it was read from its end
+    timed_out: bool  # whether no users are shown, because the search took too long
     notice: str = ""  # what has just been done
 
 
@@ -120,6 +116,7 @@ class Users(PanelEndpoint):
                     "sort": found.sort,
                     "count": found.total,
                     "count_is_exact": found.is_exact,
+                    "timed_out": found.timed_out,
                     "first": first_url,
                     "previous": previous_url or None,
                     "next": next_url or None,
@@ -128,15 +125,14 @@ class Users(PanelEndpoint):
         page = UsersPage(
             frame=frame_of(environ, member, USERS),
             users=tuple(found.users),
-            beginning=query.beginning,
+            search=query.search,
             choices=query.choices,
             groups=tuple(list_groups()),
             group=query.group,
             chosen=len(query.chosen),
-            columns=tuple(_columns(query, found, users_url)),
+            columns=tuple(_columns(query, found.sort, users_url)),
             sort=query.sort,
             order=ORDERS[found.sort],
-            is_sorted=query.sort in ("", found.sort),
             count=found.total,
             count_is_exact=found.is_exact,
             csv_url=query.url(f"{users_url}.csv"),
@@ -148,8 +144,7 @@ class Users(PanelEndpoint):
             previous_url=previous_url,
             next_url=next_url,
             is_first=not found.before,
-            is_cut=found.is_cut,
-            is_backward=found.is_backward,
+            timed_out=found.timed_out,
             notice=notice_of(environ, _NOTICES),
         )
         return site.pages.render(environ, page)
@@ -177,15 +172,15 @@ class UsersCsv(PanelEndpoint):
         )
 
 
-def _columns(query: Query, found: Found, users_url: str) -> Iterator[Column]:
+def _columns(query: Query, sorted_by: str, users_url: str) -> Iterator[Column]:
     for label, first in _COLUMNS:
         name = first.removeprefix("-")
         direction = ""
-        if found.sort.removeprefix("-") == name:
-            direction = "descending" if found.sort.startswith("-") else "ascending"
+        if sorted_by.removeprefix("-") == name:
+            direction = "descending" if sorted_by.startswith("-") else "ascending"
         other = name if first.startswith("-") else f"-{name}"
-        sort = other if found.sort == first else first
-        url = query.url(users_url, **{SORT: sort}) if first in found.sorts else ""
+        sort = other if sorted_by == first else first
+        url = query.url(users_url, **{SORT: sort}) if first else ""
         yield Column(label, direction, url)
 
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from wsgiauth.accounts.known_permissions import HeldPermission
-from wsgiauth.accounts.user_orders import FoundUser
+from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.admin import USERS, Frame
 from wsgiauth.admin.actions import ActionPage
 from wsgiauth.admin.group import GROUP_ACTIONS, GroupPage
@@ -82,7 +82,7 @@ PAGES: tuple[Page, ...] = (
     UsersPage(
         frame=_FRAME,
         users=(_USER,),
-        beginning="gr",
+        search="gr",
         choices=tuple(Choice(each, each.values[0]) for each in FILTERS),
         groups=(ListedGroup(3, "Editors"),),
         group=3,
@@ -92,8 +92,7 @@ PAGES: tuple[Page, ...] = (
             Column("Status"),
         ),
         sort="email",
-        order="by username",
-        is_sorted=False,
+        order="by email address",
         count=1001,
         count_is_exact=False,
         csv_url="/auth/admin/users.csv?q=gr",
@@ -102,11 +101,10 @@ PAGES: tuple[Page, ...] = (
         list_query="?list=q%3Dgr",
         invite_url="/auth/admin/invite",
         first_url="/auth/admin/users?q=gr",
-        previous_url="/auth/admin/users?q=gr&before=name%3Agrace",
-        next_url="/auth/admin/users?q=gr&after=name%3Agrace",
+        previous_url="/auth/admin/users?q=gr&before=email%3Agrace%40example.org~7",
+        next_url="/auth/admin/users?q=gr&after=email%3Agrace%40example.org~7",
         is_first=False,
-        is_cut=True,
-        is_backward=True,
+        timed_out=True,
         notice="It has been deleted.",
     ),
     UserPage(
