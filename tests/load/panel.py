@@ -27,19 +27,23 @@ from wsgiauth.storage.schema import migrate
 from wsgiauth.testing import bearer, make_user
 
 SMALL, LARGE = 1_000, 1_000_000
-REPEATED = 25
-LIMIT = 3  # times
+REPEATED, REPEATED_SEARCH = 25, 5
+LIMIT = 3  # times, for an order of all users
+SECONDS = 2.5  # for a search or filters, which end after two seconds
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 FIRST_NAMES = ("ada", "bo", "chen", "dara", "eve", "finn", "grace", "hal", "ines", "jo")
 
+RARE = "active=no&superuser=yes"
 PAGES = {
     "the newest": "",
     "the middle": "after=-created:{middle}",
     "the last": "after=-created:40",
-    "a common beginning": "q=a",
-    "a rare beginning": "q={rare}",
-    "no such beginning": "q=nobody",
-    "the middle of a beginning": "q=e&after=name:eve.2",
+    "a common part": "q=a",
+    "a domain": "q=example.org",
+    "a rare part": "q={rare}",
+    "a rare part, by email": "q={rare}&sort=email",
+    "no such part": "q=nobody",
+    "the middle of a search": "q=e&after=-created:{middle}",
     "inactive": "active=no",
     "active": "active=yes",
     "staff": "staff=yes",
@@ -49,16 +53,17 @@ PAGES = {
     "logged in": "seen=ever",
     "never logged in": "seen=never",
     "the middle of never logged in": "seen=never&after=-created:{middle}",
-    "a common beginning, staff": "q=a&staff=yes",
-    "a common beginning, not verified": "q=a&verified=no",
-    "two filters, one of them rare": "active=no&superuser=yes",
+    "a common part, staff": "q=a&staff=yes",
+    "a common part, not verified": "q=a&verified=no",
+    "two filters, one of them rare": RARE,
     "two filters that exclude each other": "verified=yes&seen=never",
     "a group of the older half": "group=1",
-    "a common beginning in the group": "q=a&group=1",
+    "a common part in the group": "q=a&group=1",
 }
 
 SORTS = ("created", "username", "-username", "email", "-email", "last_login", "-last_login")
 PAGES |= {f"by {each}": f"sort={each}" for each in SORTS}
+PAGES |= {f"two filters, one of them rare, by {each}": f"{RARE}&sort={each}" for each in SORTS}
 PAGES |= {f"active, by {each}": f"active=yes&sort={each}" for each in SORTS}
 
 FILTERS = (
@@ -82,19 +87,30 @@ def main():
             with context.using(site.database):
                 fill(site, number)
         print_plans(large)
-        ratios = sorted((compare(small, large, page) for page in pages), reverse=True)
-    print(f"\n{'times':>5}{SMALL:>12,}{LARGE:>15,}")
-    for ratio, *times, page in ratios:
+        measured = sorted((compare(small, large, page) for page in pages), reverse=True)
+    print(f"\n{'times':>6}{SMALL:>12,}{LARGE:>15,}")
+    for ratio, *times, page in measured:
         shown = "".join(f"{each * 1000:12.2f} ms" for each in times)
-        if page in PAGES.values() or ratio > LIMIT:
-            print(f"{ratio:5.2f}{shown}  {page or 'the newest'}")
-    print(f"of {len(ratios)} pages, {sum(each[0] > LIMIT for each in ratios)} are too slow")
+        if page in PAGES.values() or is_too_slow(ratio, times[-1], page):
+            print(f"{ratio:6.2f}{shown}  {page or 'the newest'}")
+    too_slow = sum(is_too_slow(ratio, slow, page) for ratio, _, slow, page in measured)
+    print(f"of {len(measured)} pages, {too_slow} are too slow")
+
+
+def is_order(page):
+    """Return whether a page has neither a search nor a filter."""
+    return page.partition("=")[0] in ("", "after", "sort")
+
+
+def is_too_slow(ratio, slow, page):
+    return ratio > LIMIT if is_order(page) else slow > SECONDS
 
 
 def compare(small, large, page):
     """Return how many times as long a page takes at a million, and its times, and the page."""
     get_small, get_large = getter(small, SMALL, page), getter(large, LARGE, page)
-    pairs = [(get_small(), get_large()) for _ in range(REPEATED)]
+    repeated = REPEATED if is_order(page) else REPEATED_SEARCH
+    pairs = [(get_small(), get_large()) for _ in range(repeated)]
     fast, slow = (min(times) for times in zip(*pairs, strict=True))
     return slow / fast, fast, slow, page
 
