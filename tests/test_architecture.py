@@ -2,96 +2,37 @@
 
 import ast
 import re
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from itertools import chain
 from pathlib import Path
 
 import pytest
 
-import wsgiauth
 from tests.conftest import THOROUGH_PATHS
+from tests.support.house import (
+    KERNEL,
+    MAP,
+    MODULES,
+    MODULES_OF,
+    PACKAGE,
+    PERMITTED,
+    ROOMS,
+    imported_features,
+    imports,
+    internal_imports,
+    is_ours,
+    pairs_of_features,
+    room_of,
+    tree_of,
+)
 from wsgiauth.app import ROUTES
+from wsgiauth.features import FEATURES
 
-PACKAGE = Path(wsgiauth.__file__).parent
 TESTS = Path(__file__).parent
 
-MAP = re.search(
-    r"^## The map$(.*?)^## ",
-    (PACKAGE.parent / "docs/architecture.md").read_text(encoding="utf-8"),
-    re.MULTILINE | re.DOTALL,
-)[1]
 ROWS = [
     set(re.findall(r"`(\w+)/?`", row)) for row in re.findall(r"^\| (`.*?) \|", MAP, re.MULTILINE)
 ]
 LEVEL = {room: level for level, row in enumerate(ROWS) for room in row}
-
-
-def name_of(path):
-    """Return a module's name below the package; that of a package is the package's own."""
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return ".".join(part for part in parts if part != "__init__") or "wsgiauth"
-
-
-def room_of(module):
-    return module.partition(".")[0]
-
-
-MODULES = {
-    name_of(path): path for path in PACKAGE.rglob("*.py") if path.parent.name != "migrations"
-}
-ROOMS = sorted({room_of(module) for module in MODULES})
-
-
-@cache
-def tree_of(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
-def imports(path):
-    """Return the full names of everything that a module imports."""
-    found = set()
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
-    return found
-
-
-def is_for_types(node):
-    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-
-
-@cache
-def internal_imports(module):
-    """Return the modules of the package that a module imports.
-
-    `from wsgiauth.storage import schema` is an import of `storage.schema`, and of `storage` itself
-    only if it names something that is no module. What only type checkers import does not count.
-    """
-    found = set()
-    statements = tree_of(MODULES[module]).body
-    at_run_time = [node for node in statements if not is_for_types(node)]
-    for node in chain.from_iterable(map(ast.walk, at_run_time)):
-        if isinstance(node, ast.Import):
-            found |= {name_in_package(each.name) for each in node.names if is_ours(each.name)}
-        if not isinstance(node, ast.ImportFrom) or not is_ours(node.module):
-            continue
-        package = node.module.removeprefix("wsgiauth").lstrip(".")
-        for alias in node.names:
-            submodule = f"{package}.{alias.name}".lstrip(".")
-            found.add(submodule if submodule in MODULES else package or "wsgiauth")
-    return found
-
-
-def is_ours(name):
-    return name.partition(".")[0] == "wsgiauth"
-
-
-def name_in_package(name):
-    return name.removeprefix("wsgiauth.")
 
 
 def imported_names(tree):
@@ -120,7 +61,7 @@ def test_every_room_has_its_place_on_the_map():
 def test_each_url_below_auth_has_a_file_of_its_own(path):
     words = path.replace("/{provider}", "").removeprefix("/").removesuffix(".json")
     stem = words.replace("-", "_").replace("/", "_")
-    assert type(ROUTES[path]).__module__ == f"wsgiauth.endpoints.{stem}"
+    assert type(ROUTES[path]).__module__.rpartition(".")[2] in (stem, f"verified_{stem}")
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
@@ -128,6 +69,20 @@ def test_imports_lead_to_the_rows_above_or_stay_in_the_room(module):
     room = room_of(module)
     others = {room_of(each) for each in internal_imports(module)} - {room}
     assert {other for other in others if LEVEL[other] > LEVEL[room]} == set()
+
+
+@pytest.mark.parametrize("module", KERNEL)
+def test_the_kernel_imports_no_feature(module):
+    assert imported_features(module) == {}
+
+
+def test_a_feature_imports_another_one_only_for_a_reason_that_the_page_gives():
+    assert pairs_of_features() == PERMITTED.keys()
+    assert len(PERMITTED) <= 14
+
+
+def test_every_feature_of_the_page_has_its_declaration():
+    assert {each.name for each in FEATURES} == MODULES_OF.keys()
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))

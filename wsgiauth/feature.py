@@ -1,10 +1,12 @@
 """What a feature declares. The kernel reads it, and imports no feature."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.readers import Reader
 from wsgiauth.authentication.second_factors import FactorKind
@@ -41,13 +43,30 @@ class Question(NamedTuple):
     needs_database: bool = True  # whether it is asked only if the schema is up to date
 
 
+class Inviter(ABC):
+    """The part of a site that invites people; see `AuthMiddleware.invite`."""
+
+    @abstractmethod
+    def invite(
+        self,
+        site: "Site",
+        email: str,
+        *,
+        username: str,
+        is_staff: bool,
+        permissions: Iterable[str],
+        groups: Iterable[Group | str],
+    ) -> str | None:
+        """Send an invitation; return its link if the site sends no emails."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Feature:
     """One feature, as `wsgiauth.features` lists it.
 
     Attributes:
         name: Of the feature, in one word.
-        urls: Its endpoints, by path below the mount.
+        urls: Its endpoints, by path below the mount, perhaps instead of those of the kernel.
         well_known: Returns what answers at its paths above the mount (RFC 8615).
         permissions: Returns the permissions that it asks for, of a site with these settings.
         parts: Makes what the feature adds to a site with these settings: no object of a class that

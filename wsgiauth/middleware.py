@@ -16,7 +16,7 @@ import peewee
 
 from wsgiauth import storage
 from wsgiauth.accounts import known_permissions
-from wsgiauth.accounts.groups import Group, resolve_group
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.registration import Field, OnRegistered, Registration
 from wsgiauth.arguments import (
     check_arguments,
@@ -29,13 +29,12 @@ from wsgiauth.arguments import (
 )
 from wsgiauth.authentication.claims import ClaimsFunction
 from wsgiauth.authentication.identity import set_caller
-from wsgiauth.authentication.invitations import Invitation, InvitedGroup
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events
+from wsgiauth.feature import Inviter
 from wsgiauth.gate import GatedApp
-from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.mail.transports import Transport
 from wsgiauth.path_rules import PathRules, Require
 from wsgiauth.settings import Settings
@@ -257,21 +256,14 @@ class AuthMiddleware:
             ConfigurationError: The site sends no emails, and has no PUBLIC_URL for a link.
             peewee.DatabaseError: The database failed.
         """
-        site = self.site
         with storage.context.using(self.database):
-            invitation = Invitation(
-                email=email,
+            return self.site.require(Inviter).invite(
+                self.site,
+                email,
                 username=username,
                 is_staff=is_staff,
-                permissions=tuple(permissions),
-                groups=tuple(InvitedGroup.of(resolve_group(group)) for group in groups),
-            )
-            return issue_invitation(
-                invitation,
-                site.outbox,
-                site.settings,
-                mount=site.pages.mount,
-                now=site.tokens.now(),
+                permissions=permissions,
+                groups=groups,
             )
 
     def _below_mount(self, environ: WSGIEnvironment) -> WSGIEnvironment:

@@ -15,6 +15,7 @@ from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WaysIn
+from wsgiauth.exceptions import NotFoundError
 from wsgiauth.feature import (
     Feature,
     at_first_proof_of,
@@ -129,3 +130,10 @@ class Site:
     def part(self, kind: type[_Part]) -> _Part | None:
         """Return the part of this class, or with this interface; None where its feature is off."""
         return next((each for each in self.parts if isinstance(each, kind)), None)
+
+    def require(self, kind: type[_Part]) -> _Part:
+        """Return the part without which a URL is not offered, or raise NotFoundError."""
+        found = self.part(kind)
+        if found is None:
+            raise NotFoundError
+        return found

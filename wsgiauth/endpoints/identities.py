@@ -11,7 +11,7 @@ from wsgiauth.authentication.provider_origins import ProviderOrigins, disconnect
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
-from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
+from wsgiauth.forms.endpoint import LOGIN, AccountLink
 from wsgiauth.forms.providers import find_provider, send_to_provider
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
@@ -84,7 +84,7 @@ class Identities(ListForm):
         environ, site, user = submission.environ, submission.site, submission.member.user
         url = f"{mount_url(environ)}/identities"
         return IdentitiesPage(
-            identities=tuple(require_part(site.part(ProviderOrigins)).connected(user)),
+            identities=tuple(site.require(ProviderOrigins).connected(user)),
             providers=tuple(ProviderButton(each.name, each.title, url) for each in _entries(site)),
             has_password=user.has_password,
             message=refusal.text,
@@ -93,7 +93,7 @@ class Identities(ListForm):
 
 
 def _entries(site: Site) -> list[ProviderEntry]:
-    return [each.entry for each in require_part(site.part(Providers))]
+    return [each.entry for each in site.require(Providers)]
 
 
 def _connect(submission: MemberSubmission) -> Response:

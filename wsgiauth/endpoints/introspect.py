@@ -7,7 +7,7 @@ from wsgiauth import events
 from wsgiauth.authentication.introspection import INTROSPECT, Introspector
 from wsgiauth.events import actors
 from wsgiauth.exceptions import RequestError
-from wsgiauth.forms.endpoint import Endpoint, require_part
+from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -35,7 +35,7 @@ class Introspect(Endpoint):
         token = text_field(read(environ), "token")
         if not token:
             raise RequestError(HTTPStatus.BAD_REQUEST, "malformed", _("Send a token."))
-        return json_response(require_part(site.part(Introspector)).describe(token) or _INACTIVE)
+        return json_response(site.require(Introspector).describe(token) or _INACTIVE)
 
 
 def _refusal(environ: WSGIEnvironment, site: Site) -> Response | None:

@@ -3,7 +3,7 @@
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.services import ServiceTokens
-from wsgiauth.forms.endpoint import Endpoint, require_part
+from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, Response, json_response
@@ -18,6 +18,4 @@ class KeySet(Endpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the public keys, whoever asks."""
-        return json_response(
-            require_part(site.part(ServiceTokens)).key_set, cache=PUBLIC_FOR_AN_HOUR
-        )
+        return json_response(site.require(ServiceTokens).key_set, cache=PUBLIC_FOR_AN_HOUR)

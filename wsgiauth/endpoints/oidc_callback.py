@@ -38,7 +38,7 @@ from wsgiauth.exceptions import (
     ValidationError,
 )
 from wsgiauth.forms import MemberSubmission, Submission, see_other, tabs
-from wsgiauth.forms.endpoint import Endpoint, require_part
+from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.forms.handover import REMEMBER, hand_over_renewed
 from wsgiauth.forms.provider_accounts import verified_address
 from wsgiauth.forms.provider_logins import log_in, needs_second_step, require_active
@@ -157,7 +157,7 @@ def _read_errand(
 ) -> BegunErrand:
     tag = tag_of(state)
     cookie = site.identifier.sent_cookie(environ, ERRAND, tag)
-    errands = require_part(site.part(Providers)).errands
+    errands = site.require(Providers).errands
     begun = errands.find(cookie, provider.entry.name, state)
     if begun is None:
         raise Failures(provider.entry.title).callback(
@@ -221,7 +221,7 @@ def _link_verified(arrival: _Arrival) -> Identity | None:
     have verified the address for a stranger, who would then share the account.
     """
     account = arrival.account
-    entries = [each.entry for each in require_part(arrival.submission.site.part(Providers))]
+    entries = [each.entry for each in arrival.submission.site.require(Providers)]
     trusted = {*PROVEN_HERE, *(each.issuer for each in entries if each.link == "verified")}
     email = verified_address(account)
     if arrival.provider.entry.link != "verified" or not email:

@@ -14,7 +14,7 @@ from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, Pas
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
-from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
+from wsgiauth.forms.endpoint import LOGIN, AccountLink
 from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CREDENTIAL, PasskeyPage
@@ -114,7 +114,7 @@ class Passkeys(FactorForm):
 
     def document(self, member: UserSession, site: Site) -> dict[str, object]:
         """Return the passkeys, and the options for a new one."""
-        user, party = member.user, require_part(site.part(RelyingParty))
+        user, party = member.user, site.require(RelyingParty)
         rows = list_passkeys(user)
         options = party.creation_options(user, site.tokens.now())
         return {
@@ -132,7 +132,7 @@ class Passkeys(FactorForm):
     def _add(self, submission: MemberSubmission) -> Response:
         user, site, fields = submission.member.user, submission.site, submission.fields
         name = check_name(fields["name"], pgettext("name of a device", "Laptop"), NAME_MAX_LENGTH)
-        party = require_part(site.part(RelyingParty))
+        party = site.require(RelyingParty)
         factors.add_passkey(party, user, name, fields[CREDENTIAL], site.tokens.now())
         return self.answer_added(
             submission, HARDWARE_KEY, done="passkey", name=name, status=HTTPStatus.CREATED
@@ -141,7 +141,7 @@ class Passkeys(FactorForm):
     def page(self, submission: MemberSubmission, refusal: Refusal) -> PasskeysPage:
         """Return the list and the form."""
         user, now = submission.member.user, submission.site.tokens.now()
-        party, rows = require_part(submission.site.part(RelyingParty)), list_passkeys(user)
+        party, rows = submission.site.require(RelyingParty), list_passkeys(user)
         agent = submission.environ.get("HTTP_USER_AGENT", "")
         is_full, logout_url = len(rows) >= MOST_PASSKEYS, f"{mount_url(submission.environ)}/logout"
         return PasskeysPage(

@@ -14,7 +14,7 @@ from wsgiauth.endpoints.confirm import ConfirmPage, NextStep
 from wsgiauth.endpoints.language import LanguagePage
 from wsgiauth.endpoints.login import LoginPage
 from wsgiauth.endpoints.password import PasswordPage
-from wsgiauth.endpoints.register import RegisterPage, VerifiedRegisterPage, VerifiedRegisterSentPage
+from wsgiauth.endpoints.register import RegisterPage
 from wsgiauth.endpoints.sessions import SessionsPage
 from wsgiauth.endpoints.username import UsernamePage
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
@@ -102,14 +102,6 @@ PAGES: tuple[Page, ...] = (
     _CONFIRM.replaced(forgot_url="/auth/forgot"),
     _CONFIRM,
     _REGISTER,
-    VerifiedRegisterPage(
-        login_url="/auth/login",
-        username="ada",
-        email="ada",
-        errors={"email": ["Enter an email address such as ada@example.org."]},
-        providers=PROVIDERS,
-    ),
-    VerifiedRegisterSentPage(login_url="/auth/login", minutes=60),
     LoginPage(
         register_url="/auth/register",
         forgot_url="/auth/forgot",

@@ -8,7 +8,7 @@ from wsgiauth.authentication.freshness import proof_of
 from wsgiauth.authentication.services import MAX_SCOPE, ServiceTokens
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
-from wsgiauth.forms.endpoint import Endpoint, read_json_alone, require_caller, require_part
+from wsgiauth.forms.endpoint import Endpoint, read_json_alone, require_caller
 from wsgiauth.messages import _, ngettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -28,7 +28,7 @@ class Token(Endpoint):
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the token, or 400 if there is no such service or no such scope."""
-        services = require_part(site.part(ServiceTokens))
+        services = site.require(ServiceTokens)
         fields = read_json_alone(environ)
         audience, asked = text_field(fields, "audience"), text_field(fields, "scope")
         caller = require_caller(environ, site)

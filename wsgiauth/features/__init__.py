@@ -11,6 +11,7 @@ from wsgiauth.features import (
     panel,
     providers,
     services,
+    transfer,
 )
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
@@ -25,6 +26,7 @@ FEATURES = (
     forward_auth.FEATURE,
     notices.FEATURE,
     panel.FEATURE,
+    transfer.FEATURE,
 )
 
 COMPOSERS = composers_of(FEATURES)

@@ -12,7 +12,6 @@ from wsgiauth.authentication.oidc.errands import CONFIRM, CONNECT, ERRAND, LOG_I
 from wsgiauth.authentication.oidc.failures import BUSY
 from wsgiauth.exceptions import Again, NotFoundError, ProviderError, RequestError
 from wsgiauth.forms import Submission
-from wsgiauth.forms.endpoint import require_part
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.responses import Response, json_response
@@ -33,7 +32,7 @@ def require_provider(environ: WSGIEnvironment, site: Site) -> Provider:
 
 def find_provider(site: Site, name: str) -> Provider:
     """Return the provider with this name, or raise NotFoundError."""
-    found = require_part(site.part(Providers)).find(name)
+    found = site.require(Providers).find(name)
     if found is None:
         raise NotFoundError
     return found

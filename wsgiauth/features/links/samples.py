@@ -3,7 +3,8 @@
 from wsgiauth.endpoints.email import EmailPage, EmailSentPage
 from wsgiauth.endpoints.forgot import ForgotPage, ForgotSentPage
 from wsgiauth.endpoints.reset import ResetPage
-from wsgiauth.endpoints.samples import with_fields
+from wsgiauth.endpoints.samples import PROVIDERS, with_fields
+from wsgiauth.endpoints.verified_register import VerifiedRegisterPage, VerifiedRegisterSentPage
 from wsgiauth.endpoints.verify import InvitationPage, VerifyAddressPage
 from wsgiauth.web.pages import Page
 
@@ -15,6 +16,14 @@ _INVITATION = InvitationPage(
     errors={"username": ["This username is taken."]},
 )
 PAGES: tuple[Page, ...] = (
+    VerifiedRegisterPage(
+        login_url="/auth/login",
+        username="ada",
+        email="ada",
+        errors={"email": ["Enter an email address such as ada@example.org."]},
+        providers=PROVIDERS,
+    ),
+    VerifiedRegisterSentPage(login_url="/auth/login", minutes=60),
     with_fields(_INVITATION),
     EmailPage(
         present="ada@example.org",

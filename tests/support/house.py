@@ -1,0 +1,165 @@
+"""The modules of the package: what each imports, and to which feature it belongs.
+
+docs/architecture.md says which modules belong to a feature, and which feature may import another.
+`python -m tests.support.house` prints how many do.
+"""
+
+import ast
+import re
+from collections import Counter
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+import wsgiauth
+
+PACKAGE = Path(wsgiauth.__file__).parent
+PAGE = (PACKAGE.parent / "docs/architecture.md").read_text(encoding="utf-8")
+MAP = re.search(
+    r"^## The map$(.*?)^## ",
+    PAGE,
+    re.MULTILINE | re.DOTALL,
+)[1]
+
+
+def name_of(path):
+    """Return a module's name below the package; that of a package is the package's own."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__") or "wsgiauth"
+
+
+def room_of(module):
+    return module.partition(".")[0]
+
+
+MODULES = {
+    name_of(path): path for path in PACKAGE.rglob("*.py") if path.parent.name != "migrations"
+}
+ROOMS = sorted({room_of(module) for module in MODULES})
+
+
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports(path):
+    """Return the full names of everything that a module imports."""
+    found = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+    return found
+
+
+def is_for_types(node):
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+@cache
+def internal_imports(module):
+    """Return the modules of the package that a module imports.
+
+    `from wsgiauth.storage import schema` is an import of `storage.schema`, and of `storage` itself
+    only if it names something that is no module. What only type checkers import does not count.
+    """
+    found = set()
+    statements = tree_of(MODULES[module]).body
+    at_run_time = [node for node in statements if not is_for_types(node)]
+    for node in chain.from_iterable(map(ast.walk, at_run_time)):
+        if isinstance(node, ast.Import):
+            found |= {name_in_package(each.name) for each in node.names if is_ours(each.name)}
+        if not isinstance(node, ast.ImportFrom) or not is_ours(node.module):
+            continue
+        package = node.module.removeprefix("wsgiauth").lstrip(".")
+        for alias in node.names:
+            submodule = f"{package}.{alias.name}".lstrip(".")
+            found.add(submodule if submodule in MODULES else package or "wsgiauth")
+    return found
+
+
+def is_ours(name):
+    return name.partition(".")[0] == "wsgiauth"
+
+
+def name_in_package(name):
+    return name.removeprefix("wsgiauth.")
+
+
+def section(title):
+    """Return the text of a section of docs/architecture.md."""
+    return re.search(rf"^## {title}$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)[1]
+
+
+# The modules of each feature beside its folder, by the feature.
+MODULES_OF = {
+    name: re.findall(r"`([\w.]+)`", modules)
+    for name, modules in re.findall(
+        r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", section("The features"), re.MULTILINE
+    )
+}
+# Why a feature imports another one, by both.
+PERMITTED = {
+    (importer, imported): reason
+    for importer, imported, reason in re.findall(
+        r"^- `(\w+)` imports `(\w+)`: (.+)$", section("The features"), re.MULTILINE
+    )
+}
+# The list of the features, and the rooms whose names applications import, which know every one.
+DOORS = {"wsgiauth", "features", "testing"}
+
+
+@cache
+def feature_of(module):
+    """Return the feature to which a module belongs, or None for the kernel."""
+    if module.startswith("features."):
+        return module.split(".")[1]
+    for feature, modules in MODULES_OF.items():
+        if any(f"{module}.".startswith(f"{each}.") for each in modules):
+            return feature
+    return None
+
+
+def imported_features(module):
+    """Return the imports by a module of another feature's modules, with the feature."""
+    own = feature_of(module)
+    found = {each: feature_of(each) for each in internal_imports(module)}
+    return {each: feature for each, feature in found.items() if feature not in (None, own)}
+
+
+KERNEL = sorted(each for each in MODULES if feature_of(each) is None and room_of(each) not in DOORS)
+IN_FEATURES = sorted(each for each in MODULES if feature_of(each) is not None)
+
+
+def lines_by_owner():
+    """Return how many lines the kernel and each feature have."""
+    counts = Counter()
+    for module, path in MODULES.items():
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        counts[feature_of(module) or ("the kernel" if module in KERNEL else "the doors")] += lines
+    return counts
+
+
+def pairs_of_features():
+    """Return which feature imports which other one."""
+    return {
+        (feature_of(module), imported)
+        for module in IN_FEATURES
+        for imported in imported_features(module).values()
+    }
+
+
+def main():
+    """Print the figures."""
+    of_kernel = sum(len(imported_features(each)) for each in KERNEL)
+    print(f"imports of a feature by the kernel: {of_kernel}")
+    print(f"features that import another one: {len(pairs_of_features())}")
+    for owner, lines in lines_by_owner().most_common():
+        print(f"{owner}: {lines} lines")
+
+
+if __name__ == "__main__":
+    main()

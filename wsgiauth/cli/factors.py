@@ -1,0 +1,32 @@
+"""The command that removes second factors."""
+
+from wsgiauth.authentication import factors
+from wsgiauth.authentication.ways_in import WaysIn
+from wsgiauth.cli.command import Arguments, CommandError, open_database, require_user
+from wsgiauth.cli.output import print_line
+from wsgiauth.cli.parser import Parser
+from wsgiauth.features import WAYS_IN
+from wsgiauth.messages import counted
+
+
+def add_commands(parser: Parser) -> None:
+    """Add the command of this module."""
+    parser.command("removefactor", remove_factors, "user")
+
+
+def remove_factors(arguments: Arguments) -> None:
+    """Remove the second factors of a user who has lost them, and revoke all of their sessions."""
+    settings = open_database(arguments)
+    user = require_user(arguments.user)
+    removed = factors.remove_all(user)
+    if not removed:
+        raise CommandError(f"{user} has no second factor")
+    print_line(
+        f"Removed {counted(removed, 'second factor')} of {user} and the recovery codes, and revoked"
+        " all sessions."
+    )
+    if not WaysIn(WAYS_IN, settings).has_one(user):  # not refused, because the device is lost
+        print_line(
+            f"With these settings, {user} has no way to log in now: `resetlink` prints a link with"
+            " which they can choose a password."
+        )

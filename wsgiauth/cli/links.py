@@ -1,0 +1,87 @@
+"""Commands that send an invitation, or print a link for a new password."""
+
+import time
+
+from wsgiauth import events, storage
+from wsgiauth.accounts.names import typed
+from wsgiauth.accounts.tables import INVITATION
+from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
+from wsgiauth.authentication.password import make_printed_reset_link
+from wsgiauth.cli.command import (
+    Arguments,
+    CommandError,
+    open_database,
+    require_group,
+    require_user,
+)
+from wsgiauth.cli.output import print_line
+from wsgiauth.cli.parser import PERMISSIONS, Parser
+from wsgiauth.features import COMPOSERS, LETTER_SAMPLES
+from wsgiauth.mail.link_letters import issue_invitation
+from wsgiauth.mail.outbox import Mail, Outbox
+from wsgiauth.mail.site_outbox import make_outbox
+
+
+def add_commands(parser: Parser) -> None:
+    """Add the commands of this module."""
+    added = parser.command("invite", send_invitation, "--mount")
+    added.add_argument("email", metavar="EMAIL", type=typed, help="an address that has no account")
+    added.add_argument(
+        "--username", metavar="NAME", type=typed, help="without it, the person chooses one"
+    )
+    added.add_argument("--staff", action="store_true", help="mark the user as staff")
+    added.add_argument("--grant", help="what the user gets, such as reports.publish", **PERMISSIONS)
+    added.add_argument(
+        "--join",
+        metavar="GROUP",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="the groups that the user joins",
+    )
+    parser.command("resetlink", print_reset_link, "user", "--mount")
+
+
+def send_invitation(arguments: Arguments) -> None:
+    """Send an invitation; print its link if the site sends no emails."""
+    settings = open_database(arguments)
+    outbox = make_outbox(settings, COMPOSERS, LETTER_SAMPLES)
+    invitation = Invitation(
+        email=arguments.email,
+        username=arguments.username or "",
+        is_staff=arguments.staff,
+        permissions=tuple(arguments.grant),
+        groups=tuple(InvitedGroup.of(require_group(name)) for name in arguments.join),
+    )
+    link = issue_invitation(invitation, outbox, settings, mount=arguments.mount, now=time.time())
+    if outbox is None:
+        print_line(str(link))
+        return
+    _send(outbox, arguments.email)
+    print_line(f"Invited {arguments.email}; the link in the email works for {HOURS} hours.")
+
+
+def print_reset_link(arguments: Arguments) -> None:
+    """Print a link with which a user can choose a new password."""
+    settings = open_database(arguments)
+    if settings.PUBLIC_URL is None:
+        raise CommandError("PUBLIC_URL must be set, because the link begins with it")
+    user = require_user(arguments.user)
+    if not user.is_active:
+        raise CommandError(f"{user} is inactive")
+    link = make_printed_reset_link(user, settings, mount=arguments.mount, now=time.time())
+    print_line(link)
+
+
+def _send(outbox: Outbox, email: str) -> None:
+    """Send what is due, because this process ends before its thread has."""
+    noted: list[events.Event] = []
+    events.subscribe(storage.current(), [noted.append])
+    outbox.stop()
+    outbox.deliver()
+    failures = [str(event.reason) for event in noted if event.name == "mail_failed"]
+    refused = [reason for reason in failures if reason.startswith(INVITATION)]
+    if refused:
+        raise CommandError(f"the email was refused: {'; '.join(refused)}")
+    if Mail.select().where(Mail.kind == INVITATION, Mail.name == email).exists():
+        raise CommandError("the email was not sent yet; the server, or `mail`, tries again")

@@ -1,0 +1,5 @@
+"""Import and export of users: `python -m wsgiauth import` and `export`."""
+
+from wsgiauth.feature import Feature
+
+FEATURE = Feature(name="transfer")
