@@ -2,17 +2,15 @@
 
 from wsgiauth.events import Recorder
 from wsgiauth.feature import at_first_proof_of, composers_of, letter_samples_of, ways_in_of
-from wsgiauth.features import (
-    factors,
-    forward_auth,
-    keys,
-    links,
-    notices,
-    panel,
-    providers,
-    services,
-    transfer,
-)
+from wsgiauth.features.factors import feature as factors
+from wsgiauth.features.forward_auth import feature as forward_auth
+from wsgiauth.features.keys import feature as keys
+from wsgiauth.features.links import feature as links
+from wsgiauth.features.notices import feature as notices
+from wsgiauth.features.panel import feature as panel
+from wsgiauth.features.providers import feature as providers
+from wsgiauth.features.services import feature as services
+from wsgiauth.features.transfer import feature as transfer
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page

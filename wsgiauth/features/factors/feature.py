@@ -1,0 +1,44 @@
+"""What the feature `factors` declares: see `wsgiauth.feature`."""
+
+from collections.abc import Iterator, Sequence
+
+from wsgiauth.authentication import passkeys
+from wsgiauth.authentication.factors import KINDS, remove_unproven
+from wsgiauth.authentication.passkeys.relying_party import RelyingParty
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.endpoints.passkeys import Passkeys
+from wsgiauth.endpoints.recovery_codes import RecoveryCodes
+from wsgiauth.endpoints.second import SecondStep
+from wsgiauth.endpoints.totp import AuthenticatorApps
+from wsgiauth.feature import Feature
+from wsgiauth.features.factors.questions import QUESTIONS
+from wsgiauth.settings import Settings
+from wsgiauth.web.pages import Page
+
+
+def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+    if settings.PASSKEYS:
+        yield RelyingParty(settings)
+
+
+def _pages() -> Sequence[Page]:
+    from wsgiauth.features.factors.samples import PAGES
+
+    return PAGES
+
+
+FEATURE = Feature(
+    name="factors",
+    urls={
+        "/second": SecondStep(),
+        "/passkeys": Passkeys(),
+        "/totp": AuthenticatorApps(),
+        "/recovery-codes": RecoveryCodes(),
+    },
+    pages=_pages,
+    parts=_parts,
+    at_first_proof=remove_unproven,
+    way_in=passkeys.can_log_in,
+    factor_kinds=KINDS,
+    questions=QUESTIONS,
+)

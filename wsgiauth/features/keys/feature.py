@@ -1,0 +1,32 @@
+"""What the feature `keys` declares: see `wsgiauth.feature`."""
+
+from collections.abc import Iterator, Sequence
+
+from wsgiauth.authentication import basic, keys
+from wsgiauth.authentication.readers import BEARER, Reader
+from wsgiauth.endpoints.keys import Keys
+from wsgiauth.feature import Feature
+from wsgiauth.settings import Settings
+from wsgiauth.web.pages import Page
+
+
+def _pages() -> Sequence[Page]:
+    from wsgiauth.features.keys.samples import PAGES
+
+    return PAGES
+
+
+def _readers(settings: Settings) -> Iterator[Reader]:
+    yield Reader(BEARER, keys.find, prefix=keys.PREFIX)
+    if settings.BASIC_AUTH == "keys":
+        yield Reader("basic", basic.find, is_ambient=True)
+
+
+FEATURE = Feature(
+    name="keys",
+    urls={
+        "/keys": Keys(),
+    },
+    readers=_readers,
+    pages=_pages,
+)

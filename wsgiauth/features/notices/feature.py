@@ -1,0 +1,11 @@
+"""What the feature `notices` declares: see `wsgiauth.feature`."""
+
+from wsgiauth.feature import Feature
+from wsgiauth.mail import notices
+
+FEATURE = Feature(
+    name="notices",
+    composers=notices.COMPOSERS,
+    letter_samples=notices.SAMPLES,
+    recorder=notices.Notices,
+)

@@ -1,0 +1,51 @@
+"""What the feature `providers` declares: see `wsgiauth.feature`."""
+
+from collections.abc import Iterator, Sequence
+
+from wsgiauth.authentication.identities import remove_all
+from wsgiauth.authentication.oidc import Providers
+from wsgiauth.authentication.provider_origins import ProviderOrigins, can_log_in
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.endpoints.complete import Complete
+from wsgiauth.endpoints.identities import Identities
+from wsgiauth.endpoints.oidc import ProviderLogin
+from wsgiauth.endpoints.oidc_callback import ProviderCallback
+from wsgiauth.endpoints.oidc_logout import BackChannelLogout
+from wsgiauth.feature import Feature
+from wsgiauth.features.providers.confirm import PROVIDER, ask_provider
+from wsgiauth.features.providers.questions import QUESTIONS
+from wsgiauth.mail import provider_letters
+from wsgiauth.settings import Settings
+from wsgiauth.web.pages import Page
+
+
+def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+    if settings.OIDC_PROVIDERS:
+        providers = Providers(settings, tokens.now)
+        yield from (providers, ProviderOrigins(providers))
+
+
+def _pages() -> Sequence[Page]:
+    from wsgiauth.features.providers.samples import PAGES
+
+    return PAGES
+
+
+FEATURE = Feature(
+    name="providers",
+    urls={
+        "/identities": Identities(),
+        "/oidc/{provider}": ProviderLogin(),
+        "/oidc/{provider}/callback": ProviderCallback(),
+        "/complete": Complete(),
+        "/oidc/{provider}/logout": BackChannelLogout(),
+    },
+    pages=_pages,
+    at_first_proof=remove_all,
+    way_in=can_log_in,
+    parts=_parts,
+    composers=provider_letters.COMPOSERS,
+    letter_samples=provider_letters.SAMPLES,
+    confirmations={PROVIDER: ask_provider},
+    questions=QUESTIONS,
+)
