@@ -46,11 +46,6 @@ from wsgiauth.accounts import names, update_user, user_search
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import email_problem, username_problem
 from wsgiauth.accounts.tables import Key
-from wsgiauth.admin import groups, several, trail
-from wsgiauth.admin.group import GROUP_ACTIONS
-from wsgiauth.admin.user_actions import ACTIONS
-from wsgiauth.admin.user_query import FILTERS
-from wsgiauth.admin.users import ORDERS
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import pending, sessions, totp
 from wsgiauth.authentication.address_links import make_address_link
@@ -63,6 +58,11 @@ from wsgiauth.authentication.services import MAX_LENGTH, MAX_SCOPE
 from wsgiauth.authentication.services.key_files import MAX_FILES
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.endpoints.register import VerifiedRegister
+from wsgiauth.features.panel import groups, several, trail
+from wsgiauth.features.panel.group import GROUP_ACTIONS
+from wsgiauth.features.panel.user_actions import ACTIONS
+from wsgiauth.features.panel.user_query import FILTERS
+from wsgiauth.features.panel.users import ORDERS
 from wsgiauth.forms import Form
 from wsgiauth.forms.proofs import CREDENTIAL
 from wsgiauth.languages import SHIPPED

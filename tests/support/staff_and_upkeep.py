@@ -11,11 +11,11 @@ from tests.support.driving import moved_clock, post, send
 from tests.support.mails import Clock, Post
 from tests.support.sites import BROWSER, PASSWORD
 from wsgiauth import Group, User, end_sessions, hash_password, update_user
-from wsgiauth.admin.group import GROUP_ACTIONS
-from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.authentication import one_time, sessions
 from wsgiauth.events import trail
 from wsgiauth.features import COMPOSERS
+from wsgiauth.features.panel.group import GROUP_ACTIONS
+from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.mail import outbox
 from wsgiauth.mail.transports import DeliveryError, MailServerError
 from wsgiauth.testing import bearer, make_user

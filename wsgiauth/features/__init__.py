@@ -2,29 +2,29 @@
 
 from wsgiauth.events import Recorder
 from wsgiauth.feature import at_first_proof_of, composers_of, letter_samples_of, ways_in_of
-from wsgiauth.features.factors import feature as factors
-from wsgiauth.features.forward_auth import feature as forward_auth
-from wsgiauth.features.keys import feature as keys
-from wsgiauth.features.links import feature as links
-from wsgiauth.features.notices import feature as notices
-from wsgiauth.features.panel import feature as panel
-from wsgiauth.features.providers import feature as providers
-from wsgiauth.features.services import feature as services
-from wsgiauth.features.transfer import feature as transfer
+from wsgiauth.features.factors.feature import FEATURE as FACTORS
+from wsgiauth.features.forward_auth.feature import FEATURE as FORWARD_AUTH
+from wsgiauth.features.keys.feature import FEATURE as KEYS
+from wsgiauth.features.links.feature import FEATURE as LINKS
+from wsgiauth.features.notices.feature import FEATURE as NOTICES
+from wsgiauth.features.panel.feature import FEATURE as PANEL
+from wsgiauth.features.providers.feature import FEATURE as PROVIDERS
+from wsgiauth.features.services.feature import FEATURE as SERVICES
+from wsgiauth.features.transfer.feature import FEATURE as TRANSFER
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 FEATURES = (
-    factors.FEATURE,
-    keys.FEATURE,
-    links.FEATURE,
-    providers.FEATURE,
-    services.FEATURE,
-    forward_auth.FEATURE,
-    notices.FEATURE,
-    panel.FEATURE,
-    transfer.FEATURE,
+    FACTORS,
+    KEYS,
+    LINKS,
+    PROVIDERS,
+    SERVICES,
+    FORWARD_AUTH,
+    NOTICES,
+    PANEL,
+    TRANSFER,
 )
 
 COMPOSERS = composers_of(FEATURES)

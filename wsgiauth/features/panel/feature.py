@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from wsgiauth.accounts.administration import MANAGE_USERS
-from wsgiauth.admin import Panel
-from wsgiauth.admin.group import ChangeGroup, ShowGroup
-from wsgiauth.admin.groups import Groups
-from wsgiauth.admin.invite import Invite
-from wsgiauth.admin.several import ChangeSeveral
-from wsgiauth.admin.trail import Events
-from wsgiauth.admin.user import ChangeUser, ShowUser
-from wsgiauth.admin.users import Users, UsersCsv
 from wsgiauth.feature import Feature
+from wsgiauth.features.links.invite import Invite
+from wsgiauth.features.panel.frame import Panel
+from wsgiauth.features.panel.group import ChangeGroup, ShowGroup
+from wsgiauth.features.panel.groups import Groups
+from wsgiauth.features.panel.several import ChangeSeveral
+from wsgiauth.features.panel.trail import Events
+from wsgiauth.features.panel.user import ChangeUser, ShowUser
+from wsgiauth.features.panel.users import Users, UsersCsv
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 

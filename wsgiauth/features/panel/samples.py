@@ -4,22 +4,22 @@ from datetime import UTC, datetime
 
 from wsgiauth.accounts.known_permissions import HeldPermission
 from wsgiauth.accounts.user_search import FoundUser
-from wsgiauth.admin import USERS, Frame
-from wsgiauth.admin.actions import ActionPage
-from wsgiauth.admin.group import GROUP_ACTIONS, GroupPage
-from wsgiauth.admin.groups import GroupsPage, ListedGroup, SizedGroup
-from wsgiauth.admin.invite import InvitePage
-from wsgiauth.admin.several import SHARED_ACTIONS, Outcome, SeveralPage
-from wsgiauth.admin.trail import EventsPage, Person, TrailRow
-from wsgiauth.admin.user import Account, UserPage
-from wsgiauth.admin.user_actions import ACTIONS
-from wsgiauth.admin.user_query import FILTERS, Choice
-from wsgiauth.admin.users import Column, UsersPage
 from wsgiauth.authentication.factors import UserFactors
 from wsgiauth.authentication.identities import ListedIdentity
 from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.endpoints.samples import SESSION
 from wsgiauth.features.keys.samples import KEY
+from wsgiauth.features.links.invite import InvitePage
+from wsgiauth.features.panel.actions import ActionPage
+from wsgiauth.features.panel.frame import USERS, Frame
+from wsgiauth.features.panel.group import GROUP_ACTIONS, GroupPage
+from wsgiauth.features.panel.groups import GroupsPage, ListedGroup, SizedGroup
+from wsgiauth.features.panel.several import SHARED_ACTIONS, Outcome, SeveralPage
+from wsgiauth.features.panel.trail import EventsPage, Person, TrailRow
+from wsgiauth.features.panel.user import Account, UserPage
+from wsgiauth.features.panel.user_actions import ACTIONS
+from wsgiauth.features.panel.user_query import FILTERS, Choice
+from wsgiauth.features.panel.users import Column, UsersPage
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import Around, ErrorPage, Page
 

@@ -12,17 +12,8 @@ from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.user_search import Criteria, FoundUser, find_users
-from wsgiauth.admin import (
-    GROUPS,
-    USERS,
-    PanelEndpoint,
-    PanelPage,
-    frame_of,
-    panel_url,
-    require_row,
-    require_staff,
-)
-from wsgiauth.admin.actions import (
+from wsgiauth.exceptions import NotFoundError, ValidationError
+from wsgiauth.features.panel.actions import (
     DANGER,
     DELETE,
     NOTHING_CHANGED,
@@ -37,8 +28,17 @@ from wsgiauth.admin.actions import (
     read_permission,
     require_action,
 )
-from wsgiauth.admin.groups import TO_GROUPS, require_governor
-from wsgiauth.exceptions import NotFoundError, ValidationError
+from wsgiauth.features.panel.frame import (
+    GROUPS,
+    USERS,
+    PanelEndpoint,
+    PanelPage,
+    frame_of,
+    panel_url,
+    require_row,
+    require_staff,
+)
+from wsgiauth.features.panel.groups import TO_GROUPS, require_governor
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink

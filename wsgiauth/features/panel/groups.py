@@ -16,8 +16,15 @@ from wsgiauth.accounts.administration import (
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
-from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.panel.frame import (
+    GROUPS,
+    PanelForm,
+    PanelPage,
+    frame_of,
+    panel_url,
+    require_staff,
+)
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink

@@ -11,7 +11,7 @@ from wsgiauth.accounts.administration import MANAGE_USERS
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Membership
-from wsgiauth.admin import group as group_module
+from wsgiauth.features.panel import group as group_module
 
 GROUPS = "/auth/admin/groups"
 

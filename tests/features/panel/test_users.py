@@ -404,7 +404,7 @@ def test_the_first_rows_are_read_before_the_answer_begins(program, monkeypatch):
     def fail(*_):
         raise OperationalError("away")
 
-    monkeypatch.setattr("wsgiauth.admin.users.all_users", fail)
+    monkeypatch.setattr("wsgiauth.features.panel.users.all_users", fail)
     program("/auth/admin/users.csv", status=503)
 
 

@@ -8,10 +8,10 @@ from tests.support.page_forms import account
 from tests.support.sites import BROWSER, SAME_ORIGIN
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.admin.several import MOST, SHARED_ACTIONS
-from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError
+from wsgiauth.features.panel.several import MOST, SHARED_ACTIONS
+from wsgiauth.features.panel.user_actions import ACTIONS
 
 every_database = pytest.mark.every_database
 
@@ -279,7 +279,7 @@ def test_what_is_refused_in_the_transaction_does_not_stop_the_others(
         raise error
 
     users = make("Ann", "superuser"), make("Tim", "superuser")
-    monkeypatch.setattr("wsgiauth.admin.several.administer", fail)
+    monkeypatch.setattr("wsgiauth.features.panel.several.administer", fail)
     outcomes = several("deactivate", *users)
     assert [(result, text.startswith(detail)) for _, result, text in outcomes] == [
         ("refused", True)

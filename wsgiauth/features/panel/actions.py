@@ -13,9 +13,9 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts import names
 from wsgiauth.accounts.known_permissions import offered_permissions, similar_permission
 from wsgiauth.accounts.models import User
-from wsgiauth.admin import GROUPS, PanelForm, PanelPage, frame_of, panel_url
-from wsgiauth.admin.user_query import carrying
 from wsgiauth.exceptions import NotFoundError, ValidationError
+from wsgiauth.features.panel.frame import GROUPS, PanelForm, PanelPage, frame_of, panel_url
+from wsgiauth.features.panel.user_query import carrying
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.messages import Joined, _, pgettext
 from wsgiauth.web.request import query_field

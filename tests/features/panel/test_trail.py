@@ -6,9 +6,9 @@ from tests.support.sites import SAME_ORIGIN
 from wsgiauth import events
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.events import actors
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.mail.link_letters import request_reset
 
 EVENTS = "/auth/admin/events"

@@ -22,12 +22,12 @@ from wsgiauth.accounts.administration import (
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.admin import USERS, PanelForm, PanelPage, frame_of, panel_url
-from wsgiauth.admin.groups import list_groups, require_group
-from wsgiauth.admin.user import LAST_SUPERUSER
-from wsgiauth.admin.user_actions import ACTIONS, UserAction
-from wsgiauth.admin.user_changes import GROUP
 from wsgiauth.exceptions import ForbiddenError, LastSuperuserError, ValidationError
+from wsgiauth.features.panel.frame import USERS, PanelForm, PanelPage, frame_of, panel_url
+from wsgiauth.features.panel.groups import list_groups, require_group
+from wsgiauth.features.panel.user import LAST_SUPERUSER
+from wsgiauth.features.panel.user_actions import ACTIONS, UserAction
+from wsgiauth.features.panel.user_changes import GROUP
 from wsgiauth.forms import NEXT, FormPage, MemberSubmission, Refusal
 from wsgiauth.messages import _, list_of
 from wsgiauth.site import Site

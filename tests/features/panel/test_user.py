@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 from webtest import TestApp
 
-from tests.admin.conftest import KINDS
+from tests.features.panel.conftest import KINDS
 from tests.support.factors import add_app
 from tests.support.identities import ISSUER, account
 from tests.support.keys import make_key
@@ -19,11 +19,11 @@ from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
-from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.authentication import identities, keys, recovery_codes
 from wsgiauth.authentication.keys import ListedKey
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
+from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.storage.models import utc_now
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import Pages

@@ -10,16 +10,23 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
-from wsgiauth.admin import EVENTS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
-from wsgiauth.admin.event_words import (
+from wsgiauth.events import CHANGES, actors, trail
+from wsgiauth.events.trail import Entry, Filters, Position
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.panel.event_words import (
     APPLICATION_CODE,
     TITLES,
     actor_in_words,
     reason_in_words,
 )
-from wsgiauth.events import CHANGES, actors, trail
-from wsgiauth.events.trail import Entry, Filters, Position
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.panel.frame import (
+    EVENTS,
+    PanelEndpoint,
+    PanelPage,
+    frame_of,
+    panel_url,
+    require_staff,
+)
 from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.messages import _
 from wsgiauth.site import Site

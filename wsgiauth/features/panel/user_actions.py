@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from wsgiauth.accounts.administration import Party, Right, refusal_reason
 from wsgiauth.accounts.models import User, is_proven_here
-from wsgiauth.admin.actions import (
+from wsgiauth.authentication import factors, sessions
+from wsgiauth.features.panel.actions import (
     ACCESS,
     DANGER,
     DELETE,
@@ -17,7 +18,7 @@ from wsgiauth.admin.actions import (
     read_new_permission,
     read_permission,
 )
-from wsgiauth.admin.user_changes import (
+from wsgiauth.features.panel.user_changes import (
     EMAIL,
     GROUP,
     IDENTITY,
@@ -32,7 +33,6 @@ from wsgiauth.admin.user_changes import (
     set_flag,
     verify_email,
 )
-from wsgiauth.authentication import factors, sessions
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.messages import _, pgettext
 from wsgiauth.settings import Settings

@@ -21,17 +21,15 @@ from wsgiauth.accounts.known_permissions import (
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.references import refusing_referenced
 from wsgiauth.accounts.user_search import FoundUser
-from wsgiauth.admin import (
-    EVENTS,
-    USERS,
-    PanelEndpoint,
-    PanelPage,
-    frame_of,
-    panel_url,
-    require_row,
-    require_staff,
-)
-from wsgiauth.admin.actions import (
+from wsgiauth.authentication.factors import UserFactors, are_offered
+from wsgiauth.authentication.identities import ListedIdentity, list_identities
+from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.keys import ListedKey, list_keys
+from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
+from wsgiauth.events import trail
+from wsgiauth.events.trail import Filters
+from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, RequestError
+from wsgiauth.features.panel.actions import (
     ACCESS,
     DANGER,
     DELETE,
@@ -42,19 +40,21 @@ from wsgiauth.admin.actions import (
     Field,
     require_action,
 )
-from wsgiauth.admin.groups import ListedGroup, list_groups
-from wsgiauth.admin.trail import TrailRow, trail_rows
-from wsgiauth.admin.user_actions import ACTIONS, NOTICES, UserAction
-from wsgiauth.admin.user_changes import GROUP, IDENTITY, KEY
-from wsgiauth.admin.user_query import carried_query, carrying
-from wsgiauth.authentication.factors import UserFactors, are_offered
-from wsgiauth.authentication.identities import ListedIdentity, list_identities
-from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.keys import ListedKey, list_keys
-from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
-from wsgiauth.events import trail
-from wsgiauth.events.trail import Filters
-from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, RequestError
+from wsgiauth.features.panel.frame import (
+    EVENTS,
+    USERS,
+    PanelEndpoint,
+    PanelPage,
+    frame_of,
+    panel_url,
+    require_row,
+    require_staff,
+)
+from wsgiauth.features.panel.groups import ListedGroup, list_groups
+from wsgiauth.features.panel.trail import TrailRow, trail_rows
+from wsgiauth.features.panel.user_actions import ACTIONS, NOTICES, UserAction
+from wsgiauth.features.panel.user_changes import GROUP, IDENTITY, KEY
+from wsgiauth.features.panel.user_query import carried_query, carrying
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink

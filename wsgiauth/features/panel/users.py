@@ -13,11 +13,18 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.accounts.user_search import FoundUser, all_users, find_users
-from wsgiauth.admin import USERS, PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
-from wsgiauth.admin.groups import ListedGroup, list_groups
-from wsgiauth.admin.invite import INVITED, SENT, invite_url
-from wsgiauth.admin.several import SharedAction, shared_actions
-from wsgiauth.admin.user_query import AFTER, BEFORE, SORT, Choice, Query, carrying
+from wsgiauth.features.links.invite import INVITED, SENT, invite_url
+from wsgiauth.features.panel.frame import (
+    USERS,
+    PanelEndpoint,
+    PanelPage,
+    frame_of,
+    panel_url,
+    require_staff,
+)
+from wsgiauth.features.panel.groups import ListedGroup, list_groups
+from wsgiauth.features.panel.several import SharedAction, shared_actions
+from wsgiauth.features.panel.user_query import AFTER, BEFORE, SORT, Choice, Query, carrying
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import STAFF, AccountLink
 from wsgiauth.messages import _, pgettext

@@ -18,7 +18,6 @@ from wsgiauth.accounts.administration import MANAGE_USERS, Right
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key, OneTimeSecret, Session, has_keys
-from wsgiauth.admin.user_actions import ACTIONS
 from wsgiauth.authentication import identities, keys, recovery_codes, sessions
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.provider_sessions import ProviderLogin
@@ -26,6 +25,7 @@ from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError
+from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage.models import utc_now
 
@@ -617,7 +617,7 @@ def test_a_user_who_is_deleted_meanwhile_is_not_found(program, make, monkeypatch
     def fail(*_, **__):
         raise User.DoesNotExist
 
-    monkeypatch.setattr("wsgiauth.admin.user.administer", fail)
+    monkeypatch.setattr("wsgiauth.features.panel.user.administer", fail)
     assert program(url_of(make("Tim"), "delete"), {}, status=404).json["code"] == "not_found"
 
 
@@ -626,7 +626,7 @@ def test_the_last_active_superuser_is_not_removed(program, make, monkeypatch):
     def fail(*_, **__):
         raise LastSuperuserError("Tim")
 
-    monkeypatch.setattr("wsgiauth.admin.user.administer", fail)
+    monkeypatch.setattr("wsgiauth.features.panel.user.administer", fail)
     refused = program(url_of(make("Tim", "superuser"), "delete"), {}, status=409)
     assert refused.json["code"] == "last_superuser"
 

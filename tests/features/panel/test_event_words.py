@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wsgiauth.admin.event_words import TITLES, actor_in_words, reason_in_words
 from wsgiauth.events import CHANGES, Event
+from wsgiauth.features.panel.event_words import TITLES, actor_in_words, reason_in_words
 from wsgiauth.messages import Message
 
 
