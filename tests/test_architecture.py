@@ -122,11 +122,11 @@ def test_no_imports_within_a_row_lead_in_a_circle(row):
             "jwt",
             {
                 "authentication.oidc.key_sets",
-                "authentication.services.signing",
+                "features.services.signing",
                 "authentication.tokens",
             },
         ),
-        ("cryptography", {"authentication.services.signing"}),
+        ("cryptography", {"features.services.signing"}),
         ("fido2", {"authentication.passkeys.webauthn"}),
         ("urllib3", {"authentication.oidc.transport"}),
     ],

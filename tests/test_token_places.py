@@ -28,7 +28,7 @@ from tests.support.service_keys import (
 )
 from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
-from wsgiauth.authentication.services import ServiceTokens
+from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.testing import api_key, make_settings, make_user
 
 ALGORITHMS = ["ES256", "EdDSA", "RS256"]

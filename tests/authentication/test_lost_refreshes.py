@@ -7,13 +7,13 @@ from tests.support.service_keys import with_services, write_key
 from wsgiauth import storage
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import freshness, sessions
-from wsgiauth.authentication.introspection import Introspector
 from wsgiauth.authentication.lifetimes import DAY, Lifetime
 from wsgiauth.authentication.refresh import GRACE, refresh
-from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.authentication.sessions import REUSED
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events import subscribe
+from wsgiauth.features.services.introspection import Introspector
+from wsgiauth.features.services.service_tokens import ServiceTokens
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(44)]
 

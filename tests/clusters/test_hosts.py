@@ -20,7 +20,7 @@ from tests.support.settings import LONG_KEY
 from tests.support.sites import PASSWORD, SECRET_KEY, echo
 from tests.support.traffic import Traffic, settings_for_traffic
 from wsgiauth import AuthMiddleware, Settings, storage
-from wsgiauth.authentication.introspection import INTROSPECT
+from wsgiauth.features.services.introspection import INTROSPECT
 from wsgiauth.storage import schema
 from wsgiauth.testing import api_key, make_user
 

@@ -21,8 +21,8 @@ from tests.docs.pages import PAGES, save_programs, section, shown
 from tests.support.service_keys import new_key, pem_of, with_services, write_key
 from tests.support.sites import Stage, echo, free_port, serving, started
 from wsgiauth import AuthMiddleware, Settings, storage
-from wsgiauth.authentication.services import ServiceTokens
-from wsgiauth.authentication.services.signing import load_keys
+from wsgiauth.features.services.service_tokens import ServiceTokens
+from wsgiauth.features.services.signing import load_keys
 from wsgiauth.testing import api_key, bearer, make_settings, make_user
 
 PAGE = PAGES["docs/services.md"]

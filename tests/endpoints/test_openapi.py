@@ -54,8 +54,6 @@ from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MAX_P
 from wsgiauth.authentication.passkeys import NAME_MAX_LENGTH, Passkey
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.password import make_reset_link
-from wsgiauth.authentication.services import MAX_LENGTH, MAX_SCOPE
-from wsgiauth.authentication.services.key_files import MAX_FILES
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.endpoints.register import VerifiedRegister
 from wsgiauth.features.panel import groups, several, trail
@@ -63,6 +61,8 @@ from wsgiauth.features.panel.group import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.panel.user_query import FILTERS
 from wsgiauth.features.panel.users import ORDERS
+from wsgiauth.features.services.key_files import MAX_FILES
+from wsgiauth.features.services.service_tokens import MAX_LENGTH, MAX_SCOPE
 from wsgiauth.forms import Form
 from wsgiauth.forms.proofs import CREDENTIAL
 from wsgiauth.languages import SHIPPED

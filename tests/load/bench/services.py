@@ -21,7 +21,7 @@ from tests.load.bench.sites import Site
 from tests.support.service_keys import ISSUER, REPORTS, new_key, pem_of, write_key
 from tests.support.sites import serving, spawned
 from wsgiauth import User
-from wsgiauth.authentication.introspection import INTROSPECT
+from wsgiauth.features.services.introspection import INTROSPECT
 from wsgiauth.testing import api_key
 
 PEOPLE = 10_000

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from wsgiauth.authentication.introspection import INTROSPECT, Introspector
-from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.endpoints.introspect import Introspect
-from wsgiauth.endpoints.jwks import KeySet
-from wsgiauth.endpoints.token import Token
 from wsgiauth.feature import Feature
+from wsgiauth.features.services.introspect import Introspect
+from wsgiauth.features.services.introspection import INTROSPECT, Introspector
+from wsgiauth.features.services.jwks import KeySet
+from wsgiauth.features.services.service_tokens import ServiceTokens
+from wsgiauth.features.services.token import Token
 from wsgiauth.features.services.well_known import well_known_urls
 from wsgiauth.settings import Settings
 

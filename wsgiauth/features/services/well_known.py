@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.feature import WellKnown
+from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.site import Site
 from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, json_response
 

@@ -49,7 +49,7 @@ class ServiceTokens:
 
     def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
         try:
-            from wsgiauth.authentication.services.signing import load_keys
+            from wsgiauth.features.services.signing import load_keys
         except ImportError:
             raise missing_package("SERVICE_KEYS", "cryptography", "services") from None
         self.lifetime: int = settings.SERVICE_TOKEN_MINUTES * 60

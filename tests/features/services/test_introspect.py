@@ -15,7 +15,7 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import known_permissions
 from wsgiauth.authentication import keys, sessions
 from wsgiauth.authentication.password import make_reset_link
-from wsgiauth.authentication.services import ServiceTokens
+from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.testing import (
     add_authenticator,
     api_key,

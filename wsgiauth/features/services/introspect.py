@@ -4,9 +4,9 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.authentication.introspection import INTROSPECT, Introspector
 from wsgiauth.events import actors
 from wsgiauth.exceptions import RequestError
+from wsgiauth.features.services.introspection import INTROSPECT, Introspector
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.processes import started
 from tests.support.service_keys import ISSUER, REPORTS, new_key, pem_of, with_services, write_key
-from wsgiauth.authentication.services import ServiceTokens
+from wsgiauth.features.services.service_tokens import ServiceTokens
 
 NOW = 1_800_000_000
 ALGORITHMS = ["ES256", "EdDSA", "RS256"]

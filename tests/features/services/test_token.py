@@ -14,9 +14,9 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import keys, sessions
-from wsgiauth.authentication.services import MAX_SCOPE
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.services.service_tokens import MAX_SCOPE
 from wsgiauth.testing import api_key
 
 TOKEN = "/auth/token"
@@ -202,7 +202,7 @@ def test_a_session_that_ends_meanwhile_gets_none(client, ada, bearer, monkeypatc
         Session.delete().execute()
         return handle_of(session_id)
 
-    monkeypatch.setattr("wsgiauth.endpoints.token.handle_of", ended)
+    monkeypatch.setattr("wsgiauth.features.services.token.handle_of", ended)
     assert ask(client, headers, status=401)["code"] == "invalid_token"
 
 

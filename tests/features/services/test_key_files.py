@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.permissions import OTHER, give_away
 from tests.support.service_keys import write_key
-from wsgiauth.authentication.services.key_files import MAX_FILES, MAX_SIZE, read_files
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features.services.key_files import MAX_FILES, MAX_SIZE, read_files
 
 
 def refusal_of(path):

@@ -1,7 +1,8 @@
 """Introspection (RFC 7662): whether a token of a user is active now, and what it permits.
 
-On the way of a request, `endpoints.introspect` calls this module with what another service was
-sent. Each answer follows from the database of that moment, as for a request with the token itself.
+On the way of a request, `features.services.introspect` calls this module with what another service
+was sent. Each answer follows from the database of that moment, as for a request with the token
+itself.
 
 The service's question is not a use of the token: a service that polls neither keeps an idle session
 alive nor makes an unused API key look used. Only that the access token of a refresh has been
@@ -29,9 +30,9 @@ from wsgiauth.authentication import sessions
 from wsgiauth.authentication.keys import PREFIX, id_of
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.second_factors import meets_demand
-from wsgiauth.authentication.services import ServiceTokens
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import MAX_LENGTH, Claims, Tokens
+from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement
 

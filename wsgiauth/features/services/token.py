@@ -5,9 +5,9 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.names import is_permission
 from wsgiauth.authentication.freshness import proof_of
-from wsgiauth.authentication.services import MAX_SCOPE, ServiceTokens
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
+from wsgiauth.features.services.service_tokens import MAX_SCOPE, ServiceTokens
 from wsgiauth.forms.endpoint import Endpoint, read_json_alone, require_caller
 from wsgiauth.messages import _, ngettext
 from wsgiauth.settings import Settings

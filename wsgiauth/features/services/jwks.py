@@ -2,7 +2,7 @@
 
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.authentication.services import ServiceTokens
+from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from wsgiauth.authentication.services.key_files import read_files, refused
+from wsgiauth.features.services.key_files import read_files, refused
 
 # NIST SP 800-131A: not below 2,048 bits. A longer key than 4,096 makes tokens slow and too long.
 RSA_BITS = range(2048, 4097)

@@ -19,8 +19,8 @@ from tests.support.service_keys import (
 from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.names import PERMISSION_MAX_LENGTH
 from wsgiauth.authentication.freshness import Proof
-from wsgiauth.authentication.services import MAX_LENGTH, MAX_SCOPE, ServiceTokens
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features.services.service_tokens import MAX_LENGTH, MAX_SCOPE, ServiceTokens
 from wsgiauth.settings import Settings
 
 NOW = 1_800_000_000
@@ -177,7 +177,7 @@ def test_no_log_and_no_repr_has_anything_of_a_private_key(settings, folder, capl
 
 
 def test_a_missing_package_is_a_sentence_at_start(settings, folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "wsgiauth.authentication.services.signing", None)
+    monkeypatch.setitem(sys.modules, "wsgiauth.features.services.signing", None)
     with pytest.raises(ConfigurationError) as caught:
         AuthMiddleware(lambda *_: [], with_services(settings, folder))
     assert str(caught.value) == (

@@ -8,8 +8,8 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from jwt import PyJWK
 
 from tests.support.service_keys import new_key, pem_of, public_pem_of, write_key
-from wsgiauth.authentication.services.signing import load_keys
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features.services.signing import load_keys
 
 ALGORITHMS = ["ES256", "EdDSA", "RS256"]
 CERTIFICATE = b"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
