@@ -1,6 +1,6 @@
 """The decision whether the caller of a request is admitted, and the responses to those who are not.
 
-`guards` asks it in front of a view, as do the guards of `contrib`, and `endpoints.check` for a
+`guards` asks it in front of a view, as do the guards of `contrib`, and forward authentication for a
 proxy.
 """
 

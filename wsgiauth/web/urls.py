@@ -102,7 +102,7 @@ def mount_url(environ: WSGIEnvironment) -> str:
 def path_asked_for(environ: WSGIEnvironment) -> str:
     """Return the percent-encoded path and query of this request, for use as a `next`.
 
-    Where `endpoints.check` decides about another request, it is the path of that.
+    Where `features.forward_auth.check` decides about another request, it is the path of that.
     """
     if ASKED_FOR in environ:
         return _encoded(environ[ASKED_FOR], _VISIBLE)

@@ -1,7 +1,7 @@
 """What the feature `forward_auth` declares: see `wsgiauth.feature`."""
 
-from wsgiauth.endpoints.check import Check
 from wsgiauth.feature import Feature
+from wsgiauth.features.forward_auth.check import Check
 
 FEATURE = Feature(
     name="forward_auth",
