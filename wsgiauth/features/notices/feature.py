@@ -1,7 +1,7 @@
 """What the feature `notices` declares: see `wsgiauth.feature`."""
 
 from wsgiauth.feature import Feature
-from wsgiauth.mail import notices
+from wsgiauth.features.notices import notices
 
 FEATURE = Feature(
     name="notices",

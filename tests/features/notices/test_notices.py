@@ -32,7 +32,7 @@ from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
 from wsgiauth.events import record
 from wsgiauth.features import WAYS_IN
-from wsgiauth.mail.notices import TEMPLATES, Notices
+from wsgiauth.features.notices.notices import TEMPLATES, Notices
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in
 from wsgiauth.web.clients import Client
@@ -173,7 +173,7 @@ def test_without_its_mail_a_change_is_not_made(site, ada, settings, monkeypatch,
     def fail(*_, **__):
         raise RuntimeError
 
-    monkeypatch.setattr("wsgiauth.mail.notices.enqueue", fail)
+    monkeypatch.setattr("wsgiauth.features.notices.notices.enqueue", fail)
     with pytest.raises(RuntimeError):
         CHANGES[name](ada, settings)
     (stored,) = User.select()
