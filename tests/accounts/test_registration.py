@@ -18,11 +18,11 @@ from wsgiauth.accounts.registration import (
 from wsgiauth.app import ROUTES
 from wsgiauth.endpoints.register import Register
 from wsgiauth.exceptions import ApplicationError, ConfigurationError, TakenError, ValidationError
+from wsgiauth.features.transfer.rows import COLUMNS
 from wsgiauth.forms import NEXT, ONCE, Form
 from wsgiauth.forms.handover import REMEMBER
 from wsgiauth.forms.shown_to import ACCOUNT
 from wsgiauth.messages import Message
-from wsgiauth.transfer.rows import COLUMNS
 from wsgiauth.web.body import MAX_BODY
 from wsgiauth.web.request import MAX_FIELDS as MAX_FORM_FIELDS
 from wsgiauth.web.urls import MAX_ENCODED

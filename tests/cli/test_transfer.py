@@ -24,11 +24,11 @@ from wsgiauth.authentication import identities
 from wsgiauth.authentication.identities import Identity
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.transfer import importing
+from wsgiauth.features.transfer.importing import BATCH
+from wsgiauth.features.transfer.rows import COLUMNS
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage import context
-from wsgiauth.transfer import importing
-from wsgiauth.transfer.importing import BATCH
-from wsgiauth.transfer.rows import COLUMNS
 
 HASH = hash_password(PASSWORD, rounds=4)
 ADA = f"{USERNAME},{EMAIL},{HASH}"

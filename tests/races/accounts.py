@@ -11,8 +11,8 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.registration import Registration
 from wsgiauth.accounts.tables import Key, Membership, Permission, Session
 from wsgiauth.authentication import keys, sessions
-from wsgiauth.transfer.importing import import_rows
-from wsgiauth.transfer.rows import parse_row
+from wsgiauth.features.transfer.importing import import_rows
+from wsgiauth.features.transfer.rows import parse_row
 
 
 def insert_superuser(name):

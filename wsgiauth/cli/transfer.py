@@ -20,14 +20,14 @@ from wsgiauth.cli.command import (
 from wsgiauth.cli.output import print_csv, print_error, print_line, with_encoding
 from wsgiauth.cli.parser import Parser
 from wsgiauth.exceptions import ApplicationError, ValidationError
+from wsgiauth.features.transfer.exporting import exported_rows
+from wsgiauth.features.transfer.importing import BATCH, import_rows
+from wsgiauth.features.transfer.rows import COLUMNS, REQUIRED, ImportedRow, parse_row
 from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.storage import context
 from wsgiauth.storage.databases import refuse_file_of_other_user
-from wsgiauth.transfer.exporting import exported_rows
-from wsgiauth.transfer.importing import BATCH, import_rows
-from wsgiauth.transfer.rows import COLUMNS, REQUIRED, ImportedRow, parse_row
 
 # Decoders read ahead, so their errors do not name the line: see `_utf_8_lines`.
 _ERRORS = "surrogateescape"

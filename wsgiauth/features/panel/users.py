@@ -25,12 +25,12 @@ from wsgiauth.features.panel.frame import (
 from wsgiauth.features.panel.groups import ListedGroup, list_groups
 from wsgiauth.features.panel.several import SharedAction, shared_actions
 from wsgiauth.features.panel.user_query import AFTER, BEFORE, SORT, Choice, Query, carrying
+from wsgiauth.features.transfer.cells import neutralize_formula
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import STAFF, AccountLink
 from wsgiauth.messages import _, pgettext
 from wsgiauth.site import Site
 from wsgiauth.storage.models import json_fields
-from wsgiauth.transfer.cells import neutralize_formula
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response

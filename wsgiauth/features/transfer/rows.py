@@ -12,10 +12,10 @@ from wsgiauth.accounts.registration import NOTHING, Answers, Registration
 from wsgiauth.authentication.identities import MOST_IDENTITIES, identity_id
 from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.transfer.cells import read_cell
 from wsgiauth.settings.kinds import parse_bool
 from wsgiauth.settings.oidc import is_issuer
 from wsgiauth.storage.models import BCRYPT_HASH, utc_now
-from wsgiauth.transfer.cells import read_cell
 
 REQUIRED = ("username", "email")
 FLAGS = {"is_active": True, "is_staff": False, "is_superuser": False}  # with their defaults

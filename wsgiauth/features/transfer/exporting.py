@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 
 from wsgiauth.accounts.listing import user_pages
 from wsgiauth.authentication.identities import Identity
+from wsgiauth.features.transfer.cells import write_cell
+from wsgiauth.features.transfer.rows import FLAGS, identity_cell
 from wsgiauth.storage.models import utc_text
-from wsgiauth.transfer.cells import write_cell
-from wsgiauth.transfer.rows import FLAGS, identity_cell
 
 
 def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from wsgiauth.transfer.cells import read_cell, write_cell
+from wsgiauth.features.transfer.cells import read_cell, write_cell
 
 WRITTEN = {
     "usual": ("Zoë", "Zoë"),

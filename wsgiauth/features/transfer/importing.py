@@ -18,9 +18,9 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Permission
 from wsgiauth.authentication.identities import Identity, add
 from wsgiauth.exceptions import ApplicationError, ValidationError
+from wsgiauth.features.transfer.rows import ImportedRow, identity_cell, named_errors
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_now
-from wsgiauth.transfer.rows import ImportedRow, identity_cell, named_errors
 
 BATCH = 500  # rows
 

@@ -1,1 +1,0 @@
-"""Import and export of many accounts, as rows of strings with the same columns."""
