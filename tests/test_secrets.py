@@ -38,13 +38,14 @@ from wsgiauth import (
 )
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import OneTimeSecret, Session
-from wsgiauth.authentication import keys, pending, totp
+from wsgiauth.authentication import pending, totp
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError, WsgiAuthError
 from wsgiauth.features import FEATURES
 from wsgiauth.features import LETTER_SAMPLES as LETTERS
+from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.mail.letters import Addressed
 from wsgiauth.site import Site
 from wsgiauth.testing import bearer, mailbox

@@ -50,12 +50,12 @@ from wsgiauth.app import ROUTES
 from wsgiauth.authentication import pending, sessions, totp
 from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.invitations import Invitation
-from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MAX_PERMISSIONS
 from wsgiauth.authentication.passkeys import NAME_MAX_LENGTH, Passkey
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.endpoints.register import VerifiedRegister
+from wsgiauth.features.keys.api_keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MAX_PERMISSIONS
 from wsgiauth.features.panel import groups, several, trail
 from wsgiauth.features.panel.group import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS

@@ -13,11 +13,11 @@ from tests.support.mails import Post, with_mail
 from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, accounts, events, log_in, storage
 from wsgiauth.app import ROUTES
-from wsgiauth.authentication.keys import id_of
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.cli import main
 from wsgiauth.events import actors
 from wsgiauth.events.trail import Filters, page
+from wsgiauth.features.keys.api_keys import id_of
 from wsgiauth.forms.endpoint import Endpoint, require_login
 from wsgiauth.guards import permission_required
 from wsgiauth.testing import api_key

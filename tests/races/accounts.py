@@ -10,7 +10,8 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.registration import Registration
 from wsgiauth.accounts.tables import Key, Membership, Permission, Session
-from wsgiauth.authentication import keys, sessions
+from wsgiauth.authentication import sessions
+from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.transfer.importing import import_rows
 from wsgiauth.features.transfer.rows import parse_row
 

@@ -11,7 +11,7 @@ from wsgiauth import change_password
 from wsgiauth.accounts import NewAccount, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import INVITATION, Key
-from wsgiauth.authentication import authenticate, keys, one_time, pending
+from wsgiauth.authentication import authenticate, one_time, pending
 from wsgiauth.authentication.address_links import (
     make_address_link,
     prove_address,
@@ -20,6 +20,7 @@ from wsgiauth.authentication.address_links import (
 from wsgiauth.authentication.invitations import Invitation, accept_invitation, make_invitation_link
 from wsgiauth.authentication.password import make_reset_link, reset_password
 from wsgiauth.features import AT_FIRST_PROOF, COMPOSERS
+from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.forms.repeated import only_once
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 

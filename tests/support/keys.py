@@ -2,7 +2,7 @@
 
 import time
 
-from wsgiauth.authentication import keys
+from wsgiauth.features.keys import api_keys as keys
 
 
 def make_key(user, name="Nightly export", permissions=("reports.read",)):

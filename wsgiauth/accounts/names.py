@@ -32,6 +32,7 @@ _LABEL_MAX_LENGTH = 63  # characters in ASCII: RFC 1035 section 2.3.4
 
 LEADING_DASH = _("A username cannot begin with -.")  # a command line would read it as an option
 
+_HANDLE = re.compile("[0-9A-Za-z]{1,64}")  # of a key, a second factor and so on
 _PERMISSION = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 # One address only, without characters that have a meaning in an email header or a domain name.
 _LABEL = r"""[^@,;:<>()\[\]"\\.\u3002]+"""  # of the domain
@@ -311,3 +312,8 @@ def _problem(name: str, kind: _Kind) -> str | None:
 
 
 _RULES = {"username": username_problem, "email": email_problem, "name": group_problem}
+
+
+def is_handle(text: object) -> bool:
+    """Return whether `text` has the form of a handle, and so can be part of a query."""
+    return isinstance(text, str) and _HANDLE.fullmatch(text) is not None

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import is_handle
 from wsgiauth.authentication import passkeys, recovery_codes, totp
-from wsgiauth.authentication.keys import is_handle
 from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.second_factors import Factor, FactorKind, Risk

@@ -3,11 +3,11 @@
 import time
 
 from wsgiauth.accounts.tables import revoke_keys
-from wsgiauth.authentication import keys
-from wsgiauth.authentication.keys import list_keys
 from wsgiauth.cli.command import Arguments, CommandError, open_database, require_user
 from wsgiauth.cli.output import print_line, print_list
 from wsgiauth.cli.parser import PERMISSIONS, Parser, positive
+from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys.api_keys import list_keys
 from wsgiauth.messages import counted
 
 _COLUMNS = {

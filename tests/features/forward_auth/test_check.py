@@ -14,7 +14,8 @@ from wsgiauth.accounts import create_user, known_permissions
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import keys, sessions
+from wsgiauth.authentication import sessions
+from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.testing import api_key
 from wsgiauth.web.request import MAX_QUERY
 

@@ -13,8 +13,9 @@ from tests.support.service_keys import REPORTS, new_key, with_services, write_ke
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import known_permissions
-from wsgiauth.authentication import keys, sessions
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.testing import (
     add_authenticator,

@@ -14,13 +14,14 @@ from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import Group, User, hash_password
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Key, Session
-from wsgiauth.authentication import keys, sessions
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.methods import PASSWORD as BY_PASSWORD
 from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.services.introspection import Introspector
 from wsgiauth.features.services.service_tokens import Proof, ServiceTokens
 

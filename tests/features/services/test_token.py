@@ -13,9 +13,10 @@ from tests.support.sites import BROWSER, SAME_ORIGIN
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key, Session
-from wsgiauth.authentication import keys, sessions
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.services.service_tokens import MAX_SCOPE
 from wsgiauth.testing import api_key
 

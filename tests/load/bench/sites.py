@@ -4,8 +4,8 @@ import itertools
 
 from tests.support.sites import SECRET_KEY
 from wsgiauth import AuthMiddleware, Settings, User, storage
-from wsgiauth.authentication import keys
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.features.keys import api_keys as keys
 
 HASH = "$2b$12$" + 53 * "x"  # of no password
 CREATED_AT = "2026-01-01 12:00:00"

@@ -8,7 +8,7 @@ from itertools import count, islice
 
 from tests.conftest import HASH_OF_PASSWORD
 from tests.load.panel import row_of
-from wsgiauth.authentication import keys
+from wsgiauth.features.keys import api_keys as keys
 
 GROUPS = 50  # as many at any size: their number is up to the operator
 PERMISSIONS = 20

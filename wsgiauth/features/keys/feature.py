@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from wsgiauth.authentication import basic, keys
 from wsgiauth.authentication.readers import BEARER, Reader
-from wsgiauth.endpoints.keys import Keys
 from wsgiauth.feature import Feature
+from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import basic
+from wsgiauth.features.keys.keys import Keys
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 

@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
-from wsgiauth.authentication.keys import ListedKey
-from wsgiauth.endpoints.keys import KeysPage
 from wsgiauth.endpoints.samples import THEN
+from wsgiauth.features.keys.api_keys import ListedKey
+from wsgiauth.features.keys.keys import KeysPage
 from wsgiauth.web.pages import Page
 
 KEY = ListedKey(

@@ -24,11 +24,11 @@ from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.authentication.factors import UserFactors, are_offered
 from wsgiauth.authentication.identities import ListedIdentity, list_identities
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.keys import ListedKey, list_keys
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
 from wsgiauth.events import trail
 from wsgiauth.events.trail import Filters
 from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, RequestError
+from wsgiauth.features.keys.api_keys import ListedKey, list_keys
 from wsgiauth.features.panel.actions import (
     ACCESS,
     DANGER,

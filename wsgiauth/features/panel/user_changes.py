@@ -6,9 +6,10 @@ from http import HTTPStatus
 from wsgiauth.accounts import names, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User, verified_by_operator
-from wsgiauth.authentication import keys, provider_origins
+from wsgiauth.authentication import provider_origins
 from wsgiauth.authentication.session_list import revoke_by_handle
 from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.panel.actions import Field
 from wsgiauth.features.panel.groups import require_group
 from wsgiauth.forms import MemberSubmission

@@ -27,11 +27,11 @@ from wsgiauth.accounts.groups import limit
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import sessions
-from wsgiauth.authentication.keys import PREFIX, id_of
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import MAX_LENGTH, Claims, Tokens
+from wsgiauth.features.keys.api_keys import PREFIX, id_of
 from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement

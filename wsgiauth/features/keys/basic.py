@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import keys
+from wsgiauth.features.keys import api_keys as keys
 
 _MAX_LENGTH = 2048  # characters of the header; the longest name and a key need half of them
 

@@ -10,8 +10,8 @@ from webtest import TestApp
 
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, login_required, storage
-from wsgiauth.authentication import keys
-from wsgiauth.authentication.basic import read
+from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys.basic import read
 
 CROSS_SITE = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
 BASIC = 'Basic realm="wsgiauth", charset="UTF-8"'

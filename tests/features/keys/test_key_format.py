@@ -7,8 +7,8 @@ import zlib
 import pytest
 
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication.keys import MadeKey, id_of, is_handle, make_key
 from wsgiauth.authentication.one_time import digest
+from wsgiauth.features.keys.api_keys import MadeKey, id_of, is_handle, make_key
 
 DOCUMENTED = re.compile(r"wsgiauth_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}")
 KNOWN = "wsgiauth_000000000000_" + 43 * "0"

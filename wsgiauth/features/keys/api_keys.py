@@ -30,6 +30,7 @@ from wsgiauth.accounts import lock_user, names
 from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import limit
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import is_handle
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.lifetimes import DAY, HOUR
 from wsgiauth.authentication.one_time import digest
@@ -53,7 +54,6 @@ _KEY = re.compile(
     f"{PREFIX}([0-9A-Za-z]{{{_ID_LENGTH}}})_[0-9A-Za-z]{{{_SECRET_LENGTH}}}"
     f"([0-9A-Za-z]{{{_CHECKSUM_LENGTH}}})"
 )
-_HANDLE = re.compile("[0-9A-Za-z]{1,64}")
 
 _CACHE_SIZE = 4096  # keys, and lists of permissions
 _LAST_USE_PRECISION = HOUR
@@ -119,11 +119,6 @@ def id_of(text: str) -> str | None:
     if match is None or match[2] != _checksum(text[:-_CHECKSUM_LENGTH]):
         return None
     return match[1]
-
-
-def is_handle(text: object) -> bool:
-    """Return whether `text` has the form of a handle, and so can be part of a query."""
-    return isinstance(text, str) and _HANDLE.fullmatch(text) is not None
 
 
 def _random(length: int) -> str:

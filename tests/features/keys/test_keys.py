@@ -20,9 +20,9 @@ from wsgiauth import (
 )
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.tables import Key, OneTimeSecret, Session
-from wsgiauth.authentication import keys
-from wsgiauth.authentication.keys import MAX_KEYS
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys.api_keys import MAX_KEYS
 
 NEW_PASSWORD = "another unrelated phrase"
 INSUFFICIENT_SCOPE = 'Bearer realm="wsgiauth", error="insufficient_scope"'
@@ -316,7 +316,7 @@ def test_a_stale_browser_gets_a_link_to_confirm_instead_of_forms(browser, ada):
 
 @pytest.mark.every_database
 def test_a_login_that_ends_meanwhile_makes_no_key(client, login, monkeypatch):
-    monkeypatch.setattr("wsgiauth.authentication.keys.create", lambda *_, **__: None)
+    monkeypatch.setattr("wsgiauth.features.keys.api_keys.create", lambda *_, **__: None)
     refused = client.post_json("/auth/keys", NEW, headers=login, status=401)
     assert refused.headers["WWW-Authenticate"] == INVALID_TOKEN
 

@@ -6,10 +6,10 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import keys
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, ListedKey, list_keys
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
+from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys.api_keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, ListedKey, list_keys
 from wsgiauth.forms import (
     FormPage,
     ListForm,
