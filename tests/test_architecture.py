@@ -121,14 +121,14 @@ def test_no_imports_within_a_row_lead_in_a_circle(row):
         (
             "jwt",
             {
-                "authentication.oidc.key_sets",
+                "features.providers.oidc.key_sets",
                 "features.services.signing",
                 "authentication.tokens",
             },
         ),
         ("cryptography", {"features.services.signing"}),
         ("fido2", {"authentication.passkeys.webauthn"}),
-        ("urllib3", {"authentication.oidc.transport"}),
+        ("urllib3", {"features.providers.oidc.transport"}),
     ],
 )
 def test_few_modules_import(library, modules):

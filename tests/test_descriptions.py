@@ -19,9 +19,9 @@ from tests.support.mails import MAIL
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 from wsgiauth import Group, storage
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import identities
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.totp import Totp
+from wsgiauth.features.providers import identities
 from wsgiauth.testing import logged_in, make_user
 
 RTL = "\u05d0\u05d3\u05d4(2)!"  # a Hebrew name, and characters without a direction

@@ -38,15 +38,16 @@ from wsgiauth import (
     storage,
 )
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication import factors, identities, recovery_codes, sessions
+from wsgiauth.authentication import factors, recovery_codes, sessions
 from wsgiauth.authentication.browser_keys import LOG_IN as PASSKEY_ALONE
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
-from wsgiauth.authentication.provider_origins import disconnect as disconnect_identity
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
 from wsgiauth.features import COMPOSERS, WAYS_IN
-from wsgiauth.mail.link_letters import request_reset, send_reset
+from wsgiauth.features.links.letters import request_reset, send_reset
+from wsgiauth.features.providers import identities
+from wsgiauth.features.providers.origins import disconnect as disconnect_identity
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.transports import DeliveryError
 from wsgiauth.throttling.hash_slots import HashSlots

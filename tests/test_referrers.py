@@ -18,10 +18,10 @@ from tests.support.referrers import (
 )
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, SECRET_KEY, echo
 from wsgiauth import AuthMiddleware, Settings, storage
-from wsgiauth.authentication.address_links import make_address_link
-from wsgiauth.authentication.invitations import Invitation
 from wsgiauth.authentication.password import make_reset_link
-from wsgiauth.mail.link_letters import issue_invitation
+from wsgiauth.features.links.address_links import make_address_link
+from wsgiauth.features.links.invitations import Invitation
+from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.testing import logged_in
 
 NEW = "ada@example.net"

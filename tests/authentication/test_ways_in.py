@@ -6,14 +6,15 @@ from tests.support.identities import ISSUER, account
 from wsgiauth import Settings, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import identities, sessions
-from wsgiauth.authentication.identities import Identity
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.authentication.provider_origins import disconnect as disconnect_identity
-from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.features import WAYS_IN
+from wsgiauth.features.providers import identities
+from wsgiauth.features.providers.identities import Identity
+from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.features.providers.provider_sessions import ProviderLogin
 
 NOW = 2_000_000_000
 OTHER = "https://other.example.com"

@@ -15,13 +15,14 @@ from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication import factors, identities, recovery_codes, sessions, totp
+from wsgiauth.authentication import factors, recovery_codes, sessions, totp
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.keys.api_keys import MAX_KEYS
+from wsgiauth.features.providers import identities
 from wsgiauth.storage.models import utc_now
 
 KEY = re.compile(r"wsgiauth_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}\n")

@@ -10,10 +10,11 @@ from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import identities, sessions
-from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.providers import identities
+from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.mail.outbox import Mail
 
 NOW = 2_000_000_000

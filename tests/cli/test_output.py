@@ -12,12 +12,13 @@ from tests.support.settings import LONG_KEY
 from tests.support.sites import EMAIL, PASSWORD
 from wsgiauth import Group, User
 from wsgiauth.accounts.tables import GroupPermission, Key, Permission, Session
-from wsgiauth.authentication import identities, sessions
-from wsgiauth.authentication.identities import Identity
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.providers import identities
+from wsgiauth.features.providers.identities import Identity
 from wsgiauth.web.clients import Client
 
 # A colour by ESC and a scroll by C1, deletion, further lines, bidirectional controls, a tag.

@@ -20,10 +20,10 @@ from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import User, hash_password, storage, verify_password
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Permission
-from wsgiauth.authentication import identities
-from wsgiauth.authentication.identities import Identity
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.providers import identities
+from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.transfer import importing
 from wsgiauth.features.transfer.importing import BATCH
 from wsgiauth.features.transfer.rows import COLUMNS

@@ -18,8 +18,8 @@ from tests.conftest import require
 from tests.docs.pages import PAGES, ROOT, section, shown
 from tests.support.sites import BROWSER, SECRET_KEY, echo, free_port, started
 from wsgiauth import AuthMiddleware, Settings, storage
-from wsgiauth.authentication.oidc.failures import Failures
-from wsgiauth.authentication.oidc.profiles import make_account
+from wsgiauth.features.providers.oidc.failures import Failures
+from wsgiauth.features.providers.oidc.profiles import make_account
 from wsgiauth.settings.oidc import ProviderEntry, parse_entry
 from wsgiauth.testing import make_settings
 
@@ -227,7 +227,7 @@ COMPUTED = {
 def reasons_of_the_code():
     """Return the reasons of failures in the source, as the page writes them."""
     folder = ROOT / "wsgiauth/authentication/oidc"
-    files = [*folder.glob("*.py"), ROOT / "wsgiauth/endpoints/oidc_callback.py"]
+    files = [*folder.glob("*.py"), ROOT / "wsgiauth/features/providers/endpoints/oidc_callback.py"]
     found = set()
     for call in (node for file in files for node in calls_in(file)):
         prefix = {"DiscoveryError": "discovery: ", "_FailedError": "…: "}.get(name_of(call), "")

@@ -8,9 +8,9 @@ from tests.support.provider_logins import PUBLIC_URL, connect
 from tests.support.sites import BROWSER
 from tests.support.tabs import OIDC, PROVIDER, named
 from wsgiauth.accounts import update_user
-from wsgiauth.authentication import unclaimed
-from wsgiauth.authentication.oidc import Providers
-from wsgiauth.authentication.oidc.errands import CONNECT, LOG_IN, Errand
+from wsgiauth.features.providers import unclaimed
+from wsgiauth.features.providers.oidc import Providers
+from wsgiauth.features.providers.oidc.errands import CONNECT, LOG_IN, Errand
 from wsgiauth.storage import context
 from wsgiauth.testing import bearer, make_user
 

@@ -18,8 +18,8 @@ from tests.support.sites import (
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user, delete_user
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.testing import logged_in
 
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}

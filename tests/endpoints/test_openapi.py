@@ -48,14 +48,15 @@ from wsgiauth.accounts.names import email_problem, username_problem
 from wsgiauth.accounts.tables import Key
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import pending, sessions, totp
-from wsgiauth.authentication.address_links import make_address_link
-from wsgiauth.authentication.invitations import Invitation
 from wsgiauth.authentication.passkeys import NAME_MAX_LENGTH, Passkey
 from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.endpoints.register import VerifiedRegister
 from wsgiauth.features.keys.api_keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MAX_PERMISSIONS
+from wsgiauth.features.links.address_links import make_address_link
+from wsgiauth.features.links.invitations import Invitation
+from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.panel import groups, several, trail
 from wsgiauth.features.panel.group import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
@@ -66,7 +67,6 @@ from wsgiauth.features.services.service_tokens import MAX_LENGTH, MAX_SCOPE
 from wsgiauth.forms import Form
 from wsgiauth.forms.proofs import CREDENTIAL
 from wsgiauth.languages import SHIPPED
-from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, make_user
 from wsgiauth.throttling.counts import AttemptCount

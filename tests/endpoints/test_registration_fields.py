@@ -15,10 +15,10 @@ from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, Field, User, storage
 from wsgiauth.accounts.tables import OneTimeSecret
-from wsgiauth.authentication.invitations import Invitation
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, ForbiddenError, ValidationError
-from wsgiauth.mail.link_letters import issue_invitation
+from wsgiauth.features.links.invitations import Invitation
+from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import make_group, make_user
 from wsgiauth.throttling.hash_slots import Claim

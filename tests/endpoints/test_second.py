@@ -20,9 +20,9 @@ from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import one_time, recovery_codes
-from wsgiauth.authentication.address_links import make_address_link
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.testing import mailbox
 from wsgiauth.throttling.throttle import Throttle
 

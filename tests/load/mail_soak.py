@@ -24,8 +24,8 @@ from tests.support.mails import MAIL
 from tests.support.sites import FORKSERVER, SECRET_KEY, free_port, spawned
 from wsgiauth import Settings, storage
 from wsgiauth.features import COMPOSERS, LETTER_SAMPLES
+from wsgiauth.features.links.letters import request_reset
 from wsgiauth.mail import outbox as outboxes
-from wsgiauth.mail.link_letters import request_reset
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.storage import database

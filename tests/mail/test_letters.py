@@ -8,8 +8,8 @@ from tests.support.mails import with_mail
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features import LETTER_SAMPLES as SAMPLES
+from wsgiauth.features.links.letters import ResetLetter
 from wsgiauth.mail.letters import Addressed, Letters
-from wsgiauth.mail.link_letters import ResetLetter
 
 LINK = "https://example.org/auth/reset?token=x"
 LETTERS = pytest.mark.parametrize("sample", SAMPLES, ids=lambda each: each.template)

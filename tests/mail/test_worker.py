@@ -14,7 +14,7 @@ from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import SECRET_KEY, USERNAME
 from wsgiauth import Settings, storage
 from wsgiauth.features import COMPOSERS
-from wsgiauth.mail.link_letters import request_reset
+from wsgiauth.features.links.letters import request_reset
 from wsgiauth.mail.outbox import Mail, Outbox
 
 MAILS = 40

@@ -12,15 +12,15 @@ from wsgiauth.accounts import NewAccount, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import INVITATION, Key
 from wsgiauth.authentication import authenticate, one_time, pending
-from wsgiauth.authentication.address_links import (
+from wsgiauth.authentication.password import make_reset_link, reset_password
+from wsgiauth.features import AT_FIRST_PROOF, COMPOSERS
+from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.links.address_links import (
     make_address_link,
     prove_address,
     read_address_proof,
 )
-from wsgiauth.authentication.invitations import Invitation, accept_invitation, make_invitation_link
-from wsgiauth.authentication.password import make_reset_link, reset_password
-from wsgiauth.features import AT_FIRST_PROOF, COMPOSERS
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.links.invitations import Invitation, accept_invitation, make_invitation_link
 from wsgiauth.forms.repeated import only_once
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 

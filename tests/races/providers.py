@@ -4,12 +4,13 @@ from tests.races.race import NOW, SETTINGS, TOKENS, Race, insert_recent_user, ra
 from tests.support.identities import ISSUER, account
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Membership, Session
-from wsgiauth.authentication import freshness, identities, provider_sessions, sessions
-from wsgiauth.authentication.identities import Identity
-from wsgiauth.authentication.provider_origins import disconnect as disconnect_identity
-from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication import freshness, sessions
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.features import WAYS_IN
+from wsgiauth.features.providers import identities, provider_sessions
+from wsgiauth.features.providers.identities import Identity
+from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.features.providers.provider_sessions import ProviderLogin
 
 FROM_PROVIDER = account(sid="session there", asked_at=NOW)
 LOGIN = ProviderLogin.of(FROM_PROVIDER)

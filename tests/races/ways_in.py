@@ -6,14 +6,14 @@ from tests.support.identities import account
 from tests.support.sites import EMAIL, USERNAME
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication import identities, unclaimed
-from wsgiauth.authentication.identities import MOST_IDENTITIES, Identity
-from wsgiauth.authentication.provider_origins import disconnect as disconnect_identity
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.features import WAYS_IN
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.keys.api_keys import MAX_KEYS
-from wsgiauth.forms.provider_accounts import connect_waiting
+from wsgiauth.features.providers import identities, unclaimed
+from wsgiauth.features.providers.identities import MOST_IDENTITIES, Identity
+from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.features.providers.provider_accounts import connect_waiting
 from wsgiauth.storage.models import NO_PASSWORD
 
 

@@ -16,9 +16,9 @@ from tests.support.identities import account
 from tests.support.schema import MIGRATIONS, MODELS, take_back_migrations
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import identities
-from wsgiauth.authentication.identities import Identity
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features.providers import identities
+from wsgiauth.features.providers.identities import Identity
 from wsgiauth.storage import context, schema
 from wsgiauth.storage.models import utc_now
 

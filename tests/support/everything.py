@@ -21,18 +21,12 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from tests.support.staff_and_upkeep import library, mails, panel, upkeep
 from tests.support.tabs import SECOND, named
 from wsgiauth import Group, User
-from wsgiauth.authentication import (
-    identities,
-    passkeys,
-    pending,
-    provider_sessions,
-    recovery_codes,
-    totp,
-)
-from wsgiauth.authentication.address_links import make_address_link
-from wsgiauth.authentication.invitations import Invitation
+from wsgiauth.authentication import passkeys, pending, recovery_codes, totp
 from wsgiauth.authentication.password import make_reset_link
-from wsgiauth.mail.link_letters import issue_invitation
+from wsgiauth.features.links.address_links import make_address_link
+from wsgiauth.features.links.invitations import Invitation
+from wsgiauth.features.links.letters import issue_invitation
+from wsgiauth.features.providers import identities, provider_sessions
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in, make_user
 

@@ -6,8 +6,8 @@ from tests.support.identities import account
 from tests.support.logins import valid_session_ids
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import identities, provider_sessions
-from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.features.providers import identities, provider_sessions
+from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.storage import context
 from wsgiauth.testing import logged_in
 

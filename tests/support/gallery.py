@@ -25,13 +25,13 @@ from tests.web.pages import PAGES, REQUEST
 from wsgiauth import AuthMiddleware, Group, Session, Settings, User, login_required
 from wsgiauth.accounts import create_user
 from wsgiauth.authentication import recovery_codes
-from wsgiauth.authentication.address_links import make_address_link
-from wsgiauth.authentication.invitations import Invitation
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.endpoints.samples import FIELDS
+from wsgiauth.features.links.address_links import make_address_link
+from wsgiauth.features.links.invitations import Invitation
+from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.forms.done import done_cookies
-from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.storage.failures import unavailable
 from wsgiauth.throttling.counts import AttemptCount
 from wsgiauth.web.pages import Pages

@@ -2,7 +2,7 @@
 
 import time
 
-from wsgiauth.authentication.oidc.accounts import ProviderAccount
+from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 
 ISSUER = "https://accounts.example.com"
 ENTRY = "example:https://id:secret@accounts.example.com?title=Example+Firm"

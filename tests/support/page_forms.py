@@ -13,9 +13,10 @@ from webtest import TestApp
 
 from tests.support.tabs import tab_cookies
 from wsgiauth import AuthMiddleware
-from wsgiauth.authentication import identities, pending, unclaimed
+from wsgiauth.authentication import pending
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.origins import Origins
+from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.storage import context
 from wsgiauth.web.cookies import TaggedCookie
 

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 from tests.support.identities import account
 from tests.support.sites import BROWSER, SAME_ORIGIN
 from tests.support.tabs import OIDC, give_cookies, named
-from wsgiauth.authentication import identities
-from wsgiauth.authentication.oidc import Providers
-from wsgiauth.authentication.oidc.errands import Errand
+from wsgiauth.features.providers import identities
+from wsgiauth.features.providers.oidc import Providers
+from wsgiauth.features.providers.oidc.errands import Errand
 
 PUBLIC_URL = "https://example.org"
 

@@ -10,11 +10,11 @@ from wsgiauth.accounts.tables import (
     Permission,
     Session,
 )
-from wsgiauth.authentication.identities import Identity
 from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.authentication.provider_sessions import ProviderSession
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.providers.identities import Identity
+from wsgiauth.features.providers.provider_sessions import ProviderSession
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage import schema
 from wsgiauth.throttling.counts import AttemptCount

@@ -1,13 +1,13 @@
 """Commands that list and disconnect the accounts of other providers that users have connected."""
 
-from wsgiauth.authentication import provider_origins
-from wsgiauth.authentication.identities import list_identities
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli.command import Arguments, CommandError, open_database, require_user
 from wsgiauth.cli.output import print_line, print_list
 from wsgiauth.cli.parser import Parser
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features import WAYS_IN
+from wsgiauth.features.providers import origins as provider_origins
+from wsgiauth.features.providers.identities import list_identities
 
 _COLUMNS = {
     "id": "id",

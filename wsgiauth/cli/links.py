@@ -5,7 +5,6 @@ import time
 from wsgiauth import events, storage
 from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.tables import INVITATION
-from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.authentication.password import make_printed_reset_link
 from wsgiauth.cli.command import (
     Arguments,
@@ -17,7 +16,8 @@ from wsgiauth.cli.command import (
 from wsgiauth.cli.output import print_line
 from wsgiauth.cli.parser import PERMISSIONS, Parser
 from wsgiauth.features import COMPOSERS, LETTER_SAMPLES
-from wsgiauth.mail.link_letters import issue_invitation
+from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
+from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.mail.site_outbox import make_outbox
 

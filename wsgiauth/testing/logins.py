@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import lifetimes, sessions
-from wsgiauth.authentication.identities import rows_of
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import FEDERATED, ONE_TIME_CODE, PASSWORD
-from wsgiauth.authentication.provider_sessions import ProviderLogin
 from wsgiauth.authentication.second_factors import demands_second_factor_of
 from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.providers.identities import rows_of
+from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context
 from wsgiauth.testing.people import (

@@ -6,9 +6,9 @@ from typing import Any
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password
-from wsgiauth.authentication.identities import add
-from wsgiauth.authentication.oidc import Provider, Providers
-from wsgiauth.authentication.oidc.accounts import ProviderAccount
+from wsgiauth.features.providers.identities import add
+from wsgiauth.features.providers.oidc import Provider, Providers
+from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.logins import check_user
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context, database

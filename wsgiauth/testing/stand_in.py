@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from wsgiauth.authentication.oidc.accounts import ProviderAccount
-from wsgiauth.authentication.oidc.client import Client
-from wsgiauth.authentication.oidc.errands import BegunErrand
-from wsgiauth.authentication.oidc.failures import Failures
-from wsgiauth.authentication.oidc.profiles import make_account
-from wsgiauth.authentication.oidc.signed_tokens import LogoutToken
+from wsgiauth.features.providers.oidc.accounts import ProviderAccount
+from wsgiauth.features.providers.oidc.client import Client
+from wsgiauth.features.providers.oidc.errands import BegunErrand
+from wsgiauth.features.providers.oidc.failures import Failures
+from wsgiauth.features.providers.oidc.profiles import make_account
+from wsgiauth.features.providers.oidc.signed_tokens import LogoutToken
 from wsgiauth.settings.oidc import ProviderEntry
 
 

@@ -20,19 +20,14 @@ from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, change_password, events, storage
 from wsgiauth.accounts import NewAccount, create_user, delete_user, update_user
-from wsgiauth.authentication import (
-    factors,
-    identities,
-    recovery_codes,
-    sessions,
-    totp,
-)
-from wsgiauth.authentication.provider_origins import disconnect as disconnect_identity
+from wsgiauth.authentication import factors, recovery_codes, sessions, totp
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
 from wsgiauth.events import record
 from wsgiauth.features import WAYS_IN
 from wsgiauth.features.notices.notices import TEMPLATES, Notices
+from wsgiauth.features.providers import identities
+from wsgiauth.features.providers.origins import disconnect as disconnect_identity
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in
 from wsgiauth.web.clients import Client

@@ -8,8 +8,8 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.events import actors
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.links.letters import request_reset
 from wsgiauth.features.panel.user_actions import ACTIONS
-from wsgiauth.mail.link_letters import request_reset
 
 EVENTS = "/auth/admin/events"
 

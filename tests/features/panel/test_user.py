@@ -19,12 +19,13 @@ from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication import identities, recovery_codes
+from wsgiauth.authentication import recovery_codes
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.keys.api_keys import ListedKey
 from wsgiauth.features.panel.user_actions import ACTIONS
+from wsgiauth.features.providers import identities
 from wsgiauth.storage.models import utc_now
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import Pages

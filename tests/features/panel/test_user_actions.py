@@ -18,15 +18,16 @@ from wsgiauth.accounts.administration import MANAGE_USERS, Right
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key, OneTimeSecret, Session, has_keys
-from wsgiauth.authentication import identities, recovery_codes, sessions
-from wsgiauth.authentication.identities import Identity
-from wsgiauth.authentication.provider_sessions import ProviderLogin
+from wsgiauth.authentication import recovery_codes, sessions
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.panel.user_actions import ACTIONS
+from wsgiauth.features.providers import identities
+from wsgiauth.features.providers.identities import Identity
+from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage.models import utc_now
 

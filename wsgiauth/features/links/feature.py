@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from wsgiauth.endpoints.email import Email
-from wsgiauth.endpoints.forgot import Forgot
-from wsgiauth.endpoints.reset import Reset
-from wsgiauth.endpoints.verified_register import Registration
-from wsgiauth.endpoints.verify import Verify
 from wsgiauth.feature import Feature
+from wsgiauth.features.links import letters
+from wsgiauth.features.links.email import Email
+from wsgiauth.features.links.forgot import Forgot
 from wsgiauth.features.links.inviter import LinkInviter
-from wsgiauth.mail import link_letters
+from wsgiauth.features.links.reset import Reset
+from wsgiauth.features.links.verified_register import Registration
+from wsgiauth.features.links.verify import Verify
 from wsgiauth.web.pages import Page
 
 
@@ -30,6 +30,6 @@ FEATURE = Feature(
     },
     parts=lambda settings, tokens: [LinkInviter()],
     pages=_pages,
-    composers=link_letters.COMPOSERS,
-    letter_samples=link_letters.SAMPLES,
+    composers=letters.COMPOSERS,
+    letter_samples=letters.SAMPLES,
 )

@@ -14,12 +14,12 @@ from wsgiauth.accounts.administration import (
 )
 from wsgiauth.accounts.known_permissions import offered_permissions
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
+from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.panel.frame import USERS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.features.panel.groups import list_groups, require_group
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
-from wsgiauth.mail.link_letters import issue_invitation
 from wsgiauth.messages import _, ngettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site

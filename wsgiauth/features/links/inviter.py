@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from wsgiauth.accounts.groups import Group, resolve_group
-from wsgiauth.authentication.invitations import Invitation, InvitedGroup
 from wsgiauth.feature import Inviter
-from wsgiauth.mail.link_letters import issue_invitation
+from wsgiauth.features.links.invitations import Invitation, InvitedGroup
+from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.site import Site
 
 

@@ -1,11 +1,11 @@
 """An example of each page to which a link in an email leads, or that asks for one."""
 
-from wsgiauth.endpoints.email import EmailPage, EmailSentPage
-from wsgiauth.endpoints.forgot import ForgotPage, ForgotSentPage
-from wsgiauth.endpoints.reset import ResetPage
 from wsgiauth.endpoints.samples import PROVIDERS, with_fields
-from wsgiauth.endpoints.verified_register import VerifiedRegisterPage, VerifiedRegisterSentPage
-from wsgiauth.endpoints.verify import InvitationPage, VerifyAddressPage
+from wsgiauth.features.links.email import EmailPage, EmailSentPage
+from wsgiauth.features.links.forgot import ForgotPage, ForgotSentPage
+from wsgiauth.features.links.reset import ResetPage
+from wsgiauth.features.links.verified_register import VerifiedRegisterPage, VerifiedRegisterSentPage
+from wsgiauth.features.links.verify import InvitationPage, VerifyAddressPage
 from wsgiauth.web.pages import Page
 
 _INVITATION = InvitationPage(

@@ -22,7 +22,6 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.references import refusing_referenced
 from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.authentication.factors import UserFactors, are_offered
-from wsgiauth.authentication.identities import ListedIdentity, list_identities
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
 from wsgiauth.events import trail
@@ -55,6 +54,7 @@ from wsgiauth.features.panel.trail import TrailRow, trail_rows
 from wsgiauth.features.panel.user_actions import ACTIONS, NOTICES, UserAction
 from wsgiauth.features.panel.user_changes import GROUP, IDENTITY, KEY
 from wsgiauth.features.panel.user_query import carried_query, carrying
+from wsgiauth.features.providers.identities import ListedIdentity, list_identities
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink

@@ -6,15 +6,15 @@ from http import HTTPStatus
 from wsgiauth.accounts import names, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User, verified_by_operator
-from wsgiauth.authentication import provider_origins
 from wsgiauth.authentication.session_list import revoke_by_handle
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.links.letters import send_reset
 from wsgiauth.features.panel.actions import Field
 from wsgiauth.features.panel.groups import require_group
+from wsgiauth.features.providers import origins as provider_origins
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.endpoint import require_part
-from wsgiauth.mail.link_letters import send_reset
 from wsgiauth.messages import _
 
 GROUP = Field("group", _("Group"))

@@ -1,11 +1,11 @@
 """A confirmation by a new login at a provider that the user has connected."""
 
-from wsgiauth.authentication.oidc import errands
-from wsgiauth.authentication.oidc.errands import Errand
-from wsgiauth.authentication.provider_origins import ProviderOrigins
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.providers.oidc import errands
+from wsgiauth.features.providers.oidc.errands import Errand
+from wsgiauth.features.providers.origins import ProviderOrigins
+from wsgiauth.features.providers.redirects import find_provider, send_to_provider
 from wsgiauth.forms import MemberSubmission
-from wsgiauth.forms.providers import find_provider, send_to_provider
 from wsgiauth.messages import _
 from wsgiauth.web.responses import Response
 

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 
-from wsgiauth.authentication.identities import remove_all
-from wsgiauth.authentication.oidc import Providers
-from wsgiauth.authentication.provider_origins import ProviderOrigins, can_log_in
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.endpoints.complete import Complete
-from wsgiauth.endpoints.identities import Identities
-from wsgiauth.endpoints.oidc import ProviderLogin
-from wsgiauth.endpoints.oidc_callback import ProviderCallback
-from wsgiauth.endpoints.oidc_logout import BackChannelLogout
 from wsgiauth.feature import Feature
+from wsgiauth.features.providers import letters as provider_letters
 from wsgiauth.features.providers.confirm import PROVIDER, ask_provider
+from wsgiauth.features.providers.endpoints.complete import Complete
+from wsgiauth.features.providers.endpoints.identities import Identities
+from wsgiauth.features.providers.endpoints.oidc import ProviderLogin
+from wsgiauth.features.providers.endpoints.oidc_callback import ProviderCallback
+from wsgiauth.features.providers.endpoints.oidc_logout import BackChannelLogout
+from wsgiauth.features.providers.identities import remove_all
+from wsgiauth.features.providers.oidc import Providers
+from wsgiauth.features.providers.origins import ProviderOrigins, can_log_in
 from wsgiauth.features.providers.questions import QUESTIONS
-from wsgiauth.mail import provider_letters
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 

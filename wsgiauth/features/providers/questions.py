@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import passkeys
-from wsgiauth.authentication.identities import Identity
-from wsgiauth.authentication.oidc import Providers
 from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.feature import Finding, Question
+from wsgiauth.features.providers.identities import Identity
+from wsgiauth.features.providers.oidc import Providers
 from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries

@@ -1,15 +1,15 @@
 """An example of each page of other providers."""
 
 from wsgiauth.authentication.origins import Connected
-from wsgiauth.endpoints.complete import (
+from wsgiauth.endpoints.samples import ACCOUNT, PROVIDERS, THEN
+from wsgiauth.features.providers.endpoints.complete import (
     CompleteConnectPage,
     CompleteExistingPage,
     CompletePage,
     CompleteSentPage,
 )
-from wsgiauth.endpoints.identities import IdentitiesPage
-from wsgiauth.endpoints.provider_address import ProviderAddressPage
-from wsgiauth.endpoints.samples import ACCOUNT, PROVIDERS, THEN
+from wsgiauth.features.providers.endpoints.identities import IdentitiesPage
+from wsgiauth.features.providers.endpoints.provider_address import ProviderAddressPage
 from wsgiauth.web.pages import Page
 
 _TAKEN = {"username": ["This username is taken."]}

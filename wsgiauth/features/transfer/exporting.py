@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from wsgiauth.accounts.listing import user_pages
-from wsgiauth.authentication.identities import Identity
+from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.transfer.cells import write_cell
 from wsgiauth.features.transfer.rows import FLAGS, identity_cell
 from wsgiauth.storage.models import utc_text

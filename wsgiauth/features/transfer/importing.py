@@ -16,8 +16,8 @@ from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Permission
-from wsgiauth.authentication.identities import Identity, add
 from wsgiauth.exceptions import ApplicationError, ValidationError
+from wsgiauth.features.providers.identities import Identity, add
 from wsgiauth.features.transfer.rows import ImportedRow, identity_cell, named_errors
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_now

@@ -9,9 +9,9 @@ from urllib.parse import quote, unquote, urlsplit
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import PROVEN_HERE
 from wsgiauth.accounts.registration import NOTHING, Answers, Registration
-from wsgiauth.authentication.identities import MOST_IDENTITIES, identity_id
-from wsgiauth.authentication.oidc.accounts import ProviderAccount
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.providers.identities import MOST_IDENTITIES, identity_id
+from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.transfer.cells import read_cell
 from wsgiauth.settings.kinds import parse_bool
 from wsgiauth.settings.oidc import is_issuer

@@ -1,0 +1,172 @@
+"""Discovery documents: of exactly the configured issuer, with endpoints that are safe to use."""
+
+import pytest
+
+from tests.support.provider_keys import DROP, changed
+from wsgiauth.features.providers.oidc.discovery import (
+    ALGORITHMS,
+    DiscoveryError,
+    document_url,
+    moved_url,
+    read_metadata,
+)
+
+pytestmark = pytest.mark.promise(71)
+
+ISSUER = "https://id.example.org/realms/main"
+DOCUMENT = {
+    "issuer": ISSUER,
+    "authorization_endpoint": "https://login.example.org/authorize?tenant=1",
+    "token_endpoint": "https://api.example.org:8443/token",
+    "jwks_uri": "https://[2001:db8::1]/keys",
+}
+LOCAL = "http://localhost:8080"
+METHODS = "token_endpoint_auth_methods_supported"
+SIGNING = "id_token_signing_alg_values_supported"
+ANNOUNCES = "authorization_response_iss_parameter_supported"
+ENDPOINTS = [
+    "authorization_endpoint",
+    "token_endpoint",
+    "jwks_uri",
+    "userinfo_endpoint",
+    "end_session_endpoint",
+]
+
+
+def read(**changes):
+    return read_metadata(changed(DOCUMENT, changes), ISSUER)
+
+
+@pytest.mark.parametrize(
+    ("issuer", "url"),
+    [
+        ("https://a.example", "https://a.example/.well-known/openid-configuration"),
+        ("https://a.example/", "https://a.example/.well-known/openid-configuration"),
+        (ISSUER, f"{ISSUER}/.well-known/openid-configuration"),
+    ],
+)
+def test_the_document_is_below_the_issuer(issuer, url):
+    assert document_url(issuer) == url
+
+
+def test_what_a_document_leaves_out_has_the_defaults_of_the_standard():
+    metadata = read()
+    assert [getattr(metadata, name) for name in ENDPOINTS] == [
+        *(DOCUMENT[name] for name in ENDPOINTS[:3]),
+        *("", ""),
+    ]
+    assert metadata.algorithms == {"RS256"}
+    assert not metadata.sends_secret_in_form
+    assert not metadata.announces_issuer
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "value"),
+    [
+        ({SIGNING: ["none", "HS256", "ES256", 1]}, "algorithms", {"ES256"}),
+        ({SIGNING: sorted(ALGORITHMS)}, "algorithms", ALGORITHMS),
+        ({METHODS: ["client_secret_post"]}, "sends_secret_in_form", True),
+        ({METHODS: ["client_secret_post", "client_secret_basic"]}, "sends_secret_in_form", False),
+        ({ANNOUNCES: True}, "announces_issuer", True),
+        ({ANNOUNCES: "true"}, "announces_issuer", False),
+        ({"userinfo_endpoint": "https://a.example"}, "userinfo_endpoint", "https://a.example"),
+    ],
+)
+def test_a_document_says_how_the_provider_is_used(changes, name, value):
+    assert getattr(read(**changes), name) == value
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    [
+        *(f"{ISSUER}/", ISSUER.upper(), "http" + ISSUER[5:], f"{ISSUER}?", f" {ISSUER}"),
+        *("https://id.example.org/realms/other", "https://id.example.org:443/realms/main"),
+        *(None, DROP, [ISSUER], ""),
+    ],
+    ids=lambda issuer: "left out" if issuer is DROP else repr(issuer),
+)
+def test_the_document_of_another_issuer_is_refused(issuer):
+    with pytest.raises(DiscoveryError, match=r"^issuer$"):
+        read(issuer=issuer)
+
+
+@pytest.mark.parametrize("name", ENDPOINTS)
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://id.example.org/x", "http://localhost/x", "ftp://id.example.org/x", " ", "/x"),
+        *("https://", "https:///x", "//id.example.org/x", "javascript://a/x", "https:id.example"),
+        *("https://ada@id.example.org/x", "https://id.example.org/x#y", "https://a/x y"),
+        *("https://a/x\r\nHost: b", "https://a/\x00", "https://ä.example/", "https://a:99999/"),
+        *("https://a:0/", "https://[::1", "https://[:::::]/", "https://a/" + "x" * 2048),
+        *(False, 1, ["https://id.example.org/x"]),
+    ],
+    ids=lambda url: repr(url)[:30],
+)
+def test_an_endpoint_that_is_not_safe_is_refused_by_its_name(name, url):
+    with pytest.raises(DiscoveryError, match=f"^{name}$"):
+        read(**{name: url})
+
+
+@pytest.mark.parametrize(
+    ("url", "location", "moved"),
+    [
+        ("https://a.example/x/y", "z", "https://a.example/x/z"),
+        ("https://a.example/x/y", "https://a.example:443/z", "https://a.example:443/z"),
+        ("https://a.example:443/x", "https://A.example/z", "https://A.example/z"),
+        ("http://localhost/x", "http://localhost:80/", "http://localhost:80/"),
+        ("http://localhost:80/x", "https://localhost:80/", None),
+        ("https://a.example/x", "http://a.example/x", None),
+        ("https://a.example/x", "https://a.example:8443/x", None),
+        ("https://a.example/x", "https://a.example.org/x", None),
+        ("https://a.example/x", "https://a.example\\@b.example/", None),
+    ],
+)
+def test_a_document_moves_within_its_origin(url, location, moved):
+    assert moved_url(url, location) == moved
+
+
+ABSENT = pytest.mark.parametrize("absent", [DROP, None, ""], ids=["left out", "null", "empty"])
+
+
+@ABSENT
+@pytest.mark.parametrize("name", ENDPOINTS[:3])
+def test_an_endpoint_that_is_needed_is_there(name, absent):
+    with pytest.raises(DiscoveryError, match=f"^{name}$"):
+        read(**{name: absent})
+
+
+@ABSENT
+def test_what_is_null_or_empty_is_left_out(absent):
+    names = (*ENDPOINTS[3:], SIGNING, METHODS, "userinfo_signing_alg_values_supported", ANNOUNCES)
+    assert read(**dict.fromkeys(names, absent)) == read()
+
+
+@pytest.mark.parametrize(
+    ("url", "is_usable"),
+    [
+        *(("http://localhost:8080/keys", True), ("http://127.0.0.1/keys", True)),
+        *(("http://[::1]:9/keys", True), ("https://id.example.org/keys", True)),
+        *(("http://id.example.org/keys", False), ("http://localhost.example.org/keys", False)),
+        *(("http://127.0.0.2/keys", False), ("http://10.0.0.1/keys", False)),
+    ],
+)
+def test_an_issuer_on_this_host_can_name_endpoints_here(url, is_usable):
+    document = dict.fromkeys(ENDPOINTS, f"{LOCAL}/x") | {"issuer": LOCAL, "jwks_uri": url}
+    if is_usable:
+        assert read_metadata(document, LOCAL).jwks_uri == url
+        return
+    with pytest.raises(DiscoveryError, match=r"^jwks_uri$"):
+        read_metadata(document, LOCAL)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((SIGNING, []), (SIGNING, ["none"]), (SIGNING, ["HS256", "ES256K"]), (SIGNING, "RS256")),
+        *((METHODS, []), (METHODS, ["private_key_jwt"]), (METHODS, "client_secret_basic")),
+    ],
+)
+def test_a_provider_that_offers_nothing_that_we_accept_is_refused(name, value):
+    with pytest.raises(DiscoveryError, match=f"^{name}$"):
+        read(**{name: value})

@@ -1,0 +1,148 @@
+"""What a provider says about a user, in a form that is safe to store and to show."""
+
+import pytest
+
+from tests.support.provider_keys import DROP, changed
+from wsgiauth.features.providers.oidc.profiles import make_account, merge
+from wsgiauth.settings.oidc import parse_entry
+
+CLAIMS = {
+    "iss": "https://id.example.org",
+    "sub": "248289761001",
+    "email": "ada@example.org",
+    "email_verified": True,
+    "preferred_username": "ada",
+    "name": "Ada Lovelace",
+    "groups": ["staff", "authors", "staff"],
+}
+MULTI_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
+
+
+def account(query="groups=groups", **changes):
+    entry = parse_entry(f"id:https://client:secret@id.example.org?{query}")
+    return make_account(entry, changed(CLAIMS, changes), 1_800_000_000)
+
+
+def test_an_account_is_what_the_claims_say():
+    assert account(sid="s-1", auth_time=1_700_000_000.5) == (
+        *("id", "https://id.example.org", "248289761001", "ada@example.org", "ada@example.org"),
+        *(True, "ada", ("staff", "authors"), "fed", "s-1", 1_700_000_000),
+        *(1_800_000_000, False),
+    )
+
+
+@pytest.mark.parametrize("said", ["true", "True", 1, None, [True], False])
+def test_an_address_is_verified_only_by_the_json_value_true(said):
+    assert account(email_verified=said).email_verified is False
+
+
+@pytest.mark.parametrize(
+    "email", ["", " ", "x" * 255, "a\x00@b", "a\n@b", "a\u202e@b", "\ud800", 1, None, ["a@b"]]
+)
+def test_an_address_that_is_none_is_left_out_and_not_verified(email):
+    found = account(email=email)
+    assert (found.email, found.email_verified, found.name) == ("", False, "ada")
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "username"),
+    [
+        ({}, "ada@example.org", "ada"),
+        ({"email": "x" * 100}, "x" * 100, "ada"),
+        ({"email": "x" * 101}, "x" * 99 + "…", "ada"),
+        ({"email": DROP}, "ada", "ada"),
+        ({"email": DROP, "preferred_username": DROP, "name": " " * 150 + "A"}, "A", ""),
+        ({"email": DROP, "preferred_username": "x" * 101}, "Ada Lovelace", ""),
+        ({"email": DROP, "preferred_username": DROP, "nickname": "al"}, "Ada Lovelace", "al"),
+        ({"email": DROP, "preferred_username": "a\nb", "name": 1}, "248289761001", ""),
+        (
+            {"email": DROP, "preferred_username": DROP, "name": DROP, "sub": "s" * 255},
+            "s" * 99 + "…",
+            "",
+        ),
+    ],
+)
+def test_a_name_to_show_is_found(changes, name, username):
+    found = account(**changes)
+    assert (found.name, found.username) == (name, username)
+
+
+@pytest.mark.parametrize(
+    ("said", "groups"),
+    [
+        (["a", 1, None, ["b"], "", "c"], ("a", "c")),
+        ("staff", ("staff",)),
+        ({"staff": True}, ()),
+        (DROP, ()),
+        ([str(number) for number in range(2000)], tuple(map(str, range(1000)))),
+        (["\ud800", "a\0b", "staff ", "a\nb", "x" * 151, "Staff only"], ("Staff only",)),
+    ],
+    ids=["mixed", "one", "object", "none", "many", "impossible"],
+)
+def test_groups_are_the_strings_of_the_claim(said, groups):
+    assert account(groups=said).groups == groups
+    assert account(query="", groups=said).groups == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "groups"),
+    [
+        ({"groups": DROP, "_claim_names": {"groups": "src1"}}, None),
+        ({"groups": None, "_claim_names": {"groups": "src1"}}, None),
+        ({"_claim_names": {"groups": "src1"}}, ("staff", "authors")),
+        ({"groups": [], "_claim_names": {"groups": "src1"}}, ()),
+        ({"groups": DROP, "_claim_names": {"roles": "src1"}}, ()),
+        ({"groups": DROP, "_claim_names": ["groups"]}, ()),
+    ],
+)
+def test_groups_are_unknown_if_the_provider_has_left_them_out(changes, groups):
+    assert account(**changes).groups == groups
+    assert account(query="", **changes).groups == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_proof"),
+    [
+        ({"amr": ["mfa"]}, True),
+        ({"amr": ["pwd", "otp"]}, True),
+        ({"amr": ["pin", "hwk"]}, True),
+        ({"acr": MULTI_FACTOR}, True),
+        ({"acr": "https://refeds.org/profile/mfa"}, True),
+        ({"amr": ["pwd"]}, False),
+        ({"amr": ["otp"]}, False),
+        ({"amr": ["pwd", "pin"]}, False),
+        ({"amr": "mfa"}, False),
+        ({"amr": {"mfa": 1}}, False),
+        ({"acr": "0"}, False),
+        ({"acr": [MULTI_FACTOR]}, False),
+        ({}, False),
+    ],
+)
+def test_a_second_factor_counts_if_it_is_proven_and_trusted(changes, is_proof):
+    assert account(**changes).methods == "fed"
+    trusted = account(query="second_factor=trusted", **changes)
+    assert trusted.methods == ("fed mfa" if is_proof else "fed")
+
+
+@pytest.mark.parametrize("sid", ["", 1, None, ["s"], "x" * 256, "a\x00"])
+def test_a_session_that_has_no_name_is_left_out(sid):
+    assert account(sid=sid).sid == ""
+
+
+@pytest.mark.parametrize("auth_time", ["1", None, True, 1e300])
+def test_a_time_that_is_none_is_left_out(auth_time):
+    assert account(auth_time=auth_time).authenticated_at is None
+
+
+@pytest.mark.parametrize("absent", [None, ""])
+def test_what_is_null_or_empty_in_the_token_is_of_userinfo(absent):
+    first = {"sub": "a", "email": absent, "name": absent, "groups": absent}
+    second = {"sub": "a", "email": "x@y", "name": "B", "groups": ["staff"]}
+    assert merge(first, second) == second
+
+
+def test_the_address_and_its_verification_are_of_one_source():
+    first = {"sub": "a", "email_verified": True, "name": "A"}
+    second = {"sub": "a", "email": "x@y", "name": "B", "nickname": "b"}
+    second |= {"amr": ["mfa"], "acr": "1", "sid": "s", "auth_time": 1, "iss": "x", "aud": "y"}
+    assert merge(first, second) == {"sub": "a", "email": "x@y", "name": "A", "nickname": "b"}

@@ -1,0 +1,499 @@
+"""A login at a provider: what goes there, what comes back, and what is refused on the way."""
+
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from tests.support.hostile_provider import CLIENT_ID, CLIENT_SECRET, DISCOVERY, Provider
+from tests.support.mail_servers import make_certificate
+from tests.support.oidc_clients import CALLBACK, Client
+from tests.support.provider_answers import Answer, HangUp, Json, Redirect, Slow
+from tests.support.provider_keys import DROP, half_hash, signing_key
+from tests.support.sites import SECRET_KEY
+from wsgiauth import Settings
+from wsgiauth.exceptions import ConfigurationError, ProviderError
+from wsgiauth.features import FEATURES
+from wsgiauth.features.providers.oidc import Providers
+from wsgiauth.features.providers.oidc.accounts import ProviderAccount
+from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT, LOG_IN, Errand
+from wsgiauth.site import Site
+from wsgiauth.web.cookies import TAG_LENGTH
+
+
+@pytest.fixture
+def client(provider):
+    return Client(provider)
+
+
+def test_a_login_says_who_the_user_is(provider, client):
+    account = client.log_in()
+    assert account == ProviderAccount(
+        provider="google",
+        issuer=provider.issuer,
+        subject="ada",
+        name="ada@example.org",
+        email="ada@example.org",
+        email_verified=True,
+        username="ada",
+        sid=provider.sids["ada"],
+        asked_at=account.asked_at,
+    )
+    assert abs(account.asked_at - time.time()) < 60
+    assert len(provider.requests[DISCOVERY]) == len(provider.requests["/keys"]) == 1
+    assert not provider.requests["/userinfo"]
+
+
+def test_the_url_of_the_provider_asks_for_a_code_with_pkce(provider):
+    client = Client(provider, prompt="select_account", scope="email")
+    provider.discovery["authorization_endpoint"] = provider.url("/authorize?tenant=1")
+    asked = client.begin()
+    assert client.begun.url.startswith(provider.url("/authorize?tenant=1&"))
+    secrets = {asked.pop(name) for name in ("state", "nonce", "code_challenge")}
+    assert asked == {
+        "tenant": "1",
+        "response_type": "code",
+        "client_id": CLIENT_ID,
+        "redirect_uri": CALLBACK,
+        "scope": "openid email",
+        "prompt": "select_account",
+        "code_challenge_method": "S256",
+    }
+    assert sorted(map(len, secrets)) == [43, 43, TAG_LENGTH + 43]
+    assert CLIENT_SECRET not in client.begun.url
+
+
+@pytest.mark.parametrize("path", ["", "/", "/realms/main"])
+def test_an_issuer_has_any_path(path):
+    with Provider(path) as provider:
+        assert Client(provider).log_in().issuer == provider.issuer
+
+
+def test_a_secret_is_sent_in_the_form_only_if_the_provider_wants_that(provider, client):
+    provider.discovery["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
+    assert client.log_in().subject == "ada"
+    (request,) = provider.requests["/token"]
+    assert request.form["client_secret"] == CLIENT_SECRET
+
+
+@pytest.mark.promise(69)
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"iss": DROP}, "iss"),
+        ({"iss": "https://elsewhere.example"}, "iss"),
+        ({"iss": ""}, "iss"),
+        ({"iss": "https://elsewhere.example", "error": "access_denied"}, "iss"),
+        ({"error": "login_required"}, "login_required"),
+        ({"error": "<canary>"}, "error"),
+        ({"error": ""}, "error"),
+        ({"code": DROP}, "code"),
+        ({"code": "a b"}, "code"),
+        ({"code": "\r\n"}, "code"),
+        ({"code": "another"}, "token: code refused"),
+    ],
+)
+def test_a_callback_that_is_not_the_answer_is_refused(provider, client, changes, reason):
+    error = client.refusal(**changes)
+    assert (error.status, error.code, error.reason) == (400, "provider_failed", reason)
+    assert len(provider.requests["/token"]) == (reason == "token: code refused")
+
+
+def test_the_issuer_is_compared_exactly(provider, client):
+    client.begin()
+    with pytest.raises(ProviderError, match="cannot be completed"):
+        client.finish(client.come_back(iss=f"{provider.issuer}/"))
+
+
+def test_a_provider_that_announces_no_issuer_need_not_send_it(provider, client):
+    provider.discovery["authorization_response_iss_parameter_supported"] = DROP
+    assert client.log_in(iss=DROP).subject == "ada"
+    assert client.refusal(iss="https://elsewhere.example").reason == "iss"
+
+
+def test_a_user_can_decline(client):
+    error = client.refusal(error="access_denied", code=DROP)
+    assert (error.status, error.reason) == (403, "access_denied")
+    assert error.detail.startswith("You did not allow Google to log you in here.")
+
+
+@pytest.mark.promise(69)
+def test_a_code_of_another_login_is_refused(provider, client):
+    """Code injection: PKCE binds the code to the browser that began."""
+    client.begin()
+    stolen = client.come_back("grace")["code"]
+    assert client.refusal(code=stolen).reason == "token: code refused"
+
+
+@pytest.mark.promise(69)
+def test_a_callback_in_another_browser_is_refused(provider, client):
+    """Login CSRF."""
+    client.begin()
+    query = client.come_back("mallory")
+    client.begin()
+    assert client.ours.errands.read(client.begun.cookie.value, "google", query["state"], 0) is None
+
+
+@pytest.mark.promise(69)
+def test_providers_are_not_mixed_up(provider):
+    """RFC 9700 section 4.4: the code of the honest one is not sent to the other."""
+    with Provider() as other:
+        client = Client(provider)
+        client.begin()
+        query = client.come_back(iss=other.issuer)
+        with pytest.raises(ProviderError) as caught:
+            client.finish(query)
+    assert caught.value.reason == "iss"
+    assert not provider.requests["/token"]
+
+
+@pytest.mark.promise(71)
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [(DISCOVERY, "discovery"), ("/token", "token"), ("/keys", "keys"), ("/userinfo", "userinfo")],
+)
+@pytest.mark.parametrize(
+    ("answer", "status", "reason"),
+    [
+        (HangUp(), 503, "connection"),
+        (Slow(3), 503, "timeout"),
+        (Answer(500), 503, "status"),
+        (Answer(429), 503, "status"),
+        (Answer(404), 502, "status"),
+        (Redirect("https://elsewhere.example/"), 502, "redirect"),
+        (Redirect("https://elsewhere.example/", 308), 502, "redirect"),
+        (Answer(body=b"x" * 70_000), 502, "too large"),
+        (Json([]), 502, "JSON"),
+        (Answer(body=b'{"a": 1, "a": 2}'), 502, "JSON"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_failure_of_each_request_is_a_failure_of_the_login(
+    provider, path, what, answer, status, reason
+):
+    client = Client(provider, timeout=0.3 if reason == "timeout" else 5)
+    provider.claims["email"] = DROP
+    provider.answers[path] = answer
+    error = client.refusal()
+    assert error.status == status
+    assert error.reason == (what if (what, reason) == ("token", "JSON") else f"{what}: {reason}")
+    assert ("Retry-After", "10") in error.headers or status == 502
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reason"),
+    [
+        ({"id_token": DROP}, "token"),
+        ({"id_token": None}, "token"),
+        ({"access_token": DROP}, "token"),
+        ({"access_token": "a\nb"}, "token"),
+        ({"access_token": ["x"]}, "token"),
+        ({"access_token": None}, "token"),
+        ({"access_token": 1}, "token"),
+        ({"access_token": ""}, "token"),
+        ({"token_type": ["Bearer"]}, "token"),
+        ({"token_type": "mac"}, "token"),
+        ({"token_type": DROP}, "token"),
+    ],
+)
+def test_a_response_without_tokens_is_refused(provider, client, tokens, reason):
+    provider.tokens.update(tokens)
+    assert (client.refusal().status, client.refusal().reason) == (502, reason)
+
+
+@pytest.mark.parametrize("member", ["expires_in", "scope", "refresh_token", "not-before-policy"])
+@pytest.mark.parametrize("value", [DROP, None, "", "3600", -1, 1e300, [], {"a": True}])
+def test_other_members_of_the_answer_do_not_matter(provider, client, member, value):
+    provider.tokens[member] = value
+    assert client.log_in().subject == "ada"
+
+
+@pytest.mark.promise(71)
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("is_full", [True, False], ids=["URL", "path"])
+def test_a_discovery_document_can_have_moved_within_its_origin(provider, client, status, is_full):
+    document = provider.fetch(provider.url(DISCOVERY))[2]
+    provider.answers["/moved"] = Answer(body=document)
+    location = provider.url("/moved?a=b") if is_full else "../moved?a=b"
+    provider.answers[DISCOVERY] = Redirect(location, status)
+    assert client.log_in().subject == "ada"
+    assert provider.requests["/moved"][0].query == {"a": "b"}
+    provider.answers["/moved"] = Json({**Answer(body=document).json, "issuer": "https://x.example"})
+    assert "discovery: issuer" in Client(provider).google.problem()
+
+
+@pytest.mark.promise(71)
+@pytest.mark.parametrize(
+    "location",
+    [
+        *("https://elsewhere.example/", "//elsewhere.example/", "https://127.0.0.1:{port}/x"),
+        *("http://localhost:{port}/moved", "http://127.0.0.1/moved", "http://127.0.0.1:{port}1/x"),
+        *("http://ada@127.0.0.1:{port}/moved", "http://127.0.0.1:{port}/moved#a", "file:///x"),
+        *(
+            "http://127.0.0.1:{port}/a b",
+            "http://127.0.0.1:x/",
+            "http://[::1",
+            "",
+            "/" + "x" * 2048,
+        ),
+    ],
+)
+def test_a_discovery_document_that_has_moved_elsewhere_is_refused(provider, client, location):
+    port = provider.origin.rpartition(":")[2]
+    provider.answers[DISCOVERY] = Redirect(location.format(port=port))
+    assert client.refusal().reason == "discovery: redirect"
+    assert list(provider.requests) == [DISCOVERY]
+
+
+@pytest.mark.promise(71)
+def test_a_discovery_document_moves_once(provider, client):
+    provider.answers[DISCOVERY] = Redirect("/moved")
+    provider.answers["/moved"] = Redirect(DISCOVERY)
+    assert client.refusal().reason == "discovery: redirect"
+    assert [len(each) for each in provider.requests.values()] == [1, 1]
+
+
+@pytest.mark.promise(71)
+@pytest.mark.parametrize("path", ["/token", "/keys", "/userinfo"])
+def test_nothing_else_follows_a_redirect(provider, client, path):
+    provider.claims["email"] = DROP
+    provider.answers[path] = Redirect(provider.url("/moved"), 307)
+    assert client.refusal().reason == f"{path[1:]}: redirect"
+    assert not provider.requests["/moved"]
+
+
+@pytest.mark.parametrize("asks_userinfo", [True, False])
+def test_an_access_token_is_as_long_as_its_provider_likes(provider, client, asks_userinfo):
+    access_token = "x" * 8200
+    provider.tokens["access_token"] = access_token
+    provider.claims["at_hash"] = half_hash(access_token, "RS256")
+    if asks_userinfo:
+        provider.claims["email"] = DROP
+        provider.answers["/userinfo"] = Json({"sub": "ada", "email": "ada@example.org"})
+    assert client.log_in().email == "ada@example.org"
+    sent = [each.headers["authorization"] for each in provider.requests["/userinfo"]]
+    assert sent == ([f"Bearer {access_token}"] if asks_userinfo else [])
+
+
+def test_a_provider_that_refuses_our_secret_is_named(provider, client):
+    provider.client_secret = "another"
+    error = client.refusal()
+    assert (error.status, error.reason) == (502, "token: client refused")
+
+
+@pytest.mark.promise(71)
+def test_a_document_of_another_issuer_is_refused(provider, client):
+    provider.discovery["issuer"] = provider.issuer + "/"
+    assert client.refusal().reason == "discovery: issuer"
+    assert not provider.requests["/token"]
+
+
+def test_a_provider_that_is_down_is_left_alone_and_found_again(provider):
+    now = [time.time()]
+    client = Client(provider, clock=lambda: now[0])
+    with provider.down():
+        error = client.refusal()
+        assert (error.status, error.code) == (503, "provider_unavailable")
+        assert error.detail == "Google does not answer at the moment. Try again in a few seconds."
+    assert client.refusal().reason == "discovery: connection"
+    now[0] += 10
+    assert client.log_in().subject == "ada"
+
+
+@pytest.mark.parametrize("errand", [Errand(CONNECT, user_id=7), Errand(LOG_IN)])
+def test_only_a_confirmation_demands_a_new_login(client, errand):
+    assert not {"max_age", "prompt"} & client.begin(errand).keys()
+
+
+@pytest.mark.parametrize("prompt", ["", "consent"])
+def test_a_confirmation_demands_a_new_login(provider, prompt):
+    client = Client(provider, **({"prompt": prompt} if prompt else {}))
+    account = client.log_in(errand=Errand(CONFIRM, user_id=7))
+    assert abs(account.authenticated_at - time.time()) < 60
+    asked = client.begin(Errand(CONFIRM, user_id=7))
+    assert (asked["max_age"], asked["prompt"]) == ("0", prompt or "login")
+
+
+@pytest.mark.parametrize("auth_time", [1, DROP, None, ""])
+def test_an_old_login_confirms_nothing(provider, client, auth_time):
+    provider.claims["auth_time"] = auth_time
+    error = client.refusal(errand=Errand(CONFIRM, user_id=7))
+    assert (error.status, error.reason) == (403, "auth_time")
+
+
+@pytest.mark.parametrize("age", [300, 590])
+def test_a_token_dated_back_confirms_if_the_login_is_new(provider, client, age):
+    """Microsoft Entra sets `iat` five minutes back."""
+    provider.claims.update(iat=time.time() - age)
+    account = client.log_in(errand=Errand(CONFIRM, user_id=7))
+    assert abs(account.authenticated_at - time.time()) < 60
+
+
+def test_a_clock_that_is_behind_confirms_nothing(provider, client):
+    provider.claims.update(iat=time.time() - 180, auth_time=time.time() - 180)
+    assert client.log_in().subject == "ada"
+    error = client.refusal(errand=Errand(CONFIRM, user_id=7))
+    assert (error.status, error.reason) == (403, "auth_time")
+
+
+@pytest.mark.parametrize("errand", [Errand(CONFIRM, user_id=7), Errand(LOG_IN)])
+def test_a_login_in_the_future_proves_nothing(provider, client, errand):
+    provider.claims["auth_time"] = time.time() + 40
+    assert client.log_in(errand=errand).subject == "ada"
+    provider.claims["auth_time"] = time.time() + 120
+    error = client.refusal(errand=errand)
+    assert (error.status, error.reason) == (502, "clock")
+
+
+@pytest.mark.parametrize("auth_time", ["now", "2000000000", True, [1], 1e300])
+def test_a_malformed_time_of_the_login_is_refused(provider, client, auth_time):
+    provider.claims["auth_time"] = auth_time
+    error = client.refusal(errand=Errand(LOG_IN))
+    assert (error.status, error.reason) == (502, "times")
+
+
+@pytest.mark.parametrize("absent", [DROP, None, ""], ids=["left out", "null", "empty"])
+def test_the_userinfo_endpoint_is_asked_for_an_address_that_is_missing(provider, absent):
+    client = Client(provider, groups="roles")
+    provider.claims.update(email=absent, email_verified=True, preferred_username=absent)
+    provider.userinfo.update(email="b@example.org", email_verified=False, roles=["staff"], sid="x")
+    account = client.log_in()
+    assert (account.email, account.email_verified) == ("b@example.org", False)
+    assert (account.username, account.groups) == ("ada", ("staff",))
+    assert account.sid == provider.sids["ada"]
+    assert len(provider.requests["/userinfo"]) == 1
+
+
+def test_a_provider_without_userinfo_need_not_say_an_address(provider, client):
+    provider.claims["email"] = DROP
+    provider.discovery["userinfo_endpoint"] = DROP
+    account = client.log_in()
+    assert (account.email, account.email_verified, account.name) == ("", False, "ada")
+
+
+@pytest.mark.parametrize(
+    "sub", ["grace", DROP, None, ["ada"]], ids=["other", "none", "null", "list"]
+)
+def test_userinfo_of_another_user_is_refused(provider, client, sub):
+    provider.claims["email"] = DROP
+    provider.userinfo["sub"] = sub
+    assert client.refusal().reason == "userinfo: sub"
+
+
+def test_a_logout_at_the_provider_is_a_url(provider, client):
+    back = "https://example.org/auth/login"
+    url = client.google.logout_url(back)
+    assert url == (
+        f"{provider.url('/logout')}?client_id={CLIENT_ID}"
+        "&post_logout_redirect_uri=https%3A%2F%2Fexample.org%2Fauth%2Flogin"
+    )
+    provider.discovery["end_session_endpoint"] = DROP
+    assert Client(provider).google.logout_url(back) is None
+    with provider.down():
+        assert Client(provider).google.logout_url(back) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "problem"),
+    [
+        (DISCOVERY, Answer(404), r"\(discovery: status\). Check that this host can reach"),
+        (
+            DISCOVERY,
+            Json({"issuer": "https://x.example"}),
+            r"issuer\). Its discovery document names",
+        ),
+        ("/keys", HangUp(), r"\(keys: connection\). Check that"),
+        ("/keys", Json({"keys": []}), r"\(keys\). What it publishes"),
+        ("/keys", Json({"keys": "x"}), r"\(keys\). What it publishes"),
+    ],
+)
+def test_a_check_says_what_is_wrong(provider, client, path, answer, problem):
+    assert client.google.problem() is None
+    provider.answers[path] = answer
+    found = client.google.problem()
+    assert found.startswith("The provider google cannot be used ")
+    with pytest.raises(AssertionError, match=problem):
+        raise AssertionError(found)
+
+
+def test_a_check_names_a_certificate(tmp_path):
+    with Provider(certificate=make_certificate(tmp_path, "localhost")) as provider:
+        assert "Its certificate is not valid" in Client(provider).google.problem()
+
+
+def test_keys_that_are_no_list_are_refused(provider, client):
+    provider.answers["/keys"] = Json({"keys": {}})
+    assert client.refusal().reason == "keys"
+
+
+def test_providers_are_in_the_order_of_the_setting(provider):
+    settings = Settings(
+        SECRET_KEY=SECRET_KEY,
+        PUBLIC_URL="https://example.org",
+        OIDC_PROVIDERS=tuple(f"{each}:https://{each}:b@example.org" for each in "ba"),
+    )
+    providers = Providers(settings, time.time)
+    assert [each.entry.name for each in providers] == ["b", "a"]
+    assert providers.find("c") is None
+    assert not provider.requests
+
+
+def test_a_site_has_providers_if_they_are_set():
+    settings = Settings(SECRET_KEY=SECRET_KEY, PUBLIC_URL="https://example.org")
+    assert Site.from_settings(settings, "/auth", FEATURES).part(Providers) is None
+    settings = replace(settings, OIDC_PROVIDERS=("a:https://a:b@example.org",))
+    assert (
+        Site.from_settings(settings, "/auth", FEATURES).part(Providers).find("a").entry.title == "A"
+    )
+
+
+@pytest.mark.parametrize("package", ["urllib3", "jwt.algorithms"])
+def test_a_site_without_the_packages_is_refused(monkeypatch, provider, package):
+    package_of_oidc = "wsgiauth.features.providers.oidc."
+    for name in [each for each in sys.modules if each.startswith(package_of_oidc)]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    for name in [each for each in sys.modules if each.startswith(f"{package}.")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ConfigurationError, match="OIDC_PROVIDERS needs the package urllib3 or"):
+        Client(provider)
+
+
+@pytest.mark.promise(71)
+def test_no_error_has_anything_that_was_sent(provider, client):
+    provider.claims["nonce"] = "canary"
+    provider.redirect["error_description"] = "canary"
+    client.begin()
+    query = client.come_back()
+    with pytest.raises(ProviderError) as caught:
+        client.finish(query)
+    secrets = ("canary", query["code"], query["state"], CLIENT_SECRET)
+    error: BaseException | None = caught.value
+    while error is not None:
+        shown = f"{error!r} {vars(error)}"
+        assert [each for each in secrets if each in shown] == []
+        error = error.__context__
+
+
+@pytest.mark.promise(71)
+@pytest.mark.parametrize(
+    ("key", "header", "reason"),
+    [
+        pytest.param(signing_key("RS256", "2"), {}, "unknown key", id="another key"),
+        pytest.param(signing_key("RS256", "1", 3072), {}, "signature", id="the same name"),
+        pytest.param(signing_key("RS256", "2"), {"kid": DROP}, "signature", id="no name"),
+        pytest.param(signing_key("ES256", "2"), {}, "alg", id="another algorithm"),
+    ],
+)
+def test_keys_that_have_changed_are_fetched_again_after_a_minute(provider, key, header, reason):
+    later = [0]
+    client = Client(provider, clock=lambda: time.time() + later[0])
+    client.log_in()
+    provider.key, provider.header = key, header
+    provider.keys[:] = [key.jwk]
+    provider.discovery["id_token_signing_alg_values_supported"] = [key.algorithm]
+    assert client.refusal().reason == reason
+    later[0] = 61
+    assert client.log_in().subject == "ada"
+    assert len(provider.requests["/keys"]) == 2

@@ -1,0 +1,145 @@
+"""What the userinfo endpoint says: plain or signed, and needed only for users who are not known."""
+
+import pytest
+
+from tests.support.oidc_clients import Client
+from tests.support.provider_answers import Answer, HangUp, Json, Slow
+from tests.support.provider_keys import DROP, HmacKey, NoKey, changed, signed, signing_key
+from wsgiauth.features.providers.oidc.errands import CONFIRM, LOG_IN, Errand
+
+EMAIL = "b@example.org"
+OUR = "wsgiauth"
+
+
+@pytest.fixture
+def client(provider):
+    provider.claims["email"] = DROP
+    return Client(provider)
+
+
+def signed_answer(provider, key=None, header=None, **claims):
+    """Answer with a signed JWT (OpenID Connect Core 1.0, section 5.3.2)."""
+    said = {"iss": provider.issuer, "aud": OUR, "sub": "ada", "email": EMAIL}
+    token = signed(changed(said, claims), key or provider.key, header or {})
+    return Answer(body=token.encode(), headers={"Content-Type": "application/jwt"})
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {},
+        {"aud": [OUR, "other"]},
+        {"iss": DROP, "aud": DROP},
+        {"iss": None, "aud": None, "exp": None, "nbf": None},
+        {"iss": "", "aud": "", "exp": "", "nbf": ""},
+        {"exp": 2**40, "nbf": 1},
+        {"iat": 1},
+        {"iat": DROP},
+    ],
+    ids=lambda claims: ", ".join(claims),
+)
+def test_a_signed_answer_is_read(provider, client, claims):
+    provider.answers["/userinfo"] = signed_answer(provider, **claims)
+    assert client.log_in().email == EMAIL
+
+
+def test_an_answer_is_signed_by_an_algorithm_that_is_offered_for_it(provider, client):
+    key = signing_key("ES256", "2")
+    provider.keys.append(key.jwk)
+    provider.discovery["id_token_signing_alg_values_supported"] = ["RS256"]
+    provider.answers["/userinfo"] = signed_answer(provider, key)
+    assert client.refusal().reason == "userinfo: alg"
+    provider.discovery["userinfo_signing_alg_values_supported"] = ["none", "HS256", "ES256"]
+    client = Client(provider)
+    assert client.log_in().email == EMAIL
+    provider.answers["/userinfo"] = signed_answer(provider, NoKey())
+    assert client.refusal().reason == "userinfo: JSON"
+    provider.answers["/userinfo"] = signed_answer(provider, HmacKey(b"a secret"))
+    assert client.refusal().reason == "userinfo: alg"
+
+
+@pytest.mark.promise(70)
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"key": signing_key("RS256", "2")}, "unknown key"),
+        ({"key": signing_key("RS256", "1", 3072)}, "signature"),
+        ({"header": {"typ": "logout+jwt"}}, "typ"),
+        ({"header": {"crit": ["exp"]}}, "crit"),
+        ({"iss": "https://elsewhere.example"}, "iss"),
+        ({"iss": ["x"]}, "iss"),
+        ({"aud": "other"}, "aud"),
+        ({"aud": ["other"]}, "aud"),
+        ({"aud": {OUR: 1}}, "aud"),
+        ({"exp": 1}, "clock"),
+        ({"nbf": 2**40}, "clock"),
+        ({"exp": "soon"}, "times"),
+        ({"sub": "grace"}, "sub"),
+        ({"sub": DROP}, "sub"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_signed_answer_that_is_wrong_is_refused(provider, client, changes, reason):
+    provider.answers["/userinfo"] = signed_answer(provider, **changes)
+    error = client.refusal()
+    assert (error.status, error.reason) == (502, f"userinfo: {reason}")
+
+
+@pytest.mark.parametrize("body", [b"", b"x", b"a.b.c.d.e", b"\xff.e.e", b"a.b.c"])
+def test_an_answer_that_is_neither_is_refused(provider, client, body):
+    provider.answers["/userinfo"] = Answer(body=body)
+    assert client.refusal().reason in ("userinfo: JSON", "userinfo: form")
+
+
+FAILURES = {
+    "status": [Answer(each) for each in (401, 403, 404, 410, 429, 500, 503)],
+    "connection": [HangUp()],
+    "timeout": [Slow(3)],
+    "JSON": [Json([]), Answer(body=b"a.b.c.d.e")],
+    "form": [Answer(body=b"a.b.c")],
+    "too large": [Answer(body=b" " * 70_000)],
+    "redirect": [Answer(302, headers={"Location": "/elsewhere"})],
+}
+CASES = [(reason, each) for reason, answers in FAILURES.items() for each in answers]
+
+
+@pytest.mark.parametrize(("reason", "answer"), CASES)
+@pytest.mark.parametrize("errand", [Errand(LOG_IN), Errand(CONFIRM, user_id=7)])
+def test_a_known_user_needs_no_userinfo(provider, client, caplog, reason, answer, errand):
+    client = Client(provider, timeout=0.3 if reason == "timeout" else 5)
+    client.known.add("ada")
+    provider.answers["/userinfo"] = answer
+    account = client.log_in(errand=errand)
+    assert (account.subject, account.email, account.is_partial) == ("ada", "", True)
+    assert caplog.messages == [
+        f"the provider google did not say who the user is (userinfo: {reason}); the account is"
+        " known, so the login goes on without it"
+    ]
+    assert client.refusal(subject="grace").reason.startswith("userinfo: ")
+
+
+@pytest.mark.parametrize("sub", ["grace", DROP], ids=["other", "none"])
+def test_userinfo_of_another_user_is_refused_for_a_known_one_too(provider, client, sub):
+    client.known.add("ada")
+    provider.userinfo["sub"] = sub
+    assert client.refusal().reason == "userinfo: sub"
+
+
+def test_userinfo_is_needed_for_groups_that_the_token_does_not_have(provider):
+    provider.claims["email"] = DROP
+    client = Client(provider, groups="groups")
+    client.known.add("ada")
+    provider.answers["/userinfo"] = Answer(403)
+    assert client.refusal().reason == "userinfo: status"
+    provider.claims["groups"] = ["staff"]
+    assert client.log_in().groups == ("staff",)
+
+
+@pytest.mark.promise(71)
+def test_a_userinfo_endpoint_that_cannot_be_reached_alone_is_left_alone(provider, client, caplog):
+    client.known.add("ada")
+    provider.answers["/userinfo"] = HangUp()
+    assert [client.log_in().subject for _ in range(3)] == ["ada"] * 3
+    assert len(provider.requests["/userinfo"]) == 1
+    assert len(provider.requests["/token"]) == 3
+    assert "userinfo: left alone" in caplog.text

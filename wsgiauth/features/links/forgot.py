@@ -1,0 +1,58 @@
+"""GET, POST /auth/forgot: ask for an email with a link to choose a new password."""
+
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.links.letters import request_reset
+from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, email_accepted
+from wsgiauth.forms.endpoint import require_part
+from wsgiauth.forms.proofs import ACCOUNT_NAME
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.responses import Response
+
+
+class ForgotPage(FormPage):
+    """The form to ask for a new password."""
+
+    template = "forgot.html"
+    forgot_url = UrlBelow("forgot")
+    login_url = UrlBelow("login")
+    username: str = ""  # as it was sent
+
+
+class ForgotSentPage(Page):
+    """What to do next. It shows nothing of the account, and not whether there is one."""
+
+    template = "forgot_sent.html"
+    forgot_url = UrlBelow("forgot")
+    login_url = UrlBelow("login")
+    minutes: int
+
+
+class Forgot(PublicForm):
+    """Sends a link, and answers in the same way whether there is an account or not."""
+
+    fields = (ACCOUNT_NAME,)
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site sends email."""
+        return settings.MAIL_URL is not None
+
+    def act(self, submission: Submission) -> Response:
+        """Insert the email, whatever the name is."""
+        site, name = submission.site, submission.fields[ACCOUNT_NAME]
+        if not name:
+            raise ValidationError({"username": [_("Enter your username or email address.")]})
+        site.mail_limits.count(name, submission.networks)
+        request_reset(require_part(site.outbox), name, mount=site.pages.mount)
+        detail = _("If the name belongs to an active account, an email with a link is on its way.")
+        page = ForgotSentPage(minutes=site.settings.LINK_MINUTES)
+        return email_accepted(submission, detail, page)
+
+    def page(self, submission: Submission, refusal: Refusal) -> ForgotPage:
+        """Return the form."""
+        return ForgotPage(
+            username=submission.fields[ACCOUNT_NAME],
+            message=refusal.message,
+            errors=refusal.errors,
+        )

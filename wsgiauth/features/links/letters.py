@@ -1,0 +1,198 @@
+"""Emails with a link: what asks for one, and the letter of each.
+
+A request only inserts a row, and looks up no account, so that its answer and its time do not depend
+on who has one. Each composer runs later, in the thread of the outbox: it decides what to send, and
+lets `authentication` make the link.
+
+`mount` is always the path of /auth on the site.
+"""
+
+import json
+from collections.abc import Mapping
+
+from wsgiauth import events
+from wsgiauth.accounts import find_user, names
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import ADDRESS, INVITATION, RESET
+from wsgiauth.authentication.one_time import digest
+from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features.links.address_links import make_address_link
+from wsgiauth.features.links.invitations import (
+    HOURS,
+    Invitation,
+    check_invitation,
+    make_invitation_link,
+    report_invitation,
+)
+from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, LinkLetter, unlinked
+from wsgiauth.mail.outbox import Composer, Mail, Outbox, ask_for
+from wsgiauth.settings import Settings
+from wsgiauth.storage import database
+
+
+class ResetLetter(LinkLetter):
+    """The email with the link to choose a new password."""
+
+    template = "mail/reset.txt"
+    username: str  # empty if the address is not proven, or if the name could be read as a link
+
+
+class InvitationLetter(LinkLetter):
+    """The email with the link to create an account.
+
+    It shows no username, because anyone can type one that mail software makes a link of.
+    """
+
+    template = "mail/invitation.txt"
+    is_requested: bool
+
+
+class AddressLetter(LinkLetter):
+    """The email with the link to prove an address.
+
+    It has no text that the user chose, because the address can be that of anyone.
+    """
+
+    template = "mail/address.txt"
+
+
+class AddressTakenLetter(Letter):
+    """The email to the owner of an address that another user asked to use; it has no link."""
+
+    template = "mail/address_taken.txt"
+
+
+def request_reset(outbox: Outbox, name: str, *, mount: str) -> None:
+    """Ask for a link to choose a new password, for a username or an email address, as typed."""
+    # Of what cannot be a name, nothing is stored: it can be a password typed into the wrong field.
+    is_name = names.email_problem(name) is None or names.username_problem(name) in (
+        None,
+        names.LEADING_DASH,
+    )
+    ask_for(outbox, RESET, name=name if is_name else "", data={"mount": mount})
+
+
+def send_reset(outbox: Outbox, user: User, *, mount: str) -> None:
+    """Send a link to choose a new password to the user's stored address, and report it."""
+    with database.atomic():
+        ask_for(outbox, RESET, user=user, data={"mount": mount})
+        events.emit("link_sent", user_id=user.id, reason=RESET)
+
+
+def request_address_link(outbox: Outbox, user: User, email: str, *, mount: str) -> None:
+    """Ask for a link that proves a valid address: a new one, or the present one of the user."""
+    data = {"mount": mount, "stamp": user.security_stamp, "present": digest(user.email)}
+    ask_for(outbox, ADDRESS, name=email, user=user, data=data)
+
+
+def request_invitation(outbox: Outbox, username: str, email: str, *, mount: str) -> None:
+    """Ask for an invitation; the names keep the rules for names."""
+    _enqueue(outbox, Invitation(email=email, username=username, is_requested=True), mount)
+
+
+def issue_invitation(
+    invitation: Invitation, outbox: Outbox | None, settings: Settings, *, mount: str, now: float
+) -> str | None:
+    """Invite an address that has no account, and report it.
+
+    Returns:
+        The link, for the operator to hand over, if the site sends no email.
+
+    Raises:
+        ValidationError, TakenError, ValueError, Group.DoesNotExist: See `check_invitation`.
+        ConfigurationError: There is no outbox, and no PUBLIC_URL for a link.
+    """
+    if outbox is None and settings.PUBLIC_URL is None:
+        raise ConfigurationError(
+            "PUBLIC_URL must be set, because the link of the invitation begins with it."
+        )
+    invitation = check_invitation(invitation)
+    with database.atomic():
+        report_invitation(invitation, is_printed=outbox is None)
+        if outbox is None:
+            return make_invitation_link(invitation, settings, mount=mount, now=now)
+        _enqueue(outbox, invitation, mount)
+        return None
+
+
+def _enqueue(outbox: Outbox, invitation: Invitation, mount: str) -> None:
+    data = {**invitation._asdict(), "mount": mount}
+    ask_for(outbox, INVITATION, name=invitation.email, data=data)
+
+
+def _compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+    """Return the letter to an active account, which the row may only name."""
+    user = find_user(mail.name) if mail.user_id is None else mail.user
+    if user is None or not user.is_active:
+        return None
+    link = make_reset_link(user, settings, mount=json.loads(mail.data)["mount"], now=now)
+    # A stranger can choose the name, and register with the address of someone else.
+    username = unlinked(user.username) if user.email_verified_at else ""
+    letter = ResetLetter(username=username, link=link, minutes=settings.LINK_MINUTES)
+    return Addressed(letter, user.email, user.id, user.language or mail.language)
+
+
+def _compose_invitation(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+    """Return the letter to an address that was named.
+
+    An account that has the address meanwhile gets nothing, or if someone typed the address, the
+    email to choose a new password.
+    """
+    data = json.loads(mail.data)
+    mount = data.pop("mount")
+    invitation = Invitation(**data)
+    if find_user(invitation.email) is not None:
+        return _compose_reset(mail, settings, now) if invitation.is_requested else None
+    letter = InvitationLetter(
+        link=make_invitation_link(invitation, settings, mount=mount, now=now),
+        minutes=invitation.minutes(settings),
+        is_requested=invitation.is_requested,
+    )
+    return Addressed(letter, invitation.email, None, mail.language)
+
+
+def _compose_address(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+    """Return the letter with the link, or the one to the owner of a taken address.
+
+    Returns:
+        None if the owner is inactive, or if the user who asked is inactive or deleted, or has
+        another password or address meanwhile.
+    """
+    data = json.loads(mail.data)
+    asked = (data["stamp"], data["present"])
+    user = User.get_or_none(User.id == mail.user_id)
+    if user is None or not user.is_active:
+        return None
+    if asked != (user.security_stamp, digest(user.email)):
+        return None
+    owner = User.get_or_none(User.email_key == names.key(mail.name), User.id != user.id)
+    if owner is not None:
+        return address_taken(owner)
+    link = make_address_link(user, mail.name, settings, mount=data["mount"], now=now)
+    letter = AddressLetter(link=link, minutes=settings.LINK_MINUTES)
+    return Addressed(letter, mail.name, user.id, user.language or mail.language)
+
+
+def address_taken(owner: User) -> Addressed | None:
+    """Return the letter to the owner of an address, who has asked for nothing."""
+    if not owner.is_active:
+        return None
+    return Addressed(AddressTakenLetter(), owner.email, owner.id, owner.language)
+
+
+COMPOSERS: Mapping[str, Composer] = {
+    RESET: _compose_reset,
+    INVITATION: _compose_invitation,
+    ADDRESS: _compose_address,
+}
+
+_VERIFY_LINK = f"{SAMPLE_ROOT}/verify?token=example"
+
+SAMPLES: tuple[Letter, ...] = (
+    ResetLetter(username="ada", link=f"{SAMPLE_ROOT}/reset?token=example", minutes=60),
+    InvitationLetter(link=_VERIFY_LINK, minutes=60, is_requested=True),
+    InvitationLetter(link=_VERIFY_LINK, minutes=HOURS * 60, is_requested=False),
+    AddressLetter(link=_VERIFY_LINK, minutes=60),
+    AddressTakenLetter(),
+)

@@ -1,0 +1,77 @@
+"""GET, POST /auth/reset: a new password by the link of an email."""
+
+from wsgiauth.accounts.models import User, is_proven_here
+from wsgiauth.authentication.password import find_holder, reset_password
+from wsgiauth.exceptions import LinkExpiredError
+from wsgiauth.features.links.link_form import LinkForm
+from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, see_other
+from wsgiauth.messages import _
+from wsgiauth.site import Site
+from wsgiauth.throttling.hash_slots import Claim
+from wsgiauth.web.pages import UrlBelow
+from wsgiauth.web.responses import Response, json_response
+
+
+class ResetPage(FormPage):
+    """The form to choose a new password."""
+
+    template = "reset.html"
+    reset_url = UrlBelow("reset")
+    token: str
+    username: str
+    has_password: bool = True
+    removes_factors: bool = False  # the new password also removes the other ways to log in
+
+
+class Reset(LinkForm):
+    """Changes the password, and revokes all sessions of the user, who then logs in again."""
+
+    fields = (TOKEN, "password")
+
+    def act(self, submission: Submission) -> Response:
+        """Set the new password."""
+        site, secret = submission.site, submission.fields[TOKEN]
+        user = _require_holder(submission)
+        with site.hash_slots.slot(Claim(submission.networks)):
+            is_changed = reset_password(
+                user,
+                secret,
+                submission.fields["password"],
+                settings=site.settings,
+                now=site.tokens.now(),
+                at_first_proof=site.at_first_proof,
+            )
+        if not is_changed:
+            raise _link_expired(site)
+        if not site.factors.is_needed_by(user):  # otherwise a right code makes the client known
+            site.throttle.recognise(user, submission.networks)
+        if submission.wants_json:
+            return json_response({"detail": _("Password changed. Log in with the new one.")})
+        return see_other(submission, "login?done=reset", name=user.username)
+
+    def page(self, submission: Submission, refusal: Refusal) -> ResetPage:
+        """Return the form, without the password; raise `RequestError` (410) if it has expired."""
+        user, site = _require_holder(submission), submission.site
+        return ResetPage(
+            token=submission.fields[TOKEN],
+            username=user.username,
+            has_password=user.has_password,
+            removes_factors=not is_proven_here(user)
+            and (site.factors.are_offered or bool(site.settings.OIDC_PROVIDERS)),
+            message=refusal.message,
+            errors=refusal.errors,
+        )
+
+
+def _require_holder(submission: Submission) -> User:
+    user = find_holder(submission.fields[TOKEN], now=submission.site.tokens.now())
+    if user is None:
+        raise _link_expired(submission.site)
+    return user
+
+
+def _link_expired(site: Site) -> LinkExpiredError:
+    if site.outbox is None:
+        advice = _("Ask the administrators of this site for a new one.")
+        return LinkExpiredError(advice, {"login": _("Go to the login page")})
+    return LinkExpiredError(_("Ask for a new one."), {"forgot": _("Ask for a new link")})

@@ -1,0 +1,234 @@
+"""GET, POST /auth/verify: the target of links in emails that prove an address.
+
+The purpose of the link's secret decides what happens.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from wsgiauth.accounts import NewAccount, find_user
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import ADDRESS, INVITATION, OneTimeSecret
+from wsgiauth.authentication import one_time
+from wsgiauth.authentication.tokens import IssuedTokens
+from wsgiauth.exceptions import (
+    LinkExpiredError,
+    RequestError,
+    UnauthenticatedError,
+    ValidationError,
+)
+from wsgiauth.features.links.address_links import AddressProof, prove_address, read_address_proof
+from wsgiauth.features.links.invitations import accept_invitation, read_invitation
+from wsgiauth.features.links.link_form import LinkForm, LinkPurpose, has_account
+from wsgiauth.features.providers.addresses import PROVIDER_ADDRESS
+from wsgiauth.features.providers.endpoints.provider_address import ProviderAddressLink
+from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, require_own, see_other
+from wsgiauth.forms.endpoint import require_login
+from wsgiauth.forms.handover import account_created, start_first_session
+from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
+from wsgiauth.messages import Joined, _
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.throttling.hash_slots import Claim
+from wsgiauth.web.pages import UrlBelow
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.urls import mount_url, with_next
+
+
+class InvitationPage(NewAccountPage):
+    """The form to create the account of an invitation."""
+
+    template = "invitation.html"
+    typed = ("username", "password")
+    verify_url = UrlBelow("verify")
+    token: str
+    email: str
+    username: str  # as invited, or as it was sent
+    asks_username: bool  # the user chooses the first name, or another
+
+    @classmethod
+    def is_used(cls, settings: Settings) -> bool:
+        """Return whether the site has links."""
+        return settings.PUBLIC_URL is not None
+
+
+class InvitationLink(LinkPurpose):
+    """Creates the account, with the password that the owner of the address chooses.
+
+    The browser is then logged in. The page names the address, and the user has just chosen the
+    password, so that no one uses a stranger's account by mistake.
+    """
+
+    def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
+        """Create the account."""
+        user = _create(submission, secret)
+        return account_created(submission, user, _start_session(submission, user))
+
+    def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
+        """Return the form, without the password."""
+        invitation = read_invitation(secret)
+        if find_user(invitation.email) is not None:
+            raise has_account()
+        username, errors = submission.fields["username"], {**refusal.errors}
+        if not username and invitation.username and find_user(invitation.username) is not None:
+            errors.setdefault("username", [_("This username is taken.")])
+        return InvitationPage(
+            token=submission.fields[TOKEN],
+            email=invitation.email,
+            username=username or invitation.username,
+            asks_username=bool(username or not invitation.username or "username" in errors),
+            message=refusal.text_without(*submission.fields),
+            errors=errors,
+            fields=submission.site.registration.fields,
+            values=sent_values(submission),
+        )
+
+
+def _create(submission: Submission, secret: OneTimeSecret) -> User:
+    site, invitation = submission.site, read_invitation(secret)
+    attempt = site.throttle.registration(submission.networks)
+    account = NewAccount(
+        submission.fields["username"] or invitation.username,
+        invitation.email,
+        submission.fields["password"],
+        settings=site.settings,
+        answers=read_answers(submission, attempt),
+        language=site.pages.readers.name_asked_for(submission.environ),
+    )
+    try:
+        if account.errors:
+            names_user = submission.fields["username"] and "username" not in account.errors
+            if names_user or account.answers.are_telling:
+                attempt.begin()  # or what the answer says could be asked without end
+            account.check()
+        with site.hash_slots.slot(Claim(submission.networks)):
+            attempt.begin()  # even if the name is taken, as above
+            hashed_password = account.hash_password()
+        user = accept_invitation(invitation, secret, account, hashed_password)
+    except ValidationError as error:
+        if "email" in error.errors and find_user(invitation.email) is not None:
+            raise has_account() from None
+        raise
+    if user is None:
+        raise has_account()
+    site.throttle.recognise(user, submission.networks)
+    return user
+
+
+def _start_session(submission: Submission, user: User) -> IssuedTokens | None:
+    """Start the session of a browser that has none: a stranger's link must not replace its own."""
+    if submission.is_program:
+        return None
+    if submission.site.identifier.identify(submission.environ).user is not None:
+        return None
+    return start_first_session(submission, user)
+
+
+def _proof_expired() -> LinkExpiredError:
+    return LinkExpiredError(_("Ask for a new one."), {"email": _("Ask for a new link")})
+
+
+class VerifyAddressPage(FormPage):
+    """What the link does, and the button."""
+
+    template = "verify_address.html"
+    verify_url = UrlBelow("verify")
+    token: str
+    username: str
+    email: str  # the address to prove
+    present: str
+
+
+class AddressLink(LinkPurpose):
+    """Stores the address for the user who asked for the link, and is logged in."""
+
+    def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
+        """Store the address; send an anonymous browser to the login, and back to the link."""
+        session = submission.site.identifier.identify(submission.environ).any_session
+        if session is not None:
+            require_own(submission, session.user)
+        mount, token = mount_url(submission.environ), submission.fields[TOKEN]
+        try:
+            proof = _require_proof(submission, secret)
+        except UnauthenticatedError:
+            if submission.wants_json:
+                raise
+            login_url = with_next(f"{mount}/login", f"{mount}/verify?{TOKEN}={token}")
+            return redirect(HTTPStatus.SEE_OTHER, login_url)
+        if not prove_address(proof, secret):
+            raise _proof_expired()
+        if submission.wants_json:
+            return json_response({"detail": _("Email address verified.")})
+        return see_other(submission, "account?done=email")
+
+    def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
+        """Return the page with the button, for the user who asked for the link."""
+        proof = _require_proof(submission, secret)
+        return VerifyAddressPage(
+            token=submission.fields[TOKEN],
+            username=proof.user.username,
+            email=proof.email,
+            present=proof.user.email,
+            message=refusal.text,
+        )
+
+
+def _require_proof(submission: Submission, secret: OneTimeSecret) -> AddressProof:
+    proof = read_address_proof(secret)
+    if proof is None:
+        raise _proof_expired()
+    if require_login(submission.environ, submission.site).user != proof.user:
+        detail = _(
+            "Another account asked for this link. Log in to that account, then open the link again."
+        )
+        raise RequestError(HTTPStatus.FORBIDDEN, "other_account", detail)
+    return proof
+
+
+PURPOSES: Mapping[str, LinkPurpose] = {
+    INVITATION: InvitationLink(),
+    ADDRESS: AddressLink(),
+    PROVIDER_ADDRESS: ProviderAddressLink(),
+}
+
+
+class Verify(LinkForm):
+    """Finds the secret of the link, and lets its purpose answer."""
+
+    fields = (TOKEN, "username", "password")
+
+    def strings(self, site: Site) -> tuple[str, ...]:
+        """Return the fields, with those that the application asks new users for."""
+        return (*self.fields, *site.registration.names)
+
+    def act(self, submission: Submission) -> Response:
+        """Return the answer of the link's purpose."""
+        secret = _require_secret(submission)
+        return PURPOSES[secret.purpose].act(submission, secret)
+
+    def page(self, submission: Submission, refusal: Refusal) -> FormPage:
+        """Return the page of the link's purpose; raise `RequestError` (410) if it has expired."""
+        secret = _require_secret(submission)
+        return PURPOSES[secret.purpose].page(submission, secret, refusal)
+
+
+def _require_secret(submission: Submission) -> OneTimeSecret:
+    now = submission.site.tokens.now()
+    secret = one_time.find(submission.fields[TOKEN], *PURPOSES, now=now)
+    if secret is None:
+        raise _link_expired(submission.site)
+    return secret
+
+
+def _link_expired(site: Site) -> LinkExpiredError:
+    """Return the error for a link of an unknown purpose, with the pages that can send another."""
+    # Whoever has used it already has an account, and can log in.
+    advice, pages = [], {"login": _("Log in")}
+    if site.outbox is not None:
+        advice.append(_("To verify an email address, ask for a new link."))
+        pages["email"] = _("Verify an email address")
+    if site.settings.REGISTRATION and site.settings.VERIFICATION:
+        advice.append(_("To create an account, begin again."))
+        pages["register"] = _("Create an account")
+    advice.append(_("If someone invited you, ask that person for a new invitation."))
+    return LinkExpiredError(Joined(advice), pages)

@@ -1,0 +1,335 @@
+"""GET, POST /auth/complete: an account of another provider gets its user.
+
+The browser comes from a login at the provider, which no user of the site has. Who is logged in, and
+who has the address, decides what is offered.
+"""
+
+from abc import ABC, abstractmethod
+from http import HTTPStatus
+from typing import ClassVar
+
+from wsgiauth.accounts import find_user, names
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.proposals import propose_username
+from wsgiauth.exceptions import ForbiddenError, TakenError, ValidationError
+from wsgiauth.features.providers import identities, unclaimed
+from wsgiauth.features.providers.addresses import ProviderAddress
+from wsgiauth.features.providers.letters import request_provider_address
+from wsgiauth.features.providers.oidc import Provider
+from wsgiauth.features.providers.provider_accounts import (
+    answer_created,
+    connect_waiting,
+    create_account,
+    expired_cookie,
+    is_creation_open,
+    require_unclaimed,
+    verified_address,
+)
+from wsgiauth.features.providers.unclaimed import Unclaimed
+from wsgiauth.forms import (
+    FormPage,
+    PublicForm,
+    Refusal,
+    Submission,
+    email_accepted,
+    require_own,
+    see_other,
+    tabs,
+)
+from wsgiauth.forms.endpoint import require_fresh, require_part
+from wsgiauth.forms.handover import destination_after_login
+from wsgiauth.forms.registration import NewAccountPage, sent_values
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.pages import Page
+from wsgiauth.web.responses import Response, json_response, redirect
+from wsgiauth.web.urls import mount_url, with_next
+
+_CONNECT = "connect"  # to the user who is logged in
+_CANCEL = "cancel"  # ends the wait
+
+
+class CompletePage(NewAccountPage):
+    """The form to create an account, without a password."""
+
+    template = "complete.html"
+    typed: ClassVar[tuple[str, ...]] = ("username", "email")
+    complete_url: str  # names the account that waits
+    login_url: str  # of the login to an account that exists, and back
+    title: str  # of the provider
+    name: str  # what the provider calls its account
+    username: str = ""
+    email: str = ""
+    asks_email: bool = True  # the provider has verified none
+    sends_link: bool = False  # to the address, before there is an account
+
+    @classmethod
+    def is_used(cls, settings: Settings) -> bool:
+        """Return whether the site has providers."""
+        return bool(settings.OIDC_PROVIDERS)
+
+
+class CompleteSentPage(Page):
+    """What to do next. It shows nothing that was sent, and not whether there is an account."""
+
+    template = "complete_sent.html"
+    complete_url: str
+    title: str
+    minutes: int
+
+
+class CompleteExistingPage(FormPage):
+    """The page that leads to the login to an account that exists."""
+
+    template = "complete_existing.html"
+    complete_url: str
+    login_url: str
+    title: str
+    name: str
+    email: str = ""  # which an account has; empty if there can be no new account
+
+
+class CompleteConnectPage(FormPage):
+    """The page that asks a logged-in user whether to connect the account of the provider."""
+
+    template = "complete_connect.html"
+    complete_url: str
+    username: str
+    title: str
+    name: str
+
+
+class _Case(ABC):
+    """What is offered to a browser in which an account of a provider waits."""
+
+    def __init__(self, waiting: Unclaimed, provider: Provider) -> None:
+        self.waiting = waiting
+        self.account = waiting.account
+        self.title: str = provider.entry.title
+
+    def url(self, submission: Submission) -> str:
+        """Return the page of this account."""
+        path = tabs.path_of("complete", self.waiting.tag)
+        return f"{mount_url(submission.environ)}/{path}"
+
+    def login_url(self, submission: Submission) -> str:
+        """Return the login page, which leads back to the page of this account."""
+        return with_next(f"{mount_url(submission.environ)}/login", self.url(submission))
+
+    @abstractmethod
+    def act(self, submission: Submission) -> Response:
+        """See `Form.act`."""
+
+    @abstractmethod
+    def page(self, submission: Submission, refusal: Refusal) -> FormPage:
+        """See `Form.page`."""
+
+
+class _New(_Case):
+    """Creates an account: with the address that the provider has verified, or another one."""
+
+    sends_link = False
+
+    def act(self, submission: Submission) -> Response:
+        """Create the account, and log the user in."""
+        fields = submission.fields
+        email = verified_address(self.account) or fields["email"]
+        user = create_account(submission, self.waiting, self.account, fields["username"], email)
+        return answer_created(submission, self.waiting, user)
+
+    def page(self, submission: Submission, refusal: Refusal) -> CompletePage:
+        """Return the form, with a proposal for the username."""
+        fields, email = submission.fields, verified_address(self.account)
+        wanted = (self.account.username, self.account.email)
+        proposal = fields["username"] or propose_username(wanted)
+        return CompletePage(
+            complete_url=self.url(submission),
+            login_url=self.login_url(submission),
+            title=self.title,
+            name=self.account.name,
+            username=proposal,
+            email=email or fields["email"] or _as_address(self.account.email),
+            asks_email=not email,
+            sends_link=self.sends_link,
+            message=refusal.text_without(*fields),
+            errors=refusal.errors,
+            fields=() if self.sends_link else submission.site.registration.fields,
+            values={} if self.sends_link else sent_values(submission),
+        )
+
+
+class _ByLink(_New):
+    """Sends a link to an address that the provider has not verified.
+
+    The answer, and the work before it, do not depend on whether the address has an account.
+    """
+
+    sends_link = True
+
+    def act(self, submission: Submission) -> Response:
+        """Insert the email, whoever has the address."""
+        site, fields = submission.site, submission.fields
+        asked = {name: fields[name] for name in CompletePage.typed}
+        errors = names.name_errors(asked)
+        if errors:
+            raise ValidationError(errors)
+        site.mail_limits.count(fields["email"], submission.networks)
+        identity_id = identities.identity_id(self.account.issuer, self.account.subject)
+        request_provider_address(
+            require_part(site.outbox), ProviderAddress(identity_id, **asked), mount=site.pages.mount
+        )
+        detail = _(
+            "If the address can have an account, an email with a link is on its way. Open the link"
+            " in this browser."
+        )
+        page = CompleteSentPage(
+            complete_url=self.url(submission),
+            title=self.title,
+            minutes=site.settings.LINK_MINUTES,
+        )
+        return email_accepted(submission, detail, page)
+
+
+class _Existing(_Case):
+    """Leads to the login to an account that exists, and creates none.
+
+    Args:
+        email: The verified address that an account has; empty if there can be no new account.
+    """
+
+    def __init__(self, waiting: Unclaimed, provider: Provider, email: str) -> None:
+        super().__init__(waiting, provider)
+        self._email = email
+
+    def act(self, submission: Submission) -> Response:
+        """Refuse to create an account."""
+        if self._email:
+            raise TakenError({"email": [names.TAKEN["email"]]})
+        raise ForbiddenError(_("New accounts cannot be created with this provider."))
+
+    def page(self, submission: Submission, refusal: Refusal) -> CompleteExistingPage:
+        """Return the page with the link to the login."""
+        return CompleteExistingPage(
+            complete_url=self.url(submission),
+            login_url=self.login_url(submission),
+            title=self.title,
+            name=self.account.name,
+            email=self._email,
+            message=refusal.text,
+        )
+
+
+class _Connect(_Case):
+    """Connects the account to a user who is logged in, and has recently proved who they are."""
+
+    def act(self, submission: Submission) -> Response:
+        """Connect both, if the user has asked for it."""
+        environ, site = submission.environ, submission.site
+        member = require_fresh(environ, site)
+        if _CONNECT not in submission.flags:
+            raise ValidationError({_CONNECT: [_("Choose whether to connect the two accounts.")]})
+        connect_waiting(member.user, self.waiting, site.tokens.now())
+        cookie, wanted = expired_cookie(submission, self.waiting), self.waiting.destination
+        location = destination_after_login(environ, wanted) if wanted else ""
+        if submission.wants_json:
+            location = location or f"{mount_url(environ)}/identities"
+            return json_response({"detail": _("Connected."), "next": location}, headers=(cookie,))
+        if location:
+            return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
+        return see_other(submission, "identities?done=connected", cookie, name=self.title)
+
+    def page(self, submission: Submission, refusal: Refusal) -> CompleteConnectPage:
+        """Return the page with the button."""
+        member = require_fresh(submission.environ, submission.site)
+        return CompleteConnectPage(
+            complete_url=self.url(submission),
+            username=member.user.username,
+            title=self.title,
+            name=self.account.name,
+            message=refusal.text,
+        )
+
+
+class Complete(PublicForm):
+    """Creates an account, connects one, or says how to."""
+
+    fields = ("username", "email")
+    flags = (_CONNECT, _CANCEL)
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there are providers."""
+        return bool(settings.OIDC_PROVIDERS)
+
+    def strings(self, site: Site) -> tuple[str, ...]:
+        """Return the fields, with those of the application."""
+        return (*self.fields, *site.registration.names)
+
+    def _admit(self, submission: Submission) -> Submission:
+        """Refuse a browser in which no account waits, or whose user has not proven who they are."""
+        environ, site = submission.environ, submission.site
+        require_unclaimed(environ, site)
+        is_guest = site.identifier.identify(environ).any_session is None
+        if not is_guest and _CANCEL not in submission.flags:
+            require_fresh(environ, site)
+        return submission
+
+    def _check_account(self, submission: Submission) -> None:
+        """Refuse a form about another account of a provider, too."""
+        user, identity_id = _shown_to(submission)
+        require_own(submission, user, identity_id=identity_id)
+
+    def act(self, submission: Submission) -> Response:
+        """Do what is offered, or end the wait."""
+        if _CANCEL in submission.flags:
+            return _cancel(submission)
+        return _case(submission).act(submission)
+
+    def page(self, submission: Submission, refusal: Refusal) -> FormPage:
+        """Return the page of what is offered."""
+        user, identity_id = _shown_to(submission)
+        page = _case(submission).page(submission, refusal)
+        account = submission.site.form_accounts.value(user.id if user else 0, identity_id)
+        return page.replaced(shown_to=account)
+
+
+def _shown_to(submission: Submission) -> tuple[User | None, str]:
+    """Return the user who is logged in, and the id of the account that waits."""
+    environ, site = submission.environ, submission.site
+    account = require_unclaimed(environ, site)[0].account
+    session = site.identifier.identify(environ).any_session
+    identity_id = identities.identity_id(account.issuer, account.subject)
+    return session and session.user, identity_id
+
+
+def _as_address(email: str) -> str:
+    """Return what a provider calls an address, if it is one."""
+    return email if names.email_problem(email) is None else ""
+
+
+def _case(submission: Submission) -> _Case:
+    environ, site = submission.environ, submission.site
+    waiting, provider = require_unclaimed(environ, site)
+    if site.identifier.identify(environ).any_session is not None:
+        return _Connect(waiting, provider)
+    email = verified_address(waiting.account)
+    if email and find_user(email) is not None:
+        return _Existing(waiting, provider, email)
+    if not is_creation_open(site, provider):
+        return _Existing(waiting, provider, "")
+    if not email and site.outbox is not None:
+        return _ByLink(waiting, provider)
+    return _New(waiting, provider)
+
+
+def _cancel(submission: Submission) -> Response:
+    """End the wait."""
+    environ, site = submission.environ, submission.site
+    waiting, _provider = require_unclaimed(environ, site)
+    unclaimed.finish(waiting, site.tokens.now())
+    is_guest = site.identifier.identify(environ).any_session is None
+    page, cookie = "login" if is_guest else "account", expired_cookie(submission, waiting)
+    if submission.wants_json:
+        location = f"{mount_url(environ)}/{page}"
+        return json_response({"detail": _("Cancelled."), "next": location}, headers=(cookie,))
+    return see_other(submission, page, cookie)

@@ -1,0 +1,50 @@
+"""POST /auth/oidc/{provider}: a browser goes to a provider, to log in."""
+
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.features.providers.oidc.errands import LOG_IN, Errand
+from wsgiauth.features.providers.redirects import require_provider, send_to_provider
+from wsgiauth.forms import NEXT, Submission
+from wsgiauth.forms.endpoint import Endpoint, require_same_origin
+from wsgiauth.forms.handover import REMEMBER
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.request import (
+    JSON,
+    asks_for_json,
+    content_type,
+    flag_field,
+    read_form,
+    read_json,
+    text_field,
+)
+from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import safe_next
+
+
+class ProviderLogin(Endpoint):
+    """Begins a login. Its forms are those of other pages, with a button for each provider."""
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there are providers."""
+        return bool(settings.OIDC_PROVIDERS)
+
+    def post(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Send the browser to the provider."""
+        provider = require_provider(environ, site)
+        is_program = content_type(environ) == JSON
+        if not is_program:
+            require_same_origin(environ, site)
+        sent = read_json(environ) if is_program else read_form(environ)
+        errand = Errand(
+            LOG_IN,
+            safe_next(text_field(sent, NEXT), ""),
+            remember=flag_field(sent, REMEMBER),
+        )
+        submission = Submission(
+            environ=environ,
+            site=site,
+            fields={},
+            wants_json=is_program or asks_for_json(environ),
+        )
+        return send_to_provider(submission, provider, errand)

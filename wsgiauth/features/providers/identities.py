@@ -1,0 +1,288 @@
+"""Accounts of other providers (OpenID Connect) that users have connected to theirs.
+
+An account of a provider is the pair of its issuer and its subject (OpenID Connect Core 1.0, section
+2), compared exactly; no name and no email address identifies it. Its row is found by a digest of
+both, because MariaDB ignores spaces at the end of a string.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+import peewee
+
+from wsgiauth import events
+from wsgiauth.accounts import NewAccount, lock_user
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import insert_new
+from wsgiauth.authentication.one_time import digest
+from wsgiauth.exceptions import RequestError, UnauthenticatedError
+from wsgiauth.messages import _, ngettext
+from wsgiauth.settings.oidc import ProviderEntry
+from wsgiauth.storage import database
+from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.models import Model, from_timestamp, json_fields, utc_now
+
+if TYPE_CHECKING:
+    from wsgiauth.features.providers.oidc.accounts import ProviderAccount
+
+MOST_IDENTITIES = 10  # of a user
+HANDLE_LENGTH = 12  # characters
+
+
+class Identity(Model):
+    """An account of a provider, and the user that it belongs to.
+
+    Times are in seconds since the epoch.
+    """
+
+    # The digest of issuer and subject.
+    id: peewee.CharField[str] = peewee.CharField(max_length=64, primary_key=True)
+    user_id: int
+    user: peewee.ForeignKeyField[User] = peewee.ForeignKeyField(
+        User, backref="+", on_delete="CASCADE"
+    )
+    # The name of its entry in OIDC_PROVIDERS at the last login.
+    provider: peewee.CharField[str] = peewee.CharField(max_length=32)
+    issuer: peewee.CharField[str] = peewee.CharField(max_length=255)
+    subject: peewee.CharField[str] = peewee.CharField(max_length=255)
+    # What the provider calls it, to show; it proves nothing.
+    name: peewee.CharField[str] = peewee.CharField(max_length=100)
+    # The ids of the groups that its logins have joined, as JSON.
+    joined: peewee.TextField[str] = peewee.TextField(default="[]")
+    created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+    last_used_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+
+    class Meta:
+        table_name = "wsgiauth_identity"
+
+    @property
+    def handle(self) -> str:
+        """What names it among those of its user; not secret."""
+        return self.id[:HANDLE_LENGTH]
+
+
+class ListedIdentity(NamedTuple):
+    """An account of a provider in the list of its owner; times are in UTC."""
+
+    id: str  # its handle
+    provider: str
+    issuer: str
+    subject: str
+    name: str
+    connected_at: datetime
+    last_used_at: datetime
+
+    def title(self, entries: Iterable[ProviderEntry]) -> str:
+        """Return what the site calls the provider; its host if it has no entry any more."""
+        of_issuer = [each for each in entries if each.issuer == self.issuer]
+        of_issuer.sort(key=lambda entry: entry.name != self.provider)
+        return of_issuer[0].title if of_issuer else urlsplit(self.issuer).netloc
+
+    def document(self) -> dict[str, object]:
+        """Return it, ready for JSON."""
+        return json_fields(self._asdict())
+
+
+def find(issuer: str, subject: str) -> Identity | None:
+    """Return the row of an account of a provider, with its user, or None."""
+    with_user = Identity.select(Identity, User).join(User)
+    found: Identity | None = with_user.where(Identity.id == identity_id(issuer, subject)).first()
+    return found
+
+
+def rows_of(user: User) -> list[Identity]:
+    """Return the rows of a user, the oldest first."""
+    of_user = Identity.select().where(Identity.user == user.id)
+    return list(of_user.order_by(Identity.created_at, Identity.id))
+
+
+def list_identities(user: User) -> list[ListedIdentity]:
+    """Return the accounts of providers that a user has connected, the oldest first."""
+    return [
+        ListedIdentity(
+            row.handle,
+            row.provider,
+            row.issuer,
+            row.subject,
+            row.name,
+            from_timestamp(row.created_at),
+            from_timestamp(row.last_used_at),
+        )
+        for row in rows_of(user)
+    ]
+
+
+@repeated_after_conflict
+def connect(user: User, account: ProviderAccount, now: float) -> Identity:
+    """Connect an account of a provider to a user, and join its groups.
+
+    Args:
+        user: As read before the provider was asked.
+        account: What the provider has proven to this client.
+
+    Raises:
+        RequestError: 409 `identity_taken`: another user has it. 409 `too_many_identities`.
+        UnauthenticatedError: The user was deactivated or deleted, or the password changed.
+    """
+    with database.atomic():
+        owner = lock_user(user.id)
+        if owner is None or not owner.is_active or owner.security_stamp != user.security_stamp:
+            raise UnauthenticatedError("invalid_token")
+        if len(rows_of(owner)) >= MOST_IDENTITIES and _of(account) is None:
+            raise RequestError(
+                HTTPStatus.CONFLICT,
+                "too_many_identities",
+                ngettext(
+                    "You can connect %(num)s account. Disconnect it first.",
+                    "You can connect %(num)s accounts. Disconnect one first.",
+                    MOST_IDENTITIES,
+                ),
+            )
+        is_new = add(owner, account, now)
+        found = _of(account)
+        if found is None or found.user_id != owner.id:
+            raise _taken()
+        if not is_new:
+            record_login(found, account, now)
+        return found
+
+
+def add(user: User, account: ProviderAccount, now: float, *, is_new_user: bool = False) -> bool:
+    """Insert the row of an account of a provider; return False if there is one already.
+
+    Call this in the transaction that creates the user, or has locked their row. `is_new_user` says
+    that it is the former.
+    """
+    is_new = insert_new(
+        Identity,
+        id=identity_id(account.issuer, account.subject),
+        user=user.id,
+        provider=account.provider,
+        issuer=account.issuer,
+        subject=account.subject,
+        name=account.name,
+        created_at=int(now),
+        last_used_at=int(now),
+    )
+    if is_new:
+        details = {"is_new_user": "yes"} if is_new_user else None  # who needs no notice
+        events.emit("identity_connected", user_id=user.id, reason=account.provider, details=details)
+        added = _of(account)
+        if added is not None and account.groups:
+            _follow_groups(added, account.groups)
+    return is_new
+
+
+def register(new: NewAccount, account: ProviderAccount, now: float, *, proven_by: str = "") -> User:
+    """Create a user without a password, for an account of a provider, with its groups.
+
+    The address is proven if the provider has verified the one that the user has chosen.
+
+    Args:
+        proven_by: What has proven the address instead; see `User.email_verified_by`.
+
+    Raises:
+        ValidationError, TakenError: See `NewAccount.check`, or the application refused an answer.
+        RequestError: 409 `identity_taken`.
+        ApplicationError: A function of the application failed.
+    """
+    hashed_password = new.hash_password()
+    with database.atomic():
+        is_proven = account.email_verified and new.has_email(account.email)
+        user = new.insert(
+            hashed_password,
+            email_verified_at=utc_now() if is_proven else None,
+            email_verified_by=(proven_by or account.issuer) if is_proven else "",
+        )
+        if not add(user, account, now, is_new_user=True):
+            raise _taken()
+        new.answers.pass_on(user)
+    return user
+
+
+@repeated_after_conflict
+def record_login(identity: Identity, account: ProviderAccount, now: float) -> None:
+    """Record a login by an account of a provider, and join and leave the groups that it names."""
+    with database.atomic():
+        if lock_user(identity.user_id) is None:
+            return
+        stored: Identity | None = Identity.get_or_none(Identity.id == identity.id)
+        if stored is None:  # disconnected at the same moment
+            return
+        name = stored.name if account.is_partial else account.name
+        Identity.update(provider=account.provider, name=name, last_used_at=int(now)).where(
+            Identity.id == stored.id
+        ).execute()
+        if account.groups is not None:
+            _follow_groups(stored, account.groups)
+
+
+def _follow_groups(identity: Identity, wanted: Iterable[str]) -> None:
+    """Let the user join the groups with these names, and leave those that earlier logins joined.
+
+    A group that the user has joined otherwise stays. Names are compared exactly: a provider's idea
+    of which letters are the same is not ours.
+    """
+    user = identity.user
+    joined: set[int] = set(json.loads(identity.joined))
+    wanted = list(wanted)
+    found = Group.select().where(Group.name.in_(wanted))
+    named = {each.id: each for each in found if each.name in wanted}  # MariaDB ignores last spaces
+    for group in Group.select().where(Group.id.in_(list(joined - named.keys()))):
+        user.leave(group)
+    now_joined = {each.id for each in named.values() if _joins(user, each) or each.id in joined}
+    if now_joined != joined:
+        Identity.update(joined=json.dumps(sorted(now_joined))).where(
+            Identity.id == identity.id
+        ).execute()
+
+
+def _joins(user: User, group: Group) -> bool:
+    """Let a user join a group, unless it has just been deleted; return whether anything changed."""
+    try:
+        return user.join(group)
+    except Group.DoesNotExist:
+        return False
+
+
+def remove(row: Identity) -> None:
+    """Delete a row, whose user is locked, with the memberships that its logins have brought."""
+    with database.atomic():
+        _follow_groups(row, ())
+        Identity.delete().where(Identity.id == row.id).execute()
+        events.emit("identity_disconnected", user_id=row.user_id, reason=row.provider)
+
+
+def remove_all(user: User) -> int:
+    """Delete all rows of a user, who is locked; return how many there were."""
+    rows = rows_of(user)
+    for row in rows:
+        remove(row)
+    return len(rows)
+
+
+def _taken() -> RequestError:
+    return RequestError(
+        HTTPStatus.CONFLICT,
+        "identity_taken",
+        _(
+            "This account is connected to another account of this site. Log in to that one and"
+            " disconnect it first."
+        ),
+    )
+
+
+def _of(account: ProviderAccount) -> Identity | None:
+    return find(account.issuer, account.subject)
+
+
+def identity_id(issuer: str, subject: str) -> str:
+    """Return the id of the row of an account of a provider."""
+    return digest(json.dumps([issuer, subject]))

@@ -1,0 +1,207 @@
+"""Requests to a provider: bounded in time, size and number, whatever the provider does.
+
+A request runs in a thread of its own, for which the caller waits a few seconds and no longer:
+neither a name look-up nor TLS can be interrupted. No redirect is followed here, no proxy of the
+environment is used, and no response is decompressed.
+"""
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from functools import cached_property
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.response import BaseHTTPResponse
+
+from wsgiauth import storage
+from wsgiauth.features.providers.oidc.failures import Failures
+
+TIMEOUT = 5.0  # seconds for a request, from the name look-up to the last byte of its response
+MAX_SIZE = 64 * 1024  # bytes of a response
+MAX_AT_ONCE = 2  # requests to a provider, of a process
+_MOVED = {301, 302, 303, 307, 308}  # RFC 9110 section 15.4
+REST = 10  # seconds for which a provider that cannot be reached is left alone
+
+
+class Request(NamedTuple):
+    """A request; its `repr` has nothing of it."""
+
+    what: str  # for the reason of a failure, such as `token`
+    url: str
+    headers: Mapping[str, str] = {}
+    body: str | None = None  # then it is a POST
+    can_have_moved: bool = False  # whether a redirect is a response, which the caller examines
+    is_optional: bool = False  # whether a login can do without; others are sent if it fails
+
+    def __repr__(self) -> str:
+        return f"<Request {self.what}>"
+
+
+class Response(NamedTuple):
+    """A response that is no redirect, unless the request says so; its `repr` has nothing of it."""
+
+    status: int
+    body: bytes
+    location: str | None = None  # of a redirect, as it was sent
+
+    def __repr__(self) -> str:
+        return f"<Response {self.status}>"
+
+
+class _FailedError(Exception):
+    """A request failed, for this reason."""
+
+
+class Transport:
+    """Sends requests to one provider.
+
+    Args:
+        clock: Returns the time in seconds since the epoch.
+        timeout: In seconds.
+    """
+
+    def __init__(self, failures: Failures, clock: Callable[[], float], timeout: float) -> None:
+        self._failures = failures
+        self._now = clock
+        self._timeout = timeout
+        self._slots = threading.BoundedSemaphore(MAX_AT_ONCE)
+        self._failed_at: dict[bool, float] = {}  # by whether it was optional
+
+    def send(self, request: Request) -> Response:
+        """Return the response to a request.
+
+        Raises:
+            ProviderError: The provider is busy, down, slow, not to be trusted, or sends too much.
+        """
+        release_connection()
+        if self._is_left_alone(request):
+            raise self._failures.unavailable(f"{request.what}: left alone", REST)
+        tls = self._tls if request.url.startswith("https:") else None
+        exchange = _Exchange(request, self._timeout, tls, self._slots.release)
+        if not self._slots.acquire(blocking=False):
+            raise self._failures.unavailable(f"{request.what}: busy", 1)
+        result = exchange.run()
+        if isinstance(result, Response):
+            self._failed_at.pop(request.is_optional, None)
+            return result
+        if result in ("timeout", "connection"):
+            self._failed_at[request.is_optional] = self._now()
+            raise self._failures.unavailable(f"{request.what}: {result}", REST)
+        raise self._failures.wrong(f"{request.what}: {result}")
+
+    def _is_left_alone(self, request: Request) -> bool:
+        failures = {each: self._failed_at.get(each) for each in {False, request.is_optional}}
+        return any(
+            each is not None and abs(self._now() - each) < REST for each in failures.values()
+        )
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return ssl.create_default_context()
+
+
+class _Exchange:
+    """One request in its own thread, which releases the slot when it has ended."""
+
+    def __init__(
+        self,
+        request: Request,
+        timeout: float,
+        tls: ssl.SSLContext | None,
+        release: Callable[[], None],
+    ) -> None:
+        self._request = request
+        self._timeout = timeout
+        self._release = release
+        self._connection = _connection_to(request.url, timeout, tls)
+        self._socket: socket.socket | None = None
+        self._is_over = threading.Event()
+        self._result: Response | str = "timeout"
+        self._is_abandoned = False
+
+    def run(self) -> Response | str:
+        """Return the response, or why there is none."""
+        thread = threading.Thread(target=self._work, name="wsgiauth provider", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # there are too many threads
+            self._release()
+            return "connection"
+        if self._is_over.wait(self._timeout):
+            return self._result
+        self._is_abandoned = True
+        self._shut_down()
+        return "timeout"
+
+    def _work(self) -> None:
+        try:
+            self._result = self._exchanged()
+        except _FailedError as error:
+            self._result = str(error)
+        except ssl.SSLCertVerificationError:
+            self._result = "certificate"
+        except TimeoutError:
+            self._result = "timeout"
+        except Exception:  # of urllib3, of sockets, of headers that are none
+            self._result = "connection"
+        finally:
+            with suppress(Exception):
+                self._connection.close()
+            self._release()
+            self._is_over.set()
+
+    def _exchanged(self) -> Response:
+        self._connection.connect()
+        # A connection forgets its socket when its last response begins.
+        self._socket = self._connection.sock
+        if self._is_abandoned:
+            raise TimeoutError
+        parts = urlsplit(self._request.url)
+        self._connection.request(
+            "GET" if self._request.body is None else "POST",
+            f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}",
+            self._request.body,
+            {"Accept": "application/json", "User-Agent": "wsgiauth", **self._request.headers},
+            preload_content=False,
+            decode_content=False,
+        )
+        with closing(self._connection.getresponse()) as response:
+            return _read(response, self._request)
+
+    def _shut_down(self) -> None:
+        """End what the thread waits for, if it is connected; else it ends by its own timeouts."""
+        if self._socket is not None:
+            with suppress(OSError):  # the thread was faster
+                # `SSLSocket.shutdown` also forgets the state of TLS, which the thread still uses.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+
+def release_connection() -> None:
+    """Give a pooled connection to the database back, before anything is waited for."""
+    opened = storage.current_or_none()
+    if opened is not None:  # pragma: no branch - the tests always have a database
+        storage.release_connection(opened)
+
+
+def _connection_to(url: str, timeout: float, tls: ssl.SSLContext | None) -> HTTPConnection:
+    """Return a connection that is not made yet."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if tls is None:
+        return HTTPConnection(host, parts.port, timeout=timeout)
+    return HTTPSConnection(host, parts.port, timeout=timeout, ssl_context=tls)
+
+
+def _read(response: BaseHTTPResponse, request: Request) -> Response:
+    if request.can_have_moved and response.status in _MOVED:
+        return Response(response.status, b"", response.headers.get("Location", ""))
+    if 300 <= response.status < 400:
+        raise _FailedError("redirect")
+    body = response.read(MAX_SIZE, decode_content=False)
+    if response.read(1, decode_content=False):  # fails if the body is shorter than announced
+        raise _FailedError("too large")
+    return Response(response.status, body)

@@ -1,0 +1,142 @@
+"""Logins with other providers, as the kernel knows logins elsewhere: see `origins`."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from wsgiauth.accounts import lock_user
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.origins import Connected, Origins
+from wsgiauth.authentication.session_list import handle_of
+from wsgiauth.authentication.ways_in import WaysIn
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.providers import identities, provider_sessions, unclaimed
+from wsgiauth.features.providers.identities import list_identities
+from wsgiauth.features.providers.oidc import Providers
+from wsgiauth.features.providers.provider_sessions import ProviderLogin, identities_by_session
+from wsgiauth.features.providers.unclaimed import UNCLAIMED
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.settings.oidc import parse_entries
+from wsgiauth.storage import database
+from wsgiauth.web.cookies import TaggedCookie
+from wsgiauth.web.pages import ProviderButton
+
+
+class ProviderOrigins(Origins):
+    """Logins with the providers of a site."""
+
+    waiting = UNCLAIMED
+
+    def __init__(self, providers: Providers) -> None:
+        self._providers = providers
+        self._entries = [each.entry for each in providers]
+        self._issuers = {each.issuer for each in self._entries}
+
+    def restore(self, values: Iterable[Any]) -> ProviderLogin:
+        """Return the login that a pending login has stored."""
+        return ProviderLogin(*values)._replace(authenticated_at=None)
+
+    def buttons(self, mount: str) -> tuple[ProviderButton, ...]:
+        """Return a button for each provider."""
+        url = f"{mount}/oidc"
+        return tuple(
+            ProviderButton(each.name, each.title, f"{url}/{each.name}") for each in self._entries
+        )
+
+    def buttons_of(self, user: User, url: str = "") -> tuple[ProviderButton, ...]:
+        """Return a button for each provider with which a user can log in."""
+        issuers = {each.issuer for each in list_identities(user)}
+        return tuple(
+            ProviderButton(each.name, each.title, url)
+            for each in self._entries
+            if each.issuer in issuers
+        )
+
+    def connected(self, user: User) -> list[Connected]:
+        """Return the accounts of providers that a user has connected, the oldest first."""
+        return [
+            Connected(
+                each.id,
+                self._title_of(each.provider, each.issuer),
+                each.name,
+                each.connected_at,
+                each.last_used_at,
+                each.issuer in self._issuers,
+            )
+            for each in list_identities(user)
+        ]
+
+    def titles(self, user: User) -> Mapping[str, str]:
+        """Return the titles of the providers at which sessions of a user began, by handle."""
+        return {
+            handle_of(session_id): self._title_of(began.provider, began.issuer)
+            for session_id, began in identities_by_session(user).items()
+        }
+
+    def has_proven(self, session_id: str, now: float, max_age: int) -> bool:
+        """Return whether the provider says that the user logged in there just now."""
+        return provider_sessions.was_proven_at_provider(session_id, now, max_age)
+
+    def logout_of(self, session_id: str) -> Callable[[str], str | None] | None:
+        """Return what makes the URL of the logout at the provider, if the entry asks for it."""
+        offered = [each for each in self._providers if each.entry.logout == "provider"]
+        began = provider_sessions.provider_of(session_id) if offered else None
+        if began is None:
+            return None
+        names = {(each.entry.name, each.entry.issuer): each for each in offered}
+        provider = names.get((began.provider, began.issuer))
+        return None if provider is None else provider.logout_url
+
+    def forget(self, cookies: Iterable[TaggedCookie], now: float) -> None:
+        """End the wait of accounts of providers that no user has yet."""
+        for cookie in cookies:
+            waiting = unclaimed.find(cookie, now)
+            if waiting is not None:
+                unclaimed.finish(waiting, now)
+
+    def _title_of(self, provider: str, issuer: str) -> str:
+        """Return the title of a provider, or its host if it is not configured any more.
+
+        Args:
+            provider: The name of its entry at the last login; two entries can have one issuer.
+            issuer: Of the account.
+        """
+        titles = {each.name: each.title for each in self._entries if each.issuer == issuer}
+        return titles.get(provider) or next(iter(titles.values()), urlsplit(issuer).netloc)
+
+
+def can_log_in(user: User, settings: Settings) -> bool:
+    """Return whether a user has an account of a provider that a site with these settings has."""
+    issuers = {each.issuer for each in parse_entries(settings.OIDC_PROVIDERS)}
+    return any(row.issuer in issuers for row in identities.rows_of(user))
+
+
+def disconnect(
+    user: User, handle: str, ways_in: WaysIn, *, except_session: str | None = None
+) -> str:
+    """Disconnect an account of a provider from a user, and revoke its sessions.
+
+    Args:
+        user: The user.
+        handle: Names it in the list of the user.
+        ways_in: Those of the site, of which one has to be left.
+        except_session: The session that goes on; None: none does.
+
+    Returns:
+        What the provider calls it.
+
+    Raises:
+        ValidationError: The user has no such account of a provider.
+        RequestError: 409 `last_way_in`; nothing has changed.
+    """
+    with database.atomic():
+        owner = lock_user(user.id)
+        rows = [] if owner is None else identities.rows_of(owner)
+        row = next((each for each in rows if each.handle == handle), None)
+        if owner is None or row is None:
+            raise ValidationError({"disconnect": [_("This account is not connected any more.")]})
+        provider_sessions.revoke_by(row, except_id=except_session)
+        identities.remove(row)
+        ways_in.require_one(owner)
+    return row.name

@@ -1,0 +1,243 @@
+"""Sessions that began at another provider: where, and when the user last logged in there.
+
+The provider can end them (OpenID Connect Back-Channel Logout 1.0), as well as logins that are not
+complete yet. A session whose user has just logged in at the provider can set a first password.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import peewee
+
+from wsgiauth import events
+from wsgiauth.accounts import lock_user
+from wsgiauth.accounts.models import IS_VALID_SESSION, User
+from wsgiauth.accounts.tables import OneTimeSecret, Session
+from wsgiauth.authentication import one_time
+from wsgiauth.authentication.lifetimes import CLOCK_SKEW, HOST_SKEW, MINUTE
+from wsgiauth.authentication.one_time import digest
+from wsgiauth.features.providers.identities import Identity, identity_id
+from wsgiauth.storage import database
+from wsgiauth.storage.models import Model
+
+if TYPE_CHECKING:
+    from wsgiauth.features.providers.oidc.accounts import ProviderAccount
+
+# Seconds for which a logout token is remembered: as long as it could be used again, and as long as
+# a login can remain incomplete.
+REMEMBERED = 30 * MINUTE
+
+_LOGOUT = "used logout token"
+
+
+class ProviderSession(Model):
+    """A login at a provider by which a session began, or was confirmed."""
+
+    session_id: str
+    # A renewed session has another id.
+    session: peewee.ForeignKeyField[Session] = peewee.ForeignKeyField(
+        Session, backref="+", on_delete="CASCADE", on_update="CASCADE", index=False
+    )
+    identity_id: str
+    identity: peewee.ForeignKeyField[Identity] = peewee.ForeignKeyField(
+        Identity, backref="+", on_delete="CASCADE"
+    )
+    # The digest of the session's id at the provider; empty without one.
+    sid: peewee.CharField[str] = peewee.CharField(max_length=64, index=True)
+    # Whether the session began by it.
+    is_first: peewee.BooleanField[bool] = peewee.BooleanField()
+    # When the user logged in at the provider, in seconds since the epoch; None if it does not say.
+    authenticated_at: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True)
+
+    class Meta:
+        table_name = "wsgiauth_provider_session"
+        primary_key = peewee.CompositeKey("session", "identity", "sid")
+
+
+class ProviderLogin(NamedTuple):
+    """What a provider has said of a login; see `ProviderSession`."""
+
+    identity_id: str
+    sid: str
+    authenticated_at: int | None
+    asked_at: int = 0  # see `ProviderAccount`
+
+    @classmethod
+    def of(cls, account: ProviderAccount) -> ProviderLogin:
+        """Return the login that has brought an account."""
+        identity = identity_id(account.issuer, account.subject)
+        sid = _digest(account.issuer, account.sid)
+        return cls(identity, sid, account.authenticated_at, account.asked_at)
+
+    def proven_at(self, now: int) -> int:
+        """Return when the user proved who they are; a provider that does not say, just has."""
+        return now if self.authenticated_at is None else min(now, self.authenticated_at)
+
+    def record(self, session_id: str, *, is_first: bool) -> None:
+        """Record how a session began, or was confirmed; in the transaction of that."""
+        record(session_id, self, is_first=is_first)
+
+    def has_ended(self) -> bool:
+        """Return whether a logout token has named this login since the provider was asked."""
+        named = [_named(self.identity_id, "")]
+        if self.sid:
+            named += [_named("", self.sid), _named(self.identity_id, self.sid)]
+        tokens = OneTimeSecret.select(OneTimeSecret.id).where(
+            OneTimeSecret.subject.in_([digest(each) for each in named]),
+            OneTimeSecret.purpose == _LOGOUT,
+            # Another host, whose clock is behind, can have got the token.
+            OneTimeSecret.expires_at >= self.asked_at - HOST_SKEW + REMEMBERED,
+        )
+        return bool(tokens.exists())
+
+    def is_valid_for(self, user: User) -> bool:
+        """Return whether a session of a user can begin by this login, or be confirmed by it.
+
+        Call this in the transaction of that. It locks the user, as `revoke` does.
+        """
+        lock_user(user.id)
+        identity: Identity | None = Identity.get_or_none(Identity.id == self.identity_id)
+        return identity is not None and identity.user_id == user.id and not self.has_ended()
+
+
+def record(session_id: str, login: ProviderLogin, *, is_first: bool = False) -> None:
+    """Record how a session began, or was confirmed; in the transaction of that.
+
+    `is_first` says that it is the former.
+    """
+    key = {"session": session_id, "identity": login.identity_id, "sid": login.sid}
+    # A deletion of what is not there would lock, on MariaDB, the gap that other logins insert into.
+    row: ProviderSession | None = ProviderSession.get_or_none(**key)
+    if row is None:
+        proof = {"is_first": is_first, "authenticated_at": login.authenticated_at}
+        ProviderSession.insert(**key, **proof).execute()
+    else:
+        row.authenticated_at = login.authenticated_at
+        row.save()
+
+
+def was_proven_at_provider(session_id: str, now: float, max_age: int) -> bool:
+    """Return whether the provider has said that the user logged in there at most `max_age` ago."""
+    rows = ProviderSession.select().where(
+        ProviderSession.session == session_id,
+        ProviderSession.authenticated_at.between(int(now) - max_age, int(now) + CLOCK_SKEW),
+    )
+    return bool(rows.exists())
+
+
+def provider_of(session_id: str) -> Identity | None:
+    """Return the account of a provider through which a session began, or None."""
+    row = ProviderSession.select(ProviderSession, Identity).join(Identity)
+    of_session = row.where(ProviderSession.session == session_id, ProviderSession.is_first)
+    found: ProviderSession | None = of_session.first()
+    return None if found is None else found.identity
+
+
+def identities_by_session(user: User) -> dict[str, Identity]:
+    """Return the accounts of providers through which sessions of a user began, by their ids."""
+    rows = ProviderSession.select(ProviderSession, Identity).join(Identity)
+    of_user = rows.where(Identity.user == user.id, ProviderSession.is_first)
+    return {row.session_id: row.identity for row in of_user}
+
+
+def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int | None:
+    """Revoke the sessions that began or were confirmed by what a logout token names.
+
+    Such logins that are not complete yet end, too: see `ProviderLogin.has_ended`.
+
+    The users are locked first, so that no session gets another id meanwhile: see
+    `freshness.renew`. They are found before the transaction, in which MariaDB would otherwise hide
+    what others have committed while this one waits.
+
+    Args:
+        issuer: Of the provider.
+        jti: Names the token, which counts once.
+        subject: Whose sessions; empty: of any account.
+        sid: Which session at the provider; empty: all. At least one of both is given. With both,
+            sessions of the subject end, too, whose session at the provider is not known.
+        now: In seconds since the epoch.
+
+    Returns:
+        How many sessions there were; None if the token was used before.
+
+    Raises:
+        ValueError: Neither a subject nor a session is given, which would name all sessions.
+    """
+    if not (subject or sid):
+        raise ValueError("a logout token names a subject, a session, or both")
+    identity = identity_id(issuer, subject) if subject else ""
+    session = _digest(issuer, sid)
+    named = []
+    if identity:
+        named.append(ProviderSession.identity == identity)
+    if session:
+        named.append(ProviderSession.sid.in_([session, ""] if identity else [session]))
+    owners = _owners(identity, session)
+    with database.atomic():
+        for user_id in owners:
+            lock_user(user_id)
+        is_new = one_time.record(
+            json.dumps([issuer, jti]),
+            _LOGOUT,
+            subject=_named(identity, session),
+            expires_at=int(now) + REMEMBERED,
+        )
+        if not is_new:
+            return None
+        revoked = _revoke(_sessions().where(*named), "provider")
+    # A login of a user who was not known yet: if it is committed later than this, it finds the
+    # token itself.
+    missed = [user_id for user_id in _owners(identity, session) if user_id not in owners]
+    if missed:
+        with database.atomic():
+            for user_id in missed:
+                lock_user(user_id)
+            revoked += _revoke(_sessions().where(*named), "provider")
+    return revoked
+
+
+def revoke_by(identity: Identity, *, except_id: str | None = None) -> int:
+    """Revoke the sessions that began or were confirmed by an account of a provider, but for one.
+
+    The user is locked, as for `revoke`.
+    """
+    sessions = _sessions().where(ProviderSession.identity == identity.id)
+    return _revoke(sessions.where(Session.id != (except_id or "")), "identity disconnected")
+
+
+def _owners(identity: str, session: str) -> list[int]:
+    """Return the users of what a logout token names, in the order of their locks."""
+    owners: Any = Identity.select(Identity.user)
+    if identity:
+        owners = owners.where(Identity.id == identity)
+    else:
+        owners = owners.join(ProviderSession).where(ProviderSession.sid == session)
+    return sorted({user_id for (user_id,) in owners.tuples()})
+
+
+def _sessions() -> peewee.ModelSelect[Session]:
+    return Session.select(Session.id, Session.user).join(ProviderSession).join(User, on=_OF_SESSION)
+
+
+def _revoke(began: peewee.ModelSelect[Session], reason: str) -> int:
+    with database.atomic():
+        owners = {row.id: row.user_id for row in began.where(IS_VALID_SESSION)}
+        if owners:
+            Session.delete().where(Session.id.in_(list(owners))).execute()
+        for user_id in dict.fromkeys(owners.values()):
+            events.emit("logout", user_id=user_id, reason=reason)
+    return len(owners)
+
+
+_OF_SESSION = Session.user == User.id
+
+
+def _named(identity: str, session: str) -> str:
+    """Return the `subject` of the row of a logout token that names these, or one of them."""
+    return json.dumps([identity, session])
+
+
+def _digest(issuer: str, sid: str) -> str:
+    return digest(json.dumps([issuer, sid])) if sid else ""
