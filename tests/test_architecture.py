@@ -127,7 +127,7 @@ def test_no_imports_within_a_row_lead_in_a_circle(row):
             },
         ),
         ("cryptography", {"features.services.signing"}),
-        ("fido2", {"authentication.passkeys.webauthn"}),
+        ("fido2", {"features.factors.passkeys.webauthn"}),
         ("urllib3", {"features.providers.oidc.transport"}),
     ],
 )

@@ -22,7 +22,7 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME,
 from wsgiauth import AuthMiddleware, Session, login_required, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.passwords import password_problem
-from wsgiauth.authentication import recovery_codes
+from wsgiauth.features.factors import recovery_codes
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in, mailbox
 

@@ -15,8 +15,8 @@ from tests.support.logins import make_stale
 from tests.support.sites import PASSWORD, USERNAME, Stage, serving
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import recovery_codes
-from wsgiauth.authentication.passkeys import Passkey
+from wsgiauth.features.factors import recovery_codes
+from wsgiauth.features.factors.passkeys import Passkey
 
 
 @pytest.fixture(scope="module")

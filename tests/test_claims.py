@@ -12,9 +12,9 @@ from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 from wsgiauth import AuthMiddleware, User, claims, log_in, log_out, storage
 from wsgiauth.accounts.tables import Session
 from wsgiauth.app import ROUTES
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ClaimsError, ConfigurationError, MiddlewareMissingError
+from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.storage import context
 from wsgiauth.testing import add_authenticator, api_key, bearer, logged_in, make_settings, make_user
 

@@ -19,8 +19,8 @@ from tests.support.mails import MAIL
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 from wsgiauth import Group, storage
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.authentication.totp import Totp
+from wsgiauth.features.factors.passkeys import Passkey
+from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.providers import identities
 from wsgiauth.testing import logged_in, make_user
 

@@ -38,13 +38,14 @@ from wsgiauth import (
     storage,
 )
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication import factors, recovery_codes, sessions
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.browser_keys import LOG_IN as PASSKEY_ALONE
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
 from wsgiauth.features import COMPOSERS, WAYS_IN
+from wsgiauth.features.factors import factors, recovery_codes
+from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.links.letters import request_reset, send_reset
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity

@@ -38,13 +38,14 @@ from wsgiauth import (
 )
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import OneTimeSecret, Session
-from wsgiauth.authentication import pending, totp
-from wsgiauth.authentication.totp import Totp
+from wsgiauth.authentication import pending
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError, WsgiAuthError
 from wsgiauth.features import FEATURES
 from wsgiauth.features import LETTER_SAMPLES as LETTERS
+from wsgiauth.features.factors import totp
+from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.mail.letters import Addressed
 from wsgiauth.site import Site
@@ -613,7 +614,7 @@ def test_no_secret_of_a_factor_shows_in_an_exception(
         raise LookupError("a mistake of ours")
 
     browser.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
-    monkeypatch.setattr("wsgiauth.authentication.totp._use_of", fail)
+    monkeypatch.setattr("wsgiauth.features.factors.totp._use_of", fail)
     for code in (app.code(), recovery[0]):
         with pytest.raises(LookupError) as raised:
             browser.post("/auth/second", {"code": code}, headers=SAME_ORIGIN)

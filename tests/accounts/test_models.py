@@ -15,8 +15,9 @@ from wsgiauth.accounts import find_user, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Permission, Session
-from wsgiauth.authentication import passkeys, sessions, totp
+from wsgiauth.authentication import sessions
 from wsgiauth.exceptions import TakenError, ValidationError
+from wsgiauth.features.factors import passkeys, totp
 from wsgiauth.storage.models import utc_now
 
 CHANGES = pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_all_names_of_the_forms_and_of_imports_are_ours():
         for each in ROUTES.values()
         if isinstance(each, Form) and type(each).strings is not Form.strings
     ]
-    assert {type(each).__name__ for each in forms} >= {"Register", "Verify", "Complete"}
+    assert {type(each).__name__ for each in forms} >= {"Registration", "Verify", "Complete"}
     of_forms = {
         name
         for each in forms

@@ -8,12 +8,12 @@ from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
-from wsgiauth.authentication.factors import KINDS
 from wsgiauth.authentication.freshness import Freshness, renew
 from wsgiauth.authentication.lifetimes import of_browser, of_refreshable
 from wsgiauth.authentication.refresh import refresh
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.features.factors.factors import KINDS
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(46)]
 

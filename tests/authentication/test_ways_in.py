@@ -7,10 +7,10 @@ from wsgiauth import Settings, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
-from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.features import WAYS_IN
+from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity

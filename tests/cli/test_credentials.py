@@ -15,12 +15,13 @@ from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication import factors, recovery_codes, sessions, totp
-from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.factors import factors, recovery_codes, totp
+from wsgiauth.features.factors.passkeys import Passkey
+from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
+from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.keys.api_keys import MAX_KEYS
 from wsgiauth.features.providers import identities
 from wsgiauth.storage.models import utc_now

@@ -10,7 +10,7 @@ from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.settings import LONG_KEY
 from tests.support.sites import PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
-from wsgiauth.authentication import totp
+from wsgiauth.features.factors import totp
 from wsgiauth.testing import make_user
 from wsgiauth.throttling.counts import Counter, Limit
 from wsgiauth.throttling.throttle import DOUBLING

@@ -13,9 +13,10 @@ from webtest import TestApp
 from tests.support.sites import PASSWORD, SECRET_KEY, echo
 from wsgiauth import AuthMiddleware, Settings, events, storage
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import factors, one_time, recovery_codes
+from wsgiauth.authentication import one_time
 from wsgiauth.authentication.password import make_reset_link
-from wsgiauth.authentication.totp import Totp
+from wsgiauth.features.factors import factors, recovery_codes
+from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.storage import context
 from wsgiauth.storage.conflicts import is_conflict

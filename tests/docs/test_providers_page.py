@@ -226,7 +226,7 @@ COMPUTED = {
 
 def reasons_of_the_code():
     """Return the reasons of failures in the source, as the page writes them."""
-    folder = ROOT / "wsgiauth/authentication/oidc"
+    folder = ROOT / "wsgiauth/features/providers/oidc"
     files = [*folder.glob("*.py"), ROOT / "wsgiauth/features/providers/endpoints/oidc_callback.py"]
     found = set()
     for call in (node for file in files for node in calls_in(file)):

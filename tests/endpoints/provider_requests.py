@@ -5,7 +5,7 @@ import json
 from tests.support.authenticators import Authenticator, add_passkey
 from tests.support.federated import connected, remove_password
 from tests.support.mails import MAIL
-from wsgiauth.authentication.passkeys import Passkey
+from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.storage import context
 from wsgiauth.testing import bearer, make_user
 

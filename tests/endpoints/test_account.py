@@ -9,7 +9,7 @@ from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.app import ROUTES
-from wsgiauth.authentication import recovery_codes
+from wsgiauth.features.factors import recovery_codes
 from wsgiauth.storage import context
 from wsgiauth.testing import logged_in, make_user
 

@@ -98,7 +98,7 @@ def test_another_constraint_is_a_failure_of_the_database(site, ada, monkeypatch)
     def fail(*_, **further):
         raise peewee.IntegrityError("NOT NULL constraint failed")
 
-    monkeypatch.setattr("wsgiauth.authentication.totp.begin", fail)
+    monkeypatch.setattr("wsgiauth.features.factors.totp.begin", fail)
     client, headers = TestApp(site), bearer(site, ada)
     refused = client.post_json("/auth/totp", {"name": "Phone"}, headers=headers, status=503)
     assert refused.json["code"] == "unavailable"

@@ -47,12 +47,13 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import email_problem, username_problem
 from wsgiauth.accounts.tables import Key
 from wsgiauth.app import ROUTES
-from wsgiauth.authentication import pending, sessions, totp
-from wsgiauth.authentication.passkeys import NAME_MAX_LENGTH, Passkey
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty
+from wsgiauth.authentication import pending, sessions
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.endpoints.register import VerifiedRegister
+from wsgiauth.features.factors import totp
+from wsgiauth.features.factors.passkeys import NAME_MAX_LENGTH, Passkey
+from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.keys.api_keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MAX_PERMISSIONS
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation

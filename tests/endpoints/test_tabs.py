@@ -16,10 +16,11 @@ from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
 from tests.support.tabs import OIDC, PROVIDER, SECOND, forget_session, give_cookies, tab_cookies
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
-from wsgiauth.authentication import pending, recovery_codes
+from wsgiauth.authentication import pending
 from wsgiauth.authentication.identity import MOST_CHARACTERS, Identifier
 from wsgiauth.authentication.pending import PENDING
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.features.factors import recovery_codes
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.oidc.errands import CONNECT, ERRAND, Errand, Errands

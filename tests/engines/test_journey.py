@@ -13,7 +13,7 @@ from tests.support.mails import MAIL
 from tests.support.nginx import nginx
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, Stage, serving
 from wsgiauth import AuthMiddleware, storage
-from wsgiauth.authentication import recovery_codes
+from wsgiauth.features.factors import recovery_codes
 from wsgiauth.testing import mailbox
 
 ENGINES = {"firefox": firefox, "webkit": webkit}

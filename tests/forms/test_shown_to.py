@@ -13,7 +13,7 @@ from tests.support.provider_logins import connect, log_in
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import Group, storage
 from wsgiauth.app import ROUTES
-from wsgiauth.authentication import recovery_codes
+from wsgiauth.features.factors import recovery_codes
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.testing import logged_in, make_user
 from wsgiauth.web.urls import Router

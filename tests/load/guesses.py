@@ -27,7 +27,7 @@ from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.form_accounts import FormAccounts
 from wsgiauth.authentication.second_factors import SecondFactors
-from wsgiauth.authentication.totp import STEP
+from wsgiauth.features.factors.totp import STEP
 from wsgiauth.storage import context
 from wsgiauth.storage.schema import migrate
 from wsgiauth.throttling.counts import AttemptCount

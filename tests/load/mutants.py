@@ -42,18 +42,23 @@ MODULES = (
     "accounts/names",
     "accounts/passwords",
     "authentication/identity",
-    "authentication/keys",
     "authentication/one_time",
     "authentication/password",
     "authentication/sessions",
     "authentication/tokens",
+    "features/keys/api_keys",
     "guards",
     "throttling/counts",
     "throttling/throttle",
     "web/cross_origin",
     "web/urls",
 )
-HTTP_TESTS = ("tests/test_guards.py", "tests/test_middleware.py", "tests/endpoints")
+HTTP_TESTS = (
+    "tests/test_guards.py",
+    "tests/test_middleware.py",
+    "tests/endpoints",
+    "tests/features",
+)
 
 OPPOSITE = {
     ast.Lt: "<=",

@@ -4,13 +4,13 @@ from tests.conftest import insert_user
 from tests.races.race import KEY, NOW, OTHER_PASSWORD, SETTINGS, Race, race
 from tests.support.sites import EMAIL, USERNAME
 from wsgiauth import change_password
-from wsgiauth.authentication import factors, passkeys, recovery_codes, totp
-from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NewPasskey, Passkey
-from wsgiauth.authentication.passkeys.challenges import Challenge
-from wsgiauth.authentication.recovery_codes import NUMBER
 from wsgiauth.authentication.second_factors import SecondFactors
-from wsgiauth.authentication.totp import MOST_DEVICES, STEP, Totp
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.factors import factors, passkeys, recovery_codes, totp
+from wsgiauth.features.factors.passkeys import MOST_PASSKEYS, NewPasskey, Passkey
+from wsgiauth.features.factors.passkeys.challenges import Challenge
+from wsgiauth.features.factors.recovery_codes import NUMBER
+from wsgiauth.features.factors.totp import MOST_DEVICES, STEP, Totp
 from wsgiauth.storage import database
 
 

@@ -29,14 +29,14 @@ WHOLE = {
         "a search of the panel's list can examine all users, until its time limit"
     ),
     ("accounts/user_search.py", "_select", "part of wsgiauth_user"): "the same",
-    ("authentication/passkeys/__init__.py", "is_used", "wsgiauth_passkey"): (
+    ("features/factors/passkeys/__init__.py", "is_used", "wsgiauth_passkey"): (
         "`check` asks whether there is one"
     ),
     ("authentication/sessions.py", "revoke_every_session", "wsgiauth_session"): (
         "all of them are deleted"
     ),
-    ("authentication/totp.py", "count_by_key", "wsgiauth_totp"): "`check` counts",
-    ("authentication/totp.py", "is_used", "wsgiauth_totp"): "a start stops at the first app",
+    ("features/factors/totp.py", "count_by_key", "wsgiauth_totp"): "`check` counts",
+    ("features/factors/totp.py", "is_used", "wsgiauth_totp"): "a start stops at the first app",
     ("features/providers/questions.py", "count_stranded", "wsgiauth_identity"): "`check` counts",
     ("features/providers/questions.py", "count_stranded", "wsgiauth_passkey"): "`check` counts",
     ("cli/mail.py", "send", "wsgiauth_mail"): "the command `mail` counts what it has left",

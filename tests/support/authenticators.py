@@ -12,7 +12,7 @@ import struct
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty
+from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.storage import context
 
 ORIGIN = "http://localhost:8080"

@@ -21,8 +21,9 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from tests.support.staff_and_upkeep import library, mails, panel, upkeep
 from tests.support.tabs import SECOND, named
 from wsgiauth import Group, User
-from wsgiauth.authentication import passkeys, pending, recovery_codes, totp
+from wsgiauth.authentication import pending
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.features.factors import passkeys, recovery_codes, totp
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation

@@ -2,7 +2,7 @@
 
 import pyotp
 
-from wsgiauth.authentication import totp
+from wsgiauth.features.factors import totp
 from wsgiauth.storage import context
 
 FACTOR_KEY = "pY7nQe2LwZ9vKc4RtXb8MdHs3UgJ6fAo"

@@ -24,10 +24,10 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KE
 from tests.web.pages import PAGES, REQUEST
 from wsgiauth import AuthMiddleware, Group, Session, Settings, User, login_required
 from wsgiauth.accounts import create_user
-from wsgiauth.authentication import recovery_codes
-from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.endpoints.samples import FIELDS
+from wsgiauth.features.factors import recovery_codes
+from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation

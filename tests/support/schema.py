@@ -10,9 +10,9 @@ from wsgiauth.accounts.tables import (
     Permission,
     Session,
 )
-from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.factors.passkeys import Passkey
+from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_sessions import ProviderSession
 from wsgiauth.mail.outbox import Mail

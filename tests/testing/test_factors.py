@@ -9,7 +9,7 @@ from webtest import TestApp
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 from tests.testing.conftest import caller
 from wsgiauth import Session
-from wsgiauth.authentication import totp
+from wsgiauth.features.factors import totp
 from wsgiauth.storage import context
 from wsgiauth.testing import (
     add_authenticator,

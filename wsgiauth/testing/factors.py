@@ -1,9 +1,9 @@
 """Second factors of users: authenticator apps with their codes, and recovery codes."""
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import recovery_codes as codes
-from wsgiauth.authentication import totp
-from wsgiauth.authentication.totp import STEP, Totp
+from wsgiauth.features.factors import recovery_codes as codes
+from wsgiauth.features.factors import totp
+from wsgiauth.features.factors.totp import STEP, Totp
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context
 from wsgiauth.testing.people import present_user, require_middleware

@@ -27,14 +27,15 @@ from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import PROVEN_BY_LINK, PROVEN_BY_OPERATOR, User
 from wsgiauth.accounts.tables import OneTimeSecret
-from wsgiauth.authentication import factors, one_time, recovery_codes, totp
-from wsgiauth.authentication.passkeys import list_passkeys
+from wsgiauth.authentication import one_time
 from wsgiauth.authentication.password import (
     make_printed_reset_link,
     make_reset_link,
 )
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.factors import factors, recovery_codes, totp
+from wsgiauth.features.factors.passkeys import list_passkeys
 from wsgiauth.features.providers import identities
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in

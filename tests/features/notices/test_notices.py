@@ -20,11 +20,12 @@ from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, change_password, events, storage
 from wsgiauth.accounts import NewAccount, create_user, delete_user, update_user
-from wsgiauth.authentication import factors, recovery_codes, sessions, totp
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
 from wsgiauth.events import record
 from wsgiauth.features import WAYS_IN
+from wsgiauth.features.factors import factors, recovery_codes, totp
 from wsgiauth.features.notices.notices import TEMPLATES, Notices
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity

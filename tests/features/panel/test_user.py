@@ -19,9 +19,9 @@ from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication import recovery_codes
 from wsgiauth.authentication.session_list import handle_of
-from wsgiauth.authentication.totp import Totp
+from wsgiauth.features.factors import recovery_codes
+from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.keys.api_keys import ListedKey
 from wsgiauth.features.panel.user_actions import ACTIONS

@@ -18,11 +18,12 @@ from wsgiauth.accounts.administration import MANAGE_USERS, Right
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key, OneTimeSecret, Session, has_keys
-from wsgiauth.authentication import recovery_codes, sessions
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.session_list import handle_of
-from wsgiauth.authentication.totp import Totp
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError
+from wsgiauth.features.factors import recovery_codes
+from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.providers import identities

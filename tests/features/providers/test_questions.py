@@ -7,7 +7,7 @@ from tests.support.identities import account
 from tests.support.sites import SECRET_KEY
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.passkeys import Passkey
+from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.providers import identities
 from wsgiauth.storage import context
 

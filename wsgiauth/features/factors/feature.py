@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from wsgiauth.authentication import passkeys
-from wsgiauth.authentication.factors import KINDS, remove_unproven
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.endpoints.passkeys import Passkeys
-from wsgiauth.endpoints.recovery_codes import RecoveryCodes
-from wsgiauth.endpoints.second import SecondStep
-from wsgiauth.endpoints.totp import AuthenticatorApps
 from wsgiauth.feature import Feature
+from wsgiauth.features.factors import passkeys
+from wsgiauth.features.factors.endpoints.passkeys import Passkeys
+from wsgiauth.features.factors.endpoints.recovery_codes import RecoveryCodes
+from wsgiauth.features.factors.endpoints.second import SecondStep
+from wsgiauth.features.factors.endpoints.totp import AuthenticatorApps
+from wsgiauth.features.factors.factors import KINDS, remove_unproven
+from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.questions import QUESTIONS
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from wsgiauth.authentication import passkeys, totp
 from wsgiauth.feature import Finding, Question
+from wsgiauth.features.factors import passkeys, totp
 from wsgiauth.site import Site
 
 

@@ -1,10 +1,10 @@
 """An example of each page of second factors."""
 
-from wsgiauth.endpoints.passkeys import ListedPasskey, PasskeysPage
-from wsgiauth.endpoints.recovery_codes import RecoveryCodesPage
 from wsgiauth.endpoints.samples import FACTORS, PASSKEY_OPTIONS, THEN, WRONG_CODE
-from wsgiauth.endpoints.second import SecondPage
-from wsgiauth.endpoints.totp import SetUp, TotpPage, qr_code
+from wsgiauth.features.factors.endpoints.passkeys import ListedPasskey, PasskeysPage
+from wsgiauth.features.factors.endpoints.recovery_codes import RecoveryCodesPage
+from wsgiauth.features.factors.endpoints.second import SecondPage
+from wsgiauth.features.factors.endpoints.totp import SetUp, TotpPage, qr_code
 from wsgiauth.web.pages import Page
 
 NEW_PASSKEY_OPTIONS = (

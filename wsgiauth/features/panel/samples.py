@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from wsgiauth.accounts.known_permissions import HeldPermission
 from wsgiauth.accounts.user_search import FoundUser
-from wsgiauth.authentication.factors import UserFactors
 from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.endpoints.samples import SESSION
+from wsgiauth.features.factors.factors import UserFactors
 from wsgiauth.features.keys.samples import KEY
 from wsgiauth.features.links.invite import InvitePage
 from wsgiauth.features.panel.actions import ActionPage

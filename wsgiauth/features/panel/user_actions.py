@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from wsgiauth.accounts.administration import Party, Right, refusal_reason
 from wsgiauth.accounts.models import User, is_proven_here
-from wsgiauth.authentication import factors, sessions
+from wsgiauth.authentication import sessions
+from wsgiauth.features.factors import factors
 from wsgiauth.features.panel.actions import (
     ACCESS,
     DANGER,

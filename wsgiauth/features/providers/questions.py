@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import passkeys
-from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.feature import Finding, Question
+from wsgiauth.features.factors import passkeys
+from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.oidc import Providers
 from wsgiauth.messages import counted

@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from wsgiauth.authentication import factors, recovery_codes, totp
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.second_factors import Factor
-from wsgiauth.authentication.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.factors import factors, recovery_codes, totp
+from wsgiauth.features.factors.factor_form import FactorForm, check_name, must_set_up
+from wsgiauth.features.factors.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
-from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CODE
 from wsgiauth.messages import _, pgettext

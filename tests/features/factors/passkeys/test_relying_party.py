@@ -25,11 +25,11 @@ from tests.support.sites import echo
 from wsgiauth import AuthMiddleware, change_password, storage
 from wsgiauth.accounts import find_user
 from wsgiauth.authentication.browser_keys import CONFIRM, LOG_IN, SECOND_STEP
-from wsgiauth.authentication.passkeys import MOST_PASSKEYS, Passkey
-from wsgiauth.authentication.passkeys.challenges import LIFETIME
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, UnauthenticatedError, ValidationError
+from wsgiauth.features.factors.passkeys import MOST_PASSKEYS, Passkey
+from wsgiauth.features.factors.passkeys.challenges import LIFETIME
+from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.settings import kinds
 
 NOW = 2_000_000_000
@@ -445,7 +445,7 @@ def test_a_missing_package_is_said_in_one_sentence(
     for each in files:
         (tmp_path / each).touch()
     monkeypatch.setattr(kinds, "__file__", str(tmp_path / "wsgiauth/settings/kinds.py"))
-    name = "wsgiauth.authentication.passkeys.webauthn"
+    name = "wsgiauth.features.factors.passkeys.webauthn"
     monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "fido2", None)
     for each in [each for each in sys.modules if each.startswith("fido2.")]:

@@ -27,7 +27,8 @@ from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.app import ROUTES
-from wsgiauth.authentication import factors, recovery_codes, sessions
+from wsgiauth.authentication import sessions
+from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in, make_settings, make_user
 from wsgiauth.web.failures import MULTI_FACTOR

@@ -13,9 +13,10 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME,
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import recovery_codes, sessions
-from wsgiauth.authentication.totp import Totp
+from wsgiauth.authentication import sessions
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.factors import recovery_codes
+from wsgiauth.features.factors.totp import Totp
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import bearer, logged_in
 
@@ -369,7 +370,7 @@ def test_a_login_that_ends_while_its_first_app_is_confirmed_is_asked_to_log_in(
         sessions.revoke_all(ada)
         return True
 
-    monkeypatch.setattr("wsgiauth.authentication.totp.confirm", confirm)
+    monkeypatch.setattr("wsgiauth.features.factors.totp.confirm", confirm)
     sent = {"code": App(secret, site).code()}
     client.post_json(TOTP, sent, headers=headers, status=401)
 

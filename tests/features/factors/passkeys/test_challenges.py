@@ -10,8 +10,8 @@ from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings, storage
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication.browser_keys import CONFIRM, LOG_IN
-from wsgiauth.authentication.passkeys import challenges
-from wsgiauth.authentication.passkeys.challenges import LIFETIME, Challenges
+from wsgiauth.features.factors.passkeys import challenges
+from wsgiauth.features.factors.passkeys.challenges import LIFETIME, Challenges
 from wsgiauth.storage.upkeep import purge_expired
 
 NOW = 2_000_000_000

@@ -10,12 +10,12 @@ from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import is_handle
-from wsgiauth.authentication import passkeys, recovery_codes, totp
 from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.second_factors import Factor, FactorKind, Risk
-from wsgiauth.authentication.totp import Totp
 from wsgiauth.exceptions import UnauthenticatedError
+from wsgiauth.features.factors import passkeys, recovery_codes, totp
+from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
+from wsgiauth.features.factors.totp import Totp
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database

@@ -18,9 +18,9 @@ from fido2.webauthn import (
 )
 
 from wsgiauth.authentication.browser_keys import Purpose
-from wsgiauth.authentication.passkeys import NewPasskey
-from wsgiauth.authentication.passkeys.challenges import REGISTER, Challenge
-from wsgiauth.authentication.passkeys.messages import ALGORITHMS, Answer, decode, encode
+from wsgiauth.features.factors.passkeys import NewPasskey
+from wsgiauth.features.factors.passkeys.challenges import REGISTER, Challenge
+from wsgiauth.features.factors.passkeys.messages import ALGORITHMS, Answer, decode, encode
 
 MAX_PUBLIC_KEY = 1000  # bytes; one of RSA with 4,096 bits has 530
 

@@ -3,12 +3,12 @@
 from http import HTTPStatus
 from typing import ClassVar
 
-from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.freshness import methods_of, renew
 from wsgiauth.authentication.methods import has_second_factor, with_method
 from wsgiauth.authentication.second_factors import demands_second_factor_of
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.forms import ListForm, MemberSubmission, see_other
 from wsgiauth.forms.handover import has_token, token_document
 from wsgiauth.logins import login_cookie

@@ -16,9 +16,9 @@ from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.one_time import digest
-from wsgiauth.authentication.passkeys import challenges
-from wsgiauth.authentication.passkeys.challenges import Challenge
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.features.factors.passkeys import challenges
+from wsgiauth.features.factors.passkeys.challenges import Challenge
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from wsgiauth.authentication.browser_keys import Purpose
-from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.authentication.passkeys.challenges import REGISTER
+from wsgiauth.features.factors.passkeys import Passkey
+from wsgiauth.features.factors.passkeys.challenges import REGISTER
 
 # ES256, EdDSA and RS256, which together every authenticator has (level 3, section 5.4).
 ALGORITHMS = (-7, -8, -257)

@@ -19,9 +19,10 @@ from wsgiauth import AuthMiddleware, change_password, login_required, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
-from wsgiauth.authentication import one_time, recovery_codes
-from wsgiauth.authentication.totp import Totp
+from wsgiauth.authentication import one_time
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.factors import recovery_codes
+from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.testing import mailbox
 from wsgiauth.throttling.throttle import Throttle

@@ -4,9 +4,9 @@ import secrets
 from datetime import datetime
 from http import HTTPStatus
 
-from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError
+from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.forms import (
     FormPage,
     ListForm,

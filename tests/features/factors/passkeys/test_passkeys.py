@@ -10,12 +10,12 @@ from tests.support.processes import eight_processes
 from tests.support.sites import PASSWORD, echo
 from wsgiauth import AuthMiddleware, find_user, storage
 from wsgiauth.accounts import create_user
-from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.browser_keys import LOG_IN
-from wsgiauth.authentication.passkeys import Passkey
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty
 from wsgiauth.authentication.second_factors import Factor, SecondFactors
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.factors import factors, recovery_codes
+from wsgiauth.features.factors.passkeys import Passkey
+from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.storage.models import from_timestamp
 
 pytestmark = pytest.mark.every_database

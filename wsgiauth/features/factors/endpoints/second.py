@@ -3,12 +3,13 @@
 from dataclasses import replace
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.authentication import factors, one_time, pending, recovery_codes
+from wsgiauth.authentication import one_time, pending
 from wsgiauth.authentication.browser_keys import SECOND_STEP
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.pending import PENDING, Pending
 from wsgiauth.exceptions import UnauthenticatedError
+from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.forms import PublicForm, Refusal, Submission, require_own, see_other, tabs
 from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
 from wsgiauth.forms.proofs import (

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import passkeys
 from wsgiauth.authentication.browser_keys import BrowserKeys, KeyProof, Purpose
 from wsgiauth.authentication.methods import HARDWARE_KEY, USER_VERIFIED
-from wsgiauth.authentication.passkeys import Passkey, challenges, messages
-from wsgiauth.authentication.passkeys.challenges import REGISTER, Challenge, Challenges
-from wsgiauth.authentication.passkeys.messages import Answer
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.factors import passkeys
+from wsgiauth.features.factors.passkeys import Passkey, challenges, messages
+from wsgiauth.features.factors.passkeys.challenges import REGISTER, Challenge, Challenges
+from wsgiauth.features.factors.passkeys.messages import Answer
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import missing_package
@@ -47,7 +47,7 @@ class RelyingParty(BrowserKeys):
 
     def __init__(self, settings: Settings) -> None:
         try:
-            from wsgiauth.authentication.passkeys.webauthn import Ceremonies
+            from wsgiauth.features.factors.passkeys.webauthn import Ceremonies
         except ImportError:
             raise missing_package("PASSKEYS", "fido2", "passkeys") from None
         parts = urlsplit(settings.PUBLIC_URL or "")

@@ -5,10 +5,10 @@ import pytest
 from tests.support.factors import FACTOR_KEY, add_app
 from wsgiauth import Settings, change_password
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import factors, recovery_codes, totp
 from wsgiauth.authentication.second_factors import Factor, SecondFactors
-from wsgiauth.authentication.totp import Totp
 from wsgiauth.exceptions import UnauthenticatedError
+from wsgiauth.features.factors import factors, recovery_codes, totp
+from wsgiauth.features.factors.totp import Totp
 from wsgiauth.storage.models import from_timestamp
 
 pytestmark = pytest.mark.every_database

@@ -7,15 +7,20 @@ from http import HTTPStatus
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.authentication import factors, recovery_codes
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import HARDWARE_KEY
-from wsgiauth.authentication.passkeys import MOST_PASSKEYS, NAME_MAX_LENGTH, Passkey, list_passkeys
-from wsgiauth.authentication.passkeys.relying_party import RelyingParty
+from wsgiauth.features.factors import factors, recovery_codes
+from wsgiauth.features.factors.factor_form import FactorForm, check_name, must_set_up
+from wsgiauth.features.factors.passkeys import (
+    MOST_PASSKEYS,
+    NAME_MAX_LENGTH,
+    Passkey,
+    list_passkeys,
+)
+from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import LOGIN, AccountLink
-from wsgiauth.forms.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CREDENTIAL, PasskeyPage
 from wsgiauth.messages import _, pgettext

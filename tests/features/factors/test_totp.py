@@ -8,9 +8,9 @@ from tests.support.sites import PASSWORD, USERNAME
 from wsgiauth import Settings, change_password, storage
 from wsgiauth.accounts import create_user, find_user
 from wsgiauth.accounts.tables import OneTimeSecret
-from wsgiauth.authentication import factors, recovery_codes, totp
 from wsgiauth.authentication.second_factors import SecondFactors
-from wsgiauth.authentication.totp import Totp
+from wsgiauth.features.factors import factors, recovery_codes, totp
+from wsgiauth.features.factors.totp import Totp
 
 KEY = "pY7nQe2LwZ9vKc4RtXb8MdHs3UgJ6fAo"
 WITH_KEY = Settings(FACTOR_KEY=KEY)

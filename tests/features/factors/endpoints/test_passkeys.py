@@ -26,9 +26,9 @@ from tests.support.provider_logins import path_of
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, find_user, storage
 from wsgiauth.accounts.tables import OneTimeSecret, Session
-from wsgiauth.authentication import recovery_codes
-from wsgiauth.authentication.passkeys import Passkey
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.factors import recovery_codes
+from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.storage.models import utc_text
 from wsgiauth.testing import bearer, logged_in, mailbox
 from wsgiauth.throttling.counts import AttemptCount
