@@ -7,9 +7,8 @@ because only a request shows what is hidden in other middleware.
 import functools
 import logging
 import os
-import re
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
@@ -19,15 +18,9 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.misspelt import misspelt_settings
 from wsgiauth.site import Site
+from wsgiauth.web.urls import is_mount
 
 logger = logging.getLogger("wsgiauth")
-
-_MOUNT = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
-
-
-def is_mount(mount: object) -> TypeGuard[str]:
-    """Return whether `mount` is a path below which wsgiauth can answer."""
-    return isinstance(mount, str) and _MOUNT.fullmatch(mount) is not None
 
 
 def check_arguments(

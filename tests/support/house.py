@@ -94,13 +94,8 @@ def section(title):
     return re.search(rf"^## {title}$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)[1]
 
 
-# The modules of each feature beside its folder, by the feature.
-MODULES_OF = {
-    name: re.findall(r"`([\w.]+)`", modules)
-    for name, modules in re.findall(
-        r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", section("The features"), re.MULTILINE
-    )
-}
+# The features that the page describes.
+DESCRIBED = set(re.findall(r"^\| `(\w+)` \|[^|]*\|$", section("The features"), re.MULTILINE))
 # Why a feature imports another one, by both.
 PERMITTED = {
     (importer, imported): reason
@@ -112,15 +107,9 @@ PERMITTED = {
 DOORS = {"wsgiauth", "features", "testing"}
 
 
-@cache
 def feature_of(module):
     """Return the feature to which a module belongs, or None for the kernel."""
-    if module.startswith("features."):
-        return module.split(".")[1]
-    for feature, modules in MODULES_OF.items():
-        if any(f"{module}.".startswith(f"{each}.") for each in modules):
-            return feature
-    return None
+    return module.split(".")[1] if module.startswith("features.") else None
 
 
 def imported_features(module):

@@ -12,10 +12,10 @@ from importlib import import_module
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.cli.command import Arguments, CommandError, UsageError, read_database_option
-from wsgiauth.cli.output import print_error
-from wsgiauth.cli.parser import USER, Parser
-from wsgiauth.events import actors
+from wsgiauth.console.command import Arguments, CommandError, UsageError, read_database_option
+from wsgiauth.console.output import print_error
+from wsgiauth.console.parser import USER, Parser
+from wsgiauth.events import Recorder, actors
 from wsgiauth.exceptions import (
     ConfigurationError,
     InUseError,
@@ -23,65 +23,76 @@ from wsgiauth.exceptions import (
     TooManyKeysError,
     ValidationError,
 )
+from wsgiauth.mail.outbox import Outbox
+from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
 from wsgiauth.version import __version__
 
 # What each command does, and its module, which is imported for this command alone.
 COMMANDS = {
-    "createsuperuser": ("accounts", "create a superuser; asks for missing values"),
-    "createuser": ("accounts", "create a user; asks for missing values"),
+    "createsuperuser": ("cli.accounts", "create a superuser; asks for missing values"),
+    "createuser": ("cli.accounts", "create a user; asks for missing values"),
     "changepassword": (
-        "accounts",
+        "cli.accounts",
         "change a user's password, and revoke their sessions and API keys",
     ),
-    "set": ("accounts", "change a user's names or flags"),
-    "deleteuser": ("accounts", "delete a user with all sessions and permissions"),
-    "activate": ("accounts", "allow a user to log in again"),
-    "deactivate": ("accounts", "prevent a user from logging in, and revoke their sessions"),
-    "invite": ("links", "invite a person, by email, to create an account"),
+    "set": ("cli.accounts", "change a user's names or flags"),
+    "deleteuser": ("cli.accounts", "delete a user with all sessions and permissions"),
+    "activate": ("cli.accounts", "allow a user to log in again"),
+    "deactivate": ("cli.accounts", "prevent a user from logging in, and revoke their sessions"),
+    "invite": ("features.links.commands", "invite a person, by email, to create an account"),
     "grant": (
-        "rights",
+        "cli.rights",
         "grant permissions to a user or a group, each of the form <app>.<action>",
     ),
     "revoke": (
-        "rights",
+        "cli.rights",
         "revoke permissions from a user or a group, each of the form <app>.<action>",
     ),
-    "permissions": ("rights", "list the permissions that are known"),
-    "join": ("rights", "make a user a member of a group"),
-    "leave": ("rights", "take a user out of a group"),
-    "creategroup": ("rights", "create a group, unless it exists"),
-    "deletegroup": ("rights", "delete a group; its members lose its permissions"),
-    "groups": ("rights", "list groups, their permissions and number of members"),
-    "users": ("accounts", "list users, the oldest account first"),
-    "import": ("transfer", "create the users of a CSV file; run it again to resume"),
-    "export": ("transfer", "print all users as CSV, as `import` reads it"),
-    "sessions": ("sessions", "list a user's active sessions, the newest first"),
+    "permissions": ("cli.rights", "list the permissions that are known"),
+    "join": ("cli.rights", "make a user a member of a group"),
+    "leave": ("cli.rights", "take a user out of a group"),
+    "creategroup": ("cli.rights", "create a group, unless it exists"),
+    "deletegroup": ("cli.rights", "delete a group; its members lose its permissions"),
+    "groups": ("cli.rights", "list groups, their permissions and number of members"),
+    "users": ("cli.accounts", "list users, the oldest account first"),
+    "import": (
+        "features.transfer.commands",
+        "create the users of a CSV file; run it again to resume",
+    ),
+    "export": ("features.transfer.commands", "print all users as CSV, as `import` reads it"),
+    "sessions": ("cli.sessions", "list a user's active sessions, the newest first"),
     "removefactor": (
-        "factors",
+        "features.factors.commands",
         "remove all second factors of a user, and revoke their sessions",
     ),
-    "logout": ("sessions", "revoke sessions of a user, or of all users"),
-    "keys": ("keys", "list a user's API keys, the newest first"),
-    "makekey": ("keys", "create an API key, and print it: it is not shown again"),
-    "endkey": ("keys", "revoke an API key of a user, or all"),
-    "identities": ("identities", "list the accounts of other providers that a user has connected"),
+    "logout": ("cli.sessions", "revoke sessions of a user, or of all users"),
+    "keys": ("features.keys.commands", "list a user's API keys, the newest first"),
+    "makekey": ("features.keys.commands", "create an API key, and print it: it is not shown again"),
+    "endkey": ("features.keys.commands", "revoke an API key of a user, or all"),
+    "identities": (
+        "features.providers.commands",
+        "list the accounts of other providers that a user has connected",
+    ),
     "unlink": (
-        "identities",
+        "features.providers.commands",
         "disconnect an account of another provider, and revoke its sessions",
     ),
-    "events": ("events", "print the audit trail, the newest change last"),
-    "mail": ("mail", "send the emails that are due, as the server does"),
-    "preview": ("mail", "print the emails that the site sends, with example values"),
-    "resetlink": ("links", "print a link with which a user can choose a new password"),
+    "events": ("cli.events", "print the audit trail, the newest change last"),
+    "mail": ("cli.mail", "send the emails that are due, as the server does"),
+    "preview": ("cli.mail", "print the emails that the site sends, with example values"),
+    "resetlink": (
+        "features.links.commands",
+        "print a link with which a user can choose a new password",
+    ),
     "purge": (
-        "upkeep",
+        "cli.upkeep",
         "delete expired sessions, API keys, links and counts of attempts, and old events",
     ),
-    "migrate": ("upkeep", "create or update the database's tables"),
-    "secret": ("upkeep", "print a new SECRET_KEY"),
-    "check": ("check", "validate the settings as the server does, and report risks"),
-    "serve": ("serve", "serve a WSGI application over HTTP, with waitress"),
+    "migrate": ("cli.upkeep", "create or update the database's tables"),
+    "secret": ("cli.upkeep", "print a new SECRET_KEY"),
+    "check": ("cli.check", "validate the settings as the server does, and report risks"),
+    "serve": ("cli.serve", "serve a WSGI application over HTTP, with waitress"),
 }
 _REFUSALS = (CommandError, InUseError, LastSuperuserError, TooManyKeysError, ValidationError)
 
@@ -104,6 +115,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     run: Callable[[Arguments], None] = arguments.run
     try:
         arguments.database = read_database_option(arguments.database)
+        arguments.recorders = _recorders
+        arguments.middleware_of = _middleware_of
         with actors.acting(actors.command_line()):
             run(arguments)
         sys.stdout.flush()
@@ -131,6 +144,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _recorders(settings: Settings, outbox: Outbox | None, mount: str) -> list[Recorder]:
+    """Return what records the changes that a command makes; see `wsgiauth.features`."""
+    from wsgiauth.features import recorders  # with all endpoints, which few commands need
+
+    return recorders(settings, outbox, mount)
+
+
+def _middleware_of(application: object) -> object:
+    """Return the AuthMiddleware that an application is or has, or None."""
+    from wsgiauth.cli.applications import middleware_of  # with much that few commands need
+
+    return middleware_of(application)
+
+
 def _print_refusal(reason: str) -> int:
     print_error(f"wsgiauth: {' '.join(reason.split())}")
     return 1
@@ -153,5 +180,5 @@ def _parser(typed: Sequence[str]) -> Parser:
         subparsers.add_parser(name, help=text, description=text, allow_abbrev=False)
     parser.commands = subparsers.choices
     for module in [COMMANDS[word][0] for word in typed if word in COMMANDS][:1]:
-        import_module(f"wsgiauth.cli.{module}").add_commands(parser)
+        import_module(f"wsgiauth.{module}").add_commands(parser)
     return parser

@@ -10,7 +10,7 @@ from wsgiauth.accounts.models import User, verified_by_operator
 from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.passwords import MAX_BYTES, password_problem
 from wsgiauth.authentication.password import change_password as set_password
-from wsgiauth.cli.command import (
+from wsgiauth.console.command import (
     Arguments,
     CommandError,
     UsageError,
@@ -18,9 +18,9 @@ from wsgiauth.cli.command import (
     require_group,
     require_user,
 )
-from wsgiauth.cli.output import print_change, print_line, print_list, yes_or_no
-from wsgiauth.cli.parser import Parser, positive
-from wsgiauth.cli.prompts import ask, ask_password, confirm, require_terminal
+from wsgiauth.console.output import print_change, print_line, print_list, yes_or_no
+from wsgiauth.console.parser import Parser, positive
+from wsgiauth.console.prompts import ask, ask_password, confirm, require_terminal
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.messages import counted
 from wsgiauth.settings import Settings

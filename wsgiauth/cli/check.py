@@ -10,9 +10,9 @@ from wsgiauth.accounts.models import User, is_proven_here
 from wsgiauth.app import AuthApp
 from wsgiauth.authentication import lifetimes
 from wsgiauth.authentication.second_factors import demands_second_factor
-from wsgiauth.cli.command import Arguments, CommandError, environment
-from wsgiauth.cli.output import print_line
-from wsgiauth.cli.parser import Parser
+from wsgiauth.console.command import Arguments, CommandError, environment
+from wsgiauth.console.output import print_line
+from wsgiauth.console.parser import Parser
 from wsgiauth.events import trail
 from wsgiauth.feature import Finding, Question
 from wsgiauth.features import FEATURES

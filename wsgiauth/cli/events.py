@@ -10,9 +10,9 @@ from itertools import chain
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
-from wsgiauth.cli.command import Arguments, CommandError, open_database
-from wsgiauth.cli.output import Table, print_json_line
-from wsgiauth.cli.parser import USER, Parser, positive
+from wsgiauth.console.command import Arguments, CommandError, open_database
+from wsgiauth.console.output import Table, print_json_line
+from wsgiauth.console.parser import USER, Parser, positive
 from wsgiauth.events import CHANGES, Event, actors
 from wsgiauth.events.trail import Entry, Filters, Follower, stream
 from wsgiauth.storage.models import utc_text

@@ -4,9 +4,9 @@ from dataclasses import replace
 from email.message import EmailMessage
 from pathlib import PurePath
 
-from wsgiauth.cli.command import Arguments, CommandError, open_database, read_settings
-from wsgiauth.cli.output import print_line, print_text
-from wsgiauth.cli.parser import Parser
+from wsgiauth.console.command import Arguments, CommandError, open_database, read_settings
+from wsgiauth.console.output import print_line, print_text
+from wsgiauth.console.parser import Parser
 from wsgiauth.features import COMPOSERS, LETTER_SAMPLES
 from wsgiauth.mail.letters import Letter, Letters
 from wsgiauth.mail.outbox import Mail

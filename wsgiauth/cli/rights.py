@@ -7,17 +7,17 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import known_permissions
 from wsgiauth.accounts.listing import group_documents
 from wsgiauth.accounts.models import User
-from wsgiauth.cli.command import (
+from wsgiauth.console.applications import import_application
+from wsgiauth.console.command import (
     Arguments,
     UsageError,
-    import_application,
     open_database,
     require_group,
     require_user,
 )
-from wsgiauth.cli.output import print_change, print_line, print_list
-from wsgiauth.cli.parser import Parser, permission
-from wsgiauth.cli.prompts import confirm
+from wsgiauth.console.output import print_change, print_line, print_list
+from wsgiauth.console.parser import Parser, permission
+from wsgiauth.console.prompts import confirm
 from wsgiauth.messages import counted
 
 _PERMISSION_COLUMNS = {

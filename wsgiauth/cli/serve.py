@@ -18,16 +18,11 @@ from webob import Request
 
 from wsgiauth import storage
 from wsgiauth.cli import graceful
-from wsgiauth.cli.command import (
-    Arguments,
-    CommandError,
-    UsageError,
-    environment,
-    import_application,
-    middleware_of,
-)
-from wsgiauth.cli.output import print_error, print_line
-from wsgiauth.cli.parser import Parser, positive
+from wsgiauth.cli.applications import middleware_of
+from wsgiauth.console.applications import import_application
+from wsgiauth.console.command import Arguments, CommandError, UsageError, environment
+from wsgiauth.console.output import print_error, print_line
+from wsgiauth.console.parser import Parser, positive
 from wsgiauth.path_rules import parse_rules
 
 # Bytes. waitress keeps those above 512 KiB in a temporary file, before the application sees any.

@@ -4,9 +4,15 @@ import time
 
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.session_list import ListedSession, revoke_by_handle
-from wsgiauth.cli.command import Arguments, CommandError, UsageError, open_database, require_user
-from wsgiauth.cli.output import print_line, print_list
-from wsgiauth.cli.parser import USER, Parser
+from wsgiauth.console.command import (
+    Arguments,
+    CommandError,
+    UsageError,
+    open_database,
+    require_user,
+)
+from wsgiauth.console.output import print_line, print_list
+from wsgiauth.console.parser import USER, Parser
 from wsgiauth.messages import counted
 
 _COLUMNS = {

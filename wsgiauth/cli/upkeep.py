@@ -5,9 +5,9 @@ import time
 
 from wsgiauth import storage
 from wsgiauth.accounts.tables import Key, OneTimeSecret, Session
-from wsgiauth.cli.command import Arguments, open_database, read_settings
-from wsgiauth.cli.output import print_line
-from wsgiauth.cli.parser import Parser
+from wsgiauth.console.command import Arguments, open_database, read_settings
+from wsgiauth.console.output import print_line
+from wsgiauth.console.parser import Parser
 from wsgiauth.events.models import purge_events
 from wsgiauth.messages import counted
 from wsgiauth.storage import schema

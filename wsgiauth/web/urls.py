@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from posixpath import normpath
-from typing import Generic, TypeVar
+from typing import Generic, TypeGuard, TypeVar
 from urllib.parse import quote, quote_plus, unquote, urlencode
 from wsgiref.types import WSGIEnvironment
 
@@ -34,6 +34,7 @@ _WORD = "[a-z][a-z-]{0,63}"
 _PARTS = {ID: _NUMBER, PROVIDER: "[a-z][a-z0-9-]{0,31}"}  # by their name; others are words
 
 _Target = TypeVar("_Target")
+_MOUNT = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
 
 
 def is_safe_path(candidate: str) -> bool:
@@ -184,3 +185,8 @@ def _compile(pattern: str) -> re.Pattern[str]:
     literals = [re.escape(part) for part in parts[::2]]
     names = [f"(?P<{name}>{_PARTS.get(name, _WORD)})" for name in parts[1::2]]
     return re.compile("".join(map("".join, zip(literals, [*names, ""], strict=True))))
+
+
+def is_mount(mount: object) -> TypeGuard[str]:
+    """Return whether `mount` is a path below which wsgiauth can answer."""
+    return isinstance(mount, str) and _MOUNT.fullmatch(mount) is not None

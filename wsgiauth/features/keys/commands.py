@@ -3,9 +3,9 @@
 import time
 
 from wsgiauth.accounts.tables import revoke_keys
-from wsgiauth.cli.command import Arguments, CommandError, open_database, require_user
-from wsgiauth.cli.output import print_line, print_list
-from wsgiauth.cli.parser import PERMISSIONS, Parser, positive
+from wsgiauth.console.command import Arguments, CommandError, open_database, require_user
+from wsgiauth.console.output import print_line, print_list
+from wsgiauth.console.parser import PERMISSIONS, Parser, positive
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.keys.api_keys import list_keys
 from wsgiauth.messages import counted

@@ -7,9 +7,9 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from wsgiauth.accounts import names
-from wsgiauth.arguments import is_mount
-from wsgiauth.cli.command import Arguments
-from wsgiauth.cli.output import printable
+from wsgiauth.console.command import Arguments
+from wsgiauth.console.output import printable
+from wsgiauth.web.urls import is_mount
 
 _OPTION = re.compile(r"--[\w-]+|-\w")  # at the beginning of an argument
 USER = "a username or an email address"

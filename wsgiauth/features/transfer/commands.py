@@ -9,16 +9,10 @@ from itertools import chain
 from typing import NamedTuple, TextIO
 
 from wsgiauth.accounts.registration import Field, Registration
-from wsgiauth.cli.command import (
-    Arguments,
-    CommandError,
-    UsageError,
-    import_application,
-    middleware_of,
-    open_database,
-)
-from wsgiauth.cli.output import print_csv, print_error, print_line, with_encoding
-from wsgiauth.cli.parser import Parser
+from wsgiauth.console.applications import import_application
+from wsgiauth.console.command import Arguments, CommandError, UsageError, open_database
+from wsgiauth.console.output import print_csv, print_error, print_line, with_encoding
+from wsgiauth.console.parser import Parser
 from wsgiauth.exceptions import ApplicationError, ValidationError
 from wsgiauth.features.transfer.exporting import exported_rows
 from wsgiauth.features.transfer.importing import BATCH, import_rows
@@ -115,7 +109,7 @@ def _site(arguments: Arguments) -> tuple[Settings, Registration]:
         return open_database(arguments, may_create=True), Registration()
     if arguments.database is not None:
         raise UsageError("--app imports into the database of the application, not --database")
-    found = middleware_of(import_application(arguments.app))
+    found = arguments.middleware_of(import_application(arguments.app))
     if found is None:
         raise CommandError(f"{arguments.app} is not an AuthMiddleware; name the one of your site")
     refuse_file_of_other_user(found.site.settings.DATABASE_URL)

@@ -6,15 +6,15 @@ from wsgiauth import events, storage
 from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.tables import INVITATION
 from wsgiauth.authentication.password import make_printed_reset_link
-from wsgiauth.cli.command import (
+from wsgiauth.console.command import (
     Arguments,
     CommandError,
     open_database,
     require_group,
     require_user,
 )
-from wsgiauth.cli.output import print_line
-from wsgiauth.cli.parser import PERMISSIONS, Parser
+from wsgiauth.console.output import print_line
+from wsgiauth.console.parser import PERMISSIONS, Parser
 from wsgiauth.features import COMPOSERS, LETTER_SAMPLES
 from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.features.links.letters import issue_invitation

@@ -1,9 +1,9 @@
 """Commands that list and disconnect the accounts of other providers that users have connected."""
 
 from wsgiauth.authentication.ways_in import WaysIn
-from wsgiauth.cli.command import Arguments, CommandError, open_database, require_user
-from wsgiauth.cli.output import print_line, print_list
-from wsgiauth.cli.parser import Parser
+from wsgiauth.console.command import Arguments, CommandError, open_database, require_user
+from wsgiauth.console.output import print_line, print_list
+from wsgiauth.console.parser import Parser
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features import WAYS_IN
 from wsgiauth.features.providers import origins as provider_origins

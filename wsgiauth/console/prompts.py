@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 
 from wsgiauth.accounts.names import typed
-from wsgiauth.cli.command import Arguments, CommandError
-from wsgiauth.cli.output import print_error, printable
+from wsgiauth.console.command import Arguments, CommandError
+from wsgiauth.console.output import print_error, printable
 
 
 def require_terminal(*options: str) -> None:

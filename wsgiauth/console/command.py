@@ -1,4 +1,4 @@
-"""What the commands share: how they find the settings, the database, the user, the application.
+"""What the commands share: how they find the settings, the database, the user.
 
 `cli` parses the command line; each command is one function. Commands call the same functions as
 the endpoints, so the same rules apply. What cannot be done raises a CommandError, an error of the
@@ -6,26 +6,21 @@ settings a ConfigurationError, and of the database a peewee.DatabaseError.
 """
 
 import getpass
-import importlib
 import os
 import re
 import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from wsgiauth import storage
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
-from wsgiauth.cli.output import print_error
+from wsgiauth.console.output import print_error
 from wsgiauth.events import record
 from wsgiauth.exceptions import WsgiAuthError
 from wsgiauth.settings import Settings
 from wsgiauth.storage.databases import missing_file
-
-if TYPE_CHECKING:
-    from wsgiauth.middleware import AuthMiddleware
 
 Arguments = Namespace
 
@@ -90,9 +85,8 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
     if missing is not None:  # perhaps because this is not the folder of the site
         print_error(f"note: {missing} is a new database")
     if settings.MAIL_URL is not None:
-        from wsgiauth.features import recorders  # with all endpoints, which few commands need
-
-        record(opened, recorders(settings, None, ""))  # a process that sends emails sends them
+        # A process that sends emails sends those of this command, too.
+        record(opened, arguments.recorders(settings, None, ""))
     return settings
 
 
@@ -112,47 +106,6 @@ def require_group(name: str) -> Group:
     return group
 
 
-def import_application(path: str) -> object:
-    """Import `module:name`, as WSGI servers do; a `module` alone returns the module.
-
-    An exception of its code is the cause of the CommandError, except a WsgiAuthError, which is
-    raised as it is: the application refused its settings.
-    """
-    module_name, _, name = path.partition(":")
-    sys.path.insert(0, "")  # the current folder, which `python -m` adds, and a script does not
-    try:
-        module = importlib.import_module(module_name)
-    except WsgiAuthError:
-        raise
-    except Exception as error:
-        if isinstance(error, ModuleNotFoundError) and _is_within(module_name, error.name):
-            advice = "run this command in the folder of the application"
-            if module_name.endswith(".py"):
-                advice = f"name the module {module_name.removesuffix('.py')!r}, without .py"
-            raise CommandError(f"there is no module {module_name!r}; {advice}") from None
-        reason = f"{type(error).__name__}: {error}"
-        raise CommandError(f"{module_name!r} cannot be imported: {reason}") from error
-    finally:
-        sys.path.remove("")
-    if name and not hasattr(module, name):
-        raise CommandError(
-            f"{module_name!r} has no {name!r}; name its WSGI application, as in"
-            f" {module_name}:application"
-        )
-    return getattr(module, name) if name else module
-
-
-def middleware_of(application: object) -> "AuthMiddleware | None":
-    """Return the AuthMiddleware that an application is, or that a Flask application has."""
-    # With much that most commands do not need.
-    from wsgiauth.arguments import unwrapped
-    from wsgiauth.middleware import AuthMiddleware
-
-    found = unwrapped(application)
-    found = getattr(found, "wsgi_app", found)  # of Flask
-    return found if isinstance(found, AuthMiddleware) else None
-
-
 def _read_url() -> str:
     if sys.stdin.isatty():
         return getpass.getpass("Database URL: ").strip()
@@ -160,8 +113,3 @@ def _read_url() -> str:
     if not line:
         raise EOFError
     return line.strip()
-
-
-def _is_within(module_name: str, missing: str | None) -> bool:
-    """Return whether the missing module is this one or one of its packages."""
-    return f"{module_name}.".startswith(f"{missing}.")

@@ -1,9 +1,9 @@
 """The command that removes second factors."""
 
 from wsgiauth.authentication.ways_in import WaysIn
-from wsgiauth.cli.command import Arguments, CommandError, open_database, require_user
-from wsgiauth.cli.output import print_line
-from wsgiauth.cli.parser import Parser
+from wsgiauth.console.command import Arguments, CommandError, open_database, require_user
+from wsgiauth.console.output import print_line
+from wsgiauth.console.parser import Parser
 from wsgiauth.features import WAYS_IN
 from wsgiauth.features.factors import factors
 from wsgiauth.messages import counted
