@@ -278,7 +278,7 @@ def _locked(group_id: int) -> Any:
 
 
 def resolve_group(group: Group | str) -> Group:
-    """Return a group, or that of a name in any letter case.
+    """Return `group` itself, or the group with that name, ignoring case.
 
     Raises:
         ValueError: It is a group of another application, where another group may have its id.

@@ -71,7 +71,7 @@ def proof_of(session_id: str) -> Proof | None:
 
 
 def methods_of(session_id: str) -> str:
-    """Return by what the user of a session last proved who they are; empty if it has ended."""
+    """Return how the user of a session last proved their identity, or "" if it has ended."""
     proof = proof_of(session_id)
     return "" if proof is None else proof.methods
 

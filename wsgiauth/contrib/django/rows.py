@@ -42,7 +42,7 @@ def row_of(account: User) -> Any | None:
 
 
 def connect(row: Model, account: User) -> None:
-    """Make a row of Django's user model that of a user, who has none yet.
+    """Give a user without a Django row an existing row.
 
     Raises:
         django.db.IntegrityError: The user has another row, or the row is another user's.

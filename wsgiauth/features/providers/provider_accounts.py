@@ -80,7 +80,7 @@ def verified_address(account: ProviderAccount) -> str:
 
 
 def resumed(submission: Submission, waiting: Unclaimed) -> Submission:
-    """Return a submission with what the form had from which the browser went to the provider."""
+    """Return the submission with the fields of the form that started the provider login."""
     flags = submission.flags | ({REMEMBER} if waiting.remember else set())
     return replace(submission, destination=waiting.destination, flags=flags)
 

@@ -117,7 +117,7 @@ def verify(
     """Return what a token says, if the provider has signed it, for us, and lately.
 
     Args:
-        types: What its header can say that it is, in lower case.
+        types: The values of `typ` that are accepted, in lower case.
         needs_expiry: Whether it must say when it expires; `iat` limits each token, too.
 
     Raises:
