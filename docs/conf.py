@@ -52,7 +52,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections\.abc|datetime|email|http|os|wsgiref|TestApp)\b.*"),
     ("py:.*", r"(peewee|webob|django|flask|pyramid)\..*|(User|Group)\.DoesNotExist"),
     ("py:exc", "ImproperlyConfigured|PermissionDenied"),  # Django's
-    ("py:.*", r"wsgiauth\.(.*\._\w+|accounts\..*Objects|authentication\.totp\.Totp)"),
+    ("py:.*", r"(User|Group)Objects|wsgiauth\.(.*\._\w+|features\.factors\.totp\.Totp)"),
 ]
 
 html_theme = "furo"

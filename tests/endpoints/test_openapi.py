@@ -50,7 +50,6 @@ from wsgiauth.app import ROUTES
 from wsgiauth.authentication import pending, sessions
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.authentication.session_list import LISTED
-from wsgiauth.endpoints.register import VerifiedRegister
 from wsgiauth.features.factors import totp
 from wsgiauth.features.factors.passkeys import NAME_MAX_LENGTH, Passkey
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
@@ -58,6 +57,7 @@ from wsgiauth.features.keys.api_keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MA
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
+from wsgiauth.features.links.verified_register import VerifiedRegister
 from wsgiauth.features.panel import groups, several, trail
 from wsgiauth.features.panel.group import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
