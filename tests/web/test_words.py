@@ -53,7 +53,8 @@ def texts():
             yield from ((path.name, each) for each in texts_of_template(path))
     for room in ROOMS:
         for path in sorted((PACKAGE / room).rglob("*.py")) or [PACKAGE / room]:
-            yield from ((path.name, each) for each in texts_of_module(path))
+            if path.name != "commands.py":  # which operators read
+                yield from ((path.name, each) for each in texts_of_module(path))
 
 
 def test_every_text_for_people_calls_a_thing_by_its_one_name():

@@ -1,0 +1,33 @@
+"""The parts that features add to a site."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.identities import ENTRY
+from wsgiauth.authentication.origins import Origins
+from wsgiauth.exceptions import NotFoundError
+from wsgiauth.features import FEATURES
+from wsgiauth.features.providers.origins import ProviderOrigins
+from wsgiauth.site import Site
+
+PUBLIC = "https://example.org"
+
+
+def test_a_part_is_found_by_its_class_and_by_its_interface(settings):
+    settings = replace(settings, OIDC_PROVIDERS=(ENTRY,), PUBLIC_URL=PUBLIC)
+    site = Site.from_settings(settings, "/auth", FEATURES)
+    assert site.part(Origins) is site.require(ProviderOrigins)
+
+
+def test_a_site_has_no_part_of_a_feature_that_is_off(settings):
+    site = Site.from_settings(settings, "/auth", FEATURES)
+    assert site.part(Origins) is None
+    with pytest.raises(NotFoundError):
+        site.require(Origins)
+
+
+def test_a_kernel_without_features_has_no_part(settings):
+    site = Site.from_settings(settings, "/auth", ())
+    assert site.parts == ()
+    assert not site.factors.are_offered
