@@ -103,6 +103,7 @@ def test_a_request_that_began_before_a_change_does_not_undo_it(browser, make, ro
 
     make("boss", is_superuser=True)
     user = make(is_superuser=True)
+    browser(user).get("/who")  # from the first request on, the process follows changes
     before = User.objects.get(id=user.id)
     row = row_of(before)
     change(user, is_superuser=False)
