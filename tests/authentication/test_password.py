@@ -26,7 +26,8 @@ from wsgiauth.authentication.password import change, make_reset_link, reset_pass
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.features import AT_FIRST_PROOF
+from wsgiauth.feature import at_first_proof_of
+from wsgiauth.features import FEATURES
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(31)]
 
@@ -149,7 +150,7 @@ def by_link(user, session_id, tokens, settings):
         NEW_PASSWORD,
         settings=settings,
         now=tokens.now(),
-        at_first_proof=AT_FIRST_PROOF,
+        at_first_proof=at_first_proof_of(FEATURES),
     )
 
 

@@ -11,7 +11,8 @@ from wsgiauth.accounts import delete_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate
 from wsgiauth.authentication.password import find_holder, make_reset_link, reset_password
-from wsgiauth.features import AT_FIRST_PROOF
+from wsgiauth.feature import at_first_proof_of
+from wsgiauth.features import FEATURES
 
 NEW_PASSWORD = "other unrelated birds"
 NOW = time.time()
@@ -25,7 +26,12 @@ def token(ada, settings):
 
 def reset(user, token, settings):
     return reset_password(
-        user, token, NEW_PASSWORD, settings=settings, now=NOW, at_first_proof=AT_FIRST_PROOF
+        user,
+        token,
+        NEW_PASSWORD,
+        settings=settings,
+        now=NOW,
+        at_first_proof=at_first_proof_of(FEATURES),
     )
 
 

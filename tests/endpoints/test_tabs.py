@@ -203,6 +203,25 @@ def test_the_longest_cookie_of_a_tab_is_within_the_limit(settings, ada):
         assert len(f"{name_and_value}; ") <= MOST_CHARACTERS
 
 
+def test_cookies_of_any_kind_make_room_and_few_are_deleted_at_once(settings, ada):
+    """Also those that another host has planted under names of kinds that there are not."""
+    names = [
+        f"{settings.COOKIE_NAME}-{chr(97 + n % 26)}{'x' * (n // 26)}-{n:016x}" for n in range(60)
+    ]
+    environ = {
+        "REQUEST_METHOD": "GET",
+        "wsgi.url_scheme": "http",
+        "HTTP_COOKIE": "; ".join(f"{name}={'v' * 95}" for name in names),
+    }
+    assert len(environ["HTTP_COOKIE"]) < MAX_COOKIE_HEADER
+    cookie = pending.start(ada, destination="/", remember=False, now=time.time())
+    identifier = Identifier(settings, Tokens(settings))
+    [_, *deleted] = identifier.one_more_cookie(environ, PENDING, cookie)
+    assert 0 < len(deleted) < 30
+    assert all("=; Max-Age=0;" in header for _, header in deleted)
+    assert {header.partition("=")[0] for _, header in deleted} < set(names)
+
+
 # The second step.
 
 

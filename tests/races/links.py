@@ -13,7 +13,8 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import INVITATION, Key
 from wsgiauth.authentication import authenticate, one_time, pending
 from wsgiauth.authentication.password import make_reset_link, reset_password
-from wsgiauth.features import AT_FIRST_PROOF, COMPOSERS
+from wsgiauth.feature import at_first_proof_of
+from wsgiauth.features import COMPOSERS, FEATURES
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.links.address_links import (
     make_address_link,
@@ -51,7 +52,12 @@ def reset_link(user):
 
 def reset(user, secret):
     return reset_password(
-        user, secret, OTHER_PASSWORD, settings=SETTINGS, now=NOW, at_first_proof=AT_FIRST_PROOF
+        user,
+        secret,
+        OTHER_PASSWORD,
+        settings=SETTINGS,
+        now=NOW,
+        at_first_proof=at_first_proof_of(FEATURES),
     )
 
 

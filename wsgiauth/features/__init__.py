@@ -1,7 +1,7 @@
 """The list of features, with one declaration for each."""
 
 from wsgiauth.events import Recorder
-from wsgiauth.feature import at_first_proof_of, composers_of, letter_samples_of, ways_in_of
+from wsgiauth.feature import composers_of, letter_samples_of, ways_in_of
 from wsgiauth.features.factors.feature import FEATURE as FACTORS
 from wsgiauth.features.forward_auth.feature import FEATURE as FORWARD_AUTH
 from wsgiauth.features.keys.feature import FEATURE as KEYS
@@ -30,7 +30,6 @@ FEATURES = (
 COMPOSERS = composers_of(FEATURES)
 LETTER_SAMPLES = letter_samples_of(FEATURES)
 WAYS_IN = ways_in_of(FEATURES)
-AT_FIRST_PROOF = at_first_proof_of(FEATURES)
 
 
 def recorders(settings: Settings, outbox: Outbox | None, mount: str) -> list[Recorder]:
