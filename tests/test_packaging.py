@@ -31,7 +31,7 @@ PACKAGE_DATA = {
     "wsgiauth/templates/logged_in.html",
     "wsgiauth/templates/login.html",
     "wsgiauth/templates/mail/layout.txt",
-    "wsgiauth/templates/mail/reset.txt",
+    "wsgiauth/features/links/templates/mail/reset.txt",
     "wsgiauth/templates/register.html",
     "wsgiauth/templates/style.css",
 }

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import pytest
 
 import sample_wsgi
-from wsgiauth.web.templates import TEMPLATES
+from tests.support.own_templates import OWN
 
 STYLES = {
-    "style.css": (TEMPLATES / "style.css").read_text("utf-8"),
+    "style.css": OWN["style.css"].read_text("utf-8"),
     "sample": re.search("<style>(.*?)</style>", sample_wsgi.LAYOUT, re.DOTALL)[1],
 }
-SCRIPTS = {name: (TEMPLATES / name).read_text("utf-8") for name in ("page.js", "passkeys.js")}
+SCRIPTS = {name: OWN[name].read_text("utf-8") for name in ("page.js", "passkeys.js")}
 PAGE = Path(__file__).parents[1] / "docs/templates.md"
 
 # The versions that the tables below are about.

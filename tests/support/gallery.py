@@ -19,6 +19,7 @@ from tests.support.authenticators import Authenticator, add_passkey
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.keys import make_key
 from tests.support.mails import MAIL, Post
+from tests.support.own_templates import OWN
 from tests.support.page_forms import account
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo
 from tests.web.pages import PAGES, REQUEST
@@ -35,7 +36,6 @@ from wsgiauth.forms.done import done_cookies
 from wsgiauth.storage.failures import unavailable
 from wsgiauth.throttling.counts import AttemptCount
 from wsgiauth.web.pages import Pages
-from wsgiauth.web.templates import TEMPLATES
 
 SITE_NAME = "Riverside Library"
 WRONG_PASSWORD = {"current_password": "wrong", "new_password": PASSWORD}
@@ -294,7 +294,7 @@ class Gallery:
         pages, request = Pages("/auth", site_name=SITE_NAME), {**REQUEST, **self._asks}
         self._answers = {name: pages.render(request, page) for name, page in EXAMPLES.items()}
         self._answers |= {name: answer(self) for name, answer in ANSWERS.items()}
-        icon = (TEMPLATES / "icon.svg").read_bytes()
+        icon = OWN["icon.svg"].read_bytes()
         self._answers["icon.svg"] = Response(body=icon, content_type="image/svg+xml")
 
     def visitor(self, app, agent=FIREFOX, address="192.0.2.1", **options):

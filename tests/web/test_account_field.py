@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from tests.support.own_templates import OWN
 from tests.web.pages import checked_pages
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.web.account_field import LINE
-from wsgiauth.web.templates import TEMPLATES
 
 # Of the form to log out, which can lack the field.
 OPTIONAL = {
@@ -17,8 +17,9 @@ OPTIONAL = {
     ("totp.html", 3),
 }
 PLACES = [
-    (path.relative_to(TEMPLATES).as_posix(), number)
-    for path in sorted(TEMPLATES.rglob("*.html"))
+    (name, number)
+    for name, path in OWN.items()
+    if name.endswith(".html")
     for number in range(path.read_text(encoding="utf-8").count(LINE))
 ]
 
@@ -38,7 +39,7 @@ def without(source, number):
 @pytest.mark.promise(79)
 @pytest.mark.parametrize(("name", "number"), PLACES)
 def test_a_template_that_loses_the_field_in_a_form_is_refused_at_start(folder, name, number):
-    source = (TEMPLATES / name).read_text(encoding="utf-8")
+    source = OWN[name].read_text(encoding="utf-8")
     (folder / name).write_text(without(source, number), encoding="utf-8")
     if (name, number) in OPTIONAL:
         checked_pages(folder)

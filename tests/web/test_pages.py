@@ -4,17 +4,18 @@ import base64
 import dataclasses
 import hashlib
 import re
+from importlib import import_module
 
 import jinja2
 import pytest
 from webtest import TestApp
 
+from tests.support.own_templates import OWN
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, echo
 from tests.web.pages import ERROR, EXAMPLES, PAGES, REQUEST, checked_pages
 from wsgiauth import AuthMiddleware
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.web.pages import Pages
-from wsgiauth.web.templates import TEMPLATES
 
 KEYS = next(page.keys for page in EXAMPLES if page.template == "keys.html" and page.keys)
 SET_UP = next(page for page in EXAMPLES if page.template == "totp.html" and page.set_up)
@@ -68,7 +69,7 @@ def filled(page, value):
 
 
 def test_there_is_a_page_for_every_template():
-    templates = {str(path.relative_to(TEMPLATES)) for path in TEMPLATES.rglob("*.html")}
+    templates = {name for name in OWN if name.endswith(".html")}
     shared = {
         "layout.html",
         "macros.html",
@@ -79,6 +80,12 @@ def test_there_is_a_page_for_every_template():
         "admin/failed_logins.html",
     }
     assert templates == PAGES.keys() | shared
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_template_names_the_class_of_its_page(name):
+    named = re.search(r"{# page: (\S+)\.(\w+)", OWN[name].read_text(encoding="utf-8"))
+    assert getattr(import_module(f"wsgiauth.{named[1]}"), named[2]) is type(PAGES[name])
 
 
 # What every page is
@@ -128,7 +135,7 @@ def test_only_pages_with_a_passkey_button_have_a_script_of_their_own():
     for page in EXAMPLES:
         html = shown(page).html
         assert bool(page.script) is bool(html.find(attrs={"data-options": True}))
-        scripts = [TEMPLATES.joinpath(name) for name in ("page.js", page.script) if name]
+        scripts = [OWN[name] for name in ("page.js", page.script) if name]
         found = [each.string for each in html.find_all("script")]
         assert found == [each.read_text("utf-8") for each in scripts]
 

@@ -14,7 +14,9 @@ from wsgiauth.languages.language import ENGLISH
 from wsgiauth.messages import Speaker, speaking
 from wsgiauth.web import translations
 
-TEMPLATES = Path(__file__).parents[1] / "templates"
+_PACKAGE = Path(__file__).parents[1]
+# Those of the kernel, and of each feature.
+FOLDERS = (_PACKAGE / "templates", *sorted(_PACKAGE.glob("features/*/templates")))
 _SUFFIXES = (".html", ".txt")
 
 
@@ -60,7 +62,7 @@ class Templates:
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None, *, autoescape: bool) -> None:
-        own = jinja2.FileSystemLoader(TEMPLATES)
+        own = jinja2.FileSystemLoader(FOLDERS)
         folders = [] if folder is None else [jinja2.FileSystemLoader(folder)]
         self._loader = jinja2.ChoiceLoader([*folders, own, jinja2.PrefixLoader({"wsgiauth": own})])
         self._environment = jinja2.Environment(
