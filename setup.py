@@ -166,6 +166,7 @@ with TemporaryDirectory() as build:
                 "features/*/templates/*",
                 "features/*/templates/*/*",
                 "openapi/*.json",
+                "features/*/openapi.json",
             ],
         },
         install_requires=[

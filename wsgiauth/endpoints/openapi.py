@@ -1,7 +1,7 @@
 """GET /auth/openapi.json: the interface for programs, as an OpenAPI 3.1 document.
 
-The document is written by hand, in the folder `openapi` of the package. Tests compare it with the
-answers of each URL, in both directions.
+The document is written by hand, in the folder `openapi` of the package and in `openapi.json` of
+each feature. Tests compare it with the answers of each URL, in both directions.
 """
 
 import json
@@ -22,7 +22,11 @@ from wsgiauth.version import __version__
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
-_FILES = ("common", "accounts", "sessions", "services", "administration")
+_PACKAGE = Path(__file__).parents[1]
+_FILES = (
+    *(_PACKAGE / "openapi" / f"{name}.json" for name in ("common", "accounts", "sessions")),
+    *sorted(_PACKAGE.glob("features/*/openapi.json")),
+)
 # In every answer; written here once instead of in each description of one.
 _HEADERS = {
     "Cache-Control": {"$ref": "#/components/headers/CacheControl"},
@@ -88,10 +92,7 @@ class OpenApi(Endpoint):
 
     @cached_property
     def _read(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        folder = Path(__file__).parents[1] / "openapi"
-        made, *others = (
-            json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in _FILES
-        )
+        made, *others = (json.loads(path.read_text(encoding="utf-8")) for path in _FILES)
         made["info"]["version"] = __version__
         made["servers"] = [{"url": "/auth", "description": "Where wsgiauth is mounted."}]
         components = made["components"]
