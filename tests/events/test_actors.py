@@ -16,7 +16,7 @@ from wsgiauth.app import ROUTES
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.cli import main
 from wsgiauth.events import actors
-from wsgiauth.events.trail import Filters, page
+from wsgiauth.features.audit.trail import Filters, page
 from wsgiauth.features.keys.api_keys import id_of
 from wsgiauth.forms.endpoint import Endpoint, require_login
 from wsgiauth.guards import permission_required

@@ -41,7 +41,7 @@ WHOLE = {
     ("features/providers/questions.py", "count_stranded", "wsgiauth_passkey"): "`check` counts",
     ("cli/mail.py", "send", "wsgiauth_mail"): "the command `mail` counts what it has left",
     ("mail/outbox.py", "overdue", "part of wsgiauth_mail"): "`check` counts",
-    ("events/trail.py", "_matching", "part of wsgiauth_event"): (
+    ("features/audit/trail.py", "_matching", "part of wsgiauth_event"): (
         "of the events since a position, those of its second are passed over"
     ),
 }

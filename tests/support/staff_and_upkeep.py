@@ -12,8 +12,8 @@ from tests.support.mails import Clock, Post
 from tests.support.sites import BROWSER, PASSWORD
 from wsgiauth import Group, User, end_sessions, hash_password, update_user
 from wsgiauth.authentication import one_time, sessions
-from wsgiauth.events import trail
 from wsgiauth.features import COMPOSERS
+from wsgiauth.features.audit import trail
 from wsgiauth.features.panel.group import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.mail import outbox
@@ -109,7 +109,7 @@ def upkeep(site):
     follower.poll()
     for filters in (trail.ALL, trail.Filters(name="login")):
         for last in (None, 5):
-            with patch("wsgiauth.events.trail.PAGE", 3):
+            with patch("wsgiauth.features.audit.trail.PAGE", 3):
                 list(trail.stream(filters, last=last))
     with moved_clock(site, 40 * DAY):
         post(site, "/login", {"username": "countess", "password": PASSWORD})

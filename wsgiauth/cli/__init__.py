@@ -78,7 +78,7 @@ COMMANDS = {
         "features.providers.commands",
         "disconnect an account of another provider, and revoke its sessions",
     ),
-    "events": ("cli.events", "print the audit trail, the newest change last"),
+    "events": ("features.audit.commands", "print the audit trail, the newest change last"),
     "mail": ("cli.mail", "send the emails that are due, as the server does"),
     "preview": ("cli.mail", "print the emails that the site sends, with example values"),
     "resetlink": (

@@ -13,20 +13,16 @@ from wsgiauth.authentication.second_factors import demands_second_factor
 from wsgiauth.console.command import Arguments, CommandError, environment
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
-from wsgiauth.events import trail
 from wsgiauth.feature import Finding, Question
 from wsgiauth.features import FEATURES
 from wsgiauth.mail import outbox
 from wsgiauth.messages import counted
-from wsgiauth.settings import PER_ADDRESS, Settings
+from wsgiauth.settings import Settings
 from wsgiauth.settings.misspelt import misspelt_settings
 from wsgiauth.site import Site
 from wsgiauth.storage import schema
 from wsgiauth.storage.databases import file_risks, missing_file
 from wsgiauth.storage.postgresql import PostgreSQL
-
-_EVENTS = 100  # of the audit trail, whose addresses are compared
-_LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
 
 def add_commands(parser: Parser) -> None:
@@ -127,18 +123,6 @@ def _missing_superuser(site: Site) -> Iterator[Finding]:
         yield _note("There is no superuser: `python -m wsgiauth createsuperuser` creates one.")
 
 
-def _hidden_addresses(site: Site) -> Iterator[Finding]:
-    addresses = {entry.event.address for entry in trail.page(size=_EVENTS)} - {None}
-    is_limited = any(getattr(site.settings, name) for name in PER_ADDRESS)
-    if is_limited and addresses and addresses <= _LOOPBACK:
-        yield _note(
-            "All recent clients had the address of this machine, and limits count clients by their"
-            " address. Behind a proxy, configure the server to trust it (serve: --trusted-proxy;"
-            " waitress-serve: --trusted-proxy and --trusted-proxy-headers=x-forwarded-for). If you"
-            f" cannot, set {', '.join(PER_ADDRESS[:-1])} and {PER_ADDRESS[-1]} to 0."
-        )
-
-
 def _overdue_mails(site: Site) -> Iterator[Finding]:
     number = outbox.overdue(time.time())
     if number:
@@ -177,7 +161,6 @@ _QUESTIONS = (
     Question(_insecure_cookie, needs_database=False),
     Question(_former_keys, needs_database=False),
     Question(_missing_superuser),
-    Question(_hidden_addresses),
     Question(_overdue_mails),
     Question(_unasked_factors),
     Question(_missing_factors),

@@ -2,6 +2,7 @@
 
 from wsgiauth.events import Recorder
 from wsgiauth.feature import composers_of, letter_samples_of, ways_in_of
+from wsgiauth.features.audit.feature import FEATURE as AUDIT
 from wsgiauth.features.factors.feature import FEATURE as FACTORS
 from wsgiauth.features.forward_auth.feature import FEATURE as FORWARD_AUTH
 from wsgiauth.features.keys.feature import FEATURE as KEYS
@@ -16,6 +17,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 FEATURES = (
+    AUDIT,
     FACTORS,
     KEYS,
     LINKS,

@@ -10,8 +10,8 @@ from wsgiauth import storage
 from wsgiauth.accounts import NewAccount, lock_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.events import trail
 from wsgiauth.exceptions import RequestError, TakenError, UnauthenticatedError
+from wsgiauth.features.audit import trail
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.identities import MOST_IDENTITIES, Identity
 from wsgiauth.settings.oidc import parse_entries

@@ -12,8 +12,8 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import freshness, one_time, sessions
 from wsgiauth.authentication.ways_in import WaysIn
-from wsgiauth.events import trail
 from wsgiauth.features import WAYS_IN
+from wsgiauth.features.audit import trail
 from wsgiauth.features.providers import identities, provider_sessions
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin, ProviderSession

@@ -10,9 +10,10 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
-from wsgiauth.events import CHANGES, actors, trail
-from wsgiauth.events.trail import Entry, Filters, Position
+from wsgiauth.events import CHANGES, actors
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.audit import trail
+from wsgiauth.features.audit.trail import Entry, Filters, Position
 from wsgiauth.features.panel.event_words import (
     APPLICATION_CODE,
     TITLES,

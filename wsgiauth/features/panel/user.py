@@ -23,9 +23,9 @@ from wsgiauth.accounts.references import refusing_referenced
 from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
-from wsgiauth.events import trail
-from wsgiauth.events.trail import Filters
 from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, RequestError
+from wsgiauth.features.audit import trail
+from wsgiauth.features.audit.trail import Filters
 from wsgiauth.features.factors.factors import UserFactors, are_offered
 from wsgiauth.features.keys.api_keys import ListedKey, list_keys
 from wsgiauth.features.panel.actions import (

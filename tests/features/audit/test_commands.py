@@ -10,9 +10,10 @@ import pytest
 
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import accounts
-from wsgiauth.cli import events, main
+from wsgiauth.cli import main
 from wsgiauth.events import actors
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.audit import commands as events
 
 NOW = 2_000_000_000  # seconds since the epoch: 2033-05-18T03:33:20Z
 
@@ -140,7 +141,7 @@ def test_a_malformed_time_is_wrong_usage(run, capsys):
 
 
 def test_all_pages_are_one_table(run, database, monkeypatch):
-    monkeypatch.setattr("wsgiauth.events.trail.PAGE", 4)
+    monkeypatch.setattr("wsgiauth.features.audit.trail.PAGE", 4)
     row = {"time": NOW, "name": "login", "user_id": 7, "actor": "user 7"}
     RecordedEvent.insert_many([row] * 10).execute()
     heading, *rows = run()[1].splitlines()

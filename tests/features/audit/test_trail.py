@@ -14,9 +14,10 @@ from wsgiauth import AuthMiddleware, Settings, User, accounts, change_password, 
 from wsgiauth.accounts.tables import Permission, Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.events import models, trail
+from wsgiauth.events import models
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.events.trail import Filters, Follower, Position, page, stream
+from wsgiauth.features.audit import trail
+from wsgiauth.features.audit.trail import Filters, Follower, Position, page, stream
 from wsgiauth.storage.connections import DATABASE_ERRORS
 
 NOW = 2_000_000_000  # seconds since the epoch
