@@ -42,7 +42,7 @@ from tests.support.service_keys import REPORTS, write_key
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from tests.support.tabs import SECOND, named
 from wsgiauth import AuthMiddleware, Field, Settings, storage
-from wsgiauth.accounts import names, update_user, user_search
+from wsgiauth.accounts import names, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import email_problem, username_problem
 from wsgiauth.accounts.tables import Key
@@ -58,7 +58,7 @@ from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.links.verified_register import VerifiedRegister
-from wsgiauth.features.panel import groups, several, trail
+from wsgiauth.features.panel import groups, several, trail, user_search
 from wsgiauth.features.panel.group import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.panel.user_query import FILTERS

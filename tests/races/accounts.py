@@ -5,13 +5,13 @@ from tests.races.race import NOW, OTHER_PASSWORD, SETTINGS, TOKENS, Race, insert
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import change_password
 from wsgiauth.accounts import create_user, delete_user, update_user
-from wsgiauth.accounts.administration import Right, administer
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.registration import Registration
 from wsgiauth.accounts.tables import Key, Membership, Permission, Session
 from wsgiauth.authentication import sessions
 from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.panel.administration import Right, administer
 from wsgiauth.features.transfer.importing import import_rows
 from wsgiauth.features.transfer.rows import parse_row
 

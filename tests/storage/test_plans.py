@@ -25,10 +25,10 @@ WHOLE = {
     ("accounts/tables.py", "count", "wsgiauth_user"): (
         "the application asks for the number of all users"
     ),
-    ("accounts/user_search.py", "_select", "wsgiauth_user"): (
+    ("features/panel/user_search.py", "_select", "wsgiauth_user"): (
         "a search of the panel's list can examine all users, until its time limit"
     ),
-    ("accounts/user_search.py", "_select", "part of wsgiauth_user"): "the same",
+    ("features/panel/user_search.py", "_select", "part of wsgiauth_user"): "the same",
     ("features/factors/passkeys/__init__.py", "is_used", "wsgiauth_passkey"): (
         "`check` asks whether there is one"
     ),

@@ -43,7 +43,7 @@ def panel(site, _):
             post(site, f"/admin/groups/{group.id}/{action}", body, login)
     group = Group.objects.create(name="Old")
     client = TestApp(site)
-    with patch("wsgiauth.accounts.user_search.COUNTED", 0):  # as if many users matched
+    with patch("wsgiauth.features.panel.user_search.COUNTED", 0):  # as if many users matched
         for page in PAGES.values():
             query = url_of(page.replace("group=1", f"group={group.id}"), 10)
             client.get(query, headers=login | BROWSER)

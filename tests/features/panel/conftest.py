@@ -9,9 +9,9 @@ from tests.support.identities import ENTRY
 from tests.support.mails import Post, with_mail
 from tests.support.sites import BROWSER, echo
 from wsgiauth import AuthMiddleware, storage
-from wsgiauth.accounts.administration import MANAGE_USERS
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
+from wsgiauth.features.panel.administration import MANAGE_USERS
 
 KINDS = {
     "user": {},

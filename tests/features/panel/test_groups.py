@@ -7,11 +7,11 @@ import pytest
 from tests.conftest import insert_users
 from tests.support.logins import make_stale
 from tests.support.sites import SAME_ORIGIN
-from wsgiauth.accounts.administration import MANAGE_USERS
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Membership
 from wsgiauth.features.panel import group as group_module
+from wsgiauth.features.panel.administration import MANAGE_USERS
 
 GROUPS = "/auth/admin/groups"
 

@@ -10,11 +10,11 @@ from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, echo
 from wsgiauth import AuthMiddleware
 from wsgiauth.accounts import update_user
-from wsgiauth.accounts.administration import MANAGE_USERS
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import register
 from wsgiauth.accounts.models import User
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.panel.administration import MANAGE_USERS
 from wsgiauth.mail.outbox import Mail
 
 URL = "/auth/admin/invite"

@@ -14,7 +14,6 @@ from tests.support.keys import make_key
 from tests.support.logins import insert_session, make_stale, valid_session_ids
 from tests.support.sites import PASSWORD, SAME_ORIGIN, echo
 from wsgiauth import AuthMiddleware, create_user, storage, update_user
-from wsgiauth.accounts.administration import MANAGE_USERS, Right
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key, OneTimeSecret, Session, has_keys
@@ -25,6 +24,7 @@ from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.panel.administration import MANAGE_USERS, Right
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.identities import Identity

@@ -13,8 +13,8 @@ from tests.conftest import insert_users
 from wsgiauth import storage
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.user_search import COUNT_LIMIT, SORTS
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.panel.user_search import COUNT_LIMIT, SORTS
 from wsgiauth.storage.connections import TimeLimitError
 from wsgiauth.storage.models import utc_now
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from wsgiauth import events, storage
 from wsgiauth.accounts import NewAccount, check_names, names, update_user
-from wsgiauth.accounts.administration import invitation_refusal_now
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import INVITATION, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import link_url
 from wsgiauth.events import actors
+from wsgiauth.features.panel.administration import invitation_refusal_now
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_now

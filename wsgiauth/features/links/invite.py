@@ -4,7 +4,12 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import check_names, names
-from wsgiauth.accounts.administration import (
+from wsgiauth.accounts.known_permissions import offered_permissions
+from wsgiauth.accounts.models import User
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
+from wsgiauth.features.links.letters import issue_invitation
+from wsgiauth.features.panel.administration import (
     TO_INVITE,
     Party,
     administer_invitation,
@@ -12,11 +17,6 @@ from wsgiauth.accounts.administration import (
     invitation_refusal,
     refused,
 )
-from wsgiauth.accounts.known_permissions import offered_permissions
-from wsgiauth.accounts.models import User
-from wsgiauth.exceptions import ValidationError
-from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
-from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.panel.frame import USERS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.features.panel.groups import list_groups, require_group
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other

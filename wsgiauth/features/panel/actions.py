@@ -1,7 +1,6 @@
 """Actions on a user or a group: a button, perhaps a page that asks first, and the change.
 
-`user_actions` and `group` have the actions. `accounts.administration` decides who has the right to
-each.
+`user_actions` and `group` have the actions. `administration` decides who has the right to each.
 """
 
 from abc import abstractmethod

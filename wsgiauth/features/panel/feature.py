@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from wsgiauth.accounts.administration import MANAGE_USERS
 from wsgiauth.feature import Feature
 from wsgiauth.features.links.invite import Invite
+from wsgiauth.features.panel.administration import MANAGE_USERS
 from wsgiauth.features.panel.frame import Panel
 from wsgiauth.features.panel.group import ChangeGroup, ShowGroup
 from wsgiauth.features.panel.groups import Groups

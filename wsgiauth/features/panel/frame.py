@@ -1,7 +1,7 @@
 """The staff panel below /auth/admin: users, groups and the audit trail.
 
-Members of the staff see everything. A change needs a right (see `accounts.administration`) and a
-recent proof of who they are, and is a POST. To all others, the panel does not exist.
+Members of the staff see everything. A change needs a right (see `administration`) and a recent
+proof of who they are, and is a POST. To all others, the panel does not exist.
 
 This file has what all URLs of the panel share. `users`, `user`, `several`, `groups`, `group`,
 `invite` and `trail` have the URLs. `actions` has what the buttons of a user and of a group share,

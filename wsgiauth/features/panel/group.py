@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user
-from wsgiauth.accounts.administration import Right, administer, administer_groups, can_govern
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import offered_permissions
 from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
-from wsgiauth.accounts.user_search import Criteria, FoundUser, find_users
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.features.panel.actions import (
     DANGER,
@@ -28,6 +26,7 @@ from wsgiauth.features.panel.actions import (
     read_permission,
     require_action,
 )
+from wsgiauth.features.panel.administration import Right, administer, administer_groups, can_govern
 from wsgiauth.features.panel.frame import (
     GROUPS,
     USERS,
@@ -39,6 +38,7 @@ from wsgiauth.features.panel.frame import (
     require_staff,
 )
 from wsgiauth.features.panel.groups import TO_GROUPS, require_governor
+from wsgiauth.features.panel.user_search import Criteria, FoundUser, find_users
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink

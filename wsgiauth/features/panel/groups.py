@@ -6,17 +6,17 @@ from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
-from wsgiauth.accounts.administration import (
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.listing import group_sizes
+from wsgiauth.accounts.models import User
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.panel.administration import (
     ONLY_SUPERUSERS,
     TO_CHANGE_A_GROUP,
     administer_groups,
     can_govern,
     refused,
 )
-from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.listing import group_sizes
-from wsgiauth.accounts.models import User
-from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.panel.frame import (
     GROUPS,
     PanelForm,

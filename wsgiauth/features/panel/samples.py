@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 from wsgiauth.accounts.known_permissions import HeldPermission
-from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.endpoints.samples import SESSION
 from wsgiauth.features.factors.factors import UserFactors
@@ -18,6 +17,7 @@ from wsgiauth.features.panel.trail import EventsPage, Person, TrailRow
 from wsgiauth.features.panel.user import Account, UserPage
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.panel.user_query import FILTERS, Choice
+from wsgiauth.features.panel.user_search import FoundUser
 from wsgiauth.features.panel.users import Column, UsersPage
 from wsgiauth.features.providers.identities import ListedIdentity
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait

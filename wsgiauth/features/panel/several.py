@@ -10,7 +10,11 @@ from http import HTTPStatus
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.administration import (
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Session
+from wsgiauth.exceptions import ForbiddenError, LastSuperuserError, ValidationError
+from wsgiauth.features.panel.administration import (
     TO_CHANGE_AN_ACCOUNT,
     Party,
     Right,
@@ -19,10 +23,6 @@ from wsgiauth.accounts.administration import (
     refusal_reason,
     refused,
 )
-from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import Session
-from wsgiauth.exceptions import ForbiddenError, LastSuperuserError, ValidationError
 from wsgiauth.features.panel.frame import USERS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.features.panel.groups import list_groups, require_group
 from wsgiauth.features.panel.user import LAST_SUPERUSER

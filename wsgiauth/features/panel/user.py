@@ -6,13 +6,6 @@ from datetime import datetime
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.administration import (
-    TO_CHANGE_AN_ACCOUNT,
-    Party,
-    administer,
-    refusal_reason,
-    refused,
-)
 from wsgiauth.accounts.known_permissions import (
     HeldPermission,
     held_permissions,
@@ -20,7 +13,6 @@ from wsgiauth.accounts.known_permissions import (
 )
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.references import refusing_referenced
-from wsgiauth.accounts.user_search import FoundUser
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
 from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, RequestError
@@ -39,6 +31,13 @@ from wsgiauth.features.panel.actions import (
     Field,
     require_action,
 )
+from wsgiauth.features.panel.administration import (
+    TO_CHANGE_AN_ACCOUNT,
+    Party,
+    administer,
+    refusal_reason,
+    refused,
+)
 from wsgiauth.features.panel.frame import (
     EVENTS,
     USERS,
@@ -54,6 +53,7 @@ from wsgiauth.features.panel.trail import TrailRow, trail_rows
 from wsgiauth.features.panel.user_actions import ACTIONS, NOTICES, UserAction
 from wsgiauth.features.panel.user_changes import GROUP, IDENTITY, KEY
 from wsgiauth.features.panel.user_query import carried_query, carrying
+from wsgiauth.features.panel.user_search import FoundUser
 from wsgiauth.features.providers.identities import ListedIdentity, list_identities
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.done import notice_of

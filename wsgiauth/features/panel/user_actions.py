@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from wsgiauth.accounts.administration import Party, Right, refusal_reason
 from wsgiauth.accounts.models import User, is_proven_here
 from wsgiauth.authentication import sessions
 from wsgiauth.features.factors import factors
@@ -19,6 +18,7 @@ from wsgiauth.features.panel.actions import (
     read_new_permission,
     read_permission,
 )
+from wsgiauth.features.panel.administration import Party, Right, refusal_reason
 from wsgiauth.features.panel.user_changes import (
     EMAIL,
     GROUP,

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.names import typed
-from wsgiauth.accounts.user_search import SORTS, Criteria
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.panel.user_search import SORTS, Criteria
 from wsgiauth.messages import _, list_of, pgettext
 from wsgiauth.web.request import query_field, query_fields
 from wsgiauth.web.urls import is_number

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.accounts.user_search import FoundUser, all_users, find_users
 from wsgiauth.features.links.invite import INVITED, SENT, invite_url
 from wsgiauth.features.panel.frame import (
     USERS,
@@ -25,6 +24,7 @@ from wsgiauth.features.panel.frame import (
 from wsgiauth.features.panel.groups import ListedGroup, list_groups
 from wsgiauth.features.panel.several import SharedAction, shared_actions
 from wsgiauth.features.panel.user_query import AFTER, BEFORE, SORT, Choice, Query, carrying
+from wsgiauth.features.panel.user_search import FoundUser, all_users, find_users
 from wsgiauth.features.transfer.cells import neutralize_formula
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import STAFF, AccountLink

@@ -10,12 +10,12 @@ from typing import ClassVar
 
 from wsgiauth.accounts import find_user, names
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.proposals import propose_username
 from wsgiauth.exceptions import ForbiddenError, TakenError, ValidationError
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.addresses import ProviderAddress
 from wsgiauth.features.providers.letters import request_provider_address
 from wsgiauth.features.providers.oidc import Provider
+from wsgiauth.features.providers.proposals import propose_username
 from wsgiauth.features.providers.provider_accounts import (
     answer_created,
     connect_waiting,

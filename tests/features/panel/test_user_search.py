@@ -11,12 +11,12 @@ import pytest
 
 from tests.conftest import HASH, insert_users
 from wsgiauth import storage
-from wsgiauth.accounts import user_search
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import key
 from wsgiauth.accounts.tables import Membership
-from wsgiauth.accounts.user_search import SORTS, Criteria, all_users, find_users
+from wsgiauth.features.panel import user_search
+from wsgiauth.features.panel.user_search import SORTS, Criteria, all_users, find_users
 from wsgiauth.storage.connections import TimeLimitError
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(50)]

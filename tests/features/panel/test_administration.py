@@ -8,7 +8,9 @@ import pytest
 
 from tests.conftest import HASH
 from wsgiauth import storage
-from wsgiauth.accounts.administration import (
+from wsgiauth.accounts.models import User
+from wsgiauth.exceptions import ForbiddenError, LastSuperuserError
+from wsgiauth.features.panel.administration import (
     MANAGE_USERS,
     Party,
     Right,
@@ -16,8 +18,6 @@ from wsgiauth.accounts.administration import (
     administer_groups,
     refusal_reason,
 )
-from wsgiauth.accounts.models import User
-from wsgiauth.exceptions import ForbiddenError, LastSuperuserError
 from wsgiauth.storage import context
 
 pytestmark = pytest.mark.promise(49)
