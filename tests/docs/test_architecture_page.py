@@ -1,13 +1,22 @@
-"""docs/architecture.md and the table of docs/security.md name modules and code that exist."""
+"""docs/architecture.md and the table of docs/security.md name modules and code that exist.
+
+The feature of docs/architecture.md works, and is all that a feature needs.
+"""
 
 import importlib
+import json
+import os
 import pkgutil
 import re
+import shutil
+import subprocess
+import sys
 
 import pytest
 
 import wsgiauth
-from tests.docs.pages import PAGES
+from tests.docs.pages import PAGES, ROOT, section
+from tests.support.house import PACKAGE
 
 ROOMS = {each.name for each in pkgutil.iter_modules(wsgiauth.__path__)}
 MODULES = {each.name for each in pkgutil.walk_packages(wsgiauth.__path__, "wsgiauth.")}
@@ -42,3 +51,30 @@ def test_what_the_map_names_exists(name):
 @pytest.mark.parametrize("name", DEFENDING)
 def test_each_defence_is_in_a_module_of_that_name(name):
     assert name in {module.rpartition(".")[2] for module in MODULES}
+
+
+@pytest.fixture
+def house(tmp_path):
+    """Return a folder with a copy of the package that has the feature of the page."""
+    shutil.copytree(PACKAGE, tmp_path / "wsgiauth", ignore=shutil.ignore_patterns("__pycache__"))
+    walk = section(PAGES["docs/architecture.md"], "Write a feature")
+    for text, block in re.findall(r"(.*?)^```\w+\n(.*?)^```$", walk, re.MULTILINE | re.DOTALL):
+        path = tmp_path / "wsgiauth" / re.findall(r"`(features/lockdown/.*?)`", text)[-1]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block, encoding="utf-8")
+    features = tmp_path / "wsgiauth/features/__init__.py"
+    imported = "from wsgiauth.features.lockdown.feature import FEATURE as LOCKDOWN\n"
+    source = features.read_text(encoding="utf-8").replace("FEATURES = (", "FEATURES = (LOCKDOWN,")
+    features.write_text(imported + source, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_feature_of_the_page_is_one_folder_and_one_line(house):
+    trial = [sys.executable, ROOT / "tests/support/lockdown.py"]
+    environ = {**os.environ, "PYTHONPATH": str(house)}
+    answers = subprocess.check_output(trial, env=environ, text=True)
+    status, location, statuses, document, description = json.loads(answers)
+    assert (status, location) == (303, "/auth/login?done=logout")
+    assert statuses == [401, 401]
+    assert document == {"detail": "Account locked."}
+    assert description["post"]["operationId"] == "lockAccount"

@@ -42,8 +42,9 @@ def test_the_links_lead_somewhere(page):
         assert not anchor or anchor in map(slug, headings), target
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", sorted(PAGES.keys() - {"docs/architecture.md"}))
 def test_programs_import_from_public_modules_only(page):
+    """The program of the other page is a part of wsgiauth."""
     modules = re.findall(r"^ *(?:from|import) (wsgiauth\b[\w.]*)", PAGES[page], re.MULTILINE)
     assert {each for each in modules if not each.startswith("wsgiauth.contrib.")} <= PUBLIC
 
