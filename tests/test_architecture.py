@@ -11,13 +11,15 @@ from tests.conftest import THOROUGH_PATHS
 from tests.support.house import (
     DESCRIBED,
     KERNEL,
-    MAP,
+    LEVEL,
     MODULES,
     PACKAGE,
     PERMITTED,
     ROOMS,
+    ROWS,
     imported_features,
     imports,
+    imports_upward,
     internal_imports,
     is_ours,
     pairs_of_features,
@@ -28,11 +30,6 @@ from wsgiauth.app import ROUTES
 from wsgiauth.features import FEATURES
 
 TESTS = Path(__file__).parent
-
-ROWS = [
-    set(re.findall(r"`(\w+)/?`", row)) for row in re.findall(r"^\| (`.*?) \|", MAP, re.MULTILINE)
-]
-LEVEL = {room: level for level, row in enumerate(ROWS) for room in row}
 
 
 def imported_names(tree):
@@ -66,9 +63,7 @@ def test_each_url_below_auth_has_a_file_of_its_own(path):
 
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_imports_lead_to_the_rows_above_or_stay_in_the_room(module):
-    room = room_of(module)
-    others = {room_of(each) for each in internal_imports(module)} - {room}
-    assert {other for other in others if LEVEL[other] > LEVEL[room]} == set()
+    assert imports_upward(module) == set()
 
 
 @pytest.mark.parametrize("module", KERNEL)

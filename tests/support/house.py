@@ -105,6 +105,13 @@ PERMITTED = {
 }
 # The list of the features, and the rooms whose names applications import, which know every one.
 DOORS = {"wsgiauth", "features", "testing"}
+# What joins wsgiauth to a framework, a server's configuration or a tool; they know no feature.
+ADAPTERS = {"contrib", "paste", "pytest_plugin"}
+# The rooms of each row of the map, and the row of each room.
+ROWS = [
+    set(re.findall(r"`(\w+)/?`", row)) for row in re.findall(r"^\| (`.*?) \|", MAP, re.MULTILINE)
+]
+LEVEL = {room: level for level, row in enumerate(ROWS) for room in row}
 
 
 def feature_of(module):
@@ -123,13 +130,25 @@ KERNEL = sorted(each for each in MODULES if feature_of(each) is None and room_of
 IN_FEATURES = sorted(each for each in MODULES if feature_of(each) is not None)
 
 
+def owner_of(module):
+    """Return the feature of a module, or which other part of the package it belongs to."""
+    room = room_of(module)
+    other = "adapters" if room in ADAPTERS else "doors" if room in DOORS else "kernel"
+    return feature_of(module) or f"the {other}"
+
+
 def lines_by_owner():
-    """Return how many lines the kernel and each feature have."""
+    """Return how many lines the kernel and each feature have, without migrations."""
     counts = Counter()
     for module, path in MODULES.items():
-        lines = len(path.read_text(encoding="utf-8").splitlines())
-        counts[feature_of(module) or ("the kernel" if module in KERNEL else "the doors")] += lines
+        counts[owner_of(module)] += len(path.read_text(encoding="utf-8").splitlines())
     return counts
+
+
+def imports_upward(module):
+    """Return the rooms from which a module imports although their row is below its own."""
+    others = {room_of(each) for each in internal_imports(module)}
+    return {other for other in others if LEVEL[other] > LEVEL[room_of(module)]}
 
 
 def pairs_of_features():
@@ -146,8 +165,11 @@ def main():
     of_kernel = sum(len(imported_features(each)) for each in KERNEL)
     print(f"imports of a feature by the kernel: {of_kernel}")
     print(f"features that import another one: {len(pairs_of_features())}")
-    for owner, lines in lines_by_owner().most_common():
-        print(f"{owner}: {lines} lines")
+    print(f"imports upward: {sum(len(imports_upward(each)) for each in MODULES)}")
+    lines = lines_by_owner()
+    print(f"modules: {len(MODULES)}, with {lines.total()} lines, of which")
+    for owner, number in lines.most_common():
+        print(f"{number:6} {owner}")
 
 
 if __name__ == "__main__":
