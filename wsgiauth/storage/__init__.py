@@ -9,7 +9,7 @@ peewee.DatabaseError.
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import peewee
@@ -98,7 +98,7 @@ def open_database(
         if is_command:  # now that the file exists: another user could have created it just before
             refuse_file_of_other_user(url)
         try:
-            with _start_timeout(opened):
+            with opened.patient(BUSY_TIMEOUT, postgres_mysql.START_TIMEOUT):
                 with _driver_parameter_errors():
                     opened.connect()
                 prepare(opened)
@@ -130,13 +130,6 @@ def _driver_parameter_errors() -> Iterator[None]:
         raise ConfigurationError(message) from error
 
 
-def _start_timeout(opened: AccountDatabase) -> AbstractContextManager[None]:
-    """Allow a server more time to answer than during a request."""
-    if not isinstance(opened, postgres_mysql.Server):
-        return nullcontext()
-    return opened.patient(BUSY_TIMEOUT, postgres_mysql.START_TIMEOUT)
-
-
 def release_connection(opened: peewee.Database) -> None:
     """Return a pooled connection to its pool; a connection without a pool stays open."""
     if not isinstance(opened, PooledDatabase) or opened.is_closed():
@@ -163,22 +156,20 @@ class Statement:
     def fetchone(self, *parameters: object) -> tuple[Any, ...] | None:
         """Execute and return the first row, or None."""
         opened: Any = current_request()[0] or current()
-        sql = self._sql.get(type(opened)) or self._build_sql(opened)
-        row: tuple[Any, ...] | None = opened.fetchone(sql, parameters)
+        row: tuple[Any, ...] | None = opened.fetchone(self._sql_for(opened), parameters)
         return row
 
     def fetchall(self, *parameters: object) -> list[tuple[Any, ...]]:
         """Execute and return every row."""
         opened: Any = current_request()[0] or current()
-        sql = self._sql.get(type(opened)) or self._build_sql(opened)
-        rows: list[tuple[Any, ...]] = opened.fetchall(sql, parameters)
+        rows: list[tuple[Any, ...]] = opened.fetchall(self._sql_for(opened), parameters)
         return rows
 
-    def _build_sql(self, opened: peewee.Database) -> str:
-        sql: str
-        sql, _ = opened.get_sql_context().sql(self._query()).query()
-        self._sql[type(opened)] = sql
-        return sql
+    def _sql_for(self, opened: peewee.Database) -> str:
+        kind = type(opened)
+        if kind not in self._sql:
+            self._sql[kind], _ = opened.get_sql_context().sql(self._query()).query()
+        return self._sql[kind]
 
 
 database = _CurrentDatabase()

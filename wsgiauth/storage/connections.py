@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from abc import abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 from weakref import WeakSet
 
@@ -98,16 +98,20 @@ class AccountDatabase(peewee.Database):
         if self.has_open_transaction() and not self._state.transactions:
             roll_back_forgotten(self)
 
-    @abstractmethod
     def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
-        """Return the first row of a SELECT, or None, without Peewee's overhead.
-
-        For the SELECT of every request.
-        """
+        """Return the first row of a SELECT, or None."""
+        rows = self.fetchall(sql, parameters)
+        return rows[0] if rows else None
 
     def fetchall(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
-        """Return the rows of a SELECT."""
+        """Return the rows of a SELECT; without Peewee's overhead, except in memory."""
         return list(self.execute_sql(sql, parameters).fetchall())  # type: ignore[no-untyped-call]
+
+    def patient(
+        self, lock_timeout: int, read_timeout: float | None = None
+    ) -> AbstractContextManager[None]:
+        """In a `with` block, use new connections to a server, with these timeouts in seconds."""
+        return nullcontext()
 
     @abstractmethod
     def without_waiting(self) -> AbstractContextManager[None]:

@@ -39,11 +39,6 @@ class Server(AccountDatabase):
             return execute(sql, params)
         return self._retry_if_lost(execute, sql, params)
 
-    def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
-        """Return the first row of a SELECT, or None, without Peewee's overhead."""
-        rows = self.fetchall(sql, parameters)
-        return rows[0] if rows else None
-
     def fetchall(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
         """Return the rows of a SELECT, without Peewee's overhead."""
         if self.query_hooks or self.has_open_transaction():

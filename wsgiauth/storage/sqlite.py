@@ -104,7 +104,8 @@ class SQLite(AccountDatabase, peewee.SqliteDatabase):
             self.pragma("synchronous", "normal")
             yield
         except peewee.OperationalError as error:
-            if not _is_lock_taken(error):
+            # SQLite reports LOCKED for a database in memory.
+            if _code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise
         finally:
             self.pragma("synchronous", OPTIONS["pragmas"]["synchronous"])
@@ -138,11 +139,6 @@ class File(SQLite):
         """Execute, on a new connection if the file was replaced."""
         self._reconnect_if_replaced()
         return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
-
-    def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
-        """Return the first row of a SELECT, or None, without Peewee's overhead."""
-        rows = self.fetchall(sql, parameters)
-        return rows[0] if rows else None
 
     def fetchall(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
         """Return the rows of a SELECT, without Peewee's overhead.
@@ -195,14 +191,6 @@ class Memory(SQLite):
         super().__init__(name, uri=True, factory=Connection, **OPTIONS)
         # SQLite deletes the database when its last connection is closed.
         self.anchor = sqlite3.connect(name, uri=True, factory=Connection, check_same_thread=False)
-
-    def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
-        """Return the first row of a SELECT, or None."""
-        return self.connection().execute(sql, parameters).fetchone()
-
-
-def _is_lock_taken(error: peewee.OperationalError) -> bool:
-    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)  # the latter in memory
 
 
 def _code(error: peewee.OperationalError) -> int:
