@@ -1,10 +1,6 @@
-"""The account database: how it is opened and found, and prepared statements.
+"""Open and find the account database. Models use `database`, a proxy for the current one.
 
-Models use `database`, a proxy for the database of the `AuthMiddleware` that serves the current
-context. This package does not know what is stored.
-
-What uses the database raises one of `connections.DATABASE_ERRORS` if it fails, in most cases a
-peewee.DatabaseError.
+A failed database raises one of `connections.DATABASE_ERRORS`, mostly a peewee.DatabaseError.
 """
 
 import os
@@ -51,9 +47,6 @@ def current() -> peewee.Database:
     a script that begins with `User.objects.create(...)`, open the DATABASE_URL of the process
     environment. A process with several databases must therefore pass its context to the threads
     that it starts (`contextvars.copy_context`).
-
-    Raises:
-        ConfigurationError: See `open_database`.
     """
     chosen = current_request()[0] or default_database()  # faster than `context.database`
     if chosen is not None:
@@ -78,24 +71,18 @@ def open_database(
 ) -> AccountDatabase:
     """Open the database at `url` and make it the current one.
 
-    An SQLite file and its schema are created or brought up to date; any number of processes can do
-    this at the same time. No connection stays open, so that a server can fork afterwards.
-
-    Args:
-        url: See `Settings.DATABASE_URL`.
-        prepare: Called with the connected database, to check or migrate its schema.
-        is_command: Whether to refuse an SQLite file of another user, as commands do.
+    `prepare` checks or migrates the schema; any number of processes can do this at the same time.
+    No connection stays open, so that a server can fork afterwards. A command refuses an SQLite file
+    of another user.
 
     Raises:
-        ConfigurationError: The URL is invalid, its driver is not installed, the database does not
-            answer, a server's schema is out of date, or the file cannot be used. The message never
-            shows the password.
+        ConfigurationError: The database cannot be used. The message never shows the password.
     """
     global _opened_last  # the fallback that `current` documents
     try:
         with _driver_parameter_errors():
             opened = make_database(url)
-        if is_command:  # now that the file exists: another user could have created it just before
+        if is_command:  # after the file exists: another user could have created it just before
             refuse_file_of_other_user(url)
         try:
             with opened.patient(BUSY_TIMEOUT, postgres_mysql.START_TIMEOUT):
@@ -140,13 +127,10 @@ def release_connection(opened: peewee.Database) -> None:
 
 
 class Statement:
-    """A SELECT whose SQL Peewee builds only once.
+    """A SELECT whose SQL Peewee builds only once, which takes thirty times as long as running it.
 
-    Building a query takes thirty times as long as running it.
-
-    Args:
-        query: Returns the query. Its values are placeholders. The parameters of `fetchone` and
-            `fetchall` replace them, in the order of the SQL.
+    The parameters of `fetchone` and `fetchall` replace the values in `query`, in the order of the
+    SQL.
     """
 
     def __init__(self, query: Callable[[], peewee.Query]) -> None:

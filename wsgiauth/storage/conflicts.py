@@ -1,19 +1,18 @@
-"""Conflicts between transactions, which MariaDB ends: it rolls one of them back.
+"""Repeat changes after a conflict, in which MariaDB rolls back one of two transactions.
 
-On one server, that is a deadlock. In a Galera cluster, it is also a change of the same rows that
-another node has committed first: the loser learns it from any statement, or from COMMIT.
+On one server, a conflict is a deadlock. In a Galera cluster, it is also a change of the same rows
+that another node committed first. Any statement can report it, also COMMIT.
 
-What is repeated, and why that is safe:
+Two things are safe to repeat:
 
-- A statement outside a transaction (`mariadb.MariaDB.execute_sql`): nothing of it was executed. So
-  the counts of attempts, which all logins from one address change, are complete.
-- A function with `repeated_after_conflict`, whose only effect is one transaction: the whole of it.
-  It reads again whatever it decides by. Its events and emails follow the commit, so what was
-  rolled back has caused none. In another transaction, it is not repeated, because that is gone.
+- A statement outside a transaction (`mariadb.MariaDB.execute_sql`), because nothing was executed.
+- A function with `repeated_after_conflict`, whose only effect is one transaction. It reads again
+  all that it decides by, and its events and emails follow the commit. Inside another transaction,
+  it is not repeated, because the conflict has ended that one.
 
-All else is answered with 503, which clients may repeat: a transaction with code of the application,
-which can have any effect, and changes of objects, which do not know any more what they have to
-write. Neither is a COMMIT repeated whose result is unknown, because a connection was lost.
+Everything else is answered with 503. A transaction with code of the application can have any
+effect, a changed object no longer knows which fields to write, and after a lost connection the
+result of a COMMIT is unknown.
 """
 
 from collections.abc import Callable
@@ -34,14 +33,14 @@ _Result = TypeVar("_Result")
 
 
 def is_conflict(error: peewee.OperationalError) -> bool:
-    """Return whether the server has rolled back a transaction, or a statement, for another one."""
+    """Return whether the server has rolled back a transaction or a statement for another one."""
     return error.args[:1] in ((_DEADLOCK,), (_NO_SAVEPOINT,))
 
 
 def repeat(action: Callable[[], _Result]) -> _Result:
-    """Return what `action` returns; repeat it after conflicts, as long as it could wait for locks.
+    """Call `action`, and repeat it after conflicts, as long as it could wait for locks.
 
-    In a conflict, one wins. So however many there are at once, they go on, one after the other.
+    Each conflict has a winner, so any number of concurrent actions complete one after the other.
     """
     end = monotonic() + BUSY_TIMEOUT
     while True:
@@ -55,7 +54,7 @@ def repeat(action: Callable[[], _Result]) -> _Result:
 def repeated_after_conflict(
     change: Callable[_Parameters, _Result],
 ) -> Callable[_Parameters, _Result]:
-    """Let a function be repeated whose only effect is one transaction."""
+    """Repeat a function, whose only effect is one transaction, after conflicts."""
 
     @wraps(change)
     def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:

@@ -1,8 +1,8 @@
-"""Connections to any of the databases: errors, their use by requests, their end, and forks.
+"""The base class of all databases, the end of their connections, and forks.
 
-A server can load the application and then fork; no two processes share a connection. For SQLite,
-this requires that the process forks before it starts threads, as servers do: a file that another
-thread has open during the fork cannot be closed safely in the child.
+A server can load the application and then fork: no two processes share a connection. With SQLite,
+a process must fork before it starts threads, as servers do. A child cannot safely close a file that
+another thread had open during the fork.
 """
 
 import logging
@@ -21,8 +21,8 @@ from playhouse import pool
 
 from wsgiauth.storage import context
 
-# Raised by a database that is unreachable, busy past its timeout, full or damaged. Peewee does not
-# convert the errors that SQLite raises while rows are fetched.
+# The database is unreachable, busy past its timeout, full or damaged. Peewee does not convert the
+# errors that SQLite raises while rows are fetched.
 DATABASE_ERRORS = (
     peewee.DatabaseError,
     peewee.InterfaceError,
@@ -45,21 +45,20 @@ class AccountDatabase(peewee.Database):
     """The base of all databases; each connection belongs to one thread or greenlet.
 
     The request's `context` records the first use of a connection, and whether a transaction was
-    open then. Thus a transaction that the request began differs from one that surrounds it.
+    open then. So a transaction that the request began differs from one that surrounds it.
     """
 
     _state: Any
 
-    # What lets a SELECT in a transaction see what others have committed since it began.
+    # Lets a SELECT in a transaction see what others have committed since it began.
     shared_lock: ClassVar[str] = ""
-    # What lets a SELECT lock rows, and leave out those that others have locked; empty where a
-    # DELETE of several rows locks them in the order of their ids.
+    # Lets a SELECT lock rows, and skip the rows that others have locked. Empty where a DELETE locks
+    # rows in the order of their ids.
     skip_locked: ClassVar[str] = ""
-
-    # Whether to lock a row, a transaction has to change it.
+    # Whether a transaction must change a row to lock it.
     locks_by_writing: ClassVar[bool] = False
 
-    # Does not record the use, because the callers begin no transaction.
+    # Does not record the use, because its callers begin no transaction.
     _quick_connection: ClassVar[Callable[[Any], Any]] = peewee.Database.connection
 
     def connection(self) -> Any:
@@ -73,7 +72,7 @@ class AccountDatabase(peewee.Database):
         return super().cursor(named_cursor)  # type: ignore[no-untyped-call]
 
     def has_open_transaction(self) -> bool:
-        """Return whether this thread's connection is in a transaction, even one begun by SQL."""
+        """Return whether this thread has a transaction, even one begun by SQL."""
         state = self._state
         if state.closed:
             return False
@@ -85,15 +84,15 @@ class AccountDatabase(peewee.Database):
             return
         key = self, threading.get_ident()
         if key not in uses:
-            uses[key] = False  # a pool that closes its connection comes here again
+            uses[key] = False  # a pool that closes its connection calls this again
             self._roll_back_streamed()
             uses[key] = self.has_open_transaction()
 
     def _roll_back_streamed(self) -> None:
-        """Roll back a transaction that a response began, by SQL, and that is still streamed.
+        """Roll back a transaction that a response began by SQL, and that is still streamed.
 
-        Peewee does not know of such a transaction. It does know of one that surrounds a request,
-        when a program calls the application itself.
+        Peewee does not know of it. It does know of a transaction that surrounds a request, when a
+        program calls the application itself.
         """
         if self.has_open_transaction() and not self._state.transactions:
             roll_back_forgotten(self)
@@ -115,30 +114,23 @@ class AccountDatabase(peewee.Database):
 
     @abstractmethod
     def without_waiting(self) -> AbstractContextManager[None]:
-        """Leave a `with` block that contains one change, rather than wait for a lock.
+        """Leave a `with` block with one change, outside a transaction, rather than wait for a lock.
 
-        It does not wait for the disk either, where the database can do without: after a power
-        failure, the change can be lost. Must not be entered in a transaction.
+        Nor wait for the disk, where the database can skip that: a power failure can lose the
+        change.
         """
 
     @abstractmethod
     def time_limit(self, seconds: float) -> AbstractContextManager[None]:
-        """Cancel the SELECT in a `with` block after a time.
-
-        Must not be entered in a transaction.
-
-        Raises:
-            TimeLimitError: It was cancelled.
-        """
+        """Cancel the SELECT in a `with` block, outside a transaction, with a TimeLimitError."""
 
     @abstractmethod
     def _is_in_transaction(self, connection: Any) -> bool:
-        """Return the driver's answer, which includes a BEGIN that Peewee does not know of."""
+        """Ask the driver, which also knows of a BEGIN that Peewee did not send."""
 
     def _connect(self) -> Any:
-        # Peewee's state derives from the `threading.local` of the time of its import. If
-        # `monkey.patch_all()` runs later, all greenlets of a thread share one connection and read
-        # each other's rows.
+        # If `monkey.patch_all()` runs after the import of Peewee, all greenlets of a thread share
+        # one connection and read each other's rows.
         if not isinstance(self._state, threading.local):
             raise peewee.InterfaceError(
                 "greenlets would share one connection, because gevent replaced threads after"
@@ -150,8 +142,8 @@ class AccountDatabase(peewee.Database):
 
 def reason_of(failure: Exception) -> str:
     """Return why a database failed, in one line that shows no row."""
-    # PostgreSQL's second line may show the rejected row, including the password hash; MariaDB's
-    # first line shows a name that is taken.
+    # PostgreSQL's second line can show the rejected row with its password hash; MariaDB's first
+    # line shows a name that is taken.
     reason = (str(failure).strip().splitlines() or [""])[0].strip()
     return _DUPLICATE.sub("Duplicate entry", reason)
 
@@ -159,8 +151,7 @@ def reason_of(failure: Exception) -> str:
 def roll_back_forgotten(database: AccountDatabase) -> None:
     """Log a warning and roll back this thread's transaction by closing the connection.
 
-    The transaction would block other clients, or pin a snapshot in which a revoked session is still
-    valid.
+    It would block other clients, or pin a snapshot in which a revoked session is still valid.
     """
     logger.warning(
         "A request left a transaction open on the account database; it was rolled back. Begin"
@@ -178,8 +169,9 @@ def discard_connection(database: peewee.Database) -> None:
     if database.in_transaction():
         return
     if isinstance(database, pool.PooledDatabase) and not database.is_closed():
-        # First, so that it counts until it is closed. Peewee's `manual_close` takes it out of the
-        # count, and then waits for a thread that connects, which waits for its place at a pooler.
+        # Before `close`, so that the pool counts the connection until it is closed. Peewee's
+        # `manual_close` removes it from the count, and then waits for a thread that connects, which
+        # in turn waits for its place at a pooler.
         pooled: Any = database
         pooled._close_raw(pooled._state.conn)
     database.close()
@@ -207,10 +199,10 @@ def _close_files() -> None:
 
 
 def _forget_connections() -> None:
-    """Drop the connections in the child without closing them, which would close the parent's."""
+    """Drop the connections in the child; closing them would close the parent's."""
     for each in list(_watched):
         opened: Any = each
-        _inherited.append(vars(opened).copy())  # a connection without a reference would be closed
+        _inherited.append(vars(opened).copy())  # Python closes a connection without a reference
         opened._lock = threading.Lock()  # another thread may have held it
         opened._state = peewee._ConnectionLocal()
         if hasattr(opened, "_unconfirmed"):  # see `synchronous`

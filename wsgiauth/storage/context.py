@@ -1,7 +1,6 @@
 """The request and the database of the current context (thread, greenlet).
 
-There are two context variables, because they end at different times. `_request` holds the request
-that is being served, until the application returns and while its response is streamed.
+`_request` holds the request until the application returns, and while its response is streamed.
 `_default_database` holds the database of all other code, such as scripts and tests.
 """
 
@@ -20,8 +19,7 @@ from wsgiauth.web import clients
 # to which the application passes its context share the dictionary.
 DatabaseUses = dict[tuple[Any, int], bool]
 
-# The site's database, the request's environ, and its uses of databases. `using` replaces the
-# database, also outside requests.
+# `using` replaces the database, also outside requests.
 ServedRequest = tuple[peewee.Database, WSGIEnvironment, DatabaseUses]
 _Request = (
     ServedRequest | tuple[peewee.Database | None, WSGIEnvironment | None, DatabaseUses | None]
@@ -32,9 +30,9 @@ _default_database: ContextVar[peewee.Database | None] = ContextVar(
     "wsgiauth.default_database", default=None
 )
 
-# The context variables' own methods, for speed, because every request calls them.
-# `token = enter_request((database, environ, {}))`, then `leave_request(token)`, which restores the
-# previous value: another request, if the application made this one while it served that one.
+# The context variables' own methods, for speed, because every request calls them. After
+# `token = enter_request((database, environ, {}))`, `leave_request(token)` restores the previous
+# value, which for a nested request is the outer one.
 current_request = _request.get
 enter_request = _request.set
 leave_request = _request.reset
@@ -63,6 +61,6 @@ def database() -> peewee.Database | None:
 
 
 def client_address() -> str | None:
-    """Return the address of the client that sent this request; None outside a request."""
+    """Return the address of the client; None outside a request."""
     environ = _request.get()[1]
     return None if environ is None else clients.client_address(environ)

@@ -41,8 +41,7 @@ def make_database(url: str) -> AccountDatabase:
     file is created.
 
     Raises:
-        ConfigurationError: The URL is invalid, or the file cannot be created or written. The
-            message never shows the password.
+        ConfigurationError: The URL or the file is unusable. The message never shows the password.
         TypeError, ValueError: The driver does not accept a parameter.
     """
     driver, parameters = _driver_and_parameters(url)
@@ -54,11 +53,7 @@ def make_database(url: str) -> AccountDatabase:
 
 
 def missing_file(url: str) -> Path | None:
-    """Return the file that `make_database` would create, or None.
-
-    Raises:
-        ConfigurationError: The URL is invalid, or names a file that `make_database` refuses.
-    """
+    """Return the file that `make_database` would create, or None; raise its ConfigurationError."""
     path = _file_of(url)
     if path is None:
         return None
@@ -69,9 +64,9 @@ def missing_file(url: str) -> Path | None:
 def refuse_file_of_other_user(url: str) -> None:
     """Refuse the file of `url` if it belongs to neither this user nor root.
 
-    Its owner could have put it in a shared folder, to get the hashes that are written to it. If
-    not, what SQLite creates beside it could belong to this user, and the owner's server could not
-    write any more.
+    Its owner could have put it in a shared folder, to get the hashes that are written to it. If the
+    owner is honest, their server could not write to the files that SQLite creates beside it for
+    this user.
     """
     path = _file_of(url)
     owner = other_owner(path.stat()) if path is not None and path.exists() else None
@@ -83,7 +78,7 @@ def refuse_file_of_other_user(url: str) -> None:
 
 
 def file_risks(database: peewee.Database) -> list[str]:
-    """Return the security risks of the database's file, if it has one, as sentences."""
+    """Return the security risks of an SQLite file as sentences."""
     if not isinstance(database, peewee.SqliteDatabase) or not Path(database.database).is_file():
         return []
     file = Path(database.database)
@@ -108,7 +103,6 @@ def file_risks(database: peewee.Database) -> list[str]:
 
 
 def _driver_and_parameters(url: str) -> tuple[Any, dict[str, Any]]:
-    """Return the driver that `url` names, and its parameters."""
     scheme, _, rest = url.partition("://")
     kind, plus, option = scheme.lower().partition("+")
     driver = _ALIASES.get(kind, kind) + plus + option
@@ -125,7 +119,6 @@ def _driver_and_parameters(url: str) -> tuple[Any, dict[str, Any]]:
 
 
 def _file_of(url: str) -> Path | None:
-    """Return the SQLite file that `url` names, or None."""
     driver, parameters = _driver_and_parameters(url)
     if not issubclass(driver, peewee.SqliteDatabase) or parameters["database"] == ":memory:":
         return None
@@ -133,7 +126,7 @@ def _file_of(url: str) -> Path | None:
 
 
 def _parse_url(url: str) -> dict[str, Any] | None:
-    """Return what a URL says, as `playhouse.db_url` does, which would load every kind of driver."""
+    """Parse a URL like `playhouse.db_url`, which would load every kind of driver."""
     try:
         parts = urlsplit(url)
         named = {
@@ -145,12 +138,12 @@ def _parse_url(url: str) -> dict[str, Any] | None:
         options = parse_qsl(parts.query, keep_blank_values=True)
         parameters = {name: value for name, value in named.items() if value is not None}
         return parameters | {name: _parse_option(value) for name, value in options}
-    except ValueError:  # for an invalid port; not chained, because its message shows the password
+    except ValueError:  # about an invalid port, with the password in its message: do not chain it
         return None
 
 
 def _place(parts: SplitResult) -> dict[str, Any]:
-    """Return the host and the port; of several hosts, lists as libpq writes them."""
+    """Return the host and the port, or libpq's lists of several."""
     _, _, place = parts.netloc.rpartition("@")
     if "," not in place:
         return {"host": parts.hostname, "port": parts.port or None}
@@ -225,18 +218,18 @@ def _make_sqlite(driver: Any, parameters: dict[str, Any]) -> sqlite.SQLite:
 
 
 def _make_private_file(path: Path) -> None:
-    """Create the file with mode 0600: it will hold hashes, and other users must not read it."""
+    """Create a file whose password hashes other users cannot read."""
     _refuse_unusable(path)
     # Opening and closing an existing file would drop all locks that this process holds on it.
     if not path.exists():
-        # SQLite gives its -wal and -shm files the same mode, and follows no link to them.
-        # O_EXCL follows none either; another process may have created the file meanwhile.
+        # SQLite gives its -wal and -shm files the same mode, and like O_EXCL follows no link to
+        # them. Another process can create the file meanwhile.
         with _file_errors(path), suppress(FileExistsError):
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _refuse_unusable(path: Path) -> None:
-    """Refuse a file that cannot be written or created, of which SQLite does not say why."""
+    """Say why a file cannot be written or created, which SQLite does not."""
     with _file_errors(path):
         if not path.parent.is_dir():
             raise ConfigurationError(
@@ -260,10 +253,10 @@ def _refuse_unusable(path: Path) -> None:
 
 
 def _refuse_planted(file: Path) -> None:
-    """Refuse a file beside a private database that only another user can have put there.
+    """Refuse a file that another user has put beside a private database.
 
-    SQLite would take what is in it for the last changes of the database, and so for all accounts.
-    Who can write the database itself makes such files, too.
+    SQLite would read it as the last changes of the database, and so could read any account from it.
+    Users who can write to the database itself also create such files.
     """
     status = file.stat() if file.exists() else None
     if status is not None and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -282,7 +275,6 @@ def _refuse_planted(file: Path) -> None:
 
 @contextmanager
 def _file_errors(path: Path) -> Iterator[None]:
-    """Turn an error of the operating system into a sentence."""
     try:
         yield
     except OSError as error:
@@ -292,16 +284,15 @@ def _file_errors(path: Path) -> Iterator[None]:
 
 
 def _is_permitted(path: Path, mode: int) -> bool:
-    """Return whether this process has a permission; also root has none on a read-only disk."""
+    """Return whether this process has a permission; on a read-only disk, even root has none."""
     return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _refuse_unsafe_link(path: Path) -> None:
     """Refuse a symbolic link with which another user could choose the file.
 
-    A link in the place of the file, or of a folder on the way to it, is followed if this user, root
-    or the owner of the link's folder made the link. A link to a file that does not exist is never
-    followed.
+    The link can be the file or a folder above it. It is safe if this user, root or the owner of the
+    link's folder made it, and if the file exists.
     """
     if path.is_symlink() and not path.exists():
         raise ConfigurationError(
@@ -318,13 +309,13 @@ def _refuse_unsafe_link(path: Path) -> None:
 
 
 def _links(path: Path) -> Iterator[Path]:
-    """Yield the symbolic links that are followed to open `path`, each in its real folder."""
+    """Yield the symbolic links on the way to `path`, each in its real folder."""
     place = Path()
     remaining = [*reversed(path.parts)]
     followed = 0
     while remaining and followed < _MAX_LINKS:
         part = remaining.pop()
-        step = place.parent if part == ".." else place / part  # the root replaces the place
+        step = place.parent if part == ".." else place / part  # an absolute part replaces `place`
         if step.is_symlink():
             yield step
             followed += 1

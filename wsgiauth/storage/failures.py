@@ -1,4 +1,4 @@
-"""A failed account database: one line in the log, and a 503 for a request that needs it."""
+"""Report a failed account database: a line in the log, and a 503."""
 
 import logging
 from http import HTTPStatus
@@ -17,7 +17,7 @@ logger = logging.getLogger("wsgiauth")
 
 
 def report_failure(error: Exception) -> None:
-    """Log in one line that the database failed, and close this thread's connection to it."""
+    """Log in one line that the database failed, and close this thread's connection."""
     logger.error("the account database failed: %s: %s", type(error).__name__, reason_of(error))
     discard_connection(current())
 

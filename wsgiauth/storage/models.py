@@ -1,4 +1,4 @@
-"""What the models are made of: base classes, columns that Peewee lacks, and times in UTC."""
+"""Base classes of models, columns that Peewee lacks, and times in UTC."""
 
 import re
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.storage import context
 
-# What `bcrypt.hashpw` returns: version, cost, 22 characters of salt, 31 of digest. The salt's last
-# character carries two bits; bcrypt rejects a salt whose other four bits are not zero.
+# Version, cost, 22 characters of salt, 31 of digest. The last character of the salt carries two
+# bits; bcrypt rejects a salt whose other four bits are not zero.
 BCRYPT_HASH = re.compile(
     r"\$2[aby]\$(0[4-9]|[12][0-9]|3[01])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}"
 )
@@ -27,11 +27,7 @@ class Model(peewee.Model):
 
 
 class BoundModel(Model):
-    """A model whose objects keep using the database that they were read from.
-
-    So an object can be passed to another thread, or to a request of another site in the same
-    process.
-    """
+    """A model whose objects keep their database, also in another thread or site."""
 
     origin: peewee.Database | None = None
 
@@ -43,7 +39,7 @@ class BoundModel(Model):
         return {name: value for name, value in vars(self).items() if name != "origin"}
 
     def _using_origin(self) -> AbstractContextManager[None]:
-        # Always set a database: in a thread without a context, events would find no subscribers.
+        # In a thread without a context, events find no subscribers unless a database is set.
         return context.using(self.origin or storage.current())
 
 
@@ -51,17 +47,17 @@ NO_PASSWORD = ""  # instead of a hash; nothing matches it
 
 
 class BcryptHashField(peewee.CharField):
-    """A column for bcrypt hashes and `NO_PASSWORD`: no password is ever stored in plain text."""
+    """A column for bcrypt hashes and `NO_PASSWORD`, which refuses passwords in plain text."""
 
     def db_value(self, value: str) -> str:
-        """Return `value`, or raise ValueError, without showing it, if it is neither."""
+        """Return a valid `value`, or raise a ValueError that does not show it."""
         if value != NO_PASSWORD and not (isinstance(value, str) and BCRYPT_HASH.fullmatch(value)):
             raise ValueError("hashed_password must be what hash_password() returns")
         return value
 
 
 class UTCDateTimeField(peewee.DateTimeField):
-    """An aware datetime: stored as naive UTC, read back as aware UTC."""
+    """An aware datetime, stored as naive UTC."""
 
     def db_value(self, value: datetime | None) -> datetime | None:
         """Return `value` as a naive datetime in UTC."""
@@ -73,7 +69,7 @@ class UTCDateTimeField(peewee.DateTimeField):
 
 
 def as_utc(stored: datetime | str) -> datetime:
-    """Return a stored time as an aware datetime; SQLite stores it as an ISO 8601 string."""
+    """Return a stored time, in SQLite an ISO 8601 string, as an aware datetime."""
     if isinstance(stored, str):
         return datetime.fromisoformat(f"{stored}+00:00")
     return stored.replace(tzinfo=UTC)
@@ -90,7 +86,7 @@ def utc_text(moment: datetime) -> str:
 
 
 def json_fields(fields: Mapping[str, object]) -> dict[str, object]:
-    """Return fields ready for JSON: with times in UTC as strings."""
+    """Return fields for JSON, with times as strings."""
     return {
         name: utc_text(value) if isinstance(value, datetime) else value
         for name, value in fields.items()
