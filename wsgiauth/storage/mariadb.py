@@ -17,12 +17,12 @@ _UNKNOWN_VARIABLE = 1193
 _IN_TRANSACTION = 1  # the protocol's SERVER_STATUS_IN_TRANS
 # Settings that MySQL and older versions of MariaDB do not know.
 _SETTINGS_OF_SOME = (
-    # A node of a Galera cluster then waits until it has what others committed before: 1 for a
-    # SELECT or BEGIN, 2 for UPDATE and DELETE, 4 for INSERT. Otherwise a session would still be
-    # valid for some milliseconds after a logout at another node. Nor does a node answer that is cut
-    # off. Without Galera, both have no effect.
+    # A node of a Galera cluster then waits for earlier commits of other nodes: 1 before SELECT and
+    # BEGIN, 2 before UPDATE and DELETE, 4 before INSERT. Otherwise a session would stay valid for
+    # some milliseconds after a logout at another node. A node without a majority does not answer.
+    # Without Galera, both settings have no effect.
     "wsrep_sync_wait = 7, wsrep_dirty_reads = 0",
-    # The default of MariaDB 11.8 refuses to change rows that were changed since the first SELECT.
+    # By default, MariaDB 11.8 refuses to change rows that others changed since the first SELECT.
     "innodb_snapshot_isolation = 0",
 )
 
@@ -31,8 +31,8 @@ class MariaDB(Server, peewee.MySQLDatabase):
     """MariaDB or MySQL."""
 
     shared_lock: ClassVar[str] = "LOCK IN SHARE MODE"
-    # Nodes of a Galera cluster do not know each other's locks. But of two transactions that have
-    # changed one row, the second fails at its commit.
+    # Nodes of a Galera cluster do not know each other's locks. But if two transactions change one
+    # row, the second commit fails.
     locks_by_writing: ClassVar[bool] = True
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
@@ -43,7 +43,7 @@ class MariaDB(Server, peewee.MySQLDatabase):
         return conflicts.repeat(lambda: execute(sql, params))
 
     def rollback(self) -> None:
-        """Roll back, unless the server already has, because of a conflict, and says so now."""
+        """Roll back, unless the server reports that it has, because of a conflict."""
         try:
             super().rollback()
         except peewee.OperationalError as error:
@@ -52,10 +52,7 @@ class MariaDB(Server, peewee.MySQLDatabase):
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
-        """Leave a `with` block that contains one change, rather than wait for a lock.
-
-        MySQL waits for a second, its minimum.
-        """
+        """Leave a `with` block rather than wait for a lock; MySQL waits for a second at least."""
         self.execute_sql(_lock_timeout(0))
         try:
             yield
@@ -67,7 +64,7 @@ class MariaDB(Server, peewee.MySQLDatabase):
 
     @contextmanager
     def time_limit(self, seconds: float) -> Iterator[None]:
-        """Cancel the SELECT in a `with` block after a time."""
+        """Cancel the SELECT in a `with` block with a TimeLimitError."""
         self.execute_sql(_time_limit(f"{seconds:.3f}", f"{seconds * 1000:.0f}"))
         try:
             yield
@@ -112,7 +109,7 @@ def _lock_timeout(seconds: int) -> str:
 
 
 def _time_limit(seconds: str, milliseconds: str) -> str:
-    # Of the two comments, MariaDB executes the first one, MySQL the second one.
+    # MariaDB executes the first comment, MySQL the second one.
     return (
         f"SET /*M! max_statement_time = {seconds} */"
         f" /*!50708 max_execution_time = {milliseconds} */"

@@ -1,7 +1,4 @@
-"""What PostgreSQL and MariaDB have in common: connections that tolerate faults in production.
-
-The faults are lost connections, locks, servers that do not answer, and connection poolers.
-"""
+"""Connections to PostgreSQL and MariaDB that tolerate lost connections and silent servers."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -22,10 +19,10 @@ _LOSS_ERRORS = (peewee.OperationalError, peewee.InterfaceError)  # not only of l
 
 
 class Server(AccountDatabase):
-    """A server's database; a connection that was lost while idle is replaced without an error.
+    """A server's database, which replaces a connection that was lost while idle.
 
-    Only statements that are safe to repeat are repeated: a SELECT, and the BEGIN that opens every
-    transaction. A write outside a transaction is not, because the server may have executed it.
+    It repeats only a SELECT, and the BEGIN that opens every transaction. The server may have
+    executed a write outside a transaction before the connection was lost.
     """
 
     lock_timeout = BUSY_TIMEOUT
@@ -33,7 +30,7 @@ class Server(AccountDatabase):
     _silent_until = 0.0
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
-        """Execute; if the connection is lost, repeat a SELECT once on a new one."""
+        """Execute; if the connection is lost, repeat a SELECT once."""
         execute: Callable[..., Any] = super().execute_sql
         if not sql.startswith("SELECT"):
             return execute(sql, params)
@@ -55,7 +52,7 @@ class Server(AccountDatabase):
 
     @contextmanager
     def patient(self, lock_timeout: int, read_timeout: float | None = None) -> Iterator[None]:
-        """Use new connections with other timeouts, in seconds, in a `with` block."""
+        """In a `with` block, use new connections with these timeouts in seconds."""
         usual = self.lock_timeout, self.read_timeout
         self.lock_timeout, self.read_timeout = lock_timeout, read_timeout
         discard_connection(self)
@@ -101,11 +98,11 @@ class Server(AccountDatabase):
 
     @abstractmethod
     def _rows(self, connection: Any, sql: str, parameters: tuple[object, ...]) -> list[Any]:
-        """Return the rows of a SELECT, through the driver alone."""
+        """Return the rows of a SELECT through the driver alone."""
 
     @abstractmethod
     def _is_lost(self, connection: Any) -> bool:
-        """Return whether the connection is known to be closed; does not ask the server."""
+        """Return whether the connection is closed, without asking the server."""
 
     @abstractmethod
     def _set_up(self, connection: Any) -> None:
@@ -116,10 +113,7 @@ class PooledServer(pool.PooledDatabase, Server):
     """A server's database with a connection pool."""
 
     def fetchall(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
-        """Return the rows of a SELECT, without Peewee's overhead.
-
-        Takes an idle connection and puts it back at once, unless this thread has a connection.
-        """
+        """Return the rows of a SELECT, by an idle connection unless this thread has one."""
         if self.query_hooks or not self.is_closed():
             return super().fetchall(sql, parameters)
         idle = self._take_idle()
@@ -138,10 +132,9 @@ class PooledServer(pool.PooledDatabase, Server):
         return rows
 
     def _take_idle(self) -> tuple[Any, ...] | None:
-        """Take an idle connection from the pool, in a third of the time of `_connect`.
+        """Take an item from Peewee's heap (time of opening, number, connection), or None.
 
-        Returns:
-            An item of Peewee's heap (time of opening, number, connection), or None.
+        This takes a third of the time of `_connect`.
         """
         with self._pool_lock:
             if not self._connections:

@@ -15,13 +15,13 @@ _LOCK_NOT_AVAILABLE, _QUERY_CANCELED = "55P03", "57014"  # SQLSTATEs
 
 
 class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
-    """PostgreSQL.
+    """PostgreSQL, also behind a pooler.
 
     A pooler such as PgBouncer in transaction mode runs each transaction on any of its connections
-    to the server. Therefore no prepared statement and no setting must remain on one.
+    to the server. So no prepared statement and no setting must remain on one.
 
-    A standby is refused, because it can be behind: a session that was revoked could be valid there.
-    With several hosts, libpq tries each until one can be written.
+    A standby is refused, because a revoked session could still be valid there. With several hosts,
+    libpq tries each until it finds one that accepts writes.
     """
 
     skip_locked: ClassVar[str] = "FOR UPDATE SKIP LOCKED"
@@ -37,10 +37,7 @@ class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
-        """Leave a `with` block that contains one change, rather than wait for a lock or the disk.
-
-        Settings of a transaction, because behind a pooler no other setting stays on a connection.
-        """
+        """Leave a `with` block with one change rather than wait for a lock or the disk."""
         try:
             with self.atomic(waits=False):
                 self.execute_sql(
@@ -54,7 +51,7 @@ class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
 
     @contextmanager
     def time_limit(self, seconds: float) -> Iterator[None]:
-        """Cancel the SELECT in a `with` block after a time: a setting of its transaction."""
+        """Cancel the SELECT in a `with` block with a TimeLimitError."""
         milliseconds = f"{seconds * 1000:.0f}ms"
         try:
             with self.atomic(waits=False):
@@ -71,7 +68,7 @@ class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
         return connection
 
     def unusable_hosts(self) -> list[str]:
-        """Return each of several hosts to which nothing can connect, and why, as sentences."""
+        """Return a sentence for each of several hosts that cannot be connected to."""
         import psycopg
 
         places = self._places()
@@ -91,12 +88,12 @@ class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
         """Return the hosts and their ports."""
         hosts = (self.connect_params.get("host") or "").split(",")
         ports = str(self.connect_params.get("port") or "").split(",")
-        if len(ports) == 1:  # of all
+        if len(ports) == 1:  # the port of all hosts
             ports *= len(hosts)
         return [*zip(hosts, ports, strict=True)]
 
     def _begin_with(self, host: str, port: str) -> None:
-        """Let the next connection begin with this host, lest each waits for one that is silent."""
+        """Try this host first for the next connection, which must not wait for a silent one."""
         places = self._places()
         if len(places) == 1 or "hostaddr" in self.connect_params:
             return
@@ -105,8 +102,8 @@ class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
         self.connect_params["port"] = ",".join(port for _, port in places)
 
     def _set_up(self, connection: Any) -> None:
-        # One round trip. Set nothing if the process id differs from the one that was announced at
-        # connect: then it is a pooler, which announces a number of its own.
+        # One round trip. A process id other than the one announced at connect means a pooler, which
+        # announces its own number: then set nothing.
         announced = connection.info.backend_pid
         is_standby, is_direct = connection.execute(
             f"""

@@ -1,7 +1,7 @@
 """psycopg's connection with a read timeout, and with a quick SELECT for every request.
 
-Imported only for a PostgreSQL database, because psycopg is optional. psycopg has no timeout of its
-own for a server that is silent, and the same SELECT through its cursor takes a third longer.
+Imported only for a PostgreSQL database, because psycopg is optional. psycopg has no timeout for a
+silent server, and a SELECT through its cursor takes a third longer.
 """
 
 from itertools import count
@@ -16,28 +16,21 @@ from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName, error_f
 _TEXT, _BINARY = PyFormat.TEXT, pq.Format.BINARY  # of parameters and of results
 _ERROR = pq.ExecStatus.FATAL_ERROR
 
-# The errors of a prepared statement that was deallocated, as psycopg does after a ROLLBACK, or
-# whose table was altered.
+# A prepared statement was deallocated, as psycopg does after a ROLLBACK, or its table was altered.
 _STALE = (InvalidSqlStatementName, FeatureNotSupported)
 
 
 class Connection(psycopg.Connection[Any]):
-    """A connection that closes itself when the server stops answering.
+    """A connection that closes itself when the server stops answering."""
 
-    Attributes:
-        read_timeout: Seconds to wait for data; None: no limit.
-        is_committing: Whether it stays open instead, because a commit waits for a standby.
-        is_changing: Whether it is in a change; see `synchronous`.
-    """
-
-    read_timeout: float | None = None
-    is_committing = False
+    read_timeout: float | None = None  # seconds to wait for data; None: no limit
+    is_committing = False  # then it stays open after the timeout; see `synchronous`
     is_changing = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Converts values. One that knew this connection would form a cycle with it, and a cycle
-        # keeps the connection open after its thread has ended.
+        # It does not refer to this connection, because a cycle would keep the connection open after
+        # its thread has ended.
         self._transformer = Transformer()
         self._statement_names: dict[str, bytes] = {}
         self._numbers = count(1)
@@ -45,8 +38,8 @@ class Connection(psycopg.Connection[Any]):
     def fetchall(self, sql: str, parameters: tuple[object, ...]) -> list[tuple[Any, ...]]:
         """Return the rows of a SELECT, without the overhead of a cursor.
 
-        Prepares the statement on first use, unless `prepare_threshold` is None. Do not call it in
-        a transaction, which a stale prepared statement would abort.
+        Prepares the statement on first use, unless `prepare_threshold` is None. Not for use in a
+        transaction, which a stale prepared statement would abort.
         """
         transformer = self._transformer
         with self.lock:
@@ -58,11 +51,11 @@ class Connection(psycopg.Connection[Any]):
             return transformer.load_rows(0, result.ntuples, tuple)
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run one of psycopg's generators to its end, within the read timeout."""
+        """Run one of psycopg's generators within the read timeout."""
         return super().wait(self._bounded(gen), *args, **kwargs)
 
     def is_answered(self) -> bool:
-        """Return whether the server has answered since the timeout, or has ended the connection."""
+        """Return whether the server has answered since the timeout or closed the connection."""
         with self.lock:
             try:
                 self.pgconn.consume_input()
@@ -94,7 +87,7 @@ class Connection(psycopg.Connection[Any]):
         self._statement_names[sql] = name
 
     def _result(self) -> Any:
-        result, *_ = self.wait(generators.execute(self.pgconn))  # a pooler that ends sends two
+        result, *_ = self.wait(generators.execute(self.pgconn))  # a pooler that stops sends two
         if result.status == _ERROR:
             raise error_from_result(result)
         return result
@@ -117,7 +110,7 @@ class Connection(psycopg.Connection[Any]):
 
 
 def _numbered(sql: str) -> bytes:
-    """Return Peewee's SQL with the placeholders of libpq: `$1`, `$2` and so on."""
+    """Return Peewee's SQL with libpq's placeholders `$1`, `$2` and so on."""
     first, *others = sql.split("%s")
     numbered = (f"${number}{part}" for number, part in enumerate(others, 1))
     return "".join((first, *numbered)).encode()

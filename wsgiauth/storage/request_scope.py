@@ -1,7 +1,6 @@
-"""The account database and the context of a request, also while its response is streamed.
+"""The first stop of a request: its context and database, also while its response is streamed.
 
-On the way of a request, this module comes first: `AuthMiddleware` responds in its scope. Afterwards
-no transaction of the request is open, and a pool has its connection back.
+Afterwards no transaction of the request is open, and a pool has its connection back.
 """
 
 import io
@@ -23,15 +22,15 @@ from wsgiauth.storage.context import (
     use,
 )
 
-# Response bodies that run no code of the application; a union would be built on each request.
-# uWSGI's file wrapper returns the file itself, and must get it back.
+# Response bodies that run no code of the application. uWSGI's file wrapper returns the file itself,
+# and must get it back. (A union would be built on each request.)
 _PASSIVE = (list, tuple, io.IOBase)
 
 _Result = TypeVar("_Result")
 
 
 class RequestScope:
-    """What every request does with the account database, decided once for a site."""
+    """Serves the requests of a site with its database."""
 
     def __init__(self, database: AccountDatabase) -> None:
         self.database: AccountDatabase = database
@@ -40,7 +39,7 @@ class RequestScope:
     def released_after(
         self, query: Callable[[WSGIEnvironment], _Result]
     ) -> Callable[[WSGIEnvironment], _Result]:
-        """Return `query`; with a pool, it then also returns its connection to the pool."""
+        """Return `query`, which with a pool then also returns its connection to the pool."""
         if not self.is_pooled:
             return query
 
@@ -54,11 +53,7 @@ class RequestScope:
     def serve(
         self, respond: WSGIApplication, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
-        """Return the response of `respond`.
-
-        While `respond` runs, and while its response is streamed, the database and the request are
-        those of the context. Afterwards, what they left open is closed.
-        """
+        """Return the response of `respond`, with this request and database in the context."""
         database = self.database
         uses: DatabaseUses = {}
         app_iter: Iterable[bytes] = ()
@@ -87,11 +82,10 @@ class RequestScope:
 
 
 class _StreamedResponse:
-    """A streamed response body, whose code runs in the request; at its end, transactions end.
+    """A streamed response body, whose code runs in the request; `close` ends its transactions.
 
-    The request is entered for each chunk and left after it, because the server's thread can do
-    other work in between, and another thread can ask for the next chunk. A pool has its connection
-    back after each chunk.
+    It enters the request for each chunk and leaves it after the chunk, because the server's thread
+    can do other work in between, and another thread can ask for the next chunk.
     """
 
     def __init__(

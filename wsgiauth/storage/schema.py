@@ -1,8 +1,7 @@
 """The schema: migrations from the package, applied by one process at a time.
 
-An SQLite file belongs to this application, which brings it up to date at each start. A server's
-schema is changed by its operator, before the processes that need the change start. A database that
-is not as it must be is a ConfigurationError.
+Each start brings an SQLite file up to date. An operator changes the schema of a server before the
+start of the processes that need the change; otherwise they raise a ConfigurationError.
 """
 
 import time
@@ -25,7 +24,7 @@ _NAMED_LOCK = "CONCAT('wsgiauth.', LEFT(MD5(DATABASE()), 16))"  # MariaDB's lock
 
 
 def make_ready(database: peewee.Database) -> None:
-    """Bring an SQLite schema up to date; check that a server's schema is."""
+    """Bring the schema of SQLite up to date; check the schema of a server."""
     if isinstance(database, peewee.SqliteDatabase):
         migrate(database)
         return
@@ -39,7 +38,7 @@ def make_ready(database: peewee.Database) -> None:
 
 
 def pending_at_start(database: peewee.Database) -> list[str]:
-    """Return the migrations that the next start will apply, without applying them."""
+    """Return the migrations that the next start will apply."""
     if isinstance(database, peewee.SqliteDatabase):
         return pending(database)
     make_ready(database)
@@ -49,7 +48,7 @@ def pending_at_start(database: peewee.Database) -> list[str]:
 def migrate(database: peewee.Database) -> list[str]:
     """Bring the schema up to date and return the names of the applied migrations.
 
-    Other processes that migrate at the same time wait; each migration is applied once.
+    Each migration is applied once, also by processes that migrate at the same time.
     """
     if isinstance(database, peewee.SqliteDatabase):
         _switch_to_wal(database)
@@ -61,8 +60,8 @@ def migrate(database: peewee.Database) -> list[str]:
 
 
 def pending(database: peewee.Database) -> list[str]:
-    """Return the names of the migrations that were not applied yet, in order."""
-    applied: set[str] = set()  # also those of a newer version
+    """Return the names of the migrations that are not applied yet, in order."""
+    applied: set[str] = set()  # also migrations of a newer version
     if database.table_exists(_TABLE):
         applied |= {name for (name,) in database.execute_sql(f"SELECT name FROM {_TABLE}")}  # noqa: S608
     if _BEFORE_RELEASES in applied:
@@ -78,7 +77,7 @@ def pending(database: peewee.Database) -> list[str]:
 def _apply_pending(database: peewee.Database) -> list[str]:
     applied: list[str] = []
     while missing := pending(database):
-        from playhouse.migrations import Runner  # most starts do not need it
+        from playhouse.migrations import Runner  # few starts need it
 
         with _migration_lock(database):
             runner = Runner(database, str(MIGRATIONS), table_name=_TABLE)
@@ -89,8 +88,8 @@ def _apply_pending(database: peewee.Database) -> list[str]:
 def _check_server_settings(database: peewee.Database) -> None:
     """Check the encoding and the isolation level of a PostgreSQL database.
 
-    A direct connection sets its isolation level itself; behind a pooler, the database's default
-    applies. (MariaDB's tables specify utf8mb4 themselves.)
+    Only a direct connection sets its own isolation level; a pooler keeps the default of the
+    database. (MariaDB's tables specify utf8mb4.)
     """
     if not isinstance(database, peewee.PostgresqlDatabase):
         return
@@ -111,14 +110,13 @@ def _check_server_settings(database: peewee.Database) -> None:
 
 
 def _switch_to_wal(database: peewee.SqliteDatabase) -> None:
-    """Let readers and a writer work at the same time; the file keeps this mode."""
+    """Let readers and a writer work at the same time. The file keeps this mode."""
     deadline = time.monotonic() + LOCK_TIMEOUT
     while database.pragma("journal_mode") not in ("wal", "memory"):
         try:
             database.pragma("journal_mode", "wal")
         except peewee.OperationalError:
-            # The only statement that does not wait for a lock, such as that of a process that
-            # starts at the same time.
+            # Only this statement does not wait for a lock, such as the one of another start.
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
@@ -126,7 +124,6 @@ def _switch_to_wal(database: peewee.SqliteDatabase) -> None:
 
 @contextmanager
 def _migration_lock(database: peewee.Database) -> Iterator[None]:
-    """Hold the lock for migrations, of the kind that the database offers."""
     if isinstance(database, peewee.SqliteDatabase):
         database.pragma("foreign_keys", 0)  # rebuilding a table must not cascade
         try:
@@ -135,8 +132,8 @@ def _migration_lock(database: peewee.Database) -> Iterator[None]:
         finally:
             database.pragma("foreign_keys", 1)
     elif isinstance(database, peewee.PostgresqlDatabase):
-        # A transaction's lock, not a session's: behind a connection pooler such as PgBouncer, the
-        # statements of one session can run on several connections to the server.
+        # The lock belongs to a transaction, because a pooler such as PgBouncer can run the
+        # statements of one session on several connections to the server.
         with database.atomic():
             database.execute_sql(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}s'")
             database.execute_sql("SELECT pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK,))

@@ -17,9 +17,8 @@ CHECK_INTERVAL = 1  # seconds between two checks whether the file was replaced
 _INSTRUCTIONS = 10_000  # of SQLite between two looks at the clock: less than a millisecond
 
 OPTIONS: dict[str, Any] = {
-    # Every commit either follows a bcrypt hash, which takes a thousand times as long as an fsync,
-    # or revokes something. synchronous=NORMAL would save the fsync, but after a power failure a
-    # revoked session could be valid again.
+    # With synchronous=NORMAL, a revoked session could be valid again after a power failure. Commits
+    # that revoke nothing follow a bcrypt hash, which takes a thousand times as long as an fsync.
     "pragmas": {"foreign_keys": 1, "synchronous": "full"},
     # IMMEDIATE takes the write lock at BEGIN. Otherwise a transaction that reads and then writes
     # fails without waiting, if another transaction has written in between.
@@ -34,8 +33,8 @@ _memory_names = (f"file:/wsgiauth-{number}?vfs=memdb" for number in itertools.co
 class FetchedCursor(sqlite3.Cursor):
     """A cursor that fetches all rows on execute, as the drivers of PostgreSQL and MariaDB do.
 
-    An open cursor would pin the connection's WAL snapshot: it would not see a logout, and could not
-    write. A view may never exhaust a cursor, or may take long.
+    A view can leave a cursor open, which would pin the connection's WAL snapshot: the connection
+    would not see a logout, and could not write.
     """
 
     _rows: Iterator[Any] = iter(())
@@ -66,7 +65,7 @@ class FetchedCursor(sqlite3.Cursor):
 
 
 class Connection(sqlite3.Connection):
-    """A connection to SQLite that closes itself when its thread has ended."""
+    """A connection that closes itself when its thread has ended."""
 
     def cursor(self, factory: Any = FetchedCursor) -> Any:
         """Return a cursor."""
@@ -85,8 +84,8 @@ class FileConnection(Connection):
     """A connection to an SQLite file."""
 
     inode: tuple[int, int]  # the device and inode of the open file
-    checked_at: float  # when the file at the path was last known to be this one (`monotonic`)
-    reader: sqlite3.Cursor  # for SELECTs of requests, which saves making a new one
+    checked_at: float  # when the path last led to the open file (`monotonic`)
+    reader: sqlite3.Cursor  # for SELECTs of requests, to save a new cursor
 
 
 class SQLite(AccountDatabase, peewee.SqliteDatabase):
@@ -94,10 +93,10 @@ class SQLite(AccountDatabase, peewee.SqliteDatabase):
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
-        """Leave a `with` block that contains one change, rather than wait for a lock or the disk.
+        """Leave a `with` block with one change rather than wait for a lock or the disk.
 
-        With synchronous=NORMAL, a commit in WAL mode waits for no fsync; the next commit of another
-        change, with FULL, syncs both.
+        With synchronous=NORMAL, a commit in WAL mode waits for no fsync. The next commit with FULL
+        syncs both changes.
         """
         try:
             self.pragma("busy_timeout", 0)
@@ -113,7 +112,7 @@ class SQLite(AccountDatabase, peewee.SqliteDatabase):
 
     @contextmanager
     def time_limit(self, seconds: float) -> Iterator[None]:
-        """Cancel the SELECT in a `with` block after a time."""
+        """Cancel the SELECT in a `with` block with a TimeLimitError."""
         end = monotonic() + seconds
         self.connection().set_progress_handler(lambda: monotonic() > end, _INSTRUCTIONS)
         try:
@@ -130,9 +129,9 @@ class SQLite(AccountDatabase, peewee.SqliteDatabase):
 
 
 class File(SQLite):
-    """An SQLite file; its connections are closed when it is deleted or replaced.
+    """An SQLite file, which closes its connections when it is deleted or replaced.
 
-    An old connection would keep working without an error, and everything it wrote would be lost.
+    An old connection would work without an error, but all its changes would be lost.
     """
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
@@ -141,10 +140,7 @@ class File(SQLite):
         return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
 
     def fetchall(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
-        """Return the rows of a SELECT, without Peewee's overhead.
-
-        A replaced file is noticed within `CHECK_INTERVAL`.
-        """
+        """Return the rows of a SELECT, of a replaced file after `CHECK_INTERVAL` at most."""
         connection = self._state.conn or self._quick_connection()
         if connection.in_transaction:
             connection = self.connection()  # records the use: it may be a forgotten transaction
@@ -184,12 +180,12 @@ class PooledFile(pool.PooledSqliteDatabase, File):  # type: ignore[misc]
 
 
 class Memory(SQLite):
-    """SQLite in memory, for tests: all threads share its tables, which the object keeps alive."""
+    """SQLite in memory, for tests. All threads share its tables."""
 
     def __init__(self) -> None:
         name = next(_memory_names)
         super().__init__(name, uri=True, factory=Connection, **OPTIONS)
-        # SQLite deletes the database when its last connection is closed.
+        # SQLite deletes the database with its last connection.
         self.anchor = sqlite3.connect(name, uri=True, factory=Connection, check_same_thread=False)
 
 

@@ -1,10 +1,9 @@
 """Changes in PostgreSQL, whose commits can wait for a synchronous standby.
 
-While no standby confirms a commit, the primary hides the change, and keeps the process that serves
-the connection, even after the client has closed it. A client that closes such a connection after a
-timeout, and opens another one, uses up all connections of the primary. So wsgiauth keeps it, and
-counts it like any other. It refuses further changes at once, until the commit is answered; SELECTs
-go on.
+While no standby confirms a commit, the primary hides the change, and keeps the process of the
+connection even after the client has closed it. Clients that open new connections after each timeout
+would use up all connections of the primary. So wsgiauth keeps and counts the connection. Until the
+commit is answered, it refuses further changes at once, and only reads.
 """
 
 from collections.abc import Iterator
@@ -20,8 +19,8 @@ from wsgiauth.storage.postgres_mysql import PooledServer, Server
 
 _ACTIVE = 1  # libpq's PQTRANS_ACTIVE: the answer is missing
 
-# Whether a commit has waited for a standby for so many seconds. Behind a pooler, no connection
-# knows the number of its process; a role can see the processes of all its connections.
+# Whether any commit has waited for a standby for so many seconds. Behind a pooler, no connection
+# knows its own process, but a role can see the processes of all its connections.
 _IS_UNCONFIRMED = (
     "SELECT 1 FROM pg_stat_activity WHERE usename = session_user AND wait_event = 'SyncRep'"
     " AND state_change < now() - %s * interval '1 second' LIMIT 1"
@@ -36,7 +35,7 @@ class SynchronousServer(Server):
         self._unconfirmed: list[Any] = []  # connections whose commit has timed out
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
-        """Execute; outside a transaction, what is not a SELECT is a change of its own."""
+        """Execute. Outside a transaction, each statement but SELECT is a change of its own."""
         if sql.startswith("SELECT") or self.has_open_transaction():
             return super().execute_sql(sql, params)
         self._admit_change()
@@ -44,24 +43,19 @@ class SynchronousServer(Server):
             return super().execute_sql(sql, params)
 
     def begin(self, isolation_level: Any = None, *, waits: bool = True) -> None:
-        """Begin a transaction.
-
-        Args:
-            isolation_level: See Peewee.
-            waits: Whether its commit can wait for a standby.
-        """
+        """Begin a transaction, whose commit can wait for a standby if it `waits`."""
         if waits and not self.in_transaction():
             self._admit_change()
         super().begin(isolation_level)
-        self._state.conn.is_changing = waits  # it may have replaced one that was lost
+        self._state.conn.is_changing = waits  # on a new connection if the old one was lost
 
     def commit(self) -> None:
-        """Commit; after a timeout, this thread goes on with another connection."""
+        """Commit. After a timeout, this thread continues with another connection."""
         with nullcontext() if self.is_closed() else self._committing(self._state.conn):
             super().commit()
 
     def rollback(self) -> None:
-        """Roll back, unless the connection still commits."""
+        """Roll back, unless the connection is still committing."""
         if self.is_closed():
             return
         connection = self._state.conn
@@ -73,8 +67,8 @@ class SynchronousServer(Server):
     def _admit_change(self) -> None:
         """Refuse a change while an earlier one is not confirmed.
 
-        A commit is never answered if its host has vanished. So ask the server, too, which can be
-        the promoted standby: if no commit waits there, forget those that are not answered.
+        A host that has vanished never answers a commit. So also ask the server, which can be the
+        promoted standby. If no commit waits there, forget the unanswered ones.
         """
         for each in [*self._unconfirmed]:
             if each.is_answered():
@@ -95,7 +89,7 @@ class SynchronousServer(Server):
 
     @contextmanager
     def _committing(self, connection: Any) -> Iterator[None]:
-        """Keep the connection, and leave it, if the change in the body is not confirmed."""
+        """Set the connection aside if the change in the `with` block is not confirmed."""
         connection.is_committing = not self.in_transaction()
         try:
             yield
@@ -112,9 +106,9 @@ class SynchronousServer(Server):
 
 
 class PooledSynchronousServer(PooledServer, SynchronousServer):
-    """The same with a pool; at most half of its connections change something at the same time.
+    """A pool that uses at most half of its connections for changes at the same time.
 
-    So others remain for requests that only read, also while all changes wait for a standby.
+    The others remain for requests that only read, also while all changes wait for a standby.
     """
 
     def _admit_change(self) -> None:

@@ -1,7 +1,4 @@
-"""Writes in passing: a request neither waits for them nor fails with them.
-
-They delete expired rows, a few at a time, and note when something was last used.
-"""
+"""Optional writes, for which no request waits or fails: deleting expired rows, noting a use."""
 
 import logging
 from collections.abc import Callable
@@ -14,7 +11,7 @@ from wsgiauth.storage import current, database
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
 
 SOME = 10  # rows that `purge_some` deletes at most
-PAUSE = 60  # seconds without an attempt after a failure, such as that of a read-only database
+PAUSE = 60  # seconds without an attempt after a failure, as of a read-only database
 
 logger = logging.getLogger("wsgiauth")
 
@@ -26,11 +23,11 @@ def purge_expired(model: Any, now: float, *, by: Any = None, limit: int = 1000) 
         model: A model with an `id`.
         now: Seconds since the epoch.
         by: The indexed column of the time, in seconds since the epoch; None: `expires_at`.
-        limit: How many rows each transaction deletes at most, so that others need not wait long.
+        limit: The most rows that one transaction deletes, so that others wait briefly.
     """
     deleted = since = 0
     while True:
-        # From where the batch before ended: until a vacuum, the index has the deleted rows, too.
+        # Begin where the last batch ended: until a vacuum, the index also has the deleted rows.
         number, times = _purge_batch(model, by, int(now), limit, since)
         deleted += number
         if len(times) < limit:
@@ -39,10 +36,10 @@ def purge_expired(model: Any, now: float, *, by: Any = None, limit: int = 1000) 
 
 
 def purge_some(model: Any, now: float, *, by: Any = None) -> None:
-    """Delete up to `SOME` expired rows; on failure, log a warning and leave them.
+    """Delete up to `SOME` expired rows; on failure, log a warning.
 
-    In a transaction, do so after its commit: on MariaDB, a deadlock would end it, and the caller
-    would not know.
+    In a transaction, wait for its commit: on MariaDB, a deadlock would end the transaction
+    unnoticed.
     """
     chosen = current()
     if chosen.in_transaction():
@@ -59,25 +56,20 @@ def purge_some(model: Any, now: float, *, by: Any = None) -> None:
 def _purge_batch(
     model: Any, by: Any, now: int, limit: int, since: int = 0
 ) -> tuple[int, list[int]]:
-    """Delete rows whose times are from `since` to `now`.
-
-    Returns:
-        How many were deleted, and the times of those that were found.
-    """
+    """Delete rows whose times are from `since` to `now`; return their number and times found."""
     by = by or model.expires_at
-    # By primary key, so that no other row is locked.
+    # Delete by primary key, which locks no other row.
     expired = model.select(model.id, by).where(by >= since, by <= now)
     rows = list(expired.order_by(by).limit(limit).tuples())
     if not rows:
         return 0, []
     ids = [row_id for row_id, _ in rows]
-    # Repeat the last id, so that the statement always has the same length: a connection keeps its
-    # prepared statements, and would soon keep one for each length.
+    # Repeat the last id, because a connection would keep a prepared statement for each length.
     padded = ids + ids[-1:] * (limit - len(ids))
-    # Compare the time again: a count may have been restarted since the SELECT. Adding 0 keeps
-    # MariaDB from using the index on the time, in which it would lock the next row, too.
+    # Compare the time again: a count may have restarted since the SELECT. Adding 0 keeps MariaDB
+    # from the index on the time, in which it would also lock the next row.
     doomed = model.id.in_(padded) & (by + 0 <= now)
-    if database.skip_locked:  # two that purge would lock the rows in different orders
+    if database.skip_locked:  # concurrent purges would lock the rows in different orders
         locked = model.select(model.id).where(doomed).for_update(database.skip_locked)
         doomed = model.id.in_(locked)
     with database.atomic():
@@ -86,7 +78,7 @@ def _purge_batch(
 
 
 class OptionalWrites:
-    """Writes of one kind, with what a failure means, for the log."""
+    """Writes of one kind; `failure` is the log line if one fails."""
 
     def __init__(self, failure: str) -> None:
         self._failure = failure
@@ -95,12 +87,9 @@ class OptionalWrites:
     def execute(self, make_query: Callable[[], peewee.Query], now: int) -> None:
         """Execute an UPDATE, unless it would wait for a lock; log a failure, once a minute.
 
-        In a transaction of the request, which would keep the lock, nothing is written.
-
-        Args:
-            make_query: Returns the UPDATE. Its condition says that it is still due, because of
-                concurrent requests.
-            now: Seconds since the epoch.
+        In a transaction of the request, which would keep the lock, write nothing. The condition of
+        the UPDATE must say that it is still due, because of concurrent requests. `now` is in
+        seconds since the epoch.
         """
         database: Any = current()
         is_paused = 0 <= now - self._failed_at.get(database, -PAUSE) < PAUSE
