@@ -14,7 +14,7 @@ import pytest
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, Settings, login_required, storage
 from wsgiauth.accounts import create_user
-from wsgiauth.web.body import MAX_BODY
+from wsgiauth.web.request import MAX_BODY
 
 PATIENCE = 60  # seconds, after which an answer counts as missing
 THREADS = 2

@@ -10,8 +10,8 @@ import pytest
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
-from wsgiauth.web.body import MAX_BODY
 from wsgiauth.web.cookies import MAX_COOKIE_HEADER
+from wsgiauth.web.request import MAX_BODY
 
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded", **SAME_ORIGIN}

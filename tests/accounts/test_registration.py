@@ -23,7 +23,7 @@ from wsgiauth.forms import NEXT, ONCE, Form
 from wsgiauth.forms.handover import REMEMBER
 from wsgiauth.forms.shown_to import ACCOUNT
 from wsgiauth.messages import Message
-from wsgiauth.web.body import MAX_BODY
+from wsgiauth.web.request import MAX_BODY
 from wsgiauth.web.request import MAX_FIELDS as MAX_FORM_FIELDS
 from wsgiauth.web.urls import MAX_ENCODED
 

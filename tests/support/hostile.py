@@ -27,8 +27,8 @@ from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.storage import context
-from wsgiauth.web.body import MAX_BODY
 from wsgiauth.web.pages import Pages
+from wsgiauth.web.request import MAX_BODY
 
 SETTINGS = Settings.from_mapping(
     {

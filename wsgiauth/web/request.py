@@ -16,8 +16,8 @@ from webob.acceptparse import create_accept_header
 
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.messages import _, ngettext
-from wsgiauth.web.body import malformed, read_body
 
+MAX_BODY = 16 * 1024  # bytes
 MAX_BRACKETS = 500  # in JSON: enough for every endpoint, and too few to exhaust Python's stack
 MAX_FIELDS = 20  # of a form
 MAX_LIST = 100  # further ones of a form with a list
@@ -83,6 +83,29 @@ def content_type(environ: WSGIEnvironment) -> str:
     return media_type
 
 
+def read_body(environ: WSGIEnvironment) -> bytes:
+    """Return the whole body."""
+    declared = environ.get("CONTENT_LENGTH", "")
+    if declared == "" and environ.get("wsgi.input_terminated"):
+        expected, limit = None, MAX_BODY + 1  # chunked; the server marks its end
+    elif declared == "":
+        raise RequestError(
+            HTTPStatus.LENGTH_REQUIRED, "length_required", _("Send a Content-Length.")
+        )
+    elif not (declared.isascii() and declared.isdigit()):
+        raise malformed(_("Content-Length must be a number."))
+    elif len(declared) > 9 or int(declared) > MAX_BODY:
+        raise _too_large()
+    else:
+        expected = limit = int(declared)
+    body = _read_at_most(environ, limit)
+    if len(body) > MAX_BODY:
+        raise _too_large()
+    if expected is not None and len(body) < expected:
+        raise malformed(_("The body is shorter than its Content-Length."))
+    return body
+
+
 def read_json(environ: WSGIEnvironment) -> dict[str, object]:
     """Return the JSON object in the body (RFC 8259)."""
     try:
@@ -133,6 +156,11 @@ def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str
     except ValueError:
         raise malformed(_("The body is not a well-formed form in UTF-8.")) from None
     return fields | {name: [text for field, text in pairs if field == name] for name in lists}
+
+
+def malformed(detail: str) -> RequestError:
+    """Return the error for a request that cannot be read."""
+    return RequestError(HTTPStatus.BAD_REQUEST, "malformed", detail)
 
 
 def text_field(fields: dict[str, object], name: str) -> str:
@@ -248,6 +276,32 @@ def _qualities(environ: WSGIEnvironment, *, named: str) -> tuple[float, float]:
     quality = dict(accept.acceptable_offers([JSON, "text/html"]))
     more = [q for name, q, *rest in accept.parsed or () if name.partition(";")[0].endswith("+json")]
     return quality.get("text/html", 0), max([quality.get(JSON, 0), *more])
+
+
+def _read_at_most(environ: WSGIEnvironment, limit: int) -> bytes:
+    parts = []
+    try:
+        while limit > 0:
+            part = environ["wsgi.input"].read(limit)
+            if not part:
+                break
+            parts.append(part)
+            limit -= len(part)
+    except (OSError, ValueError):  # the client disconnected, or sent a malformed chunk
+        raise malformed(_("The body could not be read.")) from None
+    return b"".join(parts)
+
+
+def _too_large() -> RequestError:
+    return RequestError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "too_large",
+        ngettext(
+            "The body must not be longer than %(num)s byte.",
+            "The body must not be longer than %(num)s bytes.",
+            MAX_BODY,
+        ),
+    )
 
 
 def _read_query(environ: WSGIEnvironment, most: int = MAX_QUERY_FIELDS) -> list[tuple[str, str]]:
