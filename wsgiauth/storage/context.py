@@ -21,9 +21,7 @@ DatabaseUses = dict[tuple[Any, int], bool]
 
 # `using` replaces the database, also outside requests.
 ServedRequest = tuple[peewee.Database, WSGIEnvironment, DatabaseUses]
-_Request = (
-    ServedRequest | tuple[peewee.Database | None, WSGIEnvironment | None, DatabaseUses | None]
-)
+_Request = tuple[peewee.Database | None, WSGIEnvironment | None, DatabaseUses | None]
 
 _request: ContextVar[_Request] = ContextVar("wsgiauth.request", default=(None, None, None))
 _default_database: ContextVar[peewee.Database | None] = ContextVar(

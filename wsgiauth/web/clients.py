@@ -64,18 +64,14 @@ class Clients:
         if _parsed(host) is not None:
             return networks_of(host)
         remote: str = environ.get("REMOTE_ADDR", "")
-        self._warn(remote)
+        if not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "REMOTE_ADDR is %s, which is not an IP address: all such clients share one limit."
+                " Configure the server to take the client's address from the proxy.",
+                ascii(remote[:100]),
+            )
         return (remote,)
-
-    def _warn(self, remote: str) -> None:
-        if self._has_warned:
-            return
-        self._has_warned = True
-        logger.warning(
-            "REMOTE_ADDR is %s, which is not an IP address: all such clients share one limit."
-            " Configure the server to take the client's address from the proxy.",
-            ascii(remote[:100]),
-        )
 
 
 class Client(NamedTuple):

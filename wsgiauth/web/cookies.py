@@ -53,23 +53,13 @@ def cookie_value(header: str, name: str) -> str | None:
     them; but as one if their values are equal. A header of more than `MAX_COOKIE_HEADER` characters
     is ignored.
     """
-    if len(header) > MAX_COOKIE_HEADER:
-        return None
-    values = []
-    for pair in header.split(";"):
-        found, separator, value = pair.strip(" \t").partition("=")
-        if separator and found.rstrip(" \t") == name:
-            values.append(value.strip(' \t"'))
-    return values[0] if len(values) == 1 or len(set(values)) == 1 else None
+    values = _values(header, name)
+    return values.pop() if len(values) == 1 else None
 
 
 def has_rivals(header: str, name: str) -> bool:
     """Return whether a Cookie header has several cookies called `name`, with different values."""
-    if header.count(name) < 2 or len(header) > MAX_COOKIE_HEADER:
-        return False
-    pairs = (pair.partition("=") for pair in header.split(";"))
-    is_sent = any(separator and found.strip(" \t") == name for found, separator, _ in pairs)
-    return is_sent and cookie_value(header, name) is None
+    return len(_values(header, name)) > 1
 
 
 def tagged_cookies(header: str, start: str) -> list[TaggedCookie]:
@@ -85,3 +75,12 @@ def tagged_cookies(header: str, start: str) -> list[TaggedCookie]:
             values.setdefault(tag, set()).add(value.strip(' \t"'))
     sent = [TaggedCookie(tag, *each) for tag, each in values.items() if len(each) == 1]
     return sorted((each for each in sent if each.value), reverse=True)
+
+
+def _values(header: str, name: str) -> set[str]:
+    values = set()
+    for pair in header.split(";") if len(header) <= MAX_COOKIE_HEADER else ():
+        found, separator, value = pair.partition("=")
+        if separator and found.strip(" \t") == name:
+            values.add(value.strip(' \t"'))
+    return values

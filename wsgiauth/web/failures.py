@@ -155,7 +155,7 @@ def _link_to_form(environ: WSGIEnvironment, status: HTTPStatus, mount: str) -> d
         return {}
     if environ["REQUEST_METHOD"] in SAFE_METHODS:
         return {}
-    page = _page_of_this_site(environ, environ.get("HTTP_REFERER", ""), "")
+    page = _page_of_this_site(environ, "HTTP_REFERER")
     return {page: _("Back to the form")} if path_below(page, mount) else {}
 
 
@@ -284,11 +284,10 @@ def _page_to_return_to(environ: WSGIEnvironment) -> str:
     htmx, which asks for parts of pages, the one that the browser shows.
     """
     if _is_htmx(environ):
-        return _page_of_this_site(environ, environ.get("HTTP_HX_CURRENT_URL", ""), "")
+        return _page_of_this_site(environ, "HTTP_HX_CURRENT_URL")
     if environ["REQUEST_METHOD"] in SAFE_METHODS:
         return _wanted(environ)
-    this = safe_next(path_asked_for(environ), "")
-    return _page_of_this_site(environ, environ.get("HTTP_REFERER", ""), this)
+    return _page_of_this_site(environ, "HTTP_REFERER") or safe_next(path_asked_for(environ), "")
 
 
 def _wanted(environ: WSGIEnvironment) -> str:
@@ -300,8 +299,9 @@ def _wanted(environ: WSGIEnvironment) -> str:
     return safe_next(path_asked_for(environ), "")
 
 
-def _page_of_this_site(environ: WSGIEnvironment, url: str, default: str) -> str:
-    """Return the path and query of a URL of this site, as a `next`, or the default."""
+def _page_of_this_site(environ: WSGIEnvironment, header: str) -> str:
+    """Return the path and query of the URL in a header as a `next`; "" if of another site."""
+    url = environ.get(header, "")
     if host_of(url) != environ.get("HTTP_HOST", ""):
-        return default
-    return safe_next(urlsplit(url)._replace(scheme="", netloc="", fragment="").geturl(), default)
+        return ""
+    return safe_next(urlsplit(url)._replace(scheme="", netloc="", fragment="").geturl(), "")

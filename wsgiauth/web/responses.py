@@ -22,7 +22,6 @@ PUBLIC_FOR_AN_HOUR = "public, max-age=3600"  # Cache-Control
 # request `Origin` header"), which are refused if the browser sends no Sec-Fetch-Site.
 WITHOUT_PATHS = "strict-origin"
 
-_COMMON_HEADERS: tuple[Header, ...] = (("X-Content-Type-Options", "nosniff"),)
 # OWASP ASVS 5.0, 3.4.3 and 3.4.6: a browser that shows JSON or a redirect loads and frames nothing.
 _STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
@@ -54,7 +53,7 @@ class Response:
             [
                 *content,
                 ("Cache-Control", self.cache),
-                *_COMMON_HEADERS,
+                ("X-Content-Type-Options", "nosniff"),
                 ("Referrer-Policy", self.referrer),
                 ("Content-Security-Policy", self.policy),
                 *self.headers,
@@ -85,9 +84,18 @@ def json_response(
     status: HTTPStatus = HTTPStatus.OK,
     headers: tuple[Header, ...] = (),
     cache: str = "no-store",
+    content_type: str = "application/json",
 ) -> Response:
     """Return `document` as JSON (RFC 8259); messages in it are in the language of the reader."""
-    return _json(status, document, "application/json", headers, cache)
+    is_translated = has_message(document)
+    return Response(
+        status,
+        b"" if is_translated else _encoded(document),
+        content_type,
+        headers,
+        cache=cache,
+        document=document if is_translated else None,
+    )
 
 
 def problem(
@@ -117,7 +125,9 @@ def problem(
     }
     if errors:
         document["errors"] = errors
-    return _json(status, document, "application/problem+json", headers)
+    return json_response(
+        document, status=status, headers=headers, content_type="application/problem+json"
+    )
 
 
 def redirect(status: HTTPStatus, location: str, *, headers: tuple[Header, ...] = ()) -> Response:
@@ -130,18 +140,6 @@ def redirect(status: HTTPStatus, location: str, *, headers: tuple[Header, ...] =
 
 # Kept, because making one takes as long as it takes to encode.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-
-
-def _json(
-    status: HTTPStatus,
-    document: Mapping[str, object],
-    content_type: str,
-    headers: tuple[Header, ...],
-    cache: str = "no-store",
-) -> Response:
-    if has_message(document):
-        return Response(status, b"", content_type, headers, cache=cache, document=document)
-    return Response(status, _encoded(document), content_type, headers, cache=cache)
 
 
 def _encoded(document: object) -> bytes:
