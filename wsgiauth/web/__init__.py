@@ -1,1 +1,1 @@
-"""What HTTP asks for, whatever the application: requests, responses, pages and URLs."""
+"""Requests, responses, pages and URLs, without accounts."""

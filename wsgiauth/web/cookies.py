@@ -1,7 +1,7 @@
-"""The Cookie header, and the names of cookies of which a browser has several: one for each tab.
+"""Reads the Cookie header, also cookies of which a browser has one for each tab.
 
-Such a name ends in a tag. Tags are in the order of their time, so that the oldest cookie can go. A
-tag is no secret: it only says which of the browser's own cookies is meant.
+The name of such a cookie ends in a tag. Tags sort by time, to find the oldest cookie. A tag is no
+secret, because it only selects one of the browser's own cookies.
 """
 
 import re
@@ -17,19 +17,19 @@ _TAG = re.compile("[0-9a-f]{16}")
 class OwnCookie(NamedTuple):
     """A kind of cookie beside the login cookie. The module that uses it declares it."""
 
-    suffix: str  # the end of its name, after COOKIE_NAME, or what a tag follows
+    suffix: str  # follows COOKIE_NAME in its name; a tag can follow the suffix
     lifetime: int  # in seconds
 
     @property
     def is_tagged(self) -> bool:
-        """Whether a browser has one for each tab that logs in."""
+        """Whether a browser has one for each tab."""
         return self.suffix.endswith("-")
 
 
 class TaggedCookie(NamedTuple):
     """One of several cookies."""
 
-    tag: str  # the end of its name
+    tag: str
     value: str
 
     def __repr__(self) -> str:
@@ -37,7 +37,7 @@ class TaggedCookie(NamedTuple):
 
 
 def new_tag(now: float) -> str:
-    """Return a tag of a new cookie; two requests at the same time get two tags."""
+    """Return a tag of a new cookie, even at the same time as another one."""
     return f"{int(now * 1000):012x}{secrets.token_hex(2)}"
 
 
@@ -47,26 +47,22 @@ def is_tag(candidate: str) -> bool:
 
 
 def cookie_value(header: str, name: str) -> str | None:
-    """Return the value of the one cookie called `name` in a Cookie header, or None.
+    """Return the value of the only cookie called `name` in a Cookie header, or None.
 
-    Two cookies of that name count as none, because a neighbouring host may have planted one of
-    them; but as one if their values are equal. A header of more than `MAX_COOKIE_HEADER` characters
-    is ignored.
+    Two different values count as none, because a neighbouring host may have planted one of them. A
+    header of more than `MAX_COOKIE_HEADER` characters is ignored.
     """
     values = _values(header, name)
     return values.pop() if len(values) == 1 else None
 
 
 def has_rivals(header: str, name: str) -> bool:
-    """Return whether a Cookie header has several cookies called `name`, with different values."""
+    """Return whether a Cookie header has different values for `name`."""
     return len(_values(header, name)) > 1
 
 
 def tagged_cookies(header: str, start: str) -> list[TaggedCookie]:
-    """Return the cookies of a Cookie header whose name is `start` and a tag, the newest first.
-
-    See `cookie_value` for two of one name, and for long headers.
-    """
+    """Return the cookies whose name is `start` and a tag, the newest first; see `cookie_value`."""
     values: dict[str, set[str]] = {}
     for pair in header.split(";") if len(header) <= MAX_COOKIE_HEADER else ():
         name, _, value = pair.partition("=")

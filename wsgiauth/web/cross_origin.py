@@ -1,7 +1,6 @@
-"""Protection against cross-site request forgery (CSRF).
+"""Protection against cross-site request forgery (CSRF), as in Go's `http.CrossOriginProtection`.
 
-It follows Go 1.25's `http.CrossOriginProtection`: browsers send the origin of a request in headers,
-so neither a hidden token nor server state is needed.
+Browsers send the origin of a request in headers, so it needs neither a hidden token nor state.
 """
 
 from collections.abc import Collection
@@ -20,7 +19,7 @@ def is_same_origin(environ: WSGIEnvironment, trusted_origins: Collection[str] = 
     only Origin is compared, without its scheme. A link sends no Origin, so another site can then
     log a visitor out. Use https and Strict-Transport-Security.
 
-    `trusted_origins` are further ones, which are compared exactly.
+    Further origins in `trusted_origins` are compared exactly.
     """
     origin = environ.get("HTTP_ORIGIN", "")
     if origin and origin in trusted_origins:
@@ -28,15 +27,15 @@ def is_same_origin(environ: WSGIEnvironment, trusted_origins: Collection[str] = 
     fetch_site = environ.get("HTTP_SEC_FETCH_SITE", "")
     if fetch_site:
         return fetch_site in ("same-origin", "none")
-    # With neither header, it is an old browser's same-origin request, or a program, which another
-    # site cannot make send a cookie. Allowed, as in Go.
+    # Without either header, the client is a program, or an old browser with a same-origin request.
+    # Another site cannot make a program send a cookie. Allowed, as in Go.
     return not origin or host_of(origin) == environ.get("HTTP_HOST", "")
 
 
 def is_prefetch(environ: WSGIEnvironment) -> bool:
-    """Return whether a browser or a script prefetches the page, before its user has opened it.
+    """Return whether a browser or a script fetches a page that its user has not opened.
 
-    Browsers send the first three headers; Turbo, htmx's preload and Next.js the others.
+    Browsers send three of the headers; Turbo, htmx's preload and Next.js the others.
     """
     if "HTTP_NEXT_ROUTER_PREFETCH" in environ or environ.get("HTTP_HX_PRELOADED") == "true":
         return True

@@ -1,8 +1,8 @@
 """Parses requests: the body (of limited size), forms, JSON, the query and `Accept`.
 
-No length, encoding or type that the client declares is trusted. What is malformed raises a
-`RequestError` with the status 400; a body of another type 415, one without a length 411, and one
-that is too long 413.
+No length, encoding or type that the client declares is trusted. Malformed input raises a
+`RequestError` with the status 400, and a body 411 without a length, 413 if it is too long, or 415
+for its type.
 """
 
 import json
@@ -20,7 +20,7 @@ from wsgiauth.messages import _, ngettext
 MAX_BODY = 16 * 1024  # bytes
 MAX_BRACKETS = 500  # in JSON: enough for every endpoint, and too few to exhaust Python's stack
 MAX_FIELDS = 20  # of a form
-MAX_LIST = 100  # further ones of a form with a list
+MAX_LIST = 100  # further fields of a form with a list
 MAX_QUERY = 12_288  # characters: the longest `next`, and short fields beside it
 MAX_QUERY_FIELDS = 20
 MAX_ACCEPT = 4096  # characters
@@ -52,12 +52,11 @@ def asks_for_json(environ: WSGIEnvironment) -> bool:
 
 
 def is_by_script(environ: WSGIEnvironment) -> bool:
-    """Return whether a script of a page sent the request, instead of the browser that opens a page.
+    """Return whether a script of a page sent the request, not a browser that opens a page.
 
-    jQuery and others send X-Requested-With, in which Android's WebView has the name of its app. The
-    mode `same-origin` is not that of scripts alone: a service worker turns `navigate` into it when
-    it changes the request of a navigation (Fetch standard, section 5.4, the constructor of
-    Request).
+    jQuery and others send X-Requested-With; Android's WebView sends it with the name of its app.
+    The mode `same-origin` does not prove a script: a service worker that changes the request of a
+    navigation turns `navigate` into it (Fetch standard, section 5.4, the constructor of Request).
     """
     if environ.get("HTTP_SEC_FETCH_MODE") == "cors":
         return True
@@ -119,7 +118,7 @@ def read_json(environ: WSGIEnvironment) -> dict[str, object]:
             parse_float=_bounded_number,
             object_pairs_hook=_unambiguous,
         )
-        # A string with an escaped lone surrogate cannot be encoded for a database or a response.
+        # An escaped lone surrogate cannot be encoded for a database or a response.
         json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise malformed(_("The body is not well-formed JSON in UTF-8.")) from None
@@ -131,11 +130,9 @@ def read_json(environ: WSGIEnvironment) -> dict[str, object]:
 def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str, object]:
     """Return the fields of a URL-encoded form.
 
-    Those in `lists` are lists of strings, and can be repeated or missing; others are strings.
-
-    Raises:
-        RequestError: The body is malformed (400), or JSON (415), which `curl --data` sends with the
-            type of a form. In a form, brackets are percent-encoded.
+    Fields in `lists` are lists of strings, and can be repeated or missing. All others are strings.
+    JSON is refused with 415, because `curl --data` sends it with the type of a form. In a form,
+    brackets are percent-encoded.
     """
     body = read_body(environ)
     if body.lstrip(_BEFORE_JSON).startswith((b"{", b"[")):
@@ -164,10 +161,7 @@ def malformed(detail: str) -> RequestError:
 
 
 def text_field(fields: dict[str, object], name: str) -> str:
-    """Return the string in a field; an empty string if the field is missing.
-
-    Another type is refused: a list would reach a query as `IN (…)`.
-    """
+    """Return the string in a field, or "". A list would reach a query as `IN (…)`."""
     value = fields.get(name, "")
     if not isinstance(value, str):
         raise malformed(_("The field %(field)s must be a string.", field=name))
@@ -185,7 +179,7 @@ def flag_field(fields: dict[str, object], name: str) -> bool:
 
 
 def number_field(fields: dict[str, object], name: str, *, is_json: bool) -> str:
-    """Return the digits of a whole number in JSON, or what a form has; nothing if it is missing."""
+    """Return the digits of a whole number in JSON, the string in a form, or ""."""
     if not is_json or name not in fields:
         return text_field(fields, name)
     value = fields[name]
@@ -195,7 +189,7 @@ def number_field(fields: dict[str, object], name: str, *, is_json: bool) -> str:
 
 
 def list_field(fields: dict[str, object], name: str) -> list[str]:
-    """Return the strings in a field; an empty list if the field is missing."""
+    """Return the strings in a field, or an empty list."""
     value = fields.get(name, [])
     if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
         raise malformed(_("The field %(field)s must be a list of strings.", field=name))
@@ -205,7 +199,7 @@ def list_field(fields: dict[str, object], name: str) -> list[str]:
 def list_fields(
     fields: dict[str, object], names: Collection[str], numbers: Collection[str], *, is_json: bool
 ) -> dict[str, list[str]]:
-    """Return lists of strings, and lists of whole numbers in the form of `number_field`."""
+    """Return lists of strings, and lists of digits as of `number_field`."""
     lists = {name: list_field(fields, name) for name in names}
     for name in numbers:
         lists[name] = _number_list(fields, name) if is_json else list_field(fields, name)
@@ -213,10 +207,7 @@ def list_fields(
 
 
 def query_field(environ: WSGIEnvironment, name: str) -> str:
-    """Return the first value of a field in the query string, or an empty string.
-
-    It is also empty if the query cannot be read; for filters, use `query_fields`.
-    """
+    """Return the first value of a field in the query, or "", also if the query is malformed."""
     try:
         pairs = _read_query(environ)
     except ValueError:
@@ -225,12 +216,9 @@ def query_field(environ: WSGIEnvironment, name: str) -> str:
 
 
 def query_fields(environ: WSGIEnvironment, names: Collection[str]) -> dict[str, str]:
-    """Return fields in the query string; an empty string for each that is missing.
+    """Return fields in the query, each "" if it is missing.
 
-    For filters: one that is ignored selects more than the client asked for.
-
-    Raises:
-        ValidationError: The query cannot be read, or has one of the fields twice.
+    For filters: a filter that is ignored would select more than the client asked for.
     """
     return query_form(environ, names, ())[0]
 
@@ -238,7 +226,11 @@ def query_fields(environ: WSGIEnvironment, names: Collection[str]) -> dict[str, 
 def query_form(
     environ: WSGIEnvironment, names: Collection[str], lists: Collection[str]
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Return fields in the query string as `query_fields` does, and those that can be repeated."""
+    """Return `query_fields`, and the lists of fields that can be repeated.
+
+    Raises:
+        ValidationError: The query is malformed, or repeats another field.
+    """
     most = MAX_QUERY_FIELDS + (MAX_LIST if lists else 0)
     try:
         pairs = _read_query(environ, most)
@@ -267,7 +259,7 @@ def _qualities(environ: WSGIEnvironment, *, named: str) -> tuple[float, float]:
     """Return the quality values of HTML and JSON in `Accept`; zeros if it lacks `named`.
 
     Types such as `application/vnd.pypi.simple.v1+json` (RFC 6839 section 3.1) count as JSON. pip
-    asks for that one, and ranks HTML lower; browsers ask for no such type.
+    ranks that type above HTML; browsers ask for no such type.
     """
     header: str = environ.get("HTTP_ACCEPT", "").lower()
     if named not in header or len(header) > MAX_ACCEPT:
@@ -319,7 +311,7 @@ def _unambiguous(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
 
 
 def _bounded_number(digits: str) -> float:
-    # Fields take small numbers at most, but parsing a long one in an unknown field would be slow.
+    # Parsing a long number would be slow, even in a field that no endpoint reads.
     number = float(digits) if len(digits) <= 40 else float("inf")
     if number == float("inf") or number == float("-inf"):
         raise ValueError("the number is too large")

@@ -1,7 +1,4 @@
-"""The responses of /auth and of the guards: JSON, problem details and redirects.
-
-A response is a value, and is sent by calling it as a WSGI app. See `pages` for HTML.
-"""
+"""The responses of /auth and of the guards. `pages` makes those with HTML."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -17,9 +14,9 @@ Header = tuple[str, str]
 
 PUBLIC_FOR_AN_HOUR = "public, max-age=3600"  # Cache-Control
 
-# As Referrer-Policy: no site, not even this one, sees the address of the page. With `no-referrer`,
-# browsers would send `Origin: null` with the page's own forms (the Fetch standard, "append a
-# request `Origin` header"), which are refused if the browser sends no Sec-Fetch-Site.
+# As Referrer-Policy: no site, not even this one, sees the path of the page. With `no-referrer`,
+# browsers would send `Origin: null` with the forms of the page (Fetch standard, "append a request
+# `Origin` header"). Without Sec-Fetch-Site, wsgiauth refuses such forms.
 WITHOUT_PATHS = "strict-origin"
 
 # OWASP ASVS 5.0, 3.4.3 and 3.4.6: a browser that shows JSON or a redirect loads and frames nothing.
@@ -28,12 +25,12 @@ _STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 @dataclass(frozen=True)
 class Response:
-    """An HTTP response; calling it sends it, without the body if the method is HEAD."""
+    """An HTTP response, which is a WSGI app."""
 
     status: HTTPStatus
     body: bytes = b""
     content_type: str = "text/plain; charset=utf-8"
-    headers: tuple[Header, ...] = ()  # further ones
+    headers: tuple[Header, ...] = ()  # further headers
     policy: str = _STRICT_POLICY  # Content-Security-Policy
     referrer: str = "same-origin"  # Referrer-Policy
     app_iter: Iterable[bytes] | None = None  # a body that is made while it is sent
@@ -64,7 +61,7 @@ class Response:
         return self.app_iter or [self.body]
 
     def for_reader(self, environ: WSGIEnvironment) -> "Response":
-        """Return it in the language of the client that sent a request, if it has messages."""
+        """Return the response with its messages in the language of the client."""
         if self.document is None:
             return self
         language: Language = environ["wsgiauth.site"].pages.readers.language(environ)
@@ -86,7 +83,7 @@ def json_response(
     cache: str = "no-store",
     content_type: str = "application/json",
 ) -> Response:
-    """Return `document` as JSON (RFC 8259); messages in it are in the language of the reader."""
+    """Return `document` as JSON (RFC 8259), with messages in the language of the reader."""
     is_translated = has_message(document)
     return Response(
         status,
@@ -110,7 +107,7 @@ def problem(
     """Return a failure as problem details (RFC 9457).
 
     Args:
-        code: A stable name of the cause, for programs; see `failures.HEADLINES`.
+        code: A stable name of the cause for programs, see `failures.HEADLINES`.
         detail: A sentence, for people.
         errors: Messages by field.
         further: Extension members.
@@ -133,12 +130,12 @@ def problem(
 def redirect(status: HTTPStatus, location: str, *, headers: tuple[Header, ...] = ()) -> Response:
     """Return a redirect to a path on this site.
 
-    Location stays a path (RFC 9110 section 10.2.2), so that a forged Host leads nowhere else.
+    Location stays a path (RFC 9110 section 10.2.2), so that a forged Host has no effect.
     """
     return Response(status, headers=(("Location", location), *headers))
 
 
-# Kept, because making one takes as long as it takes to encode.
+# A constant, because making an encoder takes as long as encoding.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 

@@ -1,4 +1,4 @@
-"""Templates of pages and of emails (Jinja2): those of the site's folder, otherwise our own."""
+"""The Jinja2 templates of pages and emails, from the folder of a site or from wsgiauth."""
 
 import os
 import traceback
@@ -21,7 +21,7 @@ _SUFFIXES = (".html", ".txt")
 
 
 class _CompiledTemplates(jinja2.BytecodeCache):
-    """Keeps compiled templates in memory, so that further sites in a process start quickly."""
+    """Keeps compiled templates in memory for further sites in the process."""
 
     def __init__(self) -> None:
         self._codes: dict[tuple[str, str], CodeType | None] = {}
@@ -38,27 +38,27 @@ _compiled = _CompiledTemplates()
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Content:
-    """What a template shows: the keyword arguments become attributes.
+    """The content of a template: keyword arguments become attributes.
 
-    Type checkers treat subclasses as frozen dataclasses. They are not, because compiling the
-    methods of forty dataclasses would take a fifth of the time of `import wsgiauth`.
+    Type checkers treat subclasses as frozen dataclasses. Making forty dataclasses would take a
+    fifth of the time of `import wsgiauth`.
     """
 
     def __init__(self, **values: object) -> None:
         vars(self).update(values)
 
     def replaced(self, **values: object) -> Self:
-        """Return the same with other values."""
+        """Return a copy with other values."""
         return type(self)(**{**vars(self), **values})
 
 
 class Templates:
-    """Renders templates, whose messages go through gettext.
+    """Renders templates, with messages in a language.
 
     Args:
-        folder: Templates in it replace wsgiauth's own of the same name. They can extend those as
-            "wsgiauth/login.html" and the like.
-        autoescape: Whether every value is escaped for HTML.
+        folder: Its templates replace wsgiauth's own of the same name, which they can extend, as
+            "wsgiauth/login.html".
+        autoescape: Whether to escape every value for HTML.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None, *, autoescape: bool) -> None:
@@ -84,7 +84,7 @@ class Templates:
             return self._environment.get_template(name).render(values)
 
     def check(self, name: str, language: Speaker = ENGLISH, **values: object) -> str:
-        """Render an example, so that a mistake in its template is found at start.
+        """Render an example, to find a mistake in its template at start.
 
         Raises:
             ConfigurationError: The template is wrong; the message names the file and the line.
@@ -100,11 +100,7 @@ class Templates:
             raise _mistake(_line_of(error) or name, error) from None
 
     def read(self, name: str) -> str:
-        """Return the source of a template.
-
-        Raises:
-            ConfigurationError: The file cannot be read.
-        """
+        """Return the source of a template, or raise a ConfigurationError."""
         try:
             return self._loader.get_source(self._environment, name)[0]
         except (OSError, UnicodeDecodeError) as error:
@@ -112,7 +108,7 @@ class Templates:
 
 
 def _line_of(error: Exception) -> str | None:
-    """Return the file and the line of the template in which an error was raised, if in one."""
+    """Return the file and the line of the template that raised an error, or None."""
     frames = reversed(traceback.extract_tb(error.__traceback__))
     frame = next((each for each in frames if each.filename.endswith(_SUFFIXES)), None)
     return frame and f"{frame.filename}, line {frame.lineno}"

@@ -1,8 +1,7 @@
 """The texts of templates: `_("...")`, `gettext` and its siblings, and `{% trans %}`.
 
-Jinja's own functions take each text for HTML, also one with a value in it, as in
-`_("Hello " ~ page.username)`. Here only a literal of the template is HTML, and only in a literal
-are values filled in: in another text, `%` is a character like any other.
+Jinja's own functions treat every string as HTML, even `_("Hello " ~ page.username)`. Here only a
+literal of the template is HTML with placeholders. In other strings, `%` is a plain character.
 """
 
 import jinja2
@@ -28,14 +27,14 @@ class LiteralGenerator(CodeGenerator):
     def visit_Call(  # noqa: N802 - Jinja's name
         self, node: nodes.Call, frame: Frame, forward_caller: bool = False
     ) -> None:
-        """Generate a call."""
+        """Mark the literals of a call."""
         if isinstance(node.node, nodes.Name) and node.node.name in _FUNCTIONS:
             node.args = [_marked(each) for each in node.args]
         super().visit_Call(node, frame, forward_caller=forward_caller)
 
 
 def install(environment: jinja2.Environment) -> None:
-    """Let an environment that has the extension `i18n` use the functions of this module."""
+    """Let an environment with the extension `i18n` use the functions of this module."""
     environment.code_generator_class = LiteralGenerator
     environment.newstyle_gettext = True  # type: ignore[attr-defined]
     environment.extend(literal_message=_Literal)
@@ -44,7 +43,7 @@ def install(environment: jinja2.Environment) -> None:
 
 
 def shown(value: object) -> object:
-    """Return what a template without escaping shows of a value: a message in its language."""
+    """Return a value for a template without escaping, with a message in its language."""
     return said(value) if isinstance(value, Message) else value
 
 
@@ -80,7 +79,7 @@ def _npgettext(
 def _filled(
     context: EvalContext, about: str, text: str, many: str, num: int, values: dict[str, object]
 ) -> str:
-    """Fill in the values; a string that is no literal of the template is itself a value."""
+    """Fill the values into a literal of the template. Another string is itself a value."""
     for each in (text, many):
         if not isinstance(each, _Literal) and each:
             chosen = many if many and num != 1 else text

@@ -1,7 +1,4 @@
-"""The URLs of this site: paths for redirects and links, and what belongs to a path.
-
-A redirect or a link leads only to paths of this site, wherever it is mounted.
-"""
+"""The URLs of this site: safe paths for redirects and links, and the routes of a path."""
 
 import re
 import unicodedata
@@ -12,36 +9,37 @@ from urllib.parse import quote, quote_plus, unquote, urlencode
 from wsgiref.types import WSGIEnvironment
 
 MAX_NEXT = 8192  # characters
-MAX_ENCODED = 10_240  # characters of a `next` as a query or a form has it, beside other fields
+MAX_ENCODED = 10_240  # characters of a `next` in a query or a form, beside other fields
 MAX_IN_COOKIE = 2048  # characters; base64 adds a third, see `identity.MOST_CHARACTERS`
 
 _VISIBLE = "".join(map(chr, range(ord("!"), ord("~") + 1)))
-# RFC 3986's path and query, without characters that other software interprets differently:
-# backslashes, which browsers read as slashes, and percent-encoded control characters and
-# backslashes, which a server may decode. Only the browser reads a fragment.
+# RFC 3986's path and query, without characters that other software interprets differently. Browsers
+# read backslashes as slashes, and servers can decode control characters and backslashes. Only the
+# browser reads a fragment.
 _NEXT = re.compile(r"/(?!/)[!\"$-\[\]-~]*(?:#[!-~]*)?")
 _ENCODED_CONTROL = re.compile(r"%(?:[01][0-9a-f]|7f|5c)", re.IGNORECASE)
 _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 
-ID = "id"  # a name in patterns for the number of a row
-PROVIDER = "provider"  # likewise for the name of a provider in OIDC_PROVIDERS
+# Names in patterns:
+ID = "id"  # the number of a row
+PROVIDER = "provider"  # the name of a provider in OIDC_PROVIDERS
 ROUTING_ARGS = "wsgiorg.routing_args"  # https://wsgi.readthedocs.io/en/latest/specifications/
 
 ASKED_FOR = "wsgiauth.asked_for"  # in environ: the path and query that a proxy asks about
 
 _NUMBER = "[1-9][0-9]{0,17}"  # every such number fits into 64 bits
 _WORD = "[a-z][a-z-]{0,63}"
-_PARTS = {ID: _NUMBER, PROVIDER: "[a-z][a-z0-9-]{0,31}"}  # by their name; others are words
+_PARTS = {ID: _NUMBER, PROVIDER: "[a-z][a-z0-9-]{0,31}"}  # others are words
 
 _Target = TypeVar("_Target")
 _MOUNT = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
 
 
 def is_safe_path(candidate: str) -> bool:
-    """Return whether `candidate` is a safe path on this site, perhaps with a query and a fragment.
+    """Return whether `candidate` is a safe path on this site, with or without query and fragment.
 
-    A path is not safe if a browser or a proxy could read it as another site or as the end of a
-    header (OWASP Unvalidated Redirects Cheat Sheet).
+    No browser or proxy can read a safe path as another site or as the end of a header (OWASP
+    Unvalidated Redirects Cheat Sheet).
     """
     if len(candidate) > MAX_NEXT or not _NEXT.fullmatch(candidate):
         return False
@@ -56,16 +54,13 @@ def is_safe_path(candidate: str) -> bool:
 
 
 def safe_next(candidate: str, default: str) -> str:
-    """Return `candidate` if it is a safe path for a redirect, else `default`.
-
-    Letters beyond ASCII are percent-encoded, as browsers send them.
-    """
+    """Return `candidate`, in ASCII as browsers send it, if it is a safe path, else `default`."""
     path = _in_ascii(candidate)
     return path if is_safe_path(path) else default
 
 
 def next_in_cookie(destination: str) -> str:
-    """Return as much of a safe path as a cookie can have: all, or no query, or nothing."""
+    """Return a safe path, without its query if it is too long for a cookie, or ""."""
     if len(destination) <= MAX_IN_COOKIE:
         return destination
     path = re.split("[?#]", destination)[0]
@@ -78,7 +73,7 @@ def leads_to(destination: str, url: str) -> bool:
 
 
 def path_below(destination: str, url: str) -> str:
-    """Return the path of `destination` below `url`, with its slash; empty if it is not below it."""
+    """Return the path of `destination` below `url`, with its slash, or ""."""
     path, above = _plain_path(destination), unquote(url)
     return path.removeprefix(above) if path.startswith(f"{above}/") else ""
 
@@ -96,14 +91,14 @@ def root_url(environ: WSGIEnvironment) -> str:
 
 
 def mount_url(environ: WSGIEnvironment) -> str:
-    """Return the percent-encoded path of /auth. Only for use in the inner app."""
+    """Return the percent-encoded path of /auth, for endpoints only."""
     return _encoded_path(environ["SCRIPT_NAME"]).rstrip("/")
 
 
 def path_asked_for(environ: WSGIEnvironment) -> str:
-    """Return the percent-encoded path and query of this request, for use as a `next`.
+    """Return the percent-encoded path and query of this request as a `next`.
 
-    Where `features.forward_auth.check` decides about another request, it is the path of that.
+    In `features.forward_auth.check`, return the path of the request that the proxy asks about.
     """
     if ASKED_FOR in environ:
         return _encoded(environ[ASKED_FOR], _VISIBLE)
@@ -115,8 +110,8 @@ def path_asked_for(environ: WSGIEnvironment) -> str:
 class Router(Generic[_Target]):
     """Finds the target of a path: an exact path, or a pattern such as `/admin/users/{id}`.
 
-    A name in braces in a route stands for a part of the path: `{id}` for a positive number of at
-    most 18 digits without leading zeros, `{provider}` for the name of a provider, any other for a
+    A name in braces stands for a part of the path: `{id}` for a positive number of at most 18
+    digits without leading zeros, `{provider}` for the name of a provider, and any other name for a
     word of lower-case letters and dashes. An exact route takes precedence over a pattern.
     """
 
@@ -127,7 +122,7 @@ class Router(Generic[_Target]):
         ]
 
     def find(self, path: str) -> tuple[_Target, Mapping[str, str]] | None:
-        """Return the target of a path, and the parts of it that have names; or None."""
+        """Return the target of a path and its named parts, or None."""
         if path in self._exact:
             return self._exact[path], {}
         for pattern, target in self._patterns:
@@ -138,13 +133,13 @@ class Router(Generic[_Target]):
 
 
 def routing_argument(environ: WSGIEnvironment, name: str) -> str:
-    """Return the part of the path that a name in the pattern stands for."""
+    """Return a named part of the path of this request."""
     argument: str = environ[ROUTING_ARGS][1][name]
     return argument
 
 
 def is_number(text: str) -> bool:
-    """Return whether a string is a number as in a path, which every database can compare."""
+    """Return whether a string is a number as in a path, which fits into 64 bits."""
     return re.fullmatch(_NUMBER, text) is not None
 
 
@@ -158,18 +153,17 @@ def _plain_path(destination: str) -> str:
 
 
 def _in_ascii(candidate: str) -> str:
-    """Return a path whose letters beyond ASCII are percent-encoded; others are never safe."""
+    """Percent-encode letters beyond ASCII. Other characters beyond ASCII are never safe."""
     if candidate.isascii() or len(candidate) > MAX_NEXT or not candidate.isprintable():
         return candidate
-    # Software that folds compatible characters reads a full-width slash as a slash.
+    # Some software reads a full-width slash as a slash.
     beyond = "".join(each for each in candidate if not each.isascii())
     is_syntax = not set("/\\?#%.").isdisjoint(unicodedata.normalize("NFKC", beyond))
     return candidate if is_syntax else quote(candidate, safe=_VISIBLE)
 
 
 def _encoded_path(path: str) -> str:
-    # Extra leading slashes are removed, because a browser reads "//host" as another site, and a
-    # proxy may forward a client's prefix.
+    # A browser reads "//host" as another site, and a proxy can forward a client's prefix.
     encoded = _encoded(path, "/:@!$&'()*+,;=~")
     return f"/{encoded.lstrip('/')}" if encoded else ""
 
@@ -180,7 +174,6 @@ def _encoded(text: str, safe: str) -> str:
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression of a pattern; all else in it is literal."""
     parts = re.split(r"\{(\w+)\}", pattern)
     literals = [re.escape(part) for part in parts[::2]]
     names = [f"(?P<{name}>{_PARTS.get(name, _WORD)})" for name in parts[1::2]]
@@ -188,5 +181,5 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def is_mount(mount: object) -> TypeGuard[str]:
-    """Return whether `mount` is a path below which wsgiauth can answer."""
+    """Return whether `mount` is a path for wsgiauth's endpoints."""
     return isinstance(mount, str) and _MOUNT.fullmatch(mount) is not None
