@@ -1,4 +1,4 @@
-"""The check of a host's templates for the field `account`, without which forms are refused."""
+"""Checks the templates of a site for the field `account`, without which forms are refused."""
 
 from html.parser import HTMLParser
 from typing import NamedTuple
@@ -6,23 +6,16 @@ from typing import NamedTuple
 EXAMPLE = "example-of-an-account"  # as `page.shown_to`
 LINE = '<input type="hidden" name="account" value="{{ page.shown_to }}">'
 
-_OPTIONAL = ("/logout", "/language")  # what ends the path of a form that can lack the field
+_OPTIONAL = ("/logout", "/language")  # ends of the paths of forms that can lack the field
 
 
 class _Form(NamedTuple):
-    """A form that changes something."""
-
-    path: str  # where it is sent; empty: to the address of its page
+    path: str  # of its action; empty: the address of its page
     has_account: bool
 
 
 def forms_without_account(html: str, own_html: str) -> list[str]:
-    """Return the paths of the forms that lack the field, although our own page has it there.
-
-    Args:
-        html: The example of a page, by the templates of the host.
-        own_html: The same, by our own template; both show it to `EXAMPLE`.
-    """
+    """Return the paths of the forms in `html` that lack the field, but have it in `own_html`."""
     needed = {form.path for form in _forms(own_html) if form.has_account}
     needed = {path for path in needed if not path.endswith(_OPTIONAL)}
     if not needed:

@@ -1,7 +1,4 @@
-"""Keeps the responses to logged-in users out of shared caches.
-
-On the way of a request, this is the `start_response` that `middleware` passes to the application.
-"""
+"""The `start_response` for logged-in users, which keeps responses out of shared caches."""
 
 from collections.abc import Callable
 from types import TracebackType
@@ -27,15 +24,12 @@ def start_private(
 ) -> Callable[[bytes], object]:
     """Start a response (PEP 3333) that shared caches must not store.
 
-    If the application sets Cache-Control, its headers are not changed. Otherwise,
-    `Cache-Control: private` is added (RFC 9111 section 5.2.2.7), and Vary also lists the request
-    headers that identify users (RFC 9110 section 12.5.5). That holds for every status, because a
-    304 must have the headers of the 200 it replaces (RFC 9110 section 15.4.5).
+    If the application sets Cache-Control, its headers stay. Otherwise, add
+    `Cache-Control: private` (RFC 9111 section 5.2.2.7), and list in Vary the request headers that
+    identify users (RFC 9110 section 12.5.5). Every status needs them, because a 304 must have the
+    headers of its 200 (RFC 9110 section 15.4.5).
 
     Not defended: a cache that is configured to ignore Cache-Control.
-
-    Args:
-        start_response: That of the server; the other arguments are the application's.
     """
     for name, _ in headers:
         if len(name) in _LENGTHS and name.lower() in _DECIDING:
@@ -51,7 +45,7 @@ def start_private(
 def _merged_headers(headers: list[_Header]) -> list[_Header]:
     if any(name.lower() == "cache-control" for name, _ in headers):
         return headers
-    # Merged into one header, because some caches read only one.
+    # Some caches read only one Vary header.
     vary = ",".join(value for name, value in headers if name.lower() == "vary")
     others = [header for header in headers if header[0].lower() != "vary"]
     return [*others, _PRIVATE, ("Vary", _merged(vary))]

@@ -1,10 +1,10 @@
-"""The address and the networks of a client, by which the limits count, and its browser in words.
+"""The address and the networks of a client, for the limits, and its browser in words.
 
-Only REMOTE_ADDR is used, because any client can send a forwarded header. The server knows which
-proxy to trust, and sets REMOTE_ADDR accordingly.
+Only REMOTE_ADDR is trusted, because any client can send a forwarded header. The server knows its
+proxies, and sets REMOTE_ADDR accordingly.
 
-A client can send any User-Agent (RFC 9110 section 10.1.5), so the words only help owners to
-recognise their own sessions. Nothing of the header itself is in them.
+A client can send any User-Agent (RFC 9110 section 10.1.5). The words only help owners to recognise
+their own sessions, and never contain a part of the header.
 """
 
 import logging
@@ -24,7 +24,7 @@ MAX_USER_AGENT = 255  # characters of the header that are kept
 _MAX_ADDRESS_LENGTH = 64  # characters
 _UNPRINTABLE = re.compile(r"[^ -~]")
 
-# In this order: a browser's header also names those that it is compatible with.
+# The order matters, because a header also names the browsers that it is compatible with.
 _BROWSERS = {
     "Edge": r"\bEdg(?:e|A|iOS)?/",
     "Opera": r"\bOPR/|\bOpera\b",
@@ -49,16 +49,15 @@ logger = logging.getLogger("wsgiauth")
 
 
 class Clients:
-    """Returns the networks of clients, and warns once if REMOTE_ADDR is not an address."""
+    """Returns the networks of clients; warns once if REMOTE_ADDR is not an address."""
 
     def __init__(self) -> None:
         self._has_warned = False
 
     def networks(self, environ: WSGIEnvironment) -> tuple[str, ...]:
-        """Return the networks of the client, the narrowest first.
+        """Return the address of an IPv4 client, or the /64 and the /48 of an IPv6 client.
 
-        For IPv4, that is the address; for IPv6, the /64 and the /48. If REMOTE_ADDR is not an
-        address, as behind a Unix socket, all clients with the same REMOTE_ADDR count as one.
+        All clients with one REMOTE_ADDR that is no address, as of a Unix socket, count as one.
         """
         host = _host(environ)
         if _parsed(host) is not None:
@@ -75,14 +74,11 @@ class Clients:
 
 
 class Client(NamedTuple):
-    """Where a session begins, for its owner's list: printable ASCII, cut; empty if unknown.
-
-    `language` is that of the site which the client asks for.
-    """
+    """The origin of a session, for its owner: cut to printable ASCII; empty if unknown."""
 
     address: str = ""
     agent: str = ""  # the User-Agent
-    language: str = ""
+    language: str = ""  # the language of the site that the client asks for
 
     @classmethod
     def of(cls, environ: WSGIEnvironment, language: str = "") -> "Client":
@@ -93,13 +89,13 @@ class Client(NamedTuple):
 
 
 def client_address(environ: WSGIEnvironment) -> str | None:
-    """Return the client's address without port; REMOTE_ADDR if it is not an address."""
+    """Return the client's address without its port; REMOTE_ADDR if it is not an address."""
     host = _host(environ)
     return environ.get("REMOTE_ADDR") if _parsed(host) is None else host
 
 
 def networks_of(address: str) -> tuple[str, ...]:
-    """Return the networks of what `client_address` returned: see `Clients.networks`."""
+    """Return the networks of a `client_address`; see `Clients.networks`."""
     parsed = _parsed(address)
     if isinstance(parsed, IPv6Address):
         return _network(parsed, SUBSCRIBER_PREFIX), _network(parsed, SITE_PREFIX)
@@ -107,23 +103,17 @@ def networks_of(address: str) -> tuple[str, ...]:
 
 
 def network_of(address: str) -> str:
-    """Return the narrowest network of a client's address, or nothing if it is not an address."""
+    """Return the narrowest network of an address, or "" if it is not an address."""
     return networks_of(address)[0] if _parsed(address) else ""
 
 
 def user_agent_in_words(header: str) -> str:
-    """Return the usual name of a browser and its system, such as "Firefox on Windows".
-
-    If the header names no known browser, it is "Unknown browser".
-    """
+    """Return the browser and the system of a User-Agent, such as "Firefox on Windows"."""
     return _in_words(_first(_BROWSERS, header), _first(_SYSTEMS, header))
 
 
 def browser_in_words(words: str) -> str:
-    """Return what `user_agent_in_words` returned, of its English string, such as that of a row.
-
-    A string with an unknown name stays as it is.
-    """
+    """Return the message of `user_agent_in_words` for its stored string, or an unknown string."""
     browser, _on, system = words.partition(" on ")
     message = _in_words(
         browser if browser in _BROWSERS else "", system if system in _SYSTEMS else ""
@@ -135,7 +125,7 @@ def _host(environ: WSGIEnvironment) -> str:
     """Return REMOTE_ADDR without its port and brackets."""
     remote: str = environ.get("REMOTE_ADDR", "")
     if remote.lower() == "::ffff":
-        # waitress reads the part after the last colon of X-Forwarded-For as a port.
+        # waitress reads the last part of an IPv6 address in X-Forwarded-For as a port.
         return f"{remote}:{environ.get('REMOTE_PORT', '')}"
     if remote.startswith("["):
         return remote[1:].partition("]")[0]
@@ -164,5 +154,5 @@ def _in_words(browser: str, system: str) -> str:
 
 
 def _first(table: Mapping[str, str], header: str) -> str:
-    """Return the first name whose pattern matches, or nothing."""
+    """Return the first name whose pattern matches, or ""."""
     return next((name for name, pattern in table.items() if re.search(pattern, header)), "")

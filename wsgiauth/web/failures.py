@@ -1,11 +1,9 @@
-"""Failures in the form that the client prefers: a page, a redirect, a challenge or problem details.
+"""The responses of guards and of /auth to failures: a page, a redirect, or a challenge.
 
-Guards, `challenges` and the URLs below /auth answer alike. A browser whose login is missing or not
-recent is redirected, and other clients get a challenge. So does the script of a page, which would
-follow a redirect and take the login page for the answer. htmx gets the challenge with HX-Redirect,
-by which the whole page is left: otherwise, htmx would put the login page into a part of it. Every
-environ here has the keys that `AuthMiddleware` sets, and every path that is passed lacks the
-SCRIPT_NAME of `AuthMiddleware`.
+Browsers are redirected to log in, and other clients get a challenge. Scripts of pages get it, too:
+they would follow a redirect and read the login page as the answer. htmx gets HX-Redirect with the
+challenge, because it would put the login page into a part of its page. Every environ here has the
+keys of `AuthMiddleware`, and every path that is passed lacks its SCRIPT_NAME.
 """
 
 from collections.abc import Mapping
@@ -29,9 +27,9 @@ from wsgiauth.web.responses import Header, Response, problem, redirect
 from wsgiauth.web.urls import path_asked_for, path_below, root_url, safe_next, with_next
 from wsgiauth.web.www_authenticate import challenge, challenges
 
-SWITCH = "switch"  # in the query of the login page: the form, even for a user who is logged in
-RESEND = "resend"  # in the query of the page to confirm: a form must be sent again afterwards
-UNSENT = "unsent"  # as the `done` of the query of the login page: likewise
+SWITCH = "switch"  # in the query of the login page: show the form even to a logged-in user
+RESEND = "resend"  # in the query of the page to confirm: the user must send a form again
+UNSENT = "unsent"  # as `done` in the query of the login page: the same
 
 # OpenID Provider Authentication Policy Extension 1.0, section 4; also used as an `acr`.
 MULTI_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
@@ -39,7 +37,7 @@ MULTI_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
 _REFUSED = _("This request was refused")
 _UNREADABLE = _("The form could not be read")
 
-# Of error pages, by the `code` of the failure. Problem details have the name of the HTTP status.
+# For error pages. Problem details have the name of the HTTP status instead.
 HEADLINES = {
     "already_done": _("This was done already"),
     "application_error": _("The site made an error"),
@@ -87,7 +85,7 @@ HEADLINES = {
     "unsupported_media_type": _UNREADABLE,
 }
 _RESEND = _("Go back, and send the form again.")
-# What a person can do, where the detail of problem details is for programmers.
+# For people, where the detail of problem details is for programmers.
 _ADVICE = {
     "length_required": _RESEND,
     "malformed": _RESEND,
@@ -109,11 +107,11 @@ def failure(
     again: Again | None = None,
     around: Around = PLAIN,
 ) -> Response:
-    """Return a failure in the form that the client's `Accept` prefers: a page, or problem details.
+    """Return a page or problem details, as the client's `Accept` prefers.
 
-    The arguments are those of `problem`, the texts of links to `pages` below the mount that help,
-    what a button begins `again`, and what a page shows around the failure. A page shows `errors`
-    instead of `detail`, or what a person can do, if `detail` is for programmers.
+    Beside the arguments of `problem`, a page has links to `pages`, by their paths below the mount;
+    a button that begins a login `again`; and the surroundings `around` it. It shows `errors`
+    instead of `detail`, or advice instead of a `detail` for programmers.
     """
     if not prefers_html(environ):
         found = problem(status, code, detail, errors=errors, headers=headers)
@@ -124,8 +122,8 @@ def failure(
     login_url, login_text, wanted = None, "", _wanted(environ)
     if status == HTTPStatus.UNAUTHORIZED:
         login_url, login_text = login, _("Log in")
-    elif code in ("forbidden", "other_account"):  # another account may be permitted
-        if code == "other_account":  # of a form, too
+    elif code in ("forbidden", "other_account"):  # another account can have the permission
+        if code == "other_account":  # after a form, too
             wanted = _page_to_return_to(environ)
         login_url, login_text = f"{login}?{SWITCH}=1", _("Use another account")
     page = ErrorPage(
@@ -147,9 +145,9 @@ def failure(
 
 
 def _link_to_form(environ: WSGIEnvironment, status: HTTPStatus, mount: str) -> dict[str, str]:
-    """Return the link to the page of a form that was not read, or could not be processed.
+    """Return a link to the page of a form that was too large or not processed.
 
-    The Referer names the page. That of a page whose address has a secret has no path.
+    The Referer names the page. It has no path if the address of the page has a secret.
     """
     if status not in (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.SERVICE_UNAVAILABLE):
         return {}
@@ -166,15 +164,14 @@ def ask_to_log_in(
     *,
     accepts_keys: bool = True,
 ) -> Response:
-    """Return the answer to an anonymous client: the login page, or the challenge.
+    """Return a redirect to the login page for an anonymous browser (302), or the challenge.
 
-    A browser goes there (302). Nothing of a form is kept: then the page says so, and leads back to
-    the page with the form.
+    The fields of a form are not kept. The login page says so, and leads back to the form.
 
     Args:
-        login_url: The path of the login page; None answers with the challenge.
-        error: `invalid_token` if a token was presented and rejected.
-        accepts_keys: Whether an API key would do.
+        login_url: The path of the login page; None: always answer with the challenge.
+        error: `invalid_token` if a token was rejected.
+        accepts_keys: Whether the URL accepts API keys.
     """
     location = _login_location(environ, login_url) if login_url and _is_browser(environ) else ""
     if location and not _is_htmx(environ):
@@ -192,11 +189,11 @@ def ask_to_log_in(
 
 
 def ask_to_confirm(environ: WSGIEnvironment, confirm_url: str, max_age: int) -> Response:
-    """Return the answer to a client whose last proof is too old: the page to confirm, or 401.
+    """Return a redirect or a challenge for a client whose last proof is older than `max_age`.
 
-    A browser goes to that page and back (302); after a form, back to the page with the form (303).
-    Nothing of the form is kept, and the page to confirm says so. Other clients get the challenge of
-    RFC 9470. The proof can be `max_age` seconds old.
+    A browser goes to the page to confirm and back (302), after a form to the page of the form
+    (303). The page says that the fields of the form are not kept. Other clients get the challenge
+    of RFC 9470.
     """
     url = root_url(environ) + confirm_url
     location = _there_and_back(environ, url) if _is_browser(environ) else ""
@@ -210,7 +207,7 @@ def ask_to_confirm(environ: WSGIEnvironment, confirm_url: str, max_age: int) -> 
 
 
 def refuse_key(environ: WSGIEnvironment, detail: str) -> Response:
-    """Return the 403 for a request whose API key is not enough (RFC 6750 section 3.1)."""
+    """Return the 403 for an API key that is not sufficient (RFC 6750 section 3.1)."""
     headers = (challenge(INSUFFICIENT_SCOPE),)
     return failure(environ, HTTPStatus.FORBIDDEN, INSUFFICIENT_SCOPE, detail, headers=headers)
 
@@ -218,9 +215,9 @@ def refuse_key(environ: WSGIEnvironment, detail: str) -> Response:
 def ask_for_second_factor(
     environ: WSGIEnvironment, page_url: str, error: SecondFactorMissingError
 ) -> Response:
-    """Return the answer to a client whose login was not proven by a second factor: a page, or 401.
+    """Return a redirect or a 401 for a login without a second factor.
 
-    `page_url` is the path of the page to confirm or to set one up.
+    `page_url` is the path of the page that asks for a second factor, or sets one up.
     """
     url = root_url(environ) + page_url
     resend = "" if error.needs_set_up else RESEND
@@ -238,7 +235,7 @@ def second_factor_failure(
     *,
     headers: tuple[Header, ...] = (),
 ) -> Response:
-    """Return the 401 for a login that was not proven by a second factor."""
+    """Return the 401 for a login without a second factor."""
     headers = (challenge(INSUFFICIENT_AUTHENTICATION, acr_values=MULTI_FACTOR), *headers)
     return failure(environ, error.status, error.code, detail, headers=headers)
 
@@ -258,7 +255,7 @@ def _hx_redirect(location: str) -> tuple[Header, ...]:
 
 
 def _login_location(environ: WSGIEnvironment, login_url: str) -> str:
-    """Return the URL of the login page, which leads back if it is wsgiauth's own."""
+    """Return the URL of the login page. After a form, only wsgiauth's own leads back."""
     url = root_url(environ) + login_url
     page = _page_to_return_to(environ)
     if environ["REQUEST_METHOD"] in SAFE_METHODS:
@@ -271,17 +268,17 @@ def _login_location(environ: WSGIEnvironment, login_url: str) -> str:
 
 
 def _there_and_back(environ: WSGIEnvironment, url: str, resend: str = RESEND) -> str:
-    """Return `url`, which leads back; after a form with `resend`, if that is not empty."""
+    """Return `url` with a `next`, and after a form also with `resend`."""
     if resend and environ["REQUEST_METHOD"] not in SAFE_METHODS:
         url = f"{url}?{resend}=1"
     return with_next(url, _page_to_return_to(environ))
 
 
 def _page_to_return_to(environ: WSGIEnvironment) -> str:
-    """Return the page that the browser shows after the login, as a `next`, or nothing.
+    """Return the page for after the login as a `next`, or "".
 
-    It is the page that was asked for; after a form, the one with the form, by its Referer; and for
-    htmx, which asks for parts of pages, the one that the browser shows.
+    It is the requested page, after a form the page in the Referer, and for htmx, which requests
+    parts of pages, the page in the browser.
     """
     if _is_htmx(environ):
         return _page_of_this_site(environ, "HTTP_HX_CURRENT_URL")
@@ -291,11 +288,11 @@ def _page_to_return_to(environ: WSGIEnvironment) -> str:
 
 
 def _wanted(environ: WSGIEnvironment) -> str:
-    """Return the page that was asked for, as a `next`, or nothing."""
+    """Return the requested page as a `next`, or ""."""
     if environ["REQUEST_METHOD"] not in SAFE_METHODS:
         return ""
-    # A path that the login page would refuse is left out: percent-encoded again, it can make the
-    # Location header longer than proxies accept.
+    # Omit a path that the login page would refuse: encoded again, it can make the Location header
+    # longer than proxies accept.
     return safe_next(path_asked_for(environ), "")
 
 

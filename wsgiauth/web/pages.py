@@ -1,8 +1,4 @@
-"""The HTML pages: one template and one typed object each, in one layout (Jinja2).
-
-Templates in the folder of a site replace or extend ours. A mistake in them is refused at start,
-with a `ConfigurationError` that names the file and the line.
-"""
+"""Renders the HTML pages: each has a template and a typed object, in one layout (Jinja2)."""
 
 import base64
 import hashlib
@@ -29,38 +25,37 @@ PASSKEYS = "passkeys.js"
 
 
 class UrlBelow:
-    """The URL of a path below /auth, as an attribute of a page."""
+    """The percent-encoded URL of a path below /auth, as an attribute of a page."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def __get__(self, page: "Page", kind: type["Page"]) -> str:
-        """Return the percent-encoded path for the request that gets the page."""
         return f"{page.mount}/{self._path}"
 
 
 class ProviderButton(NamedTuple):
     """A button that leads to a provider of logins."""
 
-    name: str  # of the provider in OIDC_PROVIDERS
-    title: str  # what people call it
-    url: str  # where its form is sent
+    name: str  # in OIDC_PROVIDERS
+    title: str  # for people
+    url: str  # of its form
 
 
 class Page(Content):
-    """What a template shows, as its variable `page`."""
+    """The variable `page` of a template."""
 
     template: ClassVar[str]  # the name of its file
-    providers: tuple[ProviderButton, ...] = ()  # with them, its forms can lead to other sites
+    providers: tuple[ProviderButton, ...] = ()  # their forms can lead to other sites
 
     # `Pages` sets these for each request.
     mount: str = ""  # the percent-encoded path of /auth
-    home_url: str = ""  # where the site begins
+    home_url: str = ""  # the first page of the site
     language: Language = ENGLISH
-    languages: tuple[Language, ...] = ()  # among which the reader can choose
-    this_url: str = ""  # where the page is, for the answer to that choice
-    # The field `account` of the form of languages: of the user that the page is for, if it is for
-    # one. It is that of the other forms, too, unless the page is of a login that waits.
+    languages: tuple[Language, ...] = ()  # for the reader to choose from
+    this_url: str = ""  # the URL of the page, which that choice leads back to
+    # The field `account` of the form of languages, and of all other forms. They differ on a page of
+    # a pending login.
     reader: str = ""
     shown_to: str = ""
 
@@ -69,27 +64,27 @@ class Page(Content):
 
     @property
     def is_refused(self) -> bool:
-        """Whether it shows a form that was refused; its title then begins with "Error:"."""
+        """Whether it shows a refused form; its title then begins with "Error:"."""
         return False
 
     @property
     def is_shown_once(self) -> bool:
-        """Whether it shows what is lost when the reader leaves it, as for another language."""
+        """Whether it shows a secret that is lost when the reader chooses another language."""
         return False
 
     @property
     def script(self) -> str:
-        """The file of the script that the page can run beside `page.js`; empty for most pages."""
+        """The file of a script that the page runs beside `page.js`, or ""."""
         return ""
 
 
 class Around(NamedTuple):
-    """What an error page shows around the error, and where it leads back to."""
+    """The surroundings of an error on its page, with a link back."""
 
     layout: str = "layout.html"  # the template that it extends
     back_url: str = ""
     back_text: str = ""
-    frame: object = None  # what the layout of the staff panel shows
+    frame: object = None  # for the layout of the staff panel
 
 
 PLAIN = Around()  # for anonymous clients
@@ -103,27 +98,27 @@ class ErrorPage(Page):
     status: int
     title: str
     detail: str  # a sentence
-    login_url: str | None = None  # a page where a login may help
-    login_text: str = ""  # of the link to it
+    login_url: str | None = None  # if another login can help
+    login_text: str = ""  # of the link to `login_url`
     links: Mapping[str, str] = {}  # the texts of links to pages that help, by URL
     # With `providers`, a button begins the login at the first one again.
-    next: str = ""  # where it then leads
+    next: str = ""  # the page after that login
     remember: bool = False  # whether the session outlives the browser window
 
     @property
     def frame(self) -> object:
-        """What the layout of the staff panel shows."""
+        """For the layout of the staff panel."""
         return self.around.frame
 
 
 class Branding(NamedTuple):
-    """What the layout shows of the site."""
+    """The variable `site` of a template."""
 
-    name: str  # SITE_NAME, or an empty string
-    logo: str  # the path of an image, or an empty string
+    name: str  # SITE_NAME, or ""
+    logo: str  # the path of an image, or ""
     icon: str  # a data URL
     style: Markup  # the style sheet, which is not escaped
-    password_rules: dict[str, object]  # those that `page.js` can check
+    password_rules: dict[str, object]  # the rules that `page.js` can check
 
 
 class Pages:
@@ -132,13 +127,13 @@ class Pages:
     Args:
         mount: The path of /auth on this site.
         folder: See `Templates`.
-        readers: Chooses their languages; without it, what the browser asks for does.
-        site_name: Shown in the title and above the heading of every page.
+        readers: Chooses languages; by default, Accept-Language does.
+        site_name: The name in the title and above the heading of every page.
         logo: The path of an image to show above the heading instead of the name.
-        sources: Further origins from which pages can load fonts and images.
-        password_min_length: In characters; said before a new password is sent.
-        provider_origins: Those of providers without https, at this host.
-        is_logout_elsewhere: Whether a logout can lead to a provider: most pages have its form.
+        sources: Further origins of fonts and images.
+        password_min_length: In characters; `page.js` checks it.
+        provider_origins: The origins of providers without https, at this host.
+        is_logout_elsewhere: Whether a logout can lead to a provider; most pages have its form.
     """
 
     def __init__(
@@ -158,21 +153,20 @@ class Pages:
         self.readers: Readers = readers or Readers(Languages())
         self._is_logout_elsewhere = is_logout_elsewhere
         self._templates = Templates(folder, autoescape=True)
-        # With which those of a folder are compared.
+        # `check` compares the templates of a folder with our own.
         self._own_templates = [] if folder is None else [Templates(None, autoescape=True)]
         style = self._templates.read("style.css")
         self._branding = Branding(
             name=site_name or "",
             logo=logo or "",
             icon=f"data:image/svg+xml,{quote(self._templates.read('icon.svg'))}",
-            style=Markup(style),  # noqa: S704 - from a file of the host's or ours
+            style=Markup(style),  # noqa: S704 - a file of the site or of wsgiauth
             password_rules={"shortest": password_min_length, "runs": RUNS},
         )
         common = Markup(self._templates.read("page.js"))  # noqa: S704 - as above
         passkeys = Markup(self._templates.read(PASSKEYS))  # noqa: S704 - as above
         self._scripts = {"": [common], PASSKEYS: [common, passkeys]}
-        # Browsers apply form-action to all redirects after a form, and a provider can redirect to
-        # further hosts.
+        # Browsers apply form-action to all redirects after a form, also to those of a provider.
         targets = {False: ("'self'",), True: ("'self'", "https:", *provider_origins)}
         self._policies = {
             (name, has_providers): _policy(style, scripts, sources, targets[has_providers])
@@ -197,7 +191,7 @@ class Pages:
         status: HTTPStatus = HTTPStatus.OK,
         headers: tuple[Header, ...] = (),
     ) -> Response:
-        """Return the response that shows a page."""
+        """Return a response with a page."""
         root, scripts = root_url(environ), self._scripts[page.script]
         language = self.readers.language(environ)
         reader = self.readers.form_account(environ)
@@ -219,11 +213,11 @@ class Pages:
         return Response(status, body, "text/html; charset=utf-8", headers, policy=policy)
 
     def check(self, page: Page) -> str:
-        """Return an example of a page, so that a mistake in its template is found at start.
+        """Return an example of a page, to find a mistake in its template at start.
 
         Raises:
-            ConfigurationError: The template raises an exception, or a form in it lacks the field
-                `account`, so that it would always be refused.
+            ConfigurationError: The template raises an exception, or a form that lacks the field
+                `account` would always be refused.
         """
         scripts = self._scripts[page.script]
         page = page.replaced(mount=self.mount, home_url="/", reader=EXAMPLE, shown_to=EXAMPLE)
@@ -240,7 +234,7 @@ class Pages:
 
 
 def _url_of(page: Page, environ: WSGIEnvironment) -> str:
-    """Return where a page is, with what the query must have if it is the answer to a form."""
+    """Return the URL of a page, with the query that it needs if it is the answer to a form."""
     url = path_asked_for(environ)
     if environ.get("REQUEST_METHOD") == "POST":
         named = {name: getattr(page, name, "") for name in ("token", "next")}
@@ -254,15 +248,15 @@ def _policy(
 ) -> str:
     """Return the Content-Security-Policy of a page with this style sheet and these scripts.
 
-    Hashes instead of files or numbers used once: no other script runs, whoever put it there, and a
-    page needs no second request.
+    Unlike a nonce, a hash admits no script that something inserted into the page. Unlike a file, an
+    inline script needs no second request.
     """
     return "; ".join(
         (
             "default-src 'none'",
             f"style-src 'self' {_hash(style)}",
             f"script-src {' '.join(map(_hash, scripts))}",
-            # The script of passkeys opens its page anew, for options that have not expired.
+            # The script of passkeys loads its page again, for options that have not expired.
             *(["connect-src 'self'"] if len(scripts) > 1 else []),
             " ".join(("img-src 'self' data:", *sources)),
             " ".join(("font-src 'self'", *sources)),

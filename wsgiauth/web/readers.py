@@ -1,8 +1,7 @@
-"""What pages depend on of their reader: the language, and the account that forms belong to.
+"""The language of a reader, and the account that the forms of a page belong to.
 
-The language is what the reader has chosen, or what their browser asks for.
-An anonymous client gets no language that is stored with an account: the answer would tell who has
-one.
+Readers choose a language, or their browser asks for one. An anonymous client never gets the
+language of an account, because the answer would tell that the account exists.
 """
 
 from collections.abc import Callable
@@ -14,23 +13,21 @@ from wsgiauth.web.cookies import OwnCookie
 
 LANGUAGE = OwnCookie("-language", 365 * 24 * 60 * 60)  # the name of a language
 
-# In the environ of a request below the mount, once it is known: the language of its user.
-LANGUAGE_OF_USER = "wsgiauth.language"
-# ... and the number of the user that the page is for, if it is for one.
-USER_OF_PAGE = "wsgiauth.page_user"
+# Keys of environ below the mount.
+LANGUAGE_OF_USER = "wsgiauth.language"  # once it is known
+USER_OF_PAGE = "wsgiauth.page_user"  # the number of the user that the page is for
 
 _Reads = Callable[[WSGIEnvironment], str]
 
 
 class Readers:
-    """Chooses the language of each response from those of the site, and marks its forms.
+    """Chooses the language of each response, and the field `account` of its forms.
 
     Args:
-        languages: Those of the site.
-        of_user: Returns the language of the user who sent a request; an empty string if the client
-            is anonymous, or the user has not chosen one.
-        of_cookie: Returns what the cookie of a request names.
-        form_account: Returns the field `account` of the forms of a user, by their number.
+        languages: The languages of the site.
+        of_user: Returns the language that the user of a request has chosen, or "".
+        of_cookie: Returns the language in the cookie of a request.
+        form_account: Returns the field `account` for the number of a user.
     """
 
     def __init__(
@@ -47,23 +44,19 @@ class Readers:
         self._form_account = form_account
 
     def language(self, environ: WSGIEnvironment) -> Language:
-        """Return the language of the response to a request.
-
-        That of the user, then that of the cookie, then the one that Accept-Language asks for, then
-        the site's default.
-        """
+        """Return the language of the user, the cookie, Accept-Language or the site."""
         if len(self.languages) == 1:
             return self.languages.default  # without a query
         of_user = self.languages.find(self._of_user(environ))
         return of_user or self._asked_for(environ) or self.languages.default
 
     def form_account(self, environ: WSGIEnvironment) -> str:
-        """Return the field `account` of the forms in a response; empty if it is for everyone."""
+        """Return the field `account` of a response; empty if it is for everyone."""
         user_id = environ.get(USER_OF_PAGE, 0)
         return self._form_account(user_id) if user_id else ""
 
     def name_asked_for(self, environ: WSGIEnvironment) -> str:
-        """Return the language that a client asks for, whoever it is; an empty string if none."""
+        """Return the language in the cookie or in Accept-Language, or ""."""
         language = self._asked_for(environ)
         return "" if language is None else language.name
 

@@ -1,4 +1,4 @@
-"""The challenges of 401 responses, in the header WWW-Authenticate: Bearer, and perhaps Basic."""
+"""The challenges of 401 responses for Bearer and Basic, in WWW-Authenticate."""
 
 from wsgiref.types import WSGIEnvironment
 
@@ -15,9 +15,9 @@ def challenge(
     """Return the header that asks for a bearer token (RFC 6750 section 3).
 
     Args:
-        error: `invalid_token` when one was presented, None when there was none.
-        max_age: How old its user's last proof can be, in seconds (RFC 9470 section 3).
-        acr_values: What the proof must be, by an absolute URI (RFC 9470 section 3).
+        error: `invalid_token` if a token was presented, or None.
+        max_age: The age of the user's last proof in seconds, at most (RFC 9470 section 3).
+        acr_values: The absolute URI of the kind of proof (RFC 9470 section 3).
     """
     reason = f', error="{error}"' if error else ""
     limit = "" if max_age is None else f', max_age="{max_age}"'
@@ -26,13 +26,11 @@ def challenge(
 
 
 def challenges(environ: WSGIEnvironment, error: str | None) -> tuple[Header, ...]:
-    """Return the challenges to a client whose credentials, also API keys, are missing or rejected.
+    """Return the challenges to a client whose credentials are missing or rejected.
 
-    With BASIC_AUTH, the first is for Basic (RFC 7617), because some programs read only that one. A
-    request of a page gets none for Basic: the browser would show its own dialog.
-
-    Args:
-        error: `invalid_token` if a token or a key was presented and rejected.
+    With BASIC_AUTH, the first is for Basic (RFC 7617), because some programs read only the first. A
+    request of a page gets none for Basic, because the browser would show its own dialog. `error` is
+    `invalid_token` if a token or a key was rejected.
     """
     accepts_basic = environ["wsgiauth.site"].settings.BASIC_AUTH == "keys"
     basic = (_BASIC,) if accepts_basic and not _is_of_page(environ) else ()
@@ -40,9 +38,9 @@ def challenges(environ: WSGIEnvironment, error: str | None) -> tuple[Header, ...
 
 
 def _is_of_page(environ: WSGIEnvironment) -> bool:
-    """Return whether a page in a browser sent the request, by Sec-Fetch-Mode or X-Requested-With.
+    """Return whether a page in a browser sent the request.
 
-    Thunderbird sends the former for calendars, with methods that no page can use in the mode
+    Thunderbird sends Sec-Fetch-Mode for calendars, with methods that no page can use in the mode
     `no-cors` (Fetch standard, section 5.4, the constructor of Request).
     """
     mode = environ.get("HTTP_SEC_FETCH_MODE")
