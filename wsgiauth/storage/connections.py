@@ -85,17 +85,11 @@ class AccountDatabase(peewee.Database):
         key = self, threading.get_ident()
         if key not in uses:
             uses[key] = False  # a pool that closes its connection calls this again
-            self._roll_back_streamed()
+            # Peewee does not know of a transaction that a response, which is still streamed, began
+            # by SQL. It does know of one around the request, if a program calls the application.
+            if self.has_open_transaction() and not self._state.transactions:
+                roll_back_forgotten(self)
             uses[key] = self.has_open_transaction()
-
-    def _roll_back_streamed(self) -> None:
-        """Roll back a transaction that a response began by SQL, and that is still streamed.
-
-        Peewee does not know of it. It does know of a transaction that surrounds a request, when a
-        program calls the application itself.
-        """
-        if self.has_open_transaction() and not self._state.transactions:
-            roll_back_forgotten(self)
 
     def fetchone(self, sql: str, parameters: tuple[object, ...]) -> Any:
         """Return the first row of a SELECT, or None."""
@@ -116,8 +110,7 @@ class AccountDatabase(peewee.Database):
     def without_waiting(self) -> AbstractContextManager[None]:
         """Leave a `with` block with one change, outside a transaction, rather than wait for a lock.
 
-        Nor wait for the disk, where the database can skip that: a power failure can lose the
-        change.
+        Some databases do not wait for the disk either: a power failure can lose the change.
         """
 
     @abstractmethod

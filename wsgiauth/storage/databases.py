@@ -64,9 +64,8 @@ def missing_file(url: str) -> Path | None:
 def refuse_file_of_other_user(url: str) -> None:
     """Refuse the file of `url` if it belongs to neither this user nor root.
 
-    Its owner could have put it in a shared folder, to get the hashes that are written to it. If the
-    owner is honest, their server could not write to the files that SQLite creates beside it for
-    this user.
+    The owner could have put it in a shared folder, to get the hashes that are written to it. And
+    the owner's server could not write to the files that SQLite creates beside it for this user.
     """
     path = _file_of(url)
     owner = other_owner(path.stat()) if path is not None and path.exists() else None
@@ -255,8 +254,8 @@ def _refuse_unusable(path: Path) -> None:
 def _refuse_planted(file: Path) -> None:
     """Refuse a file that another user has put beside a private database.
 
-    SQLite would read it as the last changes of the database, and so could read any account from it.
-    Users who can write to the database itself also create such files.
+    SQLite would read it as the last changes of the database, with any account that the user put
+    there. Users who can write to the database itself also create such files.
     """
     status = file.stat() if file.exists() else None
     if status is not None and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -98,7 +98,10 @@ def networks_of(address: str) -> tuple[str, ...]:
     """Return the networks of a `client_address`; see `Clients.networks`."""
     parsed = _parsed(address)
     if isinstance(parsed, IPv6Address):
-        return _network(parsed, SUBSCRIBER_PREFIX), _network(parsed, SITE_PREFIX)
+        return tuple(
+            str(IPv6Network((parsed.packed, prefix), strict=False))
+            for prefix in (SUBSCRIBER_PREFIX, SITE_PREFIX)
+        )
     return (str(parsed or address),)
 
 
@@ -139,10 +142,6 @@ def _parsed(host: str) -> IPv4Address | IPv6Address | None:
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address
-
-
-def _network(address: IPv6Address, prefix: int) -> str:
-    return str(IPv6Network((address.packed, prefix), strict=False))
 
 
 def _in_words(browser: str, system: str) -> str:

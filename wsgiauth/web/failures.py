@@ -1,9 +1,9 @@
 """The responses of guards and of /auth to failures: a page, a redirect, or a challenge.
 
 Browsers are redirected to log in, and other clients get a challenge. Scripts of pages get it, too:
-they would follow a redirect and read the login page as the answer. htmx gets HX-Redirect with the
-challenge, because it would put the login page into a part of its page. Every environ here has the
-keys of `AuthMiddleware`, and every path that is passed lacks its SCRIPT_NAME.
+they would follow a redirect and read the login page as the answer. htmx gets the challenge with
+HX-Redirect: otherwise, it would put the login page into a part of its page. Every environ here has
+the keys of `AuthMiddleware`, and every path that is passed lacks its SCRIPT_NAME.
 """
 
 from collections.abc import Mapping
@@ -191,8 +191,8 @@ def ask_to_log_in(
 def ask_to_confirm(environ: WSGIEnvironment, confirm_url: str, max_age: int) -> Response:
     """Return a redirect or a challenge for a client whose last proof is older than `max_age`.
 
-    A browser goes to the page to confirm and back (302), after a form to the page of the form
-    (303). The page says that the fields of the form are not kept. Other clients get the challenge
+    A browser goes to the page to confirm and back (302); after a form, back to the page of the form
+    (303), whose fields are not kept, as the page to confirm says. Other clients get the challenge
     of RFC 9470.
     """
     url = root_url(environ) + confirm_url

@@ -125,13 +125,9 @@ class Pages:
     """Renders pages; every value is escaped.
 
     Args:
-        mount: The path of /auth on this site.
-        folder: See `Templates`.
         readers: Chooses languages; by default, Accept-Language does.
-        site_name: The name in the title and above the heading of every page.
         logo: The path of an image to show above the heading instead of the name.
         sources: Further origins of fonts and images.
-        password_min_length: In characters; `page.js` checks it.
         provider_origins: The origins of providers without https, at this host.
         is_logout_elsewhere: Whether a logout can lead to a provider; most pages have its form.
     """
@@ -175,11 +171,7 @@ class Pages:
         }
         self.check(
             ErrorPage(
-                status=404,
-                title="Title",
-                detail="Detail.",
-                login_url="/login",
-                login_text="Log in",
+                status=404, title="Title", detail="Detail.", login_url="/", login_text="Log in"
             )
         )
 
@@ -248,8 +240,8 @@ def _policy(
 ) -> str:
     """Return the Content-Security-Policy of a page with this style sheet and these scripts.
 
-    Unlike a nonce, a hash admits no script that something inserted into the page. Unlike a file, an
-    inline script needs no second request.
+    Unlike a nonce, a hash admits no injected script. Unlike a file, an inline script needs no
+    second request.
     """
     return "; ".join(
         (

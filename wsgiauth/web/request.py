@@ -70,10 +70,8 @@ def content_type(environ: WSGIEnvironment) -> str:
     media_type, _semicolon, parameters = header.partition(";")
     media_type = media_type.strip().lower()
     if media_type not in (JSON, FORM):
-        raise RequestError(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-            "unsupported_media_type",
-            _("The Content-Type must be %(json)s or %(form)s.", json=JSON, form=FORM),
+        raise _unsupported(
+            _("The Content-Type must be %(json)s or %(form)s.", json=JSON, form=FORM)
         )
     for parameter in parameters.split(";"):
         name, _equals, value = parameter.partition("=")
@@ -137,10 +135,8 @@ def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str
     body = read_body(environ)
     if body.lstrip(_BEFORE_JSON).startswith((b"{", b"[")):
         header = f"Content-Type: {JSON}"
-        raise RequestError(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-            "unsupported_media_type",
-            _("The body is JSON. Send it with the header %(header)s.", header=header),
+        raise _unsupported(
+            _("The body is JSON. Send it with the header %(header)s.", header=header)
         )
     try:
         pairs = parse_qsl(
@@ -282,6 +278,10 @@ def _read_at_most(environ: WSGIEnvironment, limit: int) -> bytes:
     except (OSError, ValueError):  # the client disconnected, or sent a malformed chunk
         raise malformed(_("The body could not be read.")) from None
     return b"".join(parts)
+
+
+def _unsupported(detail: str) -> RequestError:
+    return RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)
 
 
 def _too_large() -> RequestError:
