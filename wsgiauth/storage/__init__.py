@@ -59,7 +59,7 @@ def current() -> peewee.Database:
 
 
 def current_or_none() -> peewee.Database | None:
-    """Return what `current` returns if a database is open, else None."""
+    """Return the current database if one is open, else None."""
     return context.database() or _opened_last
 
 

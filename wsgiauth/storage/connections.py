@@ -50,7 +50,7 @@ class AccountDatabase(peewee.Database):
 
     _state: Any
 
-    # Lets a SELECT in a transaction see what others have committed since it began.
+    # Lets a SELECT in a transaction see the commits of others since its begin.
     shared_lock: ClassVar[str] = ""
     # Lets a SELECT lock rows, and skip the rows that others have locked. Empty where a DELETE locks
     # rows in the order of their ids.

@@ -85,7 +85,6 @@ class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
         return sentences
 
     def _places(self) -> list[tuple[str, str]]:
-        """Return the hosts and their ports."""
         hosts = (self.connect_params.get("host") or "").split(",")
         ports = str(self.connect_params.get("port") or "").split(",")
         if len(ports) == 1:  # the port of all hosts

@@ -73,7 +73,7 @@ class RequestScope:
         return app_iter
 
     def end_uses(self, uses: DatabaseUses) -> None:
-        """Roll back what the request left open, and return its connection to the pool."""
+        """Roll back open transactions of the request, and return its connection to the pool."""
         here = threading.get_ident()
         for (each, thread), was_open in list(uses.items()):  # other threads may add items
             if thread == here and not was_open and each.has_open_transaction():

@@ -162,7 +162,7 @@ class Pages:
         common = Markup(self._templates.read("page.js"))  # noqa: S704 - as above
         passkeys = Markup(self._templates.read(PASSKEYS))  # noqa: S704 - as above
         self._scripts = {"": [common], PASSKEYS: [common, passkeys]}
-        # Browsers apply form-action to all redirects after a form, also to those of a provider.
+        # Browsers apply form-action to all redirects after a form, also to a provider's redirects.
         targets = {False: ("'self'",), True: ("'self'", "https:", *provider_origins)}
         self._policies = {
             (name, has_providers): _policy(style, scripts, sources, targets[has_providers])

@@ -1,4 +1,4 @@
-"""The responses of /auth and of the guards. `pages` makes those with HTML."""
+"""The responses of /auth and of the guards. HTML comes from `pages`."""
 
 import json
 from collections.abc import Iterable, Mapping
