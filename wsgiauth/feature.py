@@ -8,7 +8,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.readers import Reader
+from wsgiauth.authentication.identity import Reader
 from wsgiauth.authentication.second_factors import FactorKind
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WayIn

@@ -1,20 +1,17 @@
-"""Identification: from a request's headers to a user, and to the keys of its environ.
-
-Also sets and clears the login cookie.
+"""Identification: from the headers of a request to a user; also writes the cookies.
 
 On the way of a request, `middleware` calls this module, which calls `sessions`.
 """
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
-from wsgiauth.authentication.readers import BEARER, Reader
 from wsgiauth.authentication.second_factors import demands_second_factor, meets_demand
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
@@ -35,22 +32,33 @@ from wsgiauth.web.readers import LANGUAGE_OF_USER
 # host and for the path "/".
 SECURE_PREFIX = "__Host-"
 
-
-# How many of a kind, and how many characters of all kinds, a browser keeps; beyond that, the oldest
-# go. Proxies refuse a longer header than `MAX_COOKIE_HEADER`, which would also log the user out. A
-# session cookie takes up to 4,096 of that, and cookies of the application need room. This is enough
-# for one cookie with the longest `next`.
+# A browser keeps at most this many cookies of a kind, and this many characters of all kinds; the
+# oldest go. Proxies refuse a header longer than `MAX_COOKIE_HEADER`, which would log the user out.
+# A session cookie takes up to 4,096 characters, and cookies of the application need room. This is
+# enough for one cookie with the longest `next`.
 MOST_OF_A_KIND = 5
 MOST_CHARACTERS = 3072
 
-_PAUSE = 60  # seconds between two lines about cookies that differ, in the log of a process
+BEARER = "bearer"
+COOKIE = "Cookie"  # as AUTH_TYPE; no registered scheme of HTTP (RFC 3875 section 4.1.1)
 
+_PAUSE = 60  # seconds between two lines about cookies that differ, in the log of a process
 _MOST_READ = 2 * MOST_OF_A_KIND  # of a kind: requests at the same time can add more
 _MOST_DELETED = 30  # headers of one response
 _KIND = re.compile("(-[a-z]+-)[0-9a-f]{16}=")
 
-
 logger = logging.getLogger("wsgiauth")
+
+
+class Reader(NamedTuple):
+    """Reads one kind of credentials that are not a session; a feature adds it."""
+
+    scheme: str  # of the Authorization header, in lower case (RFC 9110 section 11.1)
+    # Takes the credentials and the time in seconds since the epoch. Returns the user and the id of
+    # the API key; None if the credentials are not valid.
+    find: Callable[[str, int], tuple[User, str] | None]
+    prefix: str = ""  # of the credentials, if other kinds have the same scheme
+    is_ambient: bool = False  # whether browsers send them by themselves
 
 
 class UserSession(NamedTuple):
@@ -69,19 +77,15 @@ class Identity(NamedTuple):
     # `insufficient_user_authentication` (RFC 9470) if the session is incomplete.
     error: str | None = None
     key_id: str | None = None
-    # The session if it lacks the second factor that the site demands of its user, who is anonymous
-    # because of that.
-    incomplete: UserSession | None = None
+    incomplete: UserSession | None = None  # lacks the second factor that the site demands
 
     @property
     def any_session(self) -> UserSession | None:
-        """The session, complete or not, which can be revoked; None if there is none."""
+        """The session that can be revoked, complete or not, if there is one."""
         if self.user is not None and self.session_id is not None:
             return UserSession(self.user, self.session_id)
         return self.incomplete
 
-
-COOKIE = "Cookie"  # as AUTH_TYPE; no registered scheme of HTTP (RFC 3875 section 4.1.1)
 
 ANONYMOUS = Identity()
 _REJECTED = Identity(error="invalid_token")
@@ -109,35 +113,31 @@ class Identifier:
     def identify(self, environ: WSGIEnvironment) -> Identity:
         """Return the user of a request, and their session or API key.
 
-        Where the site demands a second factor, a session without one is anonymous.
+        A session without a second factor that the site demands is anonymous.
 
-        A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. The
-        cookie is ignored if another site sent the request with an unsafe method, or to open a
-        WebSocket. Tokens in the query string or in forms are ignored. The other credentials in the
-        Authorization header are those of the readers. Those that browsers send by themselves take
-        precedence over the cookie, and are ignored as the cookie is.
+        A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. So do
+        the credentials of a reader. Credentials that browsers send by themselves, as the cookie,
+        are ignored if another site sent the request with an unsafe method, or to open a WebSocket.
+        Tokens in the query string or in forms are ignored.
         """
         identity = Identity(*self.find_caller(environ))
         environ[LANGUAGE_OF_USER] = "" if identity.user is None else identity.user.language
         return identity
 
     def language_of_user(self, environ: WSGIEnvironment) -> str:
-        """Return the language of the user who sent a request, for the page that they get.
-
-        It is an empty string without one, and if the database fails.
-        """
+        """Return the language of the user who sent a request; "" without, or without a database."""
         if LANGUAGE_OF_USER not in environ and "wsgiauth.user" in environ:  # of the application
             user: User | None = environ["wsgiauth.user"]
             return "" if user is None else user.language
         if LANGUAGE_OF_USER not in environ:
-            environ[LANGUAGE_OF_USER] = ""  # what remains if the database fails
+            environ[LANGUAGE_OF_USER] = ""  # stays if the database fails
             with suppress(*DATABASE_ERRORS):
                 self.identify(environ)
         language: str = environ[LANGUAGE_OF_USER]
         return language
 
     def find_caller(self, environ: WSGIEnvironment, with_groups: bool = False) -> _Caller:
-        """Return what `identify` does, as a plain tuple; see `sessions.find` for `with_groups`."""
+        """Return the values of `identify` as a tuple; see `sessions.find` for `with_groups`."""
         authorization = environ.get("HTTP_AUTHORIZATION")
         token = None if authorization is None else bearer_token(authorization)
         if token is None:
@@ -191,10 +191,7 @@ class Identifier:
     def login_cookie(
         self, environ: WSGIEnvironment, token: str, max_age: int | None
     ) -> tuple[str, str]:
-        """Return the header that stores `token` in the browser.
-
-        It is stored for `max_age` seconds; None: until the browser is closed.
-        """
+        """Return the header that stores `token` for `max_age` seconds; None: until closed."""
         return self._set_cookie(environ, token, max_age)
 
     def expired_cookie(self, environ: WSGIEnvironment) -> tuple[str, str]:
@@ -204,18 +201,14 @@ class Identifier:
     def own_cookie(
         self, environ: WSGIEnvironment, kind: OwnCookie, value: str, tag: str = ""
     ) -> tuple[str, str]:
-        """Return the header that stores one of the further cookies; an empty value deletes it.
-
-        Args:
-            tag: Which of several.
-        """
+        """Return the header that stores another cookie; an empty value deletes it."""
         age = kind.lifetime if value else 0
         return self._set_cookie(environ, value, age, kind.suffix + tag)
 
     def one_more_cookie(
         self, environ: WSGIEnvironment, kind: OwnCookie, cookie: TaggedCookie
     ) -> tuple[tuple[str, str], ...]:
-        """Return the headers that store one more of several cookies, and delete the oldest."""
+        """Return the headers that store one more tagged cookie, and delete the oldest."""
         number, room = 1, MOST_CHARACTERS - self._size(environ, kind, cookie)
         deleted = []
         for each, other in self._tagged_cookies(environ)[:_MOST_DELETED]:
@@ -229,23 +222,19 @@ class Identifier:
         return (self.own_cookie(environ, kind, cookie.value, cookie.tag), *deleted)
 
     def sent_cookie(self, environ: WSGIEnvironment, kind: OwnCookie, tag: str = "") -> str:
-        """Return the value of one of the further cookies, or an empty string; see `identify`.
-
-        Args:
-            tag: Which of several; a string that cannot be a tag finds none.
-        """
+        """Return the value of another cookie, or an empty string; see `identify`."""
         if kind.is_tagged and not is_tag(tag):
             return ""
         return self._own_cookie(environ, environ.get("HTTP_COOKIE", ""), kind.suffix + tag) or ""
 
     def sent_cookies(self, environ: WSGIEnvironment, kind: OwnCookie) -> list[TaggedCookie]:
-        """Return those of several cookies that a request has, the newest first."""
+        """Return the tagged cookies of a kind that a request has, the newest first."""
         start = self.cookie_name(environ) + kind.suffix
         sent = tagged_cookies(environ.get("HTTP_COOKIE", ""), start)[:_MOST_READ]
         return sent if sent and self._admits_ambient(environ) else []
 
     def _tagged_cookies(self, environ: WSGIEnvironment) -> list[tuple[TaggedCookie, OwnCookie]]:
-        """Return the cookies of all tabs, whatever they are for, the newest first."""
+        """Return the tagged cookies of all kinds, the newest first."""
         kinds = {OwnCookie(each, 0) for each in _KIND.findall(environ.get("HTTP_COOKIE", ""))}
         sent = [(each, kind) for kind in kinds for each in self.sent_cookies(environ, kind)]
         return sorted(sent, reverse=True)
@@ -264,12 +253,12 @@ class Identifier:
         return value if value is None or self._admits_ambient(environ) else None
 
     def _size(self, environ: WSGIEnvironment, kind: OwnCookie, cookie: TaggedCookie) -> int:
-        """Return how many characters of a Cookie header one of several cookies takes."""
+        """Return how many characters of a Cookie header a cookie takes."""
         name = self.cookie_name(environ) + kind.suffix + cookie.tag
         return len(f"{name}={cookie.value}; ")
 
     def _report_rivals(self, environ: WSGIEnvironment) -> None:
-        """Log it, but once a minute: such a browser sends the cookies with each request."""
+        """Log once a minute, because the browser sends the cookies with each request."""
         now = self._tokens.now()
         if 0 <= now - self._reported_at < _PAUSE:
             return
@@ -281,7 +270,7 @@ class Identifier:
         )
 
     def _admits_ambient(self, environ: WSGIEnvironment) -> bool:
-        """Return whether credentials count that browsers send by themselves."""
+        """Return whether credentials that browsers send by themselves count."""
         # A WebSocket begins with GET, and browsers let pages of any site open one.
         is_safe = environ["REQUEST_METHOD"] in SAFE_METHODS and "HTTP_UPGRADE" not in environ
         return is_safe or is_same_origin(environ, self._trusted_origins)
@@ -292,10 +281,8 @@ class Identifier:
         name = self.cookie_name(environ)
         secure = "; Secure" if name == self._secure_name else ""
         age = "" if max_age is None else f" Max-Age={max_age};"
-        return (
-            "Set-Cookie",
-            f"{name}{suffix}={value};{age} Path=/; HttpOnly; SameSite=Lax{secure}",
-        )
+        cookie = f"{name}{suffix}={value};{age} Path=/; HttpOnly; SameSite=Lax{secure}"
+        return "Set-Cookie", cookie
 
 
 def set_caller(
@@ -309,8 +296,7 @@ def set_caller(
 ) -> None:
     """Set the keys of `environ` that name the caller; see `middleware.AuthMiddleware`.
 
-    Args:
-        auth_type: What identified the user; None: the credential that `identify` has read.
+    `auth_type` says what identified the user, if not the credential that `identify` has read.
     """
     environ["wsgiauth.user"] = environ["bottle.request.ext.user"] = user
     environ["wsgiauth.session"] = session_id
@@ -321,7 +307,7 @@ def set_caller(
         # A new dictionary, because copies of a request share the old one.
         attributes = {**environ["webob.adhoc_attrs"], **attributes}
     environ["webob.adhoc_attrs"] = attributes
-    # What goes by REMOTE_USER cannot know what a key is limited to.
+    # An application that reads REMOTE_USER cannot know the limits of a key.
     if user is not None and key_id is None:
         # PEP 3333: strings in the environ are bytes decoded as Latin-1.
         name = user.username
@@ -335,10 +321,9 @@ def set_caller(
 
 
 def _auth_type(environ: WSGIEnvironment) -> str:
-    if "HTTP_COOKIE" not in environ:
-        return "Bearer"
-    is_bearer = bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is not None
-    return "Bearer" if is_bearer else COOKIE
+    if "HTTP_COOKIE" in environ and bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is None:
+        return COOKIE
+    return "Bearer"
 
 
 def bearer_token(authorization: str) -> str | None:
@@ -350,9 +335,7 @@ def bearer_token(authorization: str) -> str | None:
     if authorization.startswith("Bearer "):  # the usual spelling
         return authorization[7:].strip(" \t")
     scheme, _, credentials = _parts_of(authorization)
-    if scheme.lower() != BEARER:
-        return None
-    return credentials.strip(" ")
+    return credentials.strip(" ") if scheme.lower() == BEARER else None
 
 
 def _parts_of(authorization: str) -> tuple[str, str, str]:

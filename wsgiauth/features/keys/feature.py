@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from wsgiauth.authentication.readers import BEARER, Reader
+from wsgiauth.authentication.identity import BEARER, Reader
 from wsgiauth.feature import Feature
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.keys import basic
