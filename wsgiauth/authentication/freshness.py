@@ -1,8 +1,7 @@
 """The last proof of a session: how long ago it was, and a new one.
 
-Sensitive changes need a recent proof (OWASP ASVS 5.0, 7.5.1 and 7.5.3). Guards and endpoints that
-ask for one cost one SELECT more, or two for a user whose last proof had no second factor; other
-requests cost what they cost without.
+Guards and endpoints of sensitive changes ask for a recent proof (OWASP ASVS 5.0, 7.5.1 and 7.5.3).
+This costs one more SELECT, or two for a user whose last proof had no second factor.
 """
 
 import secrets
@@ -51,17 +50,16 @@ class Freshness:
     def is_fresh(self, session_id: str | None) -> bool:
         """Return whether the user of a session proved who they are at most `max_age` ago.
 
-        Without a session, as with an API key, there is no proof. A user with a second factor must
-        have proven that: a password that someone else learned must not remove it.
+        An API key has no session, so it is no proof. A user with a second factor must have proven
+        that factor: a password that someone else learned must not remove it.
         """
         row = None if session_id is None else _PROOF.fetchone(session_id)
         if row is None:
             return False
         authenticated_at, methods, user_id = row
-        age: int = int(self._now()) - authenticated_at
-        is_recent = -CLOCK_SKEW <= age <= self.max_age
-        is_proven = has_second_factor(methods)
-        return is_recent and (is_proven or not self._factors.is_needed_by(User(id=user_id)))
+        if not -CLOCK_SKEW <= int(self._now()) - authenticated_at <= self.max_age:
+            return False
+        return has_second_factor(methods) or not self._factors.is_needed_by(User(id=user_id))
 
 
 def proof_of(session_id: str) -> Proof | None:
@@ -85,13 +83,9 @@ def confirm(
     methods: str = PASSWORD,
     origin: Origin | None = None,
 ) -> IssuedTokens | None:
-    """Give a session a new proof, and report it; see `renew`.
+    """Renew a session with a new proof, and emit the event.
 
-    Args:
-        origin: The login elsewhere that is the proof, if it is one.
-
-    Returns:
-        None if the session or the login elsewhere has ended meanwhile.
+    Return None if the session, or the login elsewhere that is the proof, has ended meanwhile.
     """
     claims = tokens.claims_for(user)
     try:
@@ -121,18 +115,15 @@ def renew(
     methods: str | None = PASSWORD,
     stamp: int | None = None,
 ) -> IssuedTokens | None:
-    """Give a session a new proof and a new id (ASVS 5.0, 7.2.4); its ends stay.
+    """Give a session a new proof and a new id (ASVS 5.0, 7.2.4), which ends its tokens.
 
-    Tokens of the old id are not valid any more.
+    Return None if the session has ended meanwhile.
 
     Args:
-        user: The session's, as read before the proof was verified.
-        claims: What `Tokens.claims_for` returned for the user, before any transaction.
-        methods: How the user proved who they are: see `methods`. None: as before.
-        stamp: The stamp that the user gets in the same transaction; None if it does not change.
-
-    Returns:
-        None if the session has ended meanwhile.
+        user: The session's user, as read before the proof was verified.
+        claims: From `Tokens.claims_for`, called before any transaction.
+        methods: See `methods`; None keeps the former proof.
+        stamp: The new stamp of the user in the same transaction, if it changes.
     """
     renewed_id = secrets.token_urlsafe(16)
     stamp = user.security_stamp if stamp is None else stamp

@@ -1,8 +1,7 @@
 """Refresh tokens: each is used once, for a new access token and the next refresh token.
 
-There is no row for each token. The session's row has the number of the current one, its
-`generation`, and a token is that number with a signature. RFC 9700 section 4.14.2 describes the
-rotation, and what a token that is used twice means: it was copied.
+A token is a number with a signature; the session's row has the number of the current token, its
+`generation`. A token that is used twice was copied (RFC 9700 section 4.14.2).
 """
 
 import hmac
@@ -29,9 +28,8 @@ _TOKEN = re.compile(r"wsgiauth-refresh_([A-Za-z0-9_-]{1,43})_([1-9][0-9]{0,8})_(
 class RefreshTokens:
     """Issues and verifies refresh tokens.
 
-    Args:
-        settings: `SECRET_KEY` signs, and `SECRET_KEY_FALLBACKS` verify, too. With another
-            `JWT_ISSUER` or `JWT_AUDIENCE`, the keys are others.
+    `SECRET_KEY` signs, and `SECRET_KEY_FALLBACKS` verify, too. The keys depend on `JWT_ISSUER` and
+    `JWT_AUDIENCE`.
 
     Raises:
         ConfigurationError: SECRET_KEY is missing.
@@ -52,7 +50,7 @@ class RefreshTokens:
         return f"wsgiauth-refresh_{session_id}_{generation}_{signature}"
 
     def verify(self, token: str) -> tuple[str, int] | None:
-        """Return the session's id and the number in a token that we signed, or None."""
+        """Return the session's id and the number in a signed token, or None."""
         match = _TOKEN.fullmatch(token[: MAX_LENGTH + 1])
         if match is None:
             return None
@@ -66,19 +64,14 @@ class RefreshTokens:
 def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | None:
     """Return a new access token and the number of the current refresh token.
 
-    The current token is replaced. The previous one gets the current pair again for `GRACE` seconds,
-    because several threads of one client can refresh at once. After that, it gets another pair if
-    the answer with the current one seems lost, because neither of its tokens was presented. If one
-    comes later, the token was copied, as an older one is: the session ends.
+    The current token is replaced. The previous token gets the current pair again for `GRACE`
+    seconds, because several threads of one client can refresh at once. After that, it gets another
+    pair if the response with the current pair seems lost, because neither of its tokens was
+    presented. It does not get the current pair, because a thief with a copy of the previous token
+    could have that pair, and wait until the owner has it, too. If a token of the lost pair comes
+    later, or an older token, a token was copied: the session ends.
 
-    Not the current pair again, because a copy of the previous token could have got that before,
-    and wait until the owner has it, too.
-
-    Args:
-        session_id, generation: As `RefreshTokens.verify` returned them.
-
-    Returns:
-        None if the session has ended, or ends now.
+    Return None if the session has ended, or ends now.
 
     Raises:
         ClaimsError: The application has no claims for the token; the refresh token stays current.
@@ -93,7 +86,7 @@ def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | 
     row = _find(session_id, now)  # another request may have replaced the token in between
     if row is None:
         return None
-    if generation == _previous(row) and (_is_recent(row, now) or _is_unused(row)):
+    if generation == _previous(row) and (_is_recent(row, now) or row.unused == row.generation):
         return tokens.issue_for(row, tokens.claims_for(row.user))
     if row.generation > generation:
         end_copied(row.id, row.user_id)
@@ -111,19 +104,16 @@ def _find(session_id: str, now: int) -> Session | None:
 
 
 def _is_to_replace(row: Session, generation: int, now: int) -> bool:
-    """Return whether a refresh token is the current one, or the answer to it seems lost."""
+    """Return whether a refresh token is the current one, or the response with that seems lost."""
     if generation == row.generation:
         return True
-    return generation == _previous(row) and _is_unused(row) and not _is_recent(row, now)
+    is_unused = row.unused == row.generation
+    return generation == _previous(row) and is_unused and not _is_recent(row, now)
 
 
 def _previous(row: Session) -> int:
     """Return the number of the refresh token for which the current pair was issued."""
     return row.reissued_for if row.generation == row.reissued else row.generation - 1
-
-
-def _is_unused(row: Session) -> bool:
-    return row.unused == row.generation
 
 
 def _is_recent(row: Session, now: int) -> bool:
@@ -133,10 +123,7 @@ def _is_recent(row: Session, now: int) -> bool:
 
 @repeated_after_conflict
 def _replace(row: Session, presented: int, tokens: Tokens) -> bool:
-    """Compare and set the number, and move the end if use moves it; return whether it was set.
-
-    Also sets the attributes of `row` that are issued.
-    """
+    """Compare and set the number, and move the end; also in `row`. Return whether it was set."""
     replaced = row.generation
     changes = {"generation": replaced + 1, "unused": replaced + 1}
     is_same = Session.generation == replaced

@@ -1,7 +1,6 @@
-"""The sessions of a user as their owner sees them, and their revocation by handle.
+"""The list of sessions that their owner sees, and their revocation by handle.
 
-A handle names a session in the list. It is computed from the session's id, which it does not
-reveal, and no request is identified by it.
+A handle names a session in the list. It is a digest of the session's id, and identifies no request.
 """
 
 from datetime import datetime
@@ -30,23 +29,22 @@ class ListedSession(NamedTuple):
     """A session in the list of its owner; times are in UTC."""
 
     handle: str
-    is_current: bool  # whether the request that asks belongs to it
+    is_current: bool  # whether it is the session of the request
     is_reused: bool  # whether it ended because one of its refresh tokens was used twice
     created_at: datetime
-    # As far as is known; None if use is not recorded. Of a session with a refresh token, the
-    # beginning of the hour, or of the session: a thief of its tokens must not see when its owner
-    # refreshes.
+    # None if use is not recorded. A session with a refresh token has the beginning of the hour, or
+    # of the session, because a thief of its tokens must not see when its owner refreshes.
     last_seen_at: datetime | None
     expires_at: datetime  # if it is not used; to the hour while refreshes move it
-    ends_at: datetime  # whatever happens
-    address: str  # where it began, or empty
+    ends_at: datetime  # also if it is used
+    address: str  # of the client at its start, or empty
     browser: str  # the browser and the system in words
-    methods: tuple[str, ...]  # how the user proved who they are: see `methods`
+    methods: tuple[str, ...]  # see `methods`
     provider: str = ""  # the title of the provider at which it began, if that is known
 
     @classmethod
     def of(cls, row: Session, current_id: str | None = None) -> "ListedSession":
-        """Return what the owner sees of a session."""
+        """Return the session of a row."""
         moves = row.idle > 0 or row.generation > 0
         began = int(row.created_at.timestamp())
         unit = HOUR if row.generation else 1
@@ -89,17 +87,14 @@ class ListedSession(NamedTuple):
 
 
 def handle_of(session_id: str) -> str:
-    """Return the handle of a session, which is the same as long as its id is."""
+    """Return the handle of a session, which changes with its id."""
     # The id has 128 random bits, so that its digest needs no key.
     digest = sha256(f"wsgiauth session handle {session_id}".encode())
     return digest.hexdigest()[:_HANDLE_LENGTH]
 
 
 def list_sessions(user: User, now: float, current_id: str | None) -> list[ListedSession]:
-    """Return a user's sessions: the current one, those that ended for reuse, the newest.
-
-    Costs one query and returns at most `LISTED` sessions.
-    """
+    """Return a user's sessions: the current one, those that ended for reuse, then the newest."""
     rows = (
         Session.select()
         .join(User)
@@ -116,10 +111,9 @@ def list_sessions(user: User, now: float, current_id: str | None) -> list[Listed
 
 
 def revoke_by_handle(user: User, handle: str, now: float) -> str | None:
-    """Revoke the session that a handle names, or delete it from the list if it has ended.
+    """Revoke a session, or delete it from the list if it has ended; return its id.
 
-    Returns:
-        The session's id, or None if the user has no such session.
+    Return None if the user has no session with this handle.
     """
     own: Any = Session.select(Session.id, Session.stamp).join(User).where(_is_shown(user, now))
     newest = own.order_by(Session.created_at.desc()).limit(SEARCHED)
@@ -129,7 +123,7 @@ def revoke_by_handle(user: User, handle: str, now: float) -> str | None:
             if handle_of(session_id) != handle:
                 continue
             if stamp == REUSED:
-                _delete_from_list(session_id)
+                Session.delete().where(Session.id == session_id).execute()
             else:
                 sessions.revoke(session_id, user)
             return str(session_id)
@@ -139,9 +133,3 @@ def revoke_by_handle(user: User, handle: str, now: float) -> str | None:
 def _is_shown(user: User, now: float) -> Any:
     is_own = (Session.user == user.id) & (Session.expires_at > int(now))
     return is_own & (IS_VALID_SESSION | (Session.stamp == REUSED))
-
-
-def _delete_from_list(session_id: str) -> None:
-    ended = Session.delete().where(Session.id == session_id, Session.stamp == REUSED)
-    with database.atomic():
-        ended.execute()

@@ -1,7 +1,6 @@
 """Sessions: a login creates a row and a token; each request with the token looks the row up.
 
-On the way of a request, this is the only query: does the token's session still exist? For a session
-that use keeps alive, it also says whether the end is to be moved.
+On the way of a request, this is the only query: does the token's session still exist?
 """
 
 import secrets
@@ -32,12 +31,11 @@ _LAST_LOGIN_PRECISION = timedelta(hours=1)
 _moves = OptionalWrites("the ends of sessions do not move for now")
 _uses = OptionalWrites("the use of new tokens is not recorded for now")
 
-# What a session's row has before its first refresh.
-NO_REFRESH = {"unused": 0, "reissued": 0, "reissued_for": 0}
+NO_REFRESH = {"unused": 0, "reissued": 0, "reissued_for": 0}  # in rows before a first refresh
 
 REUSED = -1  # the stamp of sessions that ended because a token was copied
 
-# What is to be done for the token of a session that was found.
+# The effects of a token whose session was found.
 _END_COPIED, _REFUSE, _RECORD_USE, _MOVE_END = 1, 2, 3, 4
 
 _UNKNOWN = Client()
@@ -52,17 +50,15 @@ def start(
     client: Client = _UNKNOWN,
     origin: Origin | None = None,
 ) -> IssuedTokens | None:
-    """Start a session for `user`.
+    """Start a session for `user`, as read before the password was verified.
+
+    Return None if the user was deactivated or deleted, or the password changed, while it was being
+    verified, or if the login elsewhere has ended.
 
     Args:
-        user: As read before the password was verified.
-        lifetime: None: as long as a token.
-        methods: How the user proved who they are: see `methods`.
+        lifetime: That of a token by default.
+        methods: See `methods`.
         origin: The login elsewhere by which the session begins, if there was one.
-
-    Returns:
-        None if the user was deactivated or deleted, or the password changed, while it was being
-        verified, or if the login elsewhere has ended.
 
     Raises:
         ClaimsError: The application has no claims for the token.
@@ -100,8 +96,8 @@ def start(
 def _insert(session: Session, user: User, language: str, origin: Origin | None) -> bool:
     """Insert a session unless the user has changed, and return whether it was inserted.
 
-    Only a login elsewhere needs a lock. If the user changes at the same moment, the row can be
-    inserted all the same, but with the old stamp, so it is not valid after the change.
+    Only a login elsewhere needs a lock. If the user changes at the same moment, the row has the old
+    stamp, so it is not valid after the change.
     """
     columns: Any = Session._meta.sorted_fields
     values = [peewee.Value(session.__data__[each.name], each.db_value) for each in columns]
@@ -130,8 +126,8 @@ def _insert(session: Session, user: User, language: str, origin: Origin | None) 
 def _record_login(user: User, language: str) -> None:
     """Write when a user last logged in, at most once an hour, and their language if it is unknown.
 
-    Before the session is inserted: MariaDB's INSERT locks the user's row in shared mode, and of two
-    logins that then both wanted to write it, one would fail.
+    Call this before the INSERT of the session, which on MariaDB locks the user's row in shared
+    mode: of two logins that then write to that row, one would fail.
     """
     if language and not user.language:
         User.update(language=language).where(User.id == user.id, User.language == "").execute()
@@ -147,10 +143,9 @@ def _record_login(user: User, language: str) -> None:
 
 
 def _is_due(now: int) -> peewee.Expression:
-    """Return the condition that the end of a session is to be moved.
+    """Return the condition that a use moves the end: a tenth of the idle time is gone.
 
-    A tenth of the idle time is gone, and the end can move. Never true of a fixed session, whose
-    idle time is 0; a session with a refresh token is moved by a refresh alone.
+    It is false for a fixed session, and for one with a refresh token, which a refresh alone moves.
     """
     gone = Session.idle - Session.expires_at + now
     # No parameters but `now`, because the SQL of `find` is kept.
@@ -169,10 +164,10 @@ USES = 4  # how often the cases of `uses` have the number
 
 
 def uses(generation: int) -> list[tuple[peewee.Expression, peewee.SQL]]:
-    """Return the cases of what `accept` is to do with an access token that has this number.
+    """Return the cases of `accept` for an access token that has this number.
 
-    A pair whose answer seemed lost was replaced by another one: see `refresh`. A token of it shows
-    that the answer has come, so that the refresh token was copied. Older tokens are refused.
+    `refresh` replaces a pair whose response seems lost. A token of that pair shows that a client
+    got the response, so that the refresh token was copied. Older tokens are refused.
     """
     # A process of an earlier version that renews a session leaves `reissued` as it is.
     is_former = (Session.reissued > generation) & (Session.reissued <= Session.generation)
@@ -184,11 +179,7 @@ def uses(generation: int) -> list[tuple[peewee.Expression, peewee.SQL]]:
 
 
 def accept(use: int | None, claims: Claims, now: int) -> bool:
-    """Write what the use of an access token says, and return whether it is accepted.
-
-    Args:
-        use: The case of `uses`.
-    """
+    """Write the effect of an access token, by a case of `uses`; return whether it is accepted."""
     if use == _END_COPIED:
         end_copied(claims.session_id, claims.user_id)
     elif use == _RECORD_USE:
@@ -199,10 +190,7 @@ def accept(use: int | None, claims: Claims, now: int) -> bool:
 
 
 def _caller(*further: peewee.Field) -> Any:
-    """Select the user of a valid session, what is to be done, and further columns.
-
-    One row by primary key, joined to one row by primary key.
-    """
+    """Select the user of a valid session, the case of `accept`, and further columns."""
     cases = [*uses(0), (_is_due(0), peewee.SQL(f"{_MOVE_END}"))]
     return (
         User.select(*CALLER, peewee.Case(None, cases), *further)
@@ -221,7 +209,7 @@ _FIND_WITH_GROUPS = Statement(
         .order_by(Group.name_key)
     )
 )
-_USE = len(CALLER)  # the index of what is to be done
+_USE = len(CALLER)  # the index of the case of `accept`
 
 
 def find(
@@ -229,15 +217,12 @@ def find(
 ) -> tuple[User, str, str] | None:
     """Return the user, the session's id and the methods of a token, or None if it is not valid.
 
-    Costs one SELECT, or none if the token itself is not valid; now and then also an UPDATE, of the
-    end of a session that use keeps alive, to record the first use of a pair of tokens, or to revoke
-    a session of which a token was copied.
+    Costs one SELECT, or none if the token itself is not valid; now and then an UPDATE: see `uses`.
 
     Args:
-        with_methods: Whether to read by what the user proved who they are. Without, the methods are
-            empty: a site that demands no second factor pays nothing for them.
-        with_groups: Whether to read the names of the user's groups as well, for `group_names`, and
-            the methods.
+        with_methods: Whether to read the methods, which are empty otherwise: a site that demands no
+            second factor pays nothing for them.
+        with_groups: Whether to read the methods, and the user's groups for `group_names`.
     """
     now = int(tokens.now())
     claims = tokens.verify(token, now)
@@ -263,9 +248,8 @@ def find(
 def slide(session_id: str, now: int) -> None:
     """Move the end of a session to `idle` seconds from `now`, if that is due.
 
-    The UPDATE has the condition, so that of concurrent requests one moves the end, and a slow one
-    does not move it back. If the row is locked, or the request is in a transaction, which would
-    lock it, a later request moves the end. A failure is logged, once a minute.
+    The UPDATE has the condition, so that a slow concurrent request does not move the end back. If
+    the row is locked, or the request is in a transaction, a later request moves the end.
     """
     idle_end = Session.idle + now
     moved = peewee.Case(None, [(idle_end < Session.ends_at, idle_end)], Session.ends_at)
@@ -275,11 +259,7 @@ def slide(session_id: str, now: int) -> None:
 
 
 def _record_use(claims: Claims, now: int) -> None:
-    """Record that a token of the current pair was presented, once for each pair.
-
-    From then on, the previous refresh token counts as copied. If the row is locked, or the request
-    is in a transaction, a later request records it. A failure is logged, once a minute.
-    """
+    """Record the first use of the current pair, after which the previous one counts as copied."""
     is_ours = Session.id == claims.session_id
     is_first = _is_first_use(claims.generation)
     _uses.execute(lambda: Session.update(unused=0).where(is_ours, is_first), now)
@@ -287,10 +267,7 @@ def _record_use(claims: Claims, now: int) -> None:
 
 @repeated_after_conflict
 def end_copied(session_id: str, user_id: int) -> None:
-    """Revoke a session of which a token was copied, and tell its owner.
-
-    Its row stays until it expires, for the list that the owner sees.
-    """
+    """Revoke a session of which a token was copied; its row stays in the list of the owner."""
     with database.atomic():
         ended = Session.update(stamp=REUSED).where(
             Session.id == session_id, Session.user == user_id, Session.stamp != REUSED
@@ -327,13 +304,10 @@ def revoke_all(user: User, *, except_id: str | None = None) -> int:
 
 
 def end_sessions(user: User) -> int:
-    """End all sessions of `user`, who then has to log in again everywhere; API keys stay.
+    """End all sessions of `user`, and return how many there were; API keys stay.
 
     Args:
-        user: The user; may be outdated.
-
-    Returns:
-        How many there were.
+        user: The user; the object can be outdated.
 
     Raises:
         peewee.DatabaseError: The database failed.
@@ -344,13 +318,12 @@ def end_sessions(user: User) -> int:
 
 
 def revoke_every_session() -> int:
-    """Revoke all sessions of all users, and return how many there were.
+    """Revoke all sessions of all users, in batches that block no request; return their number.
 
-    Deletes a few rows at a time, so that other requests are not blocked. A session that starts
-    in the meantime can remain.
+    A session that starts in the meantime can remain.
     """
     number = Session.select().join(User).where(IS_VALID_SESSION).count()
-    if number:  # before the batches, each of which is a transaction: none is without its event
+    if number:  # before the batches, each of which is a transaction: no batch lacks the event
         events.emit("logout", reason="all sessions of all users")
     purge_expired(Session, _LATEST)
     return number

@@ -1,7 +1,4 @@
-"""Access tokens: JWTs that name a session.
-
-A valid token is not enough: `sessions` checks in the database that its session still exists.
-"""
+"""Access tokens: JWTs that name a session, which `sessions` then looks up in the database."""
 
 import hmac
 import json
@@ -35,7 +32,7 @@ _MAX_USER_ID = 2**63 - 1  # the largest that a database can have
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,43}")  # no other value reaches a query
 _GENERATION = "wsgiauth_generation"  # the claim with the number of a pair of tokens
 _MAX_GENERATION = 10**9 - 1  # see `refresh`
-# How much longer that claim makes a token. Base64 makes four characters of three bytes.
+# Characters of that claim in a token. Base64 makes four characters of three bytes.
 _GENERATION_LENGTH = -(-len(f',"{_GENERATION}":{_MAX_GENERATION}') // 3) * 4
 
 _TO_BASE64 = bytes.maketrans(b"-_", b"+/")
@@ -55,18 +52,17 @@ class Claims(NamedTuple):
     expires_at: int  # `exp`
     not_before: int = 0  # `nbf`
     issued_at: int = 0  # `iat`
-    # The number of the refresh token that was issued with it. 0: none, or by an earlier version.
-    generation: int = 0
+    generation: int = 0  # of the refresh token issued with it; 0: none, or an earlier version
 
 
 class IssuedTokens(NamedTuple):
-    """The tokens of a session that has begun, or has a new id, as its client gets them."""
+    """The tokens of a session, as its client gets them."""
 
     session_id: str
     token: str  # the access token
-    expires_in: int  # when it expires, in seconds
+    expires_in: int  # the seconds until it expires
     generation: int  # of the refresh token; 0: there is none
-    ends_at: int  # when the session ends whatever happens, in seconds since the epoch
+    ends_at: int  # when the session ends, also if it is used; in seconds since the epoch
 
     def __repr__(self) -> str:
         return f"<Tokens of a session until {self.ends_at}>"  # the token and the id are secret
@@ -81,17 +77,10 @@ class Tokens:
 
     SECRET_KEY signs; it and SECRET_KEY_FALLBACKS verify. The header's `kid` names the key for
     other services. It is ignored here, because a header must not choose the key (RFC 8725
-    section 3.1).
-
-    Args:
-        claims: Returns further claims for the token of a user; see `AuthMiddleware`.
-        clock: Returns the time in seconds since the epoch.
+    section 3.1). `registered` has the claims `iss` and `aud`, if the site has them.
 
     Raises:
         ConfigurationError: SECRET_KEY is missing, or a key is an asymmetric key or a JWK.
-
-    Attributes:
-        registered: The claims `iss` and `aud` of each token, if the site has them.
     """
 
     def __init__(
@@ -127,7 +116,7 @@ class Tokens:
         """Return the application's claims for the next token of `user`, checked.
 
         Call this outside transactions, because the application's function can be slow, and before
-        anything changes that depends on the token.
+        a change that depends on the token.
 
         Raises:
             ClaimsError: The function failed, or the token would be too long.
@@ -143,19 +132,13 @@ class Tokens:
         return claims
 
     def issue_for(self, session: Session, claims: Mapping[str, object]) -> IssuedTokens:
-        """Issue the access token of a session, which lives as long, or until the next refresh.
-
-        `claims` are those that `claims_for` returned for its user.
-        """
-        now = int(self.now())
+        """Issue the access token of a session, with `claims` from `claims_for`."""
+        now, generation = int(self.now()), session.generation
         expires_at: int = session.ends_at
-        if session.generation:
-            # Only a refresh moves the end of such a session, so its access tokens expire before.
+        if generation:  # only a refresh moves the end of the session, so its tokens expire before
             expires_at = min(now + self.lifetime, session.expires_at)
-        token = self.issue(session.user_id, session.id, expires_at, claims, session.generation)
-        return IssuedTokens(
-            session.id, token, expires_at - now, session.generation, session.ends_at
-        )
+        token = self.issue(session.user_id, session.id, expires_at, claims, generation)
+        return IssuedTokens(session.id, token, expires_at - now, generation, session.ends_at)
 
     def issue(
         self,
@@ -195,10 +178,7 @@ class Tokens:
         return claims if claims.not_before <= now < claims.expires_at else None
 
     def all_claims(self, token: str) -> dict[str, Any]:
-        """Return all claims of a token, decoded anew; an empty dictionary if it is not ours.
-
-        They are not cached: most requests do not ask for them.
-        """
+        """Return all claims of a token, decoded anew; an empty dictionary if it is not ours."""
         try:
             self._claims_of(token)
         except _InvalidTokenError:
@@ -209,8 +189,7 @@ class Tokens:
     def _decode(self, token: str) -> Claims:
         """Return the claims of a signed token.
 
-        PyJWT decodes a token before it verifies the signature. So the token is split here, and
-        PyJWT only computes and compares the signature.
+        PyJWT would decode the token first. So it only computes and compares the signature here.
         """
         match = _TOKEN.fullmatch(token) if len(token) <= MAX_LENGTH else None
         if match is None:
@@ -266,8 +245,7 @@ class Tokens:
             and payload.get("iss") == self.registered.get("iss")
             and payload.get("aud") == self.registered.get("aud")
         ):
-            times = expires_at, not_before, issued_at
-            return Claims(int(subject), session_id, *times, generation)
+            return Claims(int(subject), session_id, expires_at, not_before, issued_at, generation)
         raise _InvalidTokenError
 
 
