@@ -1,4 +1,4 @@
-"""Authentication: find the user of a name and a password; the modules find that of a request.
+"""Authentication: this file finds the user of a password; the modules find the user of a request.
 
 Every function of this room that uses the database raises `peewee.DatabaseError` if it fails.
 A parameter `now` is the time in seconds since the epoch, and `mount` the path of /auth on the site.
@@ -25,21 +25,14 @@ def authenticate(
     rounds: int,
     on_failure: Callable[[str], object] = lambda reason: None,
 ) -> User | None:
-    """Return the active user with this name and password, or None.
+    """Return the active user with this username or email address and password, or None.
 
     Every failure (unknown name, wrong or over-long password, inactive user, corrupt hash) gives the
     same result and costs exactly one bcrypt, or two for a password that was not typed in NFC. So
     neither the result nor its time reveals whether an account exists (OWASP Authentication Cheat
-    Sheet, "Authentication Responses").
+    Sheet, "Authentication Responses"). `on_failure` gets the reason, and must not depend on it.
 
-    On success, a hash whose cost is not `rounds`, or that is not of the password in NFC, is
-    replaced.
-
-    Args:
-        name: A username or an email address, in any letter case.
-        password: The password that the client presented.
-        rounds: The bcrypt cost (base-2 logarithm of the number of rounds).
-        on_failure: Called with the reason, as in the event. It does the same whatever that is.
+    A success replaces a hash whose cost is not `rounds`, or that is not of the password in NFC.
     """
     return authenticate_user(find_user(name), password, rounds=rounds, on_failure=on_failure)
 
@@ -54,24 +47,16 @@ def authenticate_user(
     """Do as `authenticate` for a user who has been found already, such as the one logged in."""
     stored = None if user is None else user.hashed_password
     form = matching_form(password, stored, rounds=rounds)
-    is_theirs = form is not None
-    if user is None or not is_theirs or not user.is_active:
-        on_failure(_report_failure(user, is_theirs))
+    if user is None or form is None or not user.is_active:
+        user_id, reason = None, "no such user"
+        if user is not None:
+            user_id, reason = user.id, "wrong password" if form is None else "inactive"
+        events.emit("login_failed", user_id=user_id, reason=reason)
+        on_failure(reason)
         return None
-    is_outdated = form != normal_form(password)
-    if is_outdated or needs_rehash(user.hashed_password, rounds=rounds):
+    if form != normal_form(password) or needs_rehash(user.hashed_password, rounds=rounds):
         _rehash(user, password, rounds)
     return user
-
-
-def _report_failure(user: User | None, is_theirs: bool) -> str:
-    """Emit the event, and return its reason."""
-    if user is None:
-        user_id, reason = None, "no such user"
-    else:
-        user_id, reason = user.id, "inactive" if is_theirs else "wrong password"
-    events.emit("login_failed", user_id=user_id, reason=reason)
-    return reason
 
 
 def _rehash(user: User, password: str, rounds: int) -> None:

@@ -1,7 +1,6 @@
-"""Keys with which a browser proves who its user is, such as passkeys, as the kernel knows them.
+"""The interface of keys with which a browser proves who its user is, such as passkeys.
 
-A page has a challenge, which a browser signs with a key of its user. `passkeys` makes and verifies
-them; without that feature, a site has no such keys.
+A page has a challenge, which the browser signs with a key. `features.factors.passkeys` verifies it.
 """
 
 from abc import ABC, abstractmethod
@@ -13,10 +12,8 @@ from wsgiauth.accounts.models import User
 class Purpose(NamedTuple):
     """What a challenge permits."""
 
-    name: str  # part of what the challenge's code is computed of
-    # Whether the authenticator has to make sure who uses it, by a finger, a face or a PIN
-    # (`required`), or where it can (`preferred`), or need not (`discouraged`).
-    user_verification: str
+    name: str  # an input of the challenge's code
+    user_verification: str  # `required`, `preferred` or `discouraged`: by a finger, a face or a PIN
 
 
 LOG_IN = Purpose("log in", "required")  # where the key is the only factor
@@ -25,43 +22,33 @@ CONFIRM = Purpose("confirm", "preferred")
 
 
 class KeyProof(NamedTuple):
-    """The user of a key that was accepted, and what it proves."""
+    """The user of an accepted key, and what the key proves."""
 
     user: User  # as read before the signature was verified
     methods: str  # see `methods`
 
 
 class PresentedKey(Protocol):
-    """What a browser sent in answer to a challenge; its signature is not verified."""
+    """A browser's answer to a challenge; its signature is not verified."""
 
     def accept(self, user: User | None = None) -> KeyProof | None:
-        """Return whose key it is, and record its use; None if it is not accepted.
-
-        Only a key of `user` is accepted; None: that of any user.
-        """
+        """Return whose key it is, and record its use; None if it is not valid, or not of `user`."""
 
 
 class BrowserKeys(ABC):
-    """The part of a site that verifies such keys; see `Site.part`."""
+    """The part of a site that verifies keys; see `Site.part`.
+
+    `bound_to` is the session or the pending login that an answer is for, if there is one.
+    """
 
     @abstractmethod
     def request_options(
         self, purpose: Purpose, *bound_to: str, now: float, user: User | None = None
     ) -> str:
-        """Return what a page asks the browser for, as JSON; empty if the user has no key.
-
-        Args:
-            purpose: What the answer permits.
-            bound_to: The session or the pending login that it is for, if there is one.
-            now: In seconds since the epoch.
-            user: Whose keys are accepted; None: those of any user.
-        """
+        """Return the browser's instructions as JSON, for keys of `user` or of any; "" without."""
 
     @abstractmethod
     def read(
         self, credential: str, purpose: Purpose, *bound_to: str, now: float
     ) -> PresentedKey | None:
-        """Return what a browser sent, if it answers a challenge with this purpose and binding.
-
-        Costs neither a query nor a signature.
-        """
+        """Return the answer to a challenge of this purpose; costs no query and no signature."""

@@ -33,10 +33,10 @@ _MAX_BITS = 4096  # of an integer; Python refuses to write much longer ones
 def application_claims(function: ClaimsFunction, user: User) -> dict[str, object]:
     """Return the claims that the application's function returns for `user`.
 
-    What it does to accounts is an event of the application's code, not of the user.
+    The actor of the function's changes is the application's code, not the user.
 
     Raises:
-        ClaimsError: It failed, or returned what a token cannot have. This is logged already.
+        ClaimsError: The function failed, or a token cannot have its claims. The error is logged.
     """
     try:
         with actors.acting(actors.CODE):

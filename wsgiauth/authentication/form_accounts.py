@@ -1,7 +1,6 @@
-"""The field `account` of forms: which account a page was shown to, signed by this site.
+"""The signed field `account` of forms, which says to which account a page was shown.
 
-Another tab can log in as someone else before a form is sent, and the browser then sends it with the
-cookie of that session.
+Another tab can log in as someone else before the form is sent, which then gets that cookie.
 """
 
 import hmac
@@ -19,10 +18,9 @@ class ShownTo(NamedTuple):
 
 
 class FormAccounts:
-    """Makes and reads values under SECRET_KEY; reads those under SECRET_KEY_FALLBACKS, too.
+    """Makes values under SECRET_KEY, and reads values under SECRET_KEY_FALLBACKS, too.
 
-    A value is a signed number. It proves nothing about who sends it, and is the same in all pages
-    of an account.
+    A value does not prove who sends it: it is the same in all pages of an account.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -36,7 +34,7 @@ class FormAccounts:
         return _signed(f"{user_id}.{identity_id}", self._keys[0])
 
     def read(self, value: str) -> ShownTo | None:
-        """Return the account that a value names; None if this site has not made the value."""
+        """Return the account that a value names; None if this site did not sign it."""
         payload = value.rpartition(".")[0]
         presented = value.encode(errors="replace")
         for key in self._keys:

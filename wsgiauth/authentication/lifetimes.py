@@ -15,7 +15,7 @@ HOST_SKEW = 3  # the same, where a minute would permit or refuse too much: docs/
 class Lifetime(NamedTuple):
     """How long a session lives, in seconds."""
 
-    total: int  # until it ends whatever happens
+    total: int  # until it ends, also if it is used
     idle: int = 0  # until it ends without use, which moves this end; 0: use does not move it
     is_refreshable: bool = False  # whether it has a refresh token; then only a refresh is use
 
@@ -26,15 +26,11 @@ def of_program(settings: Settings) -> Lifetime:
 
 
 def of_refreshable(settings: Settings, *, remember: bool) -> Lifetime:
-    """Return the lifetime of a session by JSON with a refresh token.
-
-    Without `remember`, a client can refresh at any time until the end.
-    """
+    """Return the lifetime of a session by JSON with a refresh token."""
     if not (remember and settings.REMEMBER_DAYS):
         return Lifetime(settings.SESSION_HOURS * HOUR, is_refreshable=True)
-    return Lifetime(
-        settings.REMEMBER_DAYS * DAY, settings.REMEMBER_IDLE_DAYS * DAY, is_refreshable=True
-    )
+    idle = settings.REMEMBER_IDLE_DAYS * DAY
+    return Lifetime(settings.REMEMBER_DAYS * DAY, idle, is_refreshable=True)
 
 
 def of_browser(settings: Settings, *, remember: bool) -> Lifetime:
@@ -45,7 +41,7 @@ def of_browser(settings: Settings, *, remember: bool) -> Lifetime:
 
 
 def remembered_days(settings: Settings) -> int:
-    """Return for how many days a browser can stay logged in; its cookie is never renewed."""
+    """Return for how many days a browser stays logged in; its cookie is never renewed."""
     return min(settings.REMEMBER_DAYS, MOST_COOKIE_DAYS)
 
 

@@ -34,20 +34,20 @@ _WORDS = {
 
 @lru_cache
 def has_second_factor(methods: str) -> bool:
-    """Return whether a second factor is among these methods, between spaces.
+    """Return whether a second factor is among these methods, separated by spaces.
 
-    A code or a key alone is one: /auth/confirm accepts it of users whose session had a first
-    factor. A passkey that is the whole login has verified its user.
+    A code or a key alone counts: at /auth/confirm, the session already has a first factor, and a
+    passkey that is the whole login has verified its user.
     """
     return not {ONE_TIME_CODE, HARDWARE_KEY, SEVERAL}.isdisjoint(methods.split())
 
 
 def with_method(methods: str, method: str) -> str:
-    """Return methods, between spaces, with another one; without them if there is no room."""
+    """Return methods, separated by spaces, and another one; only this one if there is no room."""
     joined = f"{methods} {method}".strip()
     return joined if len(joined) <= METHODS_MAX_LENGTH else method
 
 
 def methods_in_words(methods: Iterable[str]) -> str:
-    """Return methods such as `pwd` in words, between commas; a name without words stays."""
+    """Return methods such as `pwd` in words, separated by commas; an unknown name stays."""
     return list_of(_WORDS.get(each, each) for each in methods)

@@ -1,4 +1,4 @@
-"""One-time secrets: what a link in an email carries, each for one purpose and one use.
+"""One-time secrets, as in the links of emails: each has one purpose and one use.
 
 The table has only a digest of each secret, so that the database alone opens nothing. A fast digest
 is enough, because a secret has 256 random bits.
@@ -19,11 +19,7 @@ from wsgiauth.storage.upkeep import purge_some
 
 MAX_LENGTH = 100  # characters of a secret that a client sends
 
-
-# Of a user who is active and whose password has not changed since, or of no user.
-_IS_VALID = OneTimeSecret.user.is_null() | (
-    User.is_active & (OneTimeSecret.stamp == User.security_stamp)
-)
+_IS_OF_USER = User.is_active & (OneTimeSecret.stamp == User.security_stamp)
 
 
 def issue(
@@ -35,12 +31,7 @@ def issue(
     subject: str | None = None,
     data: str = "",
 ) -> str:
-    """Return a new secret for a purpose, which can be part of a URL.
-
-    Args:
-        lifetime: How long it can be used, in seconds.
-        subject: The email address that it depends on; only its digest is stored.
-        data: See `OneTimeSecret`.
+    """Return a new secret that can be part of a URL; see `OneTimeSecret` for the arguments.
 
     Raises:
         peewee.IntegrityError: The user has been deleted.
@@ -61,10 +52,7 @@ def issue(
 
 
 def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
-    """Return a secret that can be used for one of these purposes, without using it.
-
-    Its user is as of the same moment.
-    """
+    """Return a secret that can be used for one of these purposes, and its user."""
     if not secret or len(secret) > MAX_LENGTH:
         return None
     row: OneTimeSecret | None = (
@@ -74,7 +62,7 @@ def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
             OneTimeSecret.id == digest(secret),
             OneTimeSecret.purpose.in_(purposes),
             OneTimeSecret.expires_at > int(now),
-            _IS_VALID,
+            OneTimeSecret.user.is_null() | _IS_OF_USER,
         )
         .first()
     )
@@ -86,10 +74,9 @@ def redeem(
 ) -> OneTimeSecret | None:
     """Use a secret; return it, or None if it cannot be used.
 
-    Of several clients that redeem one secret at the same time, one succeeds. The user's other
-    secrets of the same purpose end, but for those in `keep`. Call this in the transaction of the
-    change that it permits. If the change is one of the user, lock the user's row first: then it is
-    certain that no change of the password is committed in between.
+    Atomic under concurrency. The user's other secrets of the purpose end, except `keep`. Call this
+    in the transaction of the change that the secret permits. If the user changes, lock the user's
+    row first, so that no change of the password is committed in between.
     """
     row = find(secret, purpose, now=now)
     if row is None:
@@ -104,9 +91,8 @@ def redeem(
 def use(row: OneTimeSecret) -> bool:
     """Use a secret that `find` has returned; return False if it was used meanwhile.
 
-    Let this be the first statement in the transaction of the change that it permits: it waits for
-    another client that uses the same secret. If it is the secret of a user, lock the user's row
-    before, and compare the stamps.
+    Call this first in the transaction of the change that it permits: it waits for another client
+    that uses the same secret. Before, lock the row of the secret's user and compare the stamps.
     """
     with database.atomic():
         return bool(OneTimeSecret.delete().where(OneTimeSecret.id == row.id).execute())
@@ -117,8 +103,7 @@ def end_about(subject: str, purpose: str) -> None:
     found = OneTimeSecret.select(OneTimeSecret.id).where(
         OneTimeSecret.subject == digest(subject), OneTimeSecret.purpose == purpose
     )
-    # By id, as in `use`: a DELETE that finds the rows by another index locks in another order, and
-    # the two could wait for each other.
+    # By id, as in `use`: a DELETE by another index locks in another order, and could deadlock.
     ids = [row.id for row in found]
     if ids:
         with database.atomic():
@@ -133,16 +118,10 @@ def record(
     subject: str | None = None,
     expires_at: int,
 ) -> bool:
-    """Record that a value that is no row was used; return False if it was used before.
+    """Record that a value without a row was used; return False if it was used before.
 
-    Of several requests with one value, the primary key lets one succeed. Call this in the
-    transaction of what the value permits.
-
-    Args:
-        purpose: None of `issue`, so that the row opens nothing.
-        user_id: The user with which the row is deleted, if it is about one.
-        subject: By what the row can be found; only its digest is stored.
-        expires_at: In seconds since the epoch.
+    Call this in the transaction of the change that the value permits. `purpose` must not be one of
+    `issue`, so that the row opens nothing. The digest of `subject` can find the row.
     """
     with database.atomic():
         return insert_new(
@@ -156,11 +135,11 @@ def record(
 
 
 def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:
-    """Return a link to a page with a secret; it begins with PUBLIC_URL, whatever a request says."""
+    """Return a link to a page with a secret. Only PUBLIC_URL is trusted for its host."""
     root = (settings.PUBLIC_URL or "").rstrip("/")
     return f"{root}{quote(mount)}/{page}?token={secret}"
 
 
 def digest(secret: str) -> str:
-    """Return what a table has of a secret, or of an address that is only to be recognized."""
+    """Return the digest that a table has instead of a secret or an email address."""
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

@@ -1,7 +1,6 @@
-"""Where a session begins or is confirmed, if not by credentials of this site.
+"""The interfaces of logins elsewhere, by which a session of this site begins or is confirmed.
 
-Such an origin is a login elsewhere, as at another provider, which can end the session there. The
-kernel knows these interfaces alone.
+`features.providers` implements them: a provider can end the session that began there.
 """
 
 from abc import ABC, abstractmethod
@@ -21,17 +20,10 @@ class Origin(Protocol):
         """Return when the user proved their identity, in seconds since the epoch."""
 
     def is_valid_for(self, user: User) -> bool:
-        """Return whether a session of the user can begin or be confirmed by this login.
-
-        Call it in the transaction of that change. It locks the user.
-        """
+        """Lock the user, and return whether this login can start or confirm the user's session."""
 
     def record(self, session_id: str, *, is_first: bool) -> None:
-        """Record the origin of a session, in the transaction that starts or confirms it.
-
-        Args:
-            is_first: Whether the session begins by this login.
-        """
+        """Record the login in the transaction that starts (`is_first`) or confirms a session."""
 
     def has_ended(self) -> bool:
         """Return whether the login has been ended elsewhere."""
@@ -49,34 +41,21 @@ class Connected(NamedTuple):
 
 
 class Origins(ABC):
-    """The part of a site that knows logins elsewhere; see `Site.part`.
+    """The part of a site that knows logins elsewhere; see `Site.part`."""
 
-    Attributes:
-        waiting: The cookie of a browser that has logged in elsewhere, with an account that no user
-            has yet.
-    """
-
-    waiting: OwnCookie
+    waiting: OwnCookie  # of a browser that logged in elsewhere, with an account that no user has
 
     @abstractmethod
     def restore(self, values: Iterable[Any]) -> Origin:
-        """Return the login that a pending login has stored.
-
-        The user has just proven a second factor here, whenever they logged in elsewhere.
-        """
+        """Return the login of a pending login whose second factor was just proven here."""
 
     @abstractmethod
     def buttons(self, mount: str) -> tuple[ProviderButton, ...]:
-        """Return a button for each login elsewhere, for a page at this mount."""
+        """Return a button for each login elsewhere."""
 
     @abstractmethod
     def buttons_of(self, user: User, url: str = "") -> tuple[ProviderButton, ...]:
-        """Return a button for each login elsewhere that a user has connected.
-
-        Args:
-            user: The user.
-            url: Where the form with the buttons is sent.
-        """
+        """Return a button for each account that a user has connected, in a form for `url`."""
 
     @abstractmethod
     def connected(self, user: User) -> list[Connected]:
@@ -84,25 +63,19 @@ class Origins(ABC):
 
     @abstractmethod
     def titles(self, user: User) -> Mapping[str, str]:
-        """Return where sessions of a user began, by the handle of the session."""
+        """Return the providers at which sessions of a user began, by the handle of the session."""
 
     @abstractmethod
     def has_proven(self, session_id: str, now: float, max_age: int) -> bool:
-        """Return whether the user of a session logged in elsewhere at most `max_age` ago.
-
-        Args:
-            session_id: The session.
-            now: In seconds since the epoch.
-            max_age: In seconds.
-        """
+        """Return whether the user of a session logged in elsewhere at most `max_age` ago."""
 
     @abstractmethod
     def logout_of(self, session_id: str) -> Callable[[str], str | None] | None:
-        """Return what makes the URL at which a logout goes on, or None if it ends here.
+        """Return a function from the URL to come back to, to the URL where a logout continues.
 
-        Its argument is the URL to which the browser then returns.
+        Return None if the logout ends here.
         """
 
     @abstractmethod
     def forget(self, cookies: Iterable[TaggedCookie], now: float) -> None:
-        """End the wait of the accounts that these cookies name; see `waiting`."""
+        """Delete the accounts that these cookies name; see `waiting`."""

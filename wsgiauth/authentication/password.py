@@ -1,7 +1,4 @@
-"""A new password: by its owner, who stays logged in, by code or an operator, or by a link.
-
-All of them call `replace_password`. `mail` sends the links; an operator can also print one.
-"""
+"""New passwords: by the owner, who stays logged in, by code or an operator, or by a link."""
 
 from collections.abc import Callable, Iterable
 
@@ -61,17 +58,14 @@ def change(
     end_keys: bool = False,
     methods: str | None = PASSWORD,
 ) -> IssuedTokens | None:
-    """Set a new password, end all sessions of the user, and renew the one that changed it.
+    """Set a new password, end all sessions of the user, and renew this one; all or nothing.
 
-    All of it happens or nothing. The user's stamp is compared and set, so that of concurrent
-    changes that were proven by the same password, one succeeds.
+    The user's stamp is compared and set, so that of concurrent changes that the same password
+    proved, one succeeds. Return None if the session has ended meanwhile.
 
     Args:
-        user: The session's, as read before the current password was verified.
+        user: The session's user, as read before the current password was verified.
         methods: See `renew`.
-
-    Returns:
-        None if the session has ended meanwhile, perhaps by another change of the password.
 
     Raises:
         ClaimsError: The application has no claims for the session's new token.
@@ -98,11 +92,9 @@ def change(
 def make_reset_link(
     user: User, settings: Settings, *, mount: str, now: float, is_mailed: bool = True
 ) -> str:
-    """Return a new link with which `user` can choose a new password.
+    """Return a new link to choose a new password; a change of the email address ends it.
 
-    Args:
-        user: The user; another email address ends the link.
-        is_mailed: Whether only the stored address gets it, so that its use proves the address.
+    `is_mailed` says that only the stored address gets the link, so that its use proves the address.
     """
     secret = one_time.issue(
         RESET,
@@ -123,7 +115,7 @@ def make_printed_reset_link(user: User, settings: Settings, *, mount: str, now: 
 
 
 def find_holder(secret: str, *, now: float) -> User | None:
-    """Return the user who can choose a new password with a secret, without using it."""
+    """Return the user who can choose a new password with a secret."""
     row = one_time.find(secret, RESET, now=now)
     if row is None or row.user is None or row.subject != digest(row.user.email):
         return None
@@ -141,20 +133,11 @@ def reset_password(
 ) -> bool:
     """Set a new password, which ends all sessions and API keys of the user, and use the secret.
 
-    A link that was sent also proves the address. Before its first proof by a link, a stranger may
-    have created the account, perhaps at a provider that has wrongly verified the address. So the
-    second factors, passkeys and accounts of providers from that time are removed.
+    A link that was sent also proves the address. Before the first proof by a link, a stranger may
+    have created the account, perhaps at a provider that has wrongly verified the address. So
+    `at_first_proof` removes the second factors, passkeys and accounts of providers from that time.
 
-    Args:
-        user: As `find_holder` returned it.
-        secret: Of the link.
-        password: The new password, as typed.
-        settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
-        now: In seconds since the epoch.
-        at_first_proof: Remove what the account got before the first proof of its address.
-
-    Returns:
-        False if the secret was used, or ended, in the meantime.
+    Return False if the secret was used, or ended, in the meantime.
 
     Raises:
         ValidationError: A rule is broken; the secret can still be used.
@@ -191,14 +174,10 @@ def replace_password(
 ) -> tuple[User, int] | None:
     """Set a new password in one transaction, which ends all sessions and open links of the user.
 
-    Args:
-        user: The user; may be outdated, and does not change.
-        hashed_password: A hash that `hash_password` returned.
-        end_keys: Whether to revoke all API keys of the user, too.
-        is_permitted: Called in the transaction, with the user as stored, whose row is locked.
+    `is_permitted` gets the user as stored, whose row is locked; `user` can be outdated.
 
     Returns:
-        The user as stored now, and how many API keys were revoked; None if it was not permitted,
+        The stored user, and how many API keys were revoked; None if the change was not permitted,
         or the user has been deleted.
     """
     with database.atomic():

@@ -1,9 +1,7 @@
 """Pending logins: the first step was right, and the second factor is missing.
 
-A pending login is a one-time secret in a cookie of its own. Nothing treats it as a user.
-
-The cookie also has the path where the login leads. The row does not have it, because the path can
-be a link of an email, whose secret must not be in the database.
+A pending login is a one-time secret in a cookie of its own. Only the cookie has the path where the
+login leads, because the path can be the link of an email, whose secret must not be in the database.
 """
 
 import json
@@ -54,7 +52,7 @@ def start(
     methods: str = PASSWORD,
     origin: Origin | None = None,
 ) -> TaggedCookie:
-    """Return the cookie of a new pending login; `user` is as read before the first step.
+    """Return the cookie of a new pending login of a user, as read before the first step.
 
     Raises:
         UnauthenticatedError: The user has been deleted.
@@ -70,8 +68,7 @@ def start(
 def find(cookie: TaggedCookie, now: float, origins: Origins | None = None) -> Pending | None:
     """Return the pending login of a cookie, or None if it has ended.
 
-    Args:
-        origins: The part of the site that restores a login elsewhere; None: such logins have ended.
+    Without `origins`, pending logins that began elsewhere have ended.
     """
     secret, destination = split(cookie.value)
     row = one_time.find(secret, _PURPOSE, now=now)
@@ -86,7 +83,7 @@ def find(cookie: TaggedCookie, now: float, origins: Origins | None = None) -> Pe
 
 
 def cancel(pending: Pending) -> None:
-    """End a pending login. Others of its user go on: whoever has the password could end them."""
+    """End a pending login, and no other: whoever has the password could end those of the owner."""
     with database.atomic():
         OneTimeSecret.delete().where(OneTimeSecret.id == one_time.digest(pending.secret)).execute()
 
@@ -94,10 +91,8 @@ def cancel(pending: Pending) -> None:
 def finish(pending: Pending, now: float, others: Iterable[TaggedCookie] = ()) -> bool:
     """Use the secret; return False if another request did so first.
 
-    The pending logins of the user in other browsers end, so that attackers need the password again.
-
-    Args:
-        others: The cookies of pending logins in this browser, which go on: those of its other tabs.
+    Pending logins of the user in other browsers end, so that attackers need the password again.
+    `others` are the cookies of this browser's other tabs, whose logins go on.
     """
     keep = [split(each.value)[0] for each in others]
     with database.atomic():
@@ -106,16 +101,13 @@ def finish(pending: Pending, now: float, others: Iterable[TaggedCookie] = ()) ->
 
 
 def with_destination(secret: str, destination: str) -> str:
-    """Return a cookie with a secret, and the path where a login leads; see `next_in_cookie`."""
+    """Return the value of a cookie with a secret, and the path where a login leads."""
     # Base64, because a path can have characters that a cookie cannot.
     return f"{urlsafe_b64encode(next_in_cookie(destination).encode()).decode()}.{secret}"
 
 
 def split(cookie: str) -> tuple[str, str]:
-    """Return the secret and the destination; empty if the client has made that an unsafe path.
-
-    Whoever can set the cookie can also choose the `next` of the login.
-    """
+    """Return the secret and the destination of a cookie; an unsafe destination becomes empty."""
     encoded, _, secret = cookie.rpartition(".")
     try:
         return secret, safe_next(urlsafe_b64decode(encoded).decode(), "")

@@ -1,8 +1,6 @@
-"""Second factors: who must have one, and which ones a user has.
+"""Second factors: who must have one, and which ones a user has. Features add the kinds of factors.
 
-A feature adds each kind of factor, such as authenticator apps. On the way of a request, `identity`
-asks only the policy, only on a site that demands second factors, and with what its one SELECT has
-read.
+On the way of a request, `identity` asks for the policy, if the site demands second factors.
 """
 
 from abc import ABC, abstractmethod
@@ -21,9 +19,9 @@ FEW_CODES = 2  # left, with which a user should make new ones
 class Factor(NamedTuple):
     """A second factor of a user."""
 
-    method: str  # what it proves: see `methods`
+    method: str  # see `methods`
     handle: str  # names it among the factors of its user; not secret
-    name: str  # how the user calls it
+    name: str  # that the user gave it
     added_at: datetime  # UTC
     kind: str  # what it is, in words
 
@@ -36,7 +34,7 @@ class Risk(NamedTuple):
     """A kind of factor for which no login asks, although users have it."""
 
     sentence: str
-    remedy: str  # what an operator can do, as in "set PASSKEYS to on"
+    remedy: str  # for an operator, as in "set PASSKEYS to on"
 
 
 class FactorKind(ABC):
@@ -61,10 +59,7 @@ class FactorKind(ABC):
         return 0
 
     def risk(self, settings: Settings) -> Risk | None:
-        """Return a warning if users have such factors, and no login asks for them.
-
-        Costs at most one EXISTS.
-        """
+        """Return a warning if users have such factors, and no login asks for them."""
         return None
 
 
@@ -124,10 +119,7 @@ class SecondFactors:
         return any(each.accept(user, code, self._settings, now) for each in self._kinds)
 
     def risks(self) -> list[str]:
-        """Return a warning about each kind of factor that users have, and no login asks for.
-
-        A start and `check` warn of them.
-        """
+        """Return a warning about each kind of factor that users have, and no login asks for."""
         found = [each.risk(self._settings) for each in self._kinds]
         return [each.sentence + self._remedy_for(each) for each in found if each is not None]
 

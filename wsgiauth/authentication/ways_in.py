@@ -1,7 +1,7 @@
 """The ways into an account, the last of which its owner cannot remove.
 
-One is the password; features add others, such as passkeys. The link of an email is none: the
-mailbox may be the very thing that the user has lost.
+One is the password; features add others, such as passkeys. A link in an email is not one, because
+the user may have lost the mailbox.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,7 +28,7 @@ class WaysIn:
         return user.has_password or any(way(user, self._settings) for way in self._ways)
 
     def require_one(self, user: User) -> None:
-        """Refuse a removal after which the user could not log in; call this in its transaction.
+        """Refuse a removal that leaves no way to log in; call this in its transaction.
 
         Raises:
             RequestError: 409 `last_way_in`.
