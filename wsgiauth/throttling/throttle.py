@@ -1,29 +1,28 @@
 """Limits on guessing passwords: attempts are counted in the database, for all processes together.
 
 Each login is counted before its password is compared, once for the name and once for the client's
-address, and subtracted again if it succeeds. So a thousand concurrent guesses get no further than a
-thousand in a row, and an attempt that must wait costs no bcrypt. Names without an account are
-counted too, so the responses do not reveal which accounts exist.
+address, and subtracted again if it succeeds. So concurrent guesses get no further than guesses in a
+row, and an attempt that must wait costs no bcrypt. Names without an account are counted too, so the
+responses do not reveal which accounts exist.
 
 **Why a stranger cannot lock the owner out.** Repeated failures under a name make further attempts
 wait. With one count for each name, any client could keep the owner waiting. So there are two. A
 client that entered the password under this name, or chose it at the registration or by an emailed
 link, within the last 30 days is *known*: it has a separate count for the account, which attempts
-from other addresses do not change.
-Another account that gets the name knows none of these clients. All other clients are *strangers*
-and share one count for the name. So the owner logs in from a known address as usual while strangers
-wait; at a new address, a new password by a link ends the wait. The password alone does not make a
-client known if the user has a second factor: someone who learned or reset it has no precedence over
-the owner. A link that only proves an address makes no client known, because a thief of a session
-can have it sent to an address of their own, and so reset the count of guesses.
+from other addresses do not change. Another account that gets the name knows none of these clients.
+All other clients are *strangers* and share one count for the name. So the owner logs in from a
+known address as usual while strangers wait; at a new address, a new password by a link ends the
+wait. The password alone does not make a client known if the user has a second factor: someone who
+learned or reset it has no precedence over the owner. A link that only proves an address makes no
+client known, because a thief of a session can have it sent to an address of their own, and so reset
+the count of guesses.
 
 **How far a neighbour can spray.** A client that guesses once at each of many accounts that are
 known at its address (an office, a campus) stays below the limit of each. So failures at known
-accounts are also counted for the address. Beyond LOGIN_FAILURES_PER_ADDRESS in an hour, each of
-them has one more failure before it must wait, whether it failed before or not: in all, the limit
-and one for each account. To refuse those that have failed would let the neighbour keep their owners
-out. As it is, an owner with the right password logs in at the first attempt, unless the neighbour
-has just failed at the same account.
+accounts are also counted for the address. Beyond LOGIN_FAILURES_PER_ADDRESS in an hour, each
+account has one more failure before it must wait, whether it failed before or not. If accounts that
+failed had none, the neighbour could keep their owners out. An owner with the right password logs in
+at the first attempt, unless the neighbour has just failed at the same account.
 
 **Why there is no limit of consecutive failures.** NIST SP 800-63B-4 section 3.2.2 disables an
 authenticator after at most 100 consecutive failures. Any attacker could then disable any account,
@@ -33,10 +32,10 @@ when users choose them (see `passwords`). A count that lasts longer than a day, 
 than 15 minutes, would only harm the owner at a new address.
 
 **Passwords in a session**, to confirm or to change it, count for the session, so that strangers who
-fail under the name cannot keep the owner from that. All sessions of a user together have
+fail under the name cannot keep the owner waiting. All sessions of a user together have
 SESSIONS_SHARE times the free failures of one, because another proof, such as a code of an app that
-a thief of the session has added, gives the session another id. Only a right password resets what is
-counted for a known client.
+a thief of the session has added, gives the session another id. Only a right password resets the
+count of a known client.
 
 **Codes of a second factor** have the same two counts, for the user instead of the name. Codes at
 /auth/confirm count for the session, so that a thief of its cookie cannot keep the owner from
@@ -88,7 +87,7 @@ SESSIONS_SHARE = 10
 class Throttle:
     """Decides which attempts to log in or register must wait.
 
-    Each method that returns an attempt raises RetryLaterError (429) if it must wait. The attempt is
+    A method that returns an attempt raises RetryLaterError (429) if it must wait. The attempt is
     not counted yet.
     """
 
@@ -103,8 +102,7 @@ class Throttle:
         # Only counted, without a wait: see the module's docstring.
         self._known_names = Limit("known names", per_address, (0,), HOUR)
         self._logins = Limit("logins", settings.LOGINS_PER_ACCOUNT, DOUBLING, MINUTE)
-        # A passkey cannot be guessed. So that failures cost little, and those with passwords do not
-        # keep its owner waiting, they have a count of their own.
+        # Apart from passwords, whose failures must not keep the owner of a passkey waiting.
         self._passkeys = Limit("passkeys", per_address, DOUBLING, HOUR)
         self._providers = Limit("providers", per_address, DOUBLING, HOUR)  # likewise
         self._registrations = Limit(
@@ -132,9 +130,8 @@ class Throttle:
     def confirmation(self, user: User, session_id: str, networks: Networks) -> PasswordAttempt:
         """Return an attempt of a logged-in user to enter their password.
 
-        If the client is not known, it is counted for the session, so that strangers who fail under
-        the name cannot keep the owner from changing the password. It also counts as a stranger's
-        failure under the name.
+        A client that is not known counts for the session: see the module's docstring. It also
+        counts as a stranger's failure under the name.
         """
         account, user_id = names.key(user.username), str(user.id)
         known = self._failures_of_known(account, networks[0])
@@ -154,15 +151,11 @@ class Throttle:
     def second_factor(
         self, user: User, networks: Networks, *, session_id: str | None = None
     ) -> Attempt:
-        """Return an attempt to enter a code, after a right first step or in a session.
+        """Return an attempt to enter a code, in a session or after a right first step of a login.
 
         All logins of the user together have one count. A client that entered a right code within
         the last 30 days has a separate count, so that strangers who know the password cannot keep
         the owner waiting.
-
-        Args:
-            user: The user whose first step was right, or whose session it is.
-            session_id: The session in which the code is entered; None at a login.
         """
         user_id = str(user.id)
         own = known = self._counters.one(self._codes, user_id, networks[0])
@@ -179,38 +172,27 @@ class Throttle:
 
     def passkey(self, networks: Networks) -> Attempt:
         """Return an attempt to log in by a passkey, which names its user only when it is right."""
-        counters = self._counters.of_networks(self._passkeys, networks)
-        return Attempt(self._now, counters).require_turn()
+        return self._of_client(self._passkeys, networks)
 
     def provider(self, networks: Networks) -> Attempt:
         """Return an attempt to log in by a provider, whose answer names the user."""
-        counters = self._counters.of_networks(self._providers, networks)
-        return Attempt(self._now, counters).require_turn()
+        return self._of_client(self._providers, networks)
+
+    def registration(self, networks: Networks) -> Attempt:
+        """Return an attempt to register."""
+        return self._of_client(self._registrations, networks)
 
     def login_without_password(self, user: User) -> Attempt:
         """Return a login by a passkey or a provider, to count it with the other logins."""
         return Attempt(self._now, [self._counters.one(self._logins, names.key(user.username))])
 
-    def registration(self, networks: Networks) -> Attempt:
-        """Return an attempt to register."""
-        counters = self._counters.of_networks(self._registrations, networks)
-        return Attempt(self._now, counters).require_turn()
-
     def failed_logins(self, user: User) -> list[FailedLogin]:
-        """Return the last failed logins under the names that the user has now.
-
-        That includes those from before the user had a name, which may have been another user's.
-        """
+        """Return the last failed logins under the present names of the user, whoever had them."""
         logs = [FailureLog.of(self._key, names.key(each)) for each in (user.username, user.email)]
         return list_failures([*logs, self._failures_of(user)], int(self._now()))
 
     def waits(self, user: User, addresses: Iterable[str | None]) -> list[Wait]:
-        """Return why logins of a user are refused now, with one SELECT.
-
-        Args:
-            user: The user.
-            addresses: A few clients. The counts do not say which others there are.
-        """
+        """Return why logins of a user are refused now, also from these addresses; one SELECT."""
         now, one, user_id = int(self._now()), self._counters.one, str(user.id)
         asked: dict[Counter, tuple[str | None, str | None]] = {}
         for name, value in (("username", user.username), ("email", user.email)):
@@ -235,10 +217,9 @@ class Throttle:
     def recognise(self, user: User, networks: Networks) -> None:
         """Make a client known to an account, and reset its count of failures.
 
-        Call it only if the client has entered the password, or chosen it: a session alone must not
-        reset the count, because a thief of a session can give the account a passkey, an app or
-        another name, as often as they like. A database error is only logged, because the login or
-        registration has already succeeded.
+        Call this only if the client has entered or chosen the password: a thief of a session can
+        give the account a passkey, an app or another name any number of times, and must not reset
+        the count. A database error is only logged, because the login has already succeeded.
         """
         try:
             self._of_user(user.id, networks[0]).remember(int(self._now()), KNOWN_FOR)
@@ -257,6 +238,9 @@ class Throttle:
         except DATABASE_ERRORS as error:
             report_failure(error)
 
+    def _of_client(self, limit: Limit, networks: Networks) -> Attempt:
+        return Attempt(self._now, self._counters.of_networks(limit, networks)).require_turn()
+
     def _login_of_known(self, account: str, known: Counter, networks: Networks) -> PasswordAttempt:
         known_names = self._counters.one(self._known_names, networks[0])
         if known_names.is_used_up(int(self._now())):
@@ -274,12 +258,11 @@ class Throttle:
     def _failures_of_known(self, name_key: str, network: str) -> Counter | None:
         """Return the count of a client's failures at an account; None if it is a stranger.
 
-        An account knows the clients that logged in to it during the last 30 days. Two rows are
-        kept, because a name can go from one account to another. One says that the client was known
-        under the name. The other one is about the number of the account, which no other account
-        ever has, and counts failures under all names of the account. The name is only looked up if
-        the first row exists, so that the work for a stranger's attempt does not depend on whether
-        there is an account.
+        An account knows the clients that logged in to it during the last 30 days, by two rows,
+        because a name can go from one account to another. One says that the client was known under
+        the name. The other one has the number of the account, and counts failures under all its
+        names. Only if the first row exists, the name is looked up, so that a stranger's attempt
+        costs the same whether there is an account or not.
         """
         now = int(self._now())
         if not self._under_name(name_key, network).exists(now):
