@@ -1,5 +1,5 @@
 """Limits on logins, registrations and emails: counts of attempts, waits, and slots for hashing.
 
-What uses the database raises peewee.DatabaseError if it fails. A `clock` returns the time in
-seconds since the epoch, except in `hash_slots`.
+A function that uses the database raises peewee.DatabaseError if it fails. A `clock` returns the
+time in seconds since the epoch, except in `hash_slots`.
 """

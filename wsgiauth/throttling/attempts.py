@@ -18,24 +18,24 @@ KNOWN_FOR = 30 * 24 * 60 * 60  # seconds
 
 @dataclass(eq=False, repr=False)
 class Attempt:
-    """An attempt that can be refused, and what its success does to the counts.
+    """An attempt that can be refused, and the effect of its success on the counts.
 
     A success subtracts the attempt from every counter that counted it. It does not reset them, so
-    that an attacker who logs in to their own account does not reset what an address has failed.
+    that an attacker who logs in to their own account does not reset the failures of an address.
     """
 
     now: Callable[[], float]  # returns seconds since the epoch
     counters: Sequence[Counter]  # each can refuse the attempt, and counts it
     _: KW_ONLY
-    reset: Counter | None = None  # one of them, which a success resets
+    reset: Counter | None = None  # one of `counters`, which a success resets
     passive: Counter | None = None  # counts the attempt, too, but never refuses it
     successes: Counter | None = None  # can refuse the attempt, and counts only its success
-    known: Counter | None = None  # counts failures of this client, which a success makes known
+    known: Counter | None = None  # of this client, which a success makes known
     failures: FailureLog | None = None  # for the staff panel, if the attempt is a login
     _counted_by: Sequence[Counter] = field(default=(), init=False)
 
     def require_turn(self) -> Self:
-        """Return the attempt if it need not wait, with one SELECT for each counter.
+        """Return the attempt, if it need not wait.
 
         Raises:
             RetryLaterError: 429.
@@ -51,7 +51,7 @@ class Attempt:
         """Count the attempt as failed, until `succeeded` subtracts it.
 
         Raises:
-            RetryLaterError: 429: concurrent attempts used up the limit, and nothing is counted.
+            RetryLaterError: 429: concurrent attempts used up the limit. Nothing is counted.
         """
         now = self.now()
         counted: list[Counter] = []
@@ -84,7 +84,7 @@ class Attempt:
             self.known.remember(int(now), KNOWN_FOR)
 
     def failed(self, reason: str) -> None:
-        """Record that the attempt was compared and failed; its count stays."""
+        """Record for the staff panel that the attempt failed; its count stays."""
         if self.failures is not None:
             self.failures.add(int(self.now()), reason)
 

@@ -1,7 +1,4 @@
-"""Counts of attempts in the database, each changed by one atomic statement.
-
-The table also has marks, which only say that something happened: see `mail_limits`.
-"""
+"""Counts of attempts in the database, each changed by one atomic statement; and marks."""
 
 import hmac
 import json
@@ -25,12 +22,11 @@ class AttemptCount(Model):
     Times are in seconds since the epoch.
     """
 
-    # A keyed digest of what is counted. Names are not stored in plain text, because users sometimes
-    # type their password as the name.
+    # A keyed digest, because users sometimes type their password as the name.
     id = peewee.CharField(max_length=64, primary_key=True)
     retry_at = peewee.BigIntegerField()  # no attempt is allowed before
-    # Attempts that failed or are in progress. It must be declared after `retry_at`, whose new value
-    # depends on it: MariaDB assigns in order and would use the new count.
+    # Attempts that failed or are in progress. Declared after `retry_at`, whose new value depends on
+    # the old count: MariaDB assigns in order.
     count = peewee.IntegerField()
     expires_at = peewee.BigIntegerField(index=True)
 
@@ -49,10 +45,8 @@ class Limit:
         reason: The limit's name in events.
         free: Attempts without a wait; 0 for no limit.
         waits: Seconds to wait after the last free attempt, after the next one, and so on; the last
-            value applies to all further attempts. With a single 0, attempts are counted and never
-            wait.
-        window: Seconds from the first attempt until the count starts again. `Counter.remember`
-            replaces this time.
+            value applies to all further attempts. With a single 0, attempts never wait.
+        window: Seconds from the first attempt until the count starts again.
         refusal: The message for people who must wait.
     """
 
@@ -69,9 +63,8 @@ Networks = tuple[str, ...]  # from `clients.Clients.networks`, the narrowest fir
 # of its /64 networks.
 SITE_SHARE = 10
 
-# The largest tolerated difference between clocks of hosts. A wait that ends later was written by a
-# host whose clock is wrong, and is ignored.
-CLOCK_MARGIN = 60  # seconds
+# Seconds by which the clocks of hosts can differ. A longer wait is of a host whose clock is wrong.
+CLOCK_MARGIN = 60
 
 _ROW = Statement(
     lambda: AttemptCount.select(
@@ -108,14 +101,14 @@ class Counter(NamedTuple):
         return self.wait_of(retry_at, expires_at, now)
 
     def wait_of(self, retry_at: int, expires_at: int, now: int) -> int:
-        """Return the same for a row that was read."""
+        """Return the wait of a row that was read."""
         wait = max(min(retry_at, expires_at) - now, 0)
         return wait if wait <= self.limit.waits[-1] + CLOCK_MARGIN else 0
 
     def add(self, now: float) -> bool:
         """Count an attempt, unless it must wait; return whether it was counted.
 
-        Atomic under concurrency. A wait ends at a whole second, and never lasts less than it says.
+        Atomic under concurrency. A wait ends at a whole second, rounded up.
         """
         if not self.limit.free:
             return True
@@ -187,25 +180,22 @@ def read_waits(counters: Collection[Counter], now: int) -> dict[Counter, int]:
 
 
 class Mark(NamedTuple):
-    """A row that says until when something is remembered.
+    """A row that says until when something is remembered: see `mail_limits`.
 
     In a transaction, MariaDB's UPDATE or DELETE of a missing row locks a gap, in which other
-    transactions cannot insert then: logins of different users could deadlock. So each method but
-    `ends_at` is only for a row that was just read, or just inserted.
+    transactions cannot insert: logins of different users could deadlock. So call `prolong` and
+    `delete` only for a row that was just read or inserted.
     """
 
     id: str
 
     def ends_at(self) -> int:
-        """Return until when it is remembered, which can be past; 0 if there is no row."""
+        """Return the end of the mark, which can be past; 0 if there is no row."""
         row = _ROW.fetchone(self.id, 0)
         return 0 if row is None else row[2]
 
     def make(self, now: int, duration: int) -> bool:
-        """Remember it for `duration` seconds, unless it is; return whether it was not.
-
-        Of concurrent calls, one returns True.
-        """
+        """Make the mark, unless there is one; of concurrent calls, one returns True."""
         ends_at = self.ends_at()
         if ends_at:
             return ends_at <= now and self.prolong(ends_at, now + duration)
@@ -214,43 +204,40 @@ class Mark(NamedTuple):
         return bool(insert.as_rowcount().execute())
 
     def prolong(self, ends_at: int, until: int) -> bool:
-        """Compare and set the end of a row, and return whether it was set."""
+        """Compare and set the end, and return whether it was set."""
         update = AttemptCount.update(expires_at=until).where(
             AttemptCount.id == self.id, AttemptCount.expires_at == ends_at
         )
         return bool(update.execute())
 
     def delete(self) -> None:
-        """Forget it."""
+        """Delete the mark."""
         AttemptCount.delete().where(AttemptCount.id == self.id).execute()
 
 
 class Counters:
-    """Makes the counters of a site, whose rows are identified by digests keyed with SECRET_KEY."""
+    """Makes the counters of a site."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     def one(self, limit: Limit, *what: str) -> Counter:
-        """Return the counter of what a limit is about, such as a name."""
+        """Return the counter for the subject of a limit, such as a name."""
         return Counter(row_id(self._key, "throttle", limit.reason, *what), limit)
 
     def of_networks(self, limit: Limit, networks: Networks) -> list[Counter]:
         """Return one counter for each of the client's networks."""
         site_limit = replace(limit, free=SITE_SHARE * limit.free)
         narrowest, *wider = networks
-        return [
-            self.one(limit, narrowest),
-            *(self.one(site_limit, network) for network in wider),
-        ]
+        return [self.one(limit, narrowest), *(self.one(site_limit, each) for each in wider)]
 
 
 def row_id(key: bytes, *what: str) -> str:
-    """Return the digest, keyed with SECRET_KEY, that identifies the row about `what`."""
+    """Return the digest, keyed with SECRET_KEY, that identifies a row."""
     # JSON quotes each part, so no name can be mistaken for a name and an address.
     return hmac.digest(key, json.dumps(what).encode(), "sha256").hex()
 
 
 def _after(now: float, wait: int) -> int:
-    """Return the end of a wait; 0 if there is none, which is past on every host's clock."""
+    """Return the end of a wait, or 0 without one, which is past on every host's clock."""
     return math.ceil(now) + wait if wait else 0

@@ -1,12 +1,12 @@
 """The last failed logins under a name, for the staff panel.
 
-They are apart from the audit trail, and a flood cannot fill their table: a failure is recorded
-after its password was compared, each name has one row for each hour, and attempts that must wait
-(429) write nothing. A row expires a day after its hour, so a line is at most 25 hours old then.
+A flood cannot fill the table: a failure is recorded after its password was compared, each name has
+one row for each hour, and attempts that must wait (429) write nothing. A row expires a day after
+its hour.
 
-A name has a row whether it has an account or not, so neither the statements nor their time reveal
-which accounts exist. Codes and passkeys that fail after a right password are recorded under the
-user's number. A passkey that fails without a name is not recorded, because it has no user.
+Names without an account have rows too, so neither the statements nor their time reveal which
+accounts exist. Codes and passkeys that fail after a right password are recorded under the user's
+number. A passkey that fails without a name is not recorded, because it has no user.
 """
 
 from collections.abc import Collection
@@ -33,9 +33,9 @@ class FailedLogins(Model):
     """The last failed logins of one name or user in one hour."""
 
     id = peewee.CharField(max_length=64, primary_key=True)  # a keyed digest: see `AttemptCount`
-    # For each, the newest first, a line with the time in seconds since the epoch, the reason and
-    # the address, between tabs. All are in one column, so that one statement can add a line and
-    # drop the oldest, however many requests fail at the same time.
+    # A line for each, the newest first: the time in seconds since the epoch, the reason and the
+    # address, separated by tabs. One column, so that one statement adds a line and drops the
+    # oldest, atomic under concurrency.
     lines = peewee.CharField(max_length=_LINES_MAX_LENGTH)
     expires_at = peewee.BigIntegerField(index=True)
 
@@ -57,7 +57,7 @@ class Wait(NamedTuple):
     reason: str  # of the limit, as in the event `throttled`
     until: datetime  # in UTC
     name: str | None  # "username" or "email" if it is about that name only
-    address: str | None  # the client that must wait; None: those that `reason` implies
+    address: str | None  # of the client that must wait; None: the clients that `reason` implies
 
 
 class FailureLog(NamedTuple):
@@ -77,8 +77,7 @@ class FailureLog(NamedTuple):
     def add(self, now: int, reason: str) -> None:
         """Record a failure of the client that sent this request.
 
-        A database error is only logged: the answer is the same without the record, and the count,
-        which limits guesses, has been written before.
+        A database error is only logged, because the count, which limits guesses, is written before.
         """
         line = f"{now}\t{reason}\t{printable(context.client_address()) or ''}\n"
         try:
@@ -111,7 +110,7 @@ def list_failures(logs: Collection[FailureLog], now: int) -> list[FailedLogin]:
     rows = FailedLogins.select(FailedLogins.lines).where(
         FailedLogins.id.in_([each.row_of(hour) for each in logs for hour in hours])
     )
-    # What follows the last line break is empty, or a line that was cut.
+    # After the last line break, there is nothing or a line that was cut.
     lines = [line.split("\t") for row in rows for line in row.lines.split("\n")[:-1]]
     failures = [
         FailedLogin(from_timestamp(int(time)), reason, address or None)

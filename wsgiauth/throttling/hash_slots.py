@@ -3,8 +3,8 @@
 bcrypt releases the interpreter's lock and uses a whole processor. Without a limit, a flood of
 logins would occupy every thread of the server, and every other page would wait.
 
-**Why a flood does not lock out the owner of an account.** A login requests a slot after its body
-was read, because the order depends on how often this client and this account made requests lately:
+**Why a flood does not lock out the owner of an account.** The order of logins depends on the recent
+requests of the client and of the account, so a login requests a slot after its body was read:
 
 - An IPv4 address, an IPv6 /64 and an IPv6 /48 hash `HASHING_PER_ADDRESS` passwords at a time, an
   account one. So one account that is used from many addresses leaves the other slots free.
@@ -17,9 +17,9 @@ was read, because the order depends on how often this client and this account ma
   stranger's.
 
 Not defended: an attacker with hundreds of IPv4 addresses delays strangers, whose order is then
-random. An owner who shares the address of a flood is refused with it, as is one in its IPv6 /48
-while the flood ignores Retry-After. A server needs more than twice as many threads as
-HASHING_THREADS, for those who hash and those who wait; otherwise none is left for other pages.
+random. An owner who shares the address of a flood is refused with it, as is an owner in its IPv6
+/48 while the flood ignores Retry-After. A server needs more than twice as many threads as
+HASHING_THREADS, for logins that hash and that wait; otherwise none is left for other pages.
 """
 
 import heapq
@@ -48,7 +48,7 @@ MAX_KEYS = 10_000  # bounds memory: an IPv6 /32 has 65,536 /48 networks
 
 @dataclass(frozen=True, eq=False)  # two claims of one client are distinct
 class Claim:
-    """A request for a slot, with the client and the account that it is for."""
+    """A request for a slot, with its client and account."""
 
     networks: tuple[str, ...]  # see `clients.Clients.networks`
     account: str | None = None  # identifies it; None for a registration
@@ -56,7 +56,7 @@ class Claim:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys this claim is counted under; a stranger's must not count against the account."""
+        """The keys of the counts. A stranger's claim must not count against the account."""
         if self.is_known and self.account is not None:
             return self.networks[0], self.account
         return (self.networks[-1],)
@@ -86,12 +86,8 @@ class RecentUse:
 class HashSlots:
     """Hands out the slots in which a process hashes passwords.
 
-    Args:
-        settings: `HASHING_THREADS`, `HASHING_PER_ADDRESS`.
-        queue: How many requests can wait; None for as many as hash, so that each slot has a
-            successor and a wait is about as long as a hash.
-        longest_wait: How long a request waits before it is refused, in seconds.
-        clock: Returns a time in seconds that never goes back.
+    `queue` is the number of requests that can wait; None for as many as hash, so that each slot has
+    a successor and a wait is about as long as a hash. `clock` never goes back.
     """
 
     def __init__(
@@ -117,8 +113,8 @@ class HashSlots:
     def require_patience(self, networks: tuple[str, ...]) -> None:
         """Refuse a client that floods and was refused less than Retry-After ago.
 
-        Emits no event, because the earlier refusal did. With `HASHING_PER_ADDRESS=0`, addresses
-        do not tell clients apart, so no client is refused here.
+        The earlier refusal emitted the event. With `HASHING_PER_ADDRESS=0`, addresses do not tell
+        clients apart, so no client is refused here.
 
         Raises:
             RetryLaterError: 503.
@@ -133,16 +129,17 @@ class HashSlots:
 
     @contextmanager
     def slot(self, claim: Claim) -> Iterator[None]:
-        """Hold a slot while the body of the `with` statement hashes.
-
-        Each request needs a new claim.
+        """Hold a slot while the body of the `with` statement hashes. Each request has a new claim.
 
         Raises:
             RetryLaterError: 503: the queue is full, or no slot became free in time.
         """
         reason = self._enter(claim)
         if reason is not None:
-            self._remember_refusal(claim)
+            with self._changed:
+                if len(self._refused_until) >= MAX_KEYS:
+                    self._refused_until.clear()
+                self._refused_until[claim.networks[-1]] = self._clock() + RETRY_AFTER
             events.emit("refused", reason=reason)
             raise _busy()
         try:
@@ -153,7 +150,7 @@ class HashSlots:
                 self._changed.notify_all()
 
     def _enter(self, claim: Claim) -> str | None:
-        """Wait for a slot and take it. Return None, or the reason for a refusal."""
+        """Wait for a slot and take it, or return the reason for a refusal."""
         with self._changed:
             self._use.add(claim.keys)
             reason = self._make_room(claim)
@@ -162,8 +159,7 @@ class HashSlots:
             self._waiting.append(claim)
             try:
                 self._changed.wait_for(
-                    lambda: claim not in self._waiting or self._next() is claim,
-                    self._longest_wait,
+                    lambda: claim not in self._waiting or self._next() is claim, self._longest_wait
                 )
                 if self._next() is not claim:
                     return BUSY
@@ -175,15 +171,11 @@ class HashSlots:
                     self._waiting.remove(claim)
                 self._changed.notify_all()
 
-    def _remember_refusal(self, claim: Claim) -> None:
-        now = self._clock()
-        with self._changed:
-            if len(self._refused_until) >= MAX_KEYS:
-                self._refused_until.clear()
-            self._refused_until[claim.networks[-1]] = now + RETRY_AFTER
-
     def _make_room(self, claim: Claim) -> str | None:
-        """Displace a waiting claim if this one needs its place and has priority over it."""
+        """Make room in the queue, or return the reason for a refusal.
+
+        If there is a crowd, the claim displaces a waiting claim over which it has priority.
+        """
         reason, crowd = self._crowd(claim)
         if not crowd:
             return None
@@ -203,7 +195,7 @@ class HashSlots:
         return None
 
     def _crowd(self, claim: Claim) -> tuple[str, list[Claim]]:
-        """Return the narrowest group of claims that is full, with the reason; else no claims."""
+        """Return the narrowest group of claims that is full, with the reason; else no claim."""
         everyone = self._hashing + self._waiting
         for network in claim.networks:
             neighbours = [other for other in everyone if network in other.networks]
