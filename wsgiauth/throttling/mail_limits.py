@@ -1,8 +1,7 @@
-"""How many emails: those that clients and members of the staff ask for, and notices.
+"""Limits of the emails that clients and members of the staff ask for, and of notices.
 
-What is remembered of notices is in the table of counts, under keyed digests: the database alone
-does not say where a user logged in. It is written in the transaction of the login. A login from a
-known place costs one SELECT, and a month later an UPDATE.
+The marks of notices have keyed digests, so that the database alone does not say where a user logged
+in. A login from a known place costs one SELECT, and a month later an UPDATE.
 """
 
 import time
@@ -22,8 +21,7 @@ PER_DAY = 5  # notices of one kind that a user gets in a day
 
 KNOWN_FOR = 365 * DAY  # since the last login from the place
 PROLONGED_AFTER = 30 * DAY
-# Much longer than a place: the first login after a year away is worth a notice.
-HAS_LOGGED_IN_FOR = 10 * KNOWN_FOR
+HAS_LOGGED_IN_FOR = 10 * KNOWN_FOR  # so that the first login after a year away causes a notice
 
 
 class MailLimits:
@@ -47,42 +45,36 @@ class MailLimits:
         )
 
     def count(self, name: str, networks: Networks, *, user: User | None = None) -> None:
-        """Count an email that a client asks for.
+        """Count an email that a client asks for, and that a logged-in `user` may ask for.
 
-        What is counted is the name that was sent, so that nothing depends on whether it has an
-        account. Each name has three counts, so that none of these keeps another one waiting:
-        strangers, users who are logged in, and the user whose address it is.
-
-        Args:
-            user: The user who is logged in and asks. Emails that they ask for are also counted
-                under all names together, because a name can be the address of anyone.
+        The name is counted as it was sent, so that nothing depends on whether it has an account.
+        Each name has three counts, so that these do not keep each other waiting: strangers, users
+        who are logged in, and the user whose address it is. A user also has a count for all names
+        together, because a name can be the address of anyone.
         """
-        counters = self._counters.of_networks(self._mails_of_address, networks)
-        key = names.key(name[: names.EMAIL_MAX_LENGTH])
+        one, key = self._counters.one, names.key(name[: names.EMAIL_MAX_LENGTH])
         if user is None:
-            counters.insert(0, self._counters.one(self._mails, key))
+            counters = [one(self._mails, key)]
         else:
             asker = "its user" if key == names.key(user.email) else "other users"
-            counters.insert(0, self._counters.one(self._mails, key, asker))
-            counters.insert(0, self._counters.one(self._mails, "user", str(user.id)))
+            counters = [one(self._mails, "user", str(user.id)), one(self._mails, key, asker)]
+        counters += self._counters.of_networks(self._mails_of_address, networks)
         Attempt(self._now, counters).require_turn().begin()
 
     def count_by_staff(self, user: User) -> None:
-        """Count an email that a member of the staff sends to `user`, over all of the staff."""
+        """Count an email that a member of the staff sends to `user`, for all staff together."""
         Attempt(self._now, [self._counters.one(self._mails_by_staff, str(user.id))]).begin()
 
     def count_invitation_by_staff(self, email: str) -> None:
-        """Count an invitation that a member of the staff sends, over all of the staff."""
+        """Count an invitation that a member of the staff sends, for all staff together."""
         counter = self._counters.one(self._invitations_by_staff, names.key(email))
         Attempt(self._now, [counter]).begin()
 
 
 class NoticeLimits:
-    """Decides which notices a user gets: of new places, and a few of a kind in a day.
+    """Decides which notices a user gets: about new places, and a few of a kind in a day.
 
-    Args:
-        settings: `SECRET_KEY`, which keys the digests. Commands have none, and need none: only
-            what clients do is limited.
+    The settings of a command can lack the SECRET_KEY: only actions of clients are limited.
     """
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
@@ -92,12 +84,8 @@ class NoticeLimits:
     def is_new_place(self, user_id: int, network: str, browser: str) -> bool:
         """Remember a login, and return whether its user should be notified of a new place.
 
-        The first login of a user is not worth a notice, as far as is known. After `PER_DAY` notices
-        in a day, a new place is neither reported nor remembered, so that it is reported later.
-
-        Args:
-            network: The narrowest network of the client.
-            browser: The browser and its system in words.
+        The first known login of a user causes no notice. After `PER_DAY` notices in a day, a new
+        place is neither reported nor remembered, so that a later login reports it.
         """
         place = self._mark("place", str(user_id), network, browser)
         now = int(self._now())
@@ -116,17 +104,13 @@ class NoticeLimits:
         return False
 
     def admits(self, kind: str, user_id: int) -> bool:
-        """Count a notice, and return whether it is one of the first `PER_DAY` in a day.
-
-        Notices of another kind are counted separately.
-        """
+        """Count a notice, and return whether it is one of the first `PER_DAY` of its kind today."""
         return self._count("notice", kind, str(user_id))
 
     def admits_to(self, kind: str, email: str) -> bool:
-        """Do as `admits`, for an address, of whatever accounts.
+        """Do as `admits` for an address that is not proven, whichever account has it.
 
-        For addresses that are not proven: anyone can register with that of a stranger, close the
-        account, and register again.
+        Anyone can register with the address of a stranger, close the account, and register again.
         """
         return self._count("notice to", kind, names.key(email))
 
