@@ -102,12 +102,12 @@ class Tokens:
             if value is not None
         }
         self._application_claims = claims
-        # Chromium silently drops a cookie whose name and value have more than 4,096 bytes. A token
-        # in no cookie can have a number.
+        # Chromium silently drops a cookie whose name and value have more than 4,096 bytes. Only a
+        # token without a cookie can have a number.
         cookie_length = len(f"__Host-{settings.COOKIE_NAME}=")
         self._max_issued = MAX_LENGTH - max(cookie_length, _GENERATION_LENGTH)
-        # The signature and the claims of a token never change, so they are cached. The time and
-        # the session's row do, so they are checked on every request.
+        # The signature and the claims of a token never change. The time and the session's row do,
+        # so they are checked on every request.
         self._claims_of = lru_cache(maxsize=CACHE_SIZE)(self._decode)
         # Called for signed tokens only, so there are no more headers than keys.
         self._is_ours = lru_cache(maxsize=16)(self._check_header)
