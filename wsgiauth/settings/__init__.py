@@ -26,8 +26,8 @@ class Settings(Declared):
         """Create settings from a mapping, whose values can be strings.
 
         Args:
-            mapping: Values by setting name. Other names are ignored, so it can be a whole process
-                environment or framework configuration. An empty string means "not set".
+            mapping: Values by setting name. An empty string means "not set". Other names are
+                ignored, so this can be a process environment or a framework's configuration.
         """
         values: dict[str, Any] = {
             name: setting.parse(mapping[name])
@@ -54,13 +54,7 @@ class Settings(Declared):
         return settings
 
     def secret_keys(self) -> list[tuple[str, str]]:
-        """Return pairs of setting name and key; all keys verify tokens, the first one signs them.
-
-        Internal.
-
-        Raises:
-            ConfigurationError: SECRET_KEY is not set.
-        """
+        """Return pairs of setting name and key, the key that signs tokens first. Internal."""
         self.require_secret_key()
         return token_keys(self)
 
@@ -72,11 +66,8 @@ class Settings(Declared):
 
     def risks(self) -> list[str]:
         """Return the security risks of these settings, as sentences for an operator. Internal."""
-        found = [
-            (name, setting.risk(getattr(self, name)))
-            for name, setting in declarations(self).items()
-        ]
-        return [f"{name} {risk}" for name, risk in found if risk is not None]
+        found = {name: each.risk(getattr(self, name)) for name, each in declarations(self).items()}
+        return [f"{name} {risk}" for name, risk in found.items() if risk is not None]
 
 
 def _missing_secret_key() -> ConfigurationError:

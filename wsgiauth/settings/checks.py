@@ -23,8 +23,7 @@ _COOKIE_NAME = r"(?!__(?i:host|secure|http)-)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}"
 # A name, or an absolute URL without a query and a fragment (RFC 8707 section 2).
 _AUDIENCE = r"[A-Za-z0-9][A-Za-z0-9._-]*|[a-z][a-z0-9+.-]*:[A-Za-z0-9._~:/%@!$&'()*+,;=\[\]-]+"
 _MAX_AUDIENCE = 200  # characters
-# OWASP Password Storage Cheat Sheet: a bcrypt work factor of at least 10.
-_MINIMUM_SAFE_ROUNDS = 10
+_MINIMUM_SAFE_ROUNDS = 10  # OWASP Password Storage Cheat Sheet
 
 
 def processors() -> int:
@@ -64,7 +63,7 @@ def is_audience(audience: str) -> bool:
 
 
 def has_host_name(url: str) -> bool:
-    """Return whether the host of an origin, or of a URL, is a name and not an IP address.
+    """Return whether the host of a URL is a name and not an IP address.
 
     Browsers make passkeys for names alone (Web Authentication, level 3, section 5.1.3, step 7).
     """
@@ -74,7 +73,7 @@ def has_host_name(url: str) -> bool:
 
 
 def folder_problem(folder: str) -> str | None:
-    """Return what is wrong with a folder, as the end of a sentence about it, or None."""
+    """Return the end of a sentence that says why a folder is wrong, or None."""
     try:
         is_folder = Path(folder).is_dir()
     except (OSError, ValueError):  # too long, with NUL, or not accessible
@@ -83,11 +82,8 @@ def folder_problem(folder: str) -> str | None:
 
 
 def other_owner(status: os.stat_result) -> int | None:
-    """Return the number of the user who owns a file, if it is neither this user nor root.
-
-    Windows has no such numbers.
-    """
-    owner = status.st_uid
+    """Return the id of the user who owns a file, if it is neither this user nor root."""
+    owner = status.st_uid  # Windows has no such ids
     return owner if hasattr(os, "geteuid") and owner not in (0, os.geteuid()) else None
 
 
@@ -102,7 +98,7 @@ def cheap_hashes(rounds: int) -> str | None:
 
 
 def longer_than(month: int) -> Callable[[int], str | None]:
-    """Return a function that returns the risk of a long session; `month` is in the same unit."""
+    """Return a function that returns the risk of a session that is longer than a month."""
 
     def risk(time: int) -> str | None:
         if time <= month:

@@ -11,10 +11,9 @@ if TYPE_CHECKING:
 
 
 def contradictions(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, str]]:
-    """Yield settings that do not fit others, each with what it must be.
+    """Yield the settings that do not fit others, and the end of "NAME must be …" for each.
 
-    Args:
-        sends_mail: Whether MAIL_URL is set, although `settings` may lack it.
+    `sends_mail` says that MAIL_URL is set, because `settings` lacks an invalid one.
     """
     yield from _missing(settings, sends_mail=sends_mail)
     problem = oidc.entries_problem(settings.OIDC_PROVIDERS)

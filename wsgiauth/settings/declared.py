@@ -1,7 +1,4 @@
-"""The declaration of each setting: its name, type, default, range and meaning.
-
-docs/settings.md has a row for each. They are checked in this order.
-"""
+"""The declaration of each setting, in the order of the checks; see docs/settings.md."""
 
 import os
 from dataclasses import dataclass
@@ -16,8 +13,7 @@ from wsgiauth.settings.kinds import (
     declarations,
     key,
     limit,
-    parse_auto_or_on,
-    parse_off_or_word,
+    parse_word,
     path,
     string,
     switch,
@@ -37,7 +33,6 @@ class Declared:
     SECRET_KEY_FALLBACKS: tuple[str, ...] = words(
         "former keys, which verify tokens but sign none",
         expected="a list of random strings",
-        is_valid=lambda _: True,  # `secret_keys` checks it
         separator=" ",
         is_secret=True,
     )
@@ -118,7 +113,6 @@ class Declared:
     FACTOR_KEY_FALLBACKS: tuple[str, ...] = words(
         "former keys, for the apps that were set up with them",
         expected="a list of random strings",
-        is_valid=lambda _: True,  # `secret_keys` checks it
         separator=" ",
         is_secret=True,
     )
@@ -182,7 +176,7 @@ class Declared:
     COOKIE_SECURE: str = choice(
         ("auto", "on"),
         "whether the cookie is `Secure`; `auto` follows `wsgi.url_scheme`",
-        parse=parse_auto_or_on,
+        parse=parse_word(True, "on"),
     )
     TRUSTED_ORIGINS: tuple[str, ...] = words(
         "other origins whose pages can send requests with the cookie",
@@ -194,7 +188,7 @@ class Declared:
         ("off", "keys"),
         "whether Basic authentication accepts a username or email address with an API key as the"
         " password",
-        parse=parse_off_or_word,
+        parse=parse_word(False, "off"),
     )
     SITE_NAME: str | None = string(
         None, "the name of the site, in the title and above the heading of every page"
@@ -245,7 +239,6 @@ class Declared:
     OIDC_PROVIDERS: tuple[str, ...] = words(
         "the OpenID providers with which users can log in",
         expected=oidc.EXPECTED,
-        is_valid=lambda _: True,  # `contradictions` checks it, and names the entry
         separator=" ",
         is_secret=True,
     )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from wsgiauth.exceptions import ConfigurationError
 
@@ -56,7 +56,7 @@ class Setting(NamedTuple):
         return kept
 
     def _instead_of(self, value: object) -> str:
-        """Return what to write for a string that only an environment can have, if it is one."""
+        """Return the value to write instead of a string that only an environment can have."""
         meant = self.parse(value)
         if isinstance(value, str) and isinstance(meant, int) and self.is_valid(meant):
             return f"; in code, write {meant}, not {value!r}"
@@ -140,17 +140,23 @@ def words(
     meaning: str,
     *,
     expected: str,
-    is_valid: Callable[[str], bool],
+    is_valid: Callable[[str], bool] = lambda _: True,
     separator: str = ",",
     is_secret: bool = False,
     risk: _Finding = _nothing,
 ) -> tuple[str, ...]:
-    """Declare a list of strings. In one string, spaces or the separator are between them."""
+    """Declare a list of strings, separated by spaces or the separator.
+
+    Without `is_valid`, `contradictions` checks them.
+    """
     return _declare(
         (),
         meaning,
         expected,
-        lambda value: _are_strings(value) and all(map(is_valid, value)),
+        lambda value: (
+            isinstance(value, tuple)
+            and all(isinstance(each, str) and is_valid(each) for each in value)
+        ),
         is_secret=is_secret,
         risk=risk,
         parse=lambda value: (
@@ -175,7 +181,7 @@ def path(
 
 
 def key(meaning: str) -> str | None:
-    """Declare a secret key, which can be unset; `secret_keys` checks its strength."""
+    """Declare a secret key, which can be unset; `contradictions` checks its strength."""
     return string(
         None, meaning, expected="a random string", is_valid=lambda _: True, is_secret=True
     )
@@ -186,18 +192,15 @@ def parse_bool(value: object) -> object:
     return _BOOLS.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
-def parse_auto_or_on(value: object) -> object:
-    """Return `auto` or `on` for a string or a boolean that means it; other values unchanged."""
-    if parse_bool(value) is True:
-        return "on"
-    return value.strip().lower() if isinstance(value, str) else value
+def parse_word(meant: bool, word: str) -> _Parser:
+    """Return a parser of words in any letter case, with `word` for a string that means `meant`."""
 
+    def parse(value: object) -> object:
+        if parse_bool(value) is meant:
+            return word
+        return value.strip().lower() if isinstance(value, str) else value
 
-def parse_off_or_word(value: object) -> object:
-    """Return `off` for what means it, strings in lower case, and other values unchanged."""
-    if parse_bool(value) is False:
-        return "off"
-    return value.strip().lower() if isinstance(value, str) else value
+    return parse
 
 
 def _declare(
@@ -217,7 +220,3 @@ def _parse_whole_number(value: object) -> object:
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value.strip()):
         return int(value)
     return value
-
-
-def _are_strings(value: object) -> TypeGuard[tuple[str, ...]]:
-    return isinstance(value, tuple) and all(isinstance(each, str) for each in value)

@@ -33,7 +33,7 @@ class MailUrl(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Whether the mail server is this host, to which no connection can be intercepted."""
+        """Whether the mail server is this host, so that no connection can be intercepted."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
@@ -41,7 +41,7 @@ class MailUrl(NamedTuple):
 
 
 def parse_mail_url(url: str) -> MailUrl | None:
-    """Return the parts of a MAIL_URL, or None if it is not one."""
+    """Return the parts of a MAIL_URL, or None if it is malformed."""
     if url in ("console:", CALLABLE, MEMORY):
         return MailUrl(url.removesuffix(":"))
     if not url.isprintable() or " " in url:  # `urlsplit` ignores some control characters

@@ -19,11 +19,9 @@ _OTHERS = frozenset({"COOKIE_SECRET", "LANGUAGE", "SERVICE", "TEMPLATE"})
 
 
 def misspelt_settings(names: Iterable[str]) -> list[str]:
-    """Return sentences for an operator about names that resemble a setting that is not among them.
+    """Return sentences for an operator about names that resemble an unset setting.
 
-    Args:
-        names: Those of a mapping of settings, such as the process environment. Of the unprintable
-            ones, none is a slip, and none reaches the log.
+    Unprintable names are ignored, so that they do not reach the log.
     """
     names = {each for each in names if isinstance(each, str) and each.isprintable()}
     settings = {each.name for each in fields(Settings)}
@@ -49,10 +47,7 @@ def _meant(name: str, unset: set[str]) -> str | None:
 
 
 def _has_slip(name: str, setting: str) -> bool:
-    """Return whether one letter is wrong, or two are exchanged.
-
-    The similarity of a name with less than ten letters is too low for it.
-    """
+    """Return whether one letter is wrong, or two are exchanged, also in a short name."""
     if len(name) != len(setting):
         return False
     wrong = [place for place, (a, b) in enumerate(zip(name, setting, strict=True)) if a != b]

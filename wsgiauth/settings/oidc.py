@@ -1,7 +1,4 @@
-"""The entries of OIDC_PROVIDERS: the OpenID providers that users can log in with.
-
-A message names the entry and says what is wrong; it never has the secret or a part of it.
-"""
+"""The entries of OIDC_PROVIDERS. An error message names the entry, and never has a secret."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -11,7 +8,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from wsgiauth.settings.kinds import parse_bool
 
 EXPECTED = "entries such as google:https://client-id:client-secret@accounts.google.com"
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")  # which no connection leaves this host for
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")  # connections to them stay on this host
 
 _NAME = r"[a-z][a-z0-9-]{0,31}"
 _HOST = r"([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?"
@@ -81,7 +78,7 @@ def parse_entries(texts: Iterable[str]) -> tuple[ProviderEntry, ...]:
 
 
 def entries_problem(entries: Iterable[str]) -> str | None:
-    """Return what is wrong with the entries, which can have secrets that it does not show."""
+    """Return the error message of the entries, or None."""
     try:
         parse_entries(entries)
     except ValueError as error:

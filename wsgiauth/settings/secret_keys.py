@@ -41,8 +41,9 @@ def unmet_requirement(key: str, algorithm: str | None) -> str | None:
 
     `algorithm` is one of `ALGORITHMS`, or None for a key that signs no tokens.
     """
-    length = _utf8_length(key)
-    if length is None:
+    try:
+        length = len(key.encode())
+    except UnicodeEncodeError:
         return "encodable as UTF-8"
     minimum = MINIMUM_BYTES[algorithm or "HS256"]
     if length < minimum:
@@ -70,10 +71,3 @@ def _is_nearly_periodic(key: str, minimum: int) -> bool:
         if repeated * 4 >= (len(key) - period) * 3:
             return True
     return False
-
-
-def _utf8_length(text: str) -> int | None:
-    try:
-        return len(text.encode())
-    except UnicodeEncodeError:  # not chained, because the error holds the key
-        return None
