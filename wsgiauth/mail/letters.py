@@ -1,4 +1,4 @@
-"""The texts of emails: one template and one typed object each, as plain text.
+"""The texts of emails: one template and one typed object each.
 
 The first line of a template is the subject, the second one is empty.
 """
@@ -20,8 +20,8 @@ from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import parse_sender
 from wsgiauth.web.templates import Content, Templates
 
-# RFC 2047. `email` decodes such a word when it folds a header, line breaks included. New addresses
-# and MAIL_FROM cannot have one: see `names` and `settings.mail`.
+# RFC 2047. `email` decodes an encoded word when it folds a header, line breaks included. `names`
+# and `settings.mail` refuse it in new addresses and in MAIL_FROM.
 _ENCODED_WORD = "=?"
 
 _MAX_LINE = 998  # characters, RFC 5322 section 2.1.1
@@ -33,7 +33,7 @@ SAMPLE_ROOT = "https://example.org/auth"  # with which the links of samples begi
 
 
 class Letter(Content, ABC):
-    """What a template shows, as its attribute `letter`."""
+    """The attribute `letter` of a template."""
 
     @property
     @abstractmethod
@@ -54,7 +54,7 @@ class LinkLetter(Letter):
 
 
 class SiteLabel(NamedTuple):
-    """What every template can show of the site, as `site`."""
+    """The attribute `site` of every template."""
 
     name: str  # SITE_NAME, or else the host of PUBLIC_URL
     url: str
@@ -64,7 +64,7 @@ class Addressed(NamedTuple):
     """A letter and where it goes."""
 
     letter: Letter
-    address: str  # the stored one of an account, or the one that a link is to prove
+    address: str  # stored for an account, or the one that a link is to prove
     user_id: int | None  # for events
     language: str = ""  # empty: the site's default
 
@@ -81,11 +81,7 @@ class Letters:
         self._site = SiteLabel(" ".join(name.split()), url)
 
     def message(self, addressed: Addressed) -> EmailMessage:
-        """Return the message, with everything but its transport's headers.
-
-        Raises:
-            DeliveryError: The address could add a header.
-        """
+        """Return the message; an address that could add a header is a DeliveryError."""
         from email.headerregistry import Address  # here, because it makes every start slower
 
         letter = addressed.letter
@@ -108,7 +104,7 @@ class Letters:
         return message
 
     def preview(self, sample: Letter, mount: str) -> EmailMessage:
-        """Return the message of an example, whose links lead to /auth of this site, at `mount`."""
+        """Return the message of an example, with links to this site."""
         root = f"{self._site.url}{quote(mount)}"
         links = {
             name: value.replace(SAMPLE_ROOT, root, 1)
@@ -120,10 +116,10 @@ class Letters:
         return self.message(Addressed(letter, "ada@example.org", None))
 
     def check(self, letter: Letter) -> None:
-        """Render an example, so that a mistake in its template is found at start."""
+        """Render an example, to find a mistake in its template at the start."""
         shown, link = letter, ""
         if isinstance(letter, LinkLetter):
-            link = f"{letter.link}-shown"  # which its template cannot know
+            link = f"{letter.link}-shown"  # a template cannot have it by chance
             shown = letter.replaced(link=link)
         language = self._languages.default
         text = self._templates.check(letter.template, language, letter=shown, site=self._site)
@@ -140,17 +136,20 @@ class Letters:
 def unlinked(name: str) -> str:
     """Return a username as an email can show it; empty if it could be read as a link.
 
-    Mail software makes links of names that look like one, also of `evil.example` without a scheme,
-    and anyone chooses a name. Compatibility forms count, such as the full-width solidus.
+    Anyone can choose a name, and mail software makes a link of `evil.example` without a scheme.
+    Compatibility forms count, such as the full-width solidus.
     """
     return "" if _LINK_CHARACTERS & set(key(name)) else name
 
 
 def _problem(text: str, link: str) -> str | None:
-    """Return what is wrong with the text of an example, which is to show a link."""
-    problem = _control_character(text)
-    if problem is not None:
-        return problem
+    """Return the problem of an example's text, which must show a link, or None."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for each in line:
+            if each == "\ufeff":
+                return f"line {number} has a byte-order mark: save the file as UTF-8 without it"
+            if category(each) == "Cc" and each != "\t":
+                return f"line {number} has the control character U+{ord(each):04X}"
     subject, empty, body = text.partition("\n\n")
     if not (subject.strip() and empty and body.strip()) or len(subject.splitlines()) > 1:
         return "the first line must be the subject, the second empty, and the others the text"
@@ -159,21 +158,10 @@ def _problem(text: str, link: str) -> str | None:
     return None
 
 
-def _control_character(text: str) -> str | None:
-    """Return what is wrong with the first character that mail software does not show."""
-    for number, line in enumerate(text.split("\n"), 1):
-        for each in line:
-            if each == "\ufeff":
-                return f"line {number} has a byte-order mark: save the file as UTF-8 without it"
-            if category(each) == "Cc" and each != "\t":
-                return f"line {number} has the control character U+{ord(each):04X}"
-    return None
-
-
 def _encoding(body: str) -> Literal["7bit", "quoted-printable"]:
     """Return the encoding that keeps links in one piece where the text allows (RFC 2045).
 
-    Not `8bit`, which not every server passes on, nor base64, which leaves nothing readable.
+    Not every server passes `8bit` on, and base64 is not readable.
     """
     longest = max(map(len, body.encode().splitlines()), default=0)
     is_plain = body.isascii() and longest <= _MAX_LINE

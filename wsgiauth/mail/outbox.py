@@ -1,11 +1,10 @@
 """The outbox: a request inserts one row, and a thread sends the email afterwards.
 
-The request looks up no account, so its answer and its time tell nothing about who has one. The
-sender looks the account up, and only then creates the secret of the link.
+The request looks up no account, so its response and its time do not reveal who has one. The sender
+looks the account up, and only then creates the secret of the link.
 
-Delivery is at least once. A sender claims a row by moving its `due_at` to the end of a lease, with
-one UPDATE that compares, so that of many processes one sends it. If the process is killed, another
-one sends the email after the lease.
+Delivery is at least once. A sender claims a row by one UPDATE that compares, and moves its `due_at`
+to the end of a lease. If the process is killed, another one sends the email after the lease.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ BATCH = 20
 # Kinds of emails for which a person waits; they are sent in this order, before all others.
 URGENT = (RESET, ADDRESS, INVITATION)
 
-# In `Mail.data`: that of the secret of the last attempt.
-_DIGEST = "digest"
+_DIGEST = "digest"  # of the last attempt's secret, in `Mail.data`
 
 logger = logging.getLogger("wsgiauth")
 
@@ -57,12 +55,9 @@ class Mail(Model):
     Attributes:
         id: Random, so that no number is used twice.
         name: The name that was typed, if no account has been looked up for it.
-        user: The user it is for, or None.
-        data: What else its letter needs, and the digest of its last secret; JSON.
-        language: What the client asked for who caused it, or that of the owner of the account; an
-            empty string if it is not known.
-        due_at: When to send it, or to try again. A process that is sending it has set this to the
-            time after which another process may send it.
+        data: JSON: further values for the letter, and the digest of the last secret.
+        language: That of the request or of the account's owner; an empty string if unknown.
+        due_at: When to send it, or to try again; after a claim, the end of the lease.
         attempts: How often a process has begun to send it.
         expires_at: When it is not worth sending any more.
     """
@@ -85,7 +80,7 @@ class Mail(Model):
         indexes = ((("kind", "due_at"), False),)
 
 
-# Looks up the account of an email, and returns the letter; None if there is nothing to send.
+# Looks up the account of an email, and returns the letter, or None if there is nothing to send.
 Composer = Callable[[Mail, Settings, float], Addressed | None]
 
 
@@ -111,7 +106,7 @@ class Outbox:
     def deliver(self) -> float | None:
         """Send every email that is due; return the seconds until the next one, or None.
 
-        While the mail server takes nothing, one email is tried in a minute.
+        While the mail server accepts no email, this tries one in a minute.
         """
         pause = self._paused_until - self.now()
         if 0 < pause <= MINUTE:  # the clock can be set back
@@ -138,23 +133,20 @@ class Outbox:
             self._wake(chosen)
 
     def start(self) -> None:
-        """Start the thread, for what other processes left; once in a process.
+        """Start the thread once in a process, for the emails that other processes left.
 
-        A request calls this, and not the start of the site: a server can fork after that, and
-        a thread that runs then would leave its locks held in the new process.
+        A request calls this, not the start of the site: a server can fork after that, and a running
+        thread would leave its locks held in the new process.
         """
         if not self._worker.has_begun:
             self._wake(storage.current())
 
     def stop(self) -> None:
-        """End the thread; the next email starts another one."""
+        """Stop the thread; the next email starts another one."""
         self._worker.stop()
 
     def keep_messages(self) -> list[EmailMessage]:
-        """Send nothing from now on; return the list in which `deliver` puts the messages instead.
-
-        For tests: no thread delivers any more.
-        """
+        """Send nothing from now on, for tests; return the list to which `deliver` adds messages."""
         if not isinstance(self._transport, Kept):
             self.stop()
             self._transport = Kept()
@@ -165,17 +157,16 @@ class Outbox:
             self._worker.wake(chosen)
 
     def _due(self) -> list[Mail]:
-        """Return some emails that are due; to claim one changes when it is due."""
+        """Return some emails that are due."""
         due = Mail.select().where(Mail.due_at <= int(self.now())).order_by(Mail.due_at)
         found: list[Mail] = []
-        # Each along an index: to sort all emails would take the longer, the more of them wait.
-        for kind in (Mail.kind == each for each in URGENT):
-            found.extend(due.where(kind).limit(BATCH - len(found)))
+        for kind in URGENT:  # a query for each uses an index, and need not sort all emails
+            found.extend(due.where(Mail.kind == kind).limit(BATCH - len(found)))
         return found or list(due.limit(BATCH))
 
     @repeated_after_conflict
     def _claim(self, row: Mail) -> bool:
-        """Compare and set; return whether this process is to send the email."""
+        """Compare and set; return whether this process sends the email."""
         claimed = {"due_at": int(self.now()) + LEASE, "attempts": row.attempts + 1}
         with database.atomic():
             update = Mail.update(claimed).where(
@@ -187,11 +178,7 @@ class Outbox:
         return True
 
     def _send(self, row: Mail, send: Transport) -> None:
-        """Send a claimed email, and delete it or set when to try again.
-
-        Raises:
-            MailServerError: The mail server takes nothing; the attempt does not count.
-        """
+        """Send a claimed email, and delete or postpone it. A MailServerError is no attempt."""
         user_id = row.user_id
         try:
             if row.expires_at <= self.now() or row.attempts > len(RETRIES) + 1:
@@ -213,10 +200,9 @@ class Outbox:
         _delete(row)
 
     def _compose(self, row: Mail) -> Addressed | None:
-        """Return the letter, whose secret replaces that of an earlier attempt.
+        """Return the letter, whose secret replaces the secret of an earlier attempt.
 
-        Returns:
-            None if there is nothing to send, or if the user is deleted meanwhile.
+        Return None if there is nothing to send, or if the user was deleted meanwhile.
         """
         data = json.loads(row.data)
         earlier = data.pop(_DIGEST, None)
@@ -234,9 +220,9 @@ class Outbox:
         return addressed
 
     def _failed(self, row: Mail, user_id: int | None, error: BaseException) -> None:
-        # Only our own errors are known to have no address in their text.
-        reason = str(error) if isinstance(error, DeliveryError) else type(error).__name__
-        is_final = isinstance(error, DeliveryError) and error.is_final
+        reason, is_final = type(error).__name__, False  # the text of an error can have an address
+        if isinstance(error, DeliveryError):
+            reason, is_final = str(error), error.is_final
         if is_final or row.attempts > len(RETRIES):
             _delete(row)
             events.emit("mail_failed", user_id=user_id, reason=f"{row.kind}: {reason}")
@@ -259,10 +245,7 @@ def enqueue(
     data: Mapping[str, object],
     language: str = "",
 ) -> None:
-    """Insert an email, which is sent after this request or transaction; see `Mail`.
-
-    Without an outbox, as in a command, another process sends it.
-    """
+    """Insert an email to send after this transaction; without an outbox, another process does."""
     now = int(time.time() if outbox is None else outbox.now())
     with database.atomic():
         Mail.insert(
@@ -288,7 +271,7 @@ def ask_for(
     user: User | None = None,
     data: Mapping[str, object],
 ) -> None:
-    """Insert an email in the language that the client of this request asks for; see `enqueue`."""
+    """Insert an email in the language that the client asks for; see `enqueue`."""
     environ = context.current_request()[1]
     site: Any = None if environ is None else environ["wsgiauth.site"]
     language = site.pages.readers.name_asked_for(environ) if site else ""
@@ -297,8 +280,7 @@ def ask_for(
 
 def overdue(now: float) -> int:
     """Return how many emails should have been sent a while ago."""
-    number: int = Mail.select().where(Mail.due_at <= int(now) - OVERDUE).count()
-    return number
+    return int(Mail.select().where(Mail.due_at <= int(now) - OVERDUE).count())
 
 
 @repeated_after_conflict

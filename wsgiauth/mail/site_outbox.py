@@ -23,13 +23,7 @@ def make_outbox(
     samples: Sequence[Letter],
     send_mail: Transport | None = None,
 ) -> Outbox | None:
-    """Return the outbox of a site; None without MAIL_URL.
-
-    Args:
-        settings: Those of the site.
-        composers: See `Outbox`.
-        samples: Examples of all letters, with which the templates of the site are checked.
-        send_mail: The application's own transport.
+    """Return the outbox of a site, whose templates `samples` check; None without MAIL_URL.
 
     Raises:
         ConfigurationError: A template of an email is wrong, or MAIL_URL needs a `send_mail`.
@@ -45,7 +39,7 @@ def make_outbox(
 
 
 def make_transport(settings: Settings, send_mail: Transport | None = None) -> Transport | None:
-    """Return what sends messages, or None without MAIL_URL; see `make_outbox`."""
+    """Return the application's transport, or that of MAIL_URL; see `make_outbox`."""
     if settings.MAIL_URL is None or send_mail is not None:
         return send_mail
     url = parse_mail_url(settings.MAIL_URL)
@@ -78,7 +72,7 @@ def _write(folder: Path, message: EmailMessage) -> None:
 
 
 def _as_text(message: EmailMessage) -> str:
-    """Return the message for people: each link in one piece (8bit, RFC 2045 section 6.2)."""
+    """Return a message with each link in one piece (8bit, RFC 2045 section 6.2)."""
     from email.policy import default  # here, because it makes every start slower
 
     readable = copy(message)

@@ -24,7 +24,7 @@ _workers: "weakref.WeakSet[Worker]" = weakref.WeakSet()
 
 
 class _Sender(threading.Thread):
-    """One thread: it delivers whenever it is `woken`, until `is_ended` or the owner is gone."""
+    """A thread that delivers whenever it is `woken`, until `is_ended` or the owner is gone."""
 
     def __init__(self, owner: "weakref.ref[Outbox]", database: peewee.Database) -> None:
         super().__init__(name="wsgiauth-mail", daemon=True)
@@ -46,10 +46,7 @@ class _Sender(threading.Thread):
 
 
 class Worker:
-    """Delivers in a daemon thread: at once when it is woken, and whenever the owner says.
-
-    The thread ends with the process, or when the owner is no longer used.
-    """
+    """Delivers in a daemon thread, which ends with the process or when the owner is not used."""
 
     _thread: _Sender | None
     has_begun: bool  # whether this process has started the thread, or tried to
@@ -76,7 +73,7 @@ class Worker:
             thread.join()
 
     def forget(self) -> None:
-        """Begin without a thread: a forked process has none, and its locks may be held."""
+        """Forget the thread and the lock: a forked process has no thread, and locks may be held."""
         self._lock = threading.Lock()
         self._thread = None
         self.has_begun = False
