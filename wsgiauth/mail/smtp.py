@@ -1,7 +1,6 @@
 """Send messages by a mail server (RFC 6409), with `smtplib`.
 
-The connection is encrypted and the server's certificate is verified, unless the server is on this
-host.
+The connection is encrypted, with a verified certificate, unless the server is on this host.
 """
 
 import io
@@ -25,10 +24,10 @@ MAILS_PER_CONNECTION = 50  # some servers accept no more
 
 
 class Watchdog:
-    """Ends a connection when the time for a message is over, as if the server had.
+    """Ends a connection when the time for a message is over.
 
-    The timeout of a socket is for one read. So a server that sends a byte now and then would keep
-    the only thread that sends emails, and its lease would end.
+    The timeout of a socket is for one read. So a server that sends a byte now and then would occupy
+    the only thread that sends emails, and the lease would end.
     """
 
     is_over = False
@@ -53,7 +52,7 @@ class Watchdog:
             raise TimeoutError
 
     def close(self) -> None:
-        """Watch the connection no more."""
+        """Stop watching the connection."""
         if self._watched is not None:
             self._watched.close()
 
@@ -65,7 +64,7 @@ class Watchdog:
 
 
 class _Replies(io.BufferedReader):
-    """What a server sends: a reply that is too long ends as if the server had disconnected."""
+    """The replies of a server: one that is too long ends as if the server had disconnected."""
 
     left = MAX_REPLY
 
@@ -79,7 +78,7 @@ class _Replies(io.BufferedReader):
 class Connection(smtplib.SMTP):
     """A connection that a watchdog watches, from before its greeting and its TLS."""
 
-    has_recipient = False  # whether the server was given that of the present message
+    has_recipient = False  # whether the server was given the recipient of the present message
 
     def __init__(
         self, watchdog: Watchdog, url: MailUrl, hostname: str, tls: ssl.SSLContext | None
@@ -92,9 +91,8 @@ class Connection(smtplib.SMTP):
         connected: socket.socket = super()._get_socket(host, *arguments)  # type: ignore[misc]
         try:
             self._watchdog.watch(connected)
-            return (
-                self._tls.wrap_socket(connected, server_hostname=host) if self._tls else connected
-            )
+            tls = self._tls
+            return tls.wrap_socket(connected, server_hostname=host) if tls else connected
         except OSError:
             connected.close()
             raise
@@ -121,7 +119,7 @@ class MailServer(ConnectingTransport):
 
     @contextmanager
     def connection(self) -> Iterator[Transport]:
-        """Return what sends messages by one connection, or by another one if it fails."""
+        """Return a transport that sends over one connection, or another one if it fails."""
         connection = RenewedConnection(self._connect)
         try:
             yield connection.send
@@ -156,7 +154,7 @@ class MailServer(ConnectingTransport):
 
 
 class RenewedConnection:
-    """Sends messages by a connection, which it opens when it is needed, and anew if it fails."""
+    """Sends over one connection. Opens it on first use, and reopens it after a failure."""
 
     def __init__(self, connect: Callable[[Watchdog], Connection]) -> None:
         self._connect = connect
@@ -165,9 +163,7 @@ class RenewedConnection:
         self._number = 0  # of messages that the connection has sent
 
     def send(self, message: EmailMessage) -> None:
-        """Send a message to the address in its header `To`.
-
-        If a connection that has sent others fails before the recipient, another one is opened.
+        """Send a message, over another connection if a used one fails before the recipient.
 
         Raises:
             MailServerError: The server cannot be reached or trusted, or refuses this site.
@@ -192,7 +188,9 @@ class RenewedConnection:
     def close(self) -> None:
         """End the connection, if there is one."""
         if self._connection is not None:
-            _quit(self._connection)
+            with suppress(smtplib.SMTPException, OSError):
+                self._connection.putcmd("quit")  # without waiting for the reply
+            self._connection.close()
         self._watchdog.close()
         self._connection, self._watchdog, self._number = None, Watchdog(), 0
 
@@ -219,16 +217,9 @@ def _transmit(message: EmailMessage, connection: Connection) -> None:
         if connection.has_recipient:
             is_final = 500 <= _code(error) < 600
             raise DeliveryError(_reason(error), is_final=is_final) from None
-        # MAIL FROM has nothing of the message but, for an address that is not ASCII, SMTPUTF8.
+        # MAIL FROM depends on the message only by SMTPUTF8, for an address that is not ASCII.
         kind = MailServerError if message["To"].isascii() else DeliveryError
         raise kind(_reason(error)) from None
-
-
-def _quit(connection: Connection) -> None:
-    """End a connection; the answer changes nothing, and is not awaited."""
-    with suppress(smtplib.SMTPException, OSError):
-        connection.putcmd("quit")
-    connection.close()
 
 
 def _log_in(server: smtplib.SMTP, url: MailUrl) -> None:

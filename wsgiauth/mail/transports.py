@@ -1,7 +1,4 @@
-"""What sends messages, and how a delivery fails.
-
-No error shows an address, because errors are logged.
-"""
+"""The interface of transports, and their errors, which are logged and so never have an address."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -22,7 +19,7 @@ class DeliveryError(WsgiAuthError):
 
 
 class MailServerError(DeliveryError):
-    """The mail server takes no message of this site at present; no message is the cause."""
+    """The mail server accepts no message of this site at present, whatever the message."""
 
 
 class Kept(list[EmailMessage]):
@@ -43,11 +40,11 @@ class ConnectingTransport(ABC):
 
     @abstractmethod
     def connection(self) -> AbstractContextManager[Transport]:
-        """Return what sends messages, one after the other, by one connection."""
+        """Return a transport that sends messages, one after the other, over one connection."""
 
 
 def sending(transport: Transport) -> AbstractContextManager[Transport]:
-    """Return what sends the messages of a round."""
+    """Return a transport for several messages."""
     if isinstance(transport, ConnectingTransport):
         return transport.connection()
     return nullcontext(transport)
