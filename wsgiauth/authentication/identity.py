@@ -253,7 +253,6 @@ class Identifier:
         return value if value is None or self._admits_ambient(environ) else None
 
     def _size(self, environ: WSGIEnvironment, kind: OwnCookie, cookie: TaggedCookie) -> int:
-        """Return how many characters of a Cookie header a cookie takes."""
         name = self.cookie_name(environ) + kind.suffix + cookie.tag
         return len(f"{name}={cookie.value}; ")
 

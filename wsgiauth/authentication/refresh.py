@@ -104,7 +104,7 @@ def _find(session_id: str, now: int) -> Session | None:
 
 
 def _is_to_replace(row: Session, generation: int, now: int) -> bool:
-    """Return whether a refresh token is the current one, or the response with that seems lost."""
+    """Return whether the token is current, or the response with the current pair seems lost."""
     if generation == row.generation:
         return True
     is_unused = row.unused == row.generation

@@ -145,7 +145,7 @@ def _record_login(user: User, language: str) -> None:
 def _is_due(now: int) -> peewee.Expression:
     """Return the condition that a use moves the end: a tenth of the idle time is gone.
 
-    It is false for a fixed session, and for one with a refresh token, which a refresh alone moves.
+    It is false for a fixed session, and for one with a refresh token: only a refresh moves its end.
     """
     gone = Session.idle - Session.expires_at + now
     # No parameters but `now`, because the SQL of `find` is kept.

@@ -157,7 +157,6 @@ class Outbox:
             self._worker.wake(chosen)
 
     def _due(self) -> list[Mail]:
-        """Return some emails that are due."""
         due = Mail.select().where(Mail.due_at <= int(self.now())).order_by(Mail.due_at)
         found: list[Mail] = []
         for kind in URGENT:  # a query for each uses an index, and need not sort all emails

@@ -231,7 +231,6 @@ def _log_in(server: smtplib.SMTP, url: MailUrl) -> None:
 
 
 def _code(error: Exception) -> int:
-    """Return the reply code of a refusal, or 0."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         return max(code for code, _ in error.recipients.values())
     return getattr(error, "smtp_code", 0)

@@ -99,15 +99,15 @@ class Worker:
 
 def _deliver(owner: "Outbox") -> float:
     """Deliver once, and return how long to wait; no error ends the thread."""
+    wait = None
     try:
         wait = owner.deliver()
     except DATABASE_ERRORS as error:
         report_failure(error)
-        return LONGEST_WAIT
     except Exception:
         logger.exception("emails were not sent")
-        return LONGEST_WAIT
-    discard_connection(storage.current())
+    else:
+        discard_connection(storage.current())
     return LONGEST_WAIT if wait is None else min(wait, LONGEST_WAIT)
 
 

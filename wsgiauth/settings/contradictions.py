@@ -16,9 +16,10 @@ def contradictions(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[
     `sends_mail` says that MAIL_URL is set, because `settings` lacks an invalid one.
     """
     yield from _missing(settings, sends_mail=sends_mail)
-    problem = oidc.entries_problem(settings.OIDC_PROVIDERS)
-    if problem is not None:
-        yield "OIDC_PROVIDERS", f"{oidc.EXPECTED}; {problem}"
+    try:
+        oidc.parse_entries(settings.OIDC_PROVIDERS)
+    except ValueError as error:
+        yield "OIDC_PROVIDERS", f"{oidc.EXPECTED}; {error}"
     if settings.SECOND_FACTOR != "offered" and not (settings.FACTOR_KEY or settings.PASSKEYS):
         expected = f"set, because SECOND_FACTOR is {settings.SECOND_FACTOR}"
         yield "FACTOR_KEY", f"{expected}; `python -m wsgiauth secret` prints one"

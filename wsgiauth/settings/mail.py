@@ -105,7 +105,6 @@ def insecure_mail(url: str | None) -> str | None:
 
 
 def _server(parts: SplitResult, port: int | None) -> MailUrl | None:
-    """Return the mail server that a URL names."""
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     host = parts.hostname or ""
     if (

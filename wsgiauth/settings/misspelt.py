@@ -37,7 +37,6 @@ def misspelt_settings(names: Iterable[str]) -> list[str]:
 
 
 def _meant(name: str, unset: set[str]) -> str | None:
-    """Return the setting that a name stands for, or None."""
     if _ALIASES.get(name) in unset:
         return _ALIASES[name]
     for setting in sorted(unset):

@@ -77,15 +77,6 @@ def parse_entries(texts: Iterable[str]) -> tuple[ProviderEntry, ...]:
     return tuple(entries)
 
 
-def entries_problem(entries: Iterable[str]) -> str | None:
-    """Return the error message of the entries, or None."""
-    try:
-        parse_entries(entries)
-    except ValueError as error:
-        return str(error)
-    return None
-
-
 def local_origins(entries: Iterable[ProviderEntry]) -> tuple[str, ...]:
     """Return the origins of the issuers without https, which are at localhost."""
     issuers = (urlsplit(each.issuer) for each in entries)
@@ -118,7 +109,6 @@ def _split(url: str) -> SplitResult:
 
 
 def _client(netloc: str) -> tuple[str, str]:
-    """Return the client's id and secret."""
     written = netloc.rpartition("@")[0]
     client_id, _, client_secret = written.partition(":")
     if not client_id or not client_secret:
@@ -155,7 +145,6 @@ def _issuer(parts: SplitResult) -> str:
 
 
 def _parameters(query: str) -> dict[str, Any]:
-    """Return the fields that parameters set."""
     if not query:
         return {}
     try:

@@ -172,15 +172,14 @@ class HashSlots:
                 self._changed.notify_all()
 
     def _make_room(self, claim: Claim) -> str | None:
-        """Make room in the queue, or return the reason for a refusal.
-
-        If there is a crowd, the claim displaces a waiting claim over which it has priority.
-        """
+        """Displace a waiting claim of lower priority if needed, or return the reason to refuse."""
         reason, crowd = self._crowd(claim)
         if not crowd:
             return None
         strangers = [each for each in self._waiting if not each.is_known]
-        is_strangers_turn = self._is_strangers_turn() and self._capacity > self._slots + 1
+        is_strangers_turn = (
+            self._known_in_a_row >= STRANGERS_TURN and self._capacity > self._slots + 1
+        )
         waiting = [each for each in reversed(crowd) if each in self._waiting]
         if is_strangers_turn and claim.is_known and strangers:
             waiting = [each for each in waiting if each is not min(strangers, key=self._score)]
@@ -208,12 +207,9 @@ class HashSlots:
         if len(self._hashing) >= self._slots:
             return None
         ready = [claim for claim in self._waiting if self._may_hash(claim)]
-        if self._is_strangers_turn():
+        if self._known_in_a_row >= STRANGERS_TURN:
             ready = [claim for claim in ready if not claim.is_known] or ready
         return min(ready, key=self._score, default=None)  # of equals, the first to arrive
-
-    def _is_strangers_turn(self) -> bool:
-        return self._known_in_a_row >= STRANGERS_TURN
 
     def _may_hash(self, claim: Claim) -> bool:
         if claim.account is not None and claim.account in [each.account for each in self._hashing]:

@@ -20,9 +20,10 @@ the count of guesses.
 **How far a neighbour can spray.** A client that guesses once at each of many accounts that are
 known at its address (an office, a campus) stays below the limit of each. So failures at known
 accounts are also counted for the address. Beyond LOGIN_FAILURES_PER_ADDRESS in an hour, each
-account has one more failure before it must wait, whether it failed before or not. If accounts that
-failed had none, the neighbour could keep their owners out. An owner with the right password logs in
-at the first attempt, unless the neighbour has just failed at the same account.
+account has one more failure before it must wait, whether it failed before or not: in all, the limit
+and one for each account. If accounts that failed had none, the neighbour could keep their owners
+out. An owner with the right password logs in at the first attempt, unless the neighbour has just
+failed at the same account.
 
 **Why there is no limit of consecutive failures.** NIST SP 800-63B-4 section 3.2.2 disables an
 authenticator after at most 100 consecutive failures. Any attacker could then disable any account,
@@ -40,18 +41,18 @@ count of a known client.
 **Codes of a second factor** have the same two counts, for the user instead of the name. Codes at
 /auth/confirm count for the session, so that a thief of its cookie cannot keep the owner from
 logging in. All sessions of a user together have SESSIONS_SHARE times the free failures of one, and
-then wait at the same pace, so any number of cookies is worth about 150 guesses a day, beside the
-100 of those who know the password.
+then wait at the same pace, so thieves of any number of cookies have about 150 guesses a day. Those
+who know the password have another 100.
 
 **Successful logins** cost a hash too. People do not log in once a second for a minute, and programs
 keep their token, so a client that logs in so often is slowed down. Only a client with the password
 can cause that.
 
 Not defended: an owner at a new address waits with the attackers, up to 15 minutes at a time, as
-long as the attack lasts, or until they choose a new password by a link, which helps no user with a
-second factor; an owner at the attacker's address shares its count; and an attacker with
-two addresses can find out whether one of them is known to a name. A lock that only an administrator
-can remove would be worse. So would counting by address alone, because attackers have thousands of
+long as the attack lasts, or until they choose a new password by a link, which does not help a user
+with a second factor. An owner at the attacker's address shares its count. An attacker with two
+addresses can find out whether one of them is known to a name. A lock that only an administrator can
+remove would be worse. So would counts by address alone, because attackers have thousands of
 addresses (OWASP Authentication Cheat Sheet, "Account Lockout").
 """
 
