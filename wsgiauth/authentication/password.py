@@ -66,9 +66,6 @@ def change(
     Args:
         user: The session's user, as read before the current password was verified.
         methods: See `renew`.
-
-    Raises:
-        ClaimsError: The application has no claims for the session's new token.
     """
     claims = tokens.claims_for(user)
 
@@ -137,11 +134,8 @@ def reset_password(
     have created the account, perhaps at a provider that has wrongly verified the address. So
     `at_first_proof` removes the second factors, passkeys and accounts of providers from that time.
 
-    Return False if the secret was used, or ended, in the meantime.
-
-    Raises:
-        ValidationError: A rule is broken; the secret can still be used.
-        RetryLaterError: The file BREACHED_PASSWORDS cannot be read.
+    Return False if the secret was used, or ended, in the meantime. After a ValidationError, the
+    secret can still be used.
     """
     hashed_password = hash_new_password(user, password, settings=settings)
 

@@ -52,11 +52,7 @@ def start(
     methods: str = PASSWORD,
     origin: Origin | None = None,
 ) -> TaggedCookie:
-    """Return the cookie of a new pending login of a user, as read before the first step.
-
-    Raises:
-        UnauthenticatedError: The user has been deleted.
-    """
+    """Return the cookie of a new pending login of a user, as read before the first step."""
     data = json.dumps({"remember": remember, "methods": methods, "provider": origin})
     try:
         secret = one_time.issue(_PURPOSE, user, now=now, lifetime=LIFETIME, data=data)

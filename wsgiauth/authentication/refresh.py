@@ -30,9 +30,6 @@ class RefreshTokens:
 
     `SECRET_KEY` signs, and `SECRET_KEY_FALLBACKS` verify, too. The keys depend on `JWT_ISSUER` and
     `JWT_AUDIENCE`.
-
-    Raises:
-        ConfigurationError: SECRET_KEY is missing.
     """
 
     def __init__(self, settings: Settings) -> None:

@@ -59,9 +59,6 @@ def start(
         lifetime: That of a token by default.
         methods: See `methods`.
         origin: The login elsewhere by which the session begins, if there was one.
-
-    Raises:
-        ClaimsError: The application has no claims for the token.
     """
     claims = tokens.claims_for(user)  # before anything is written
     now = int(tokens.now())

@@ -78,9 +78,6 @@ class Tokens:
     SECRET_KEY signs; it and SECRET_KEY_FALLBACKS verify. The header's `kid` names the key for
     other services. It is ignored here, because a header must not choose the key (RFC 8725
     section 3.1). `registered` has the claims `iss` and `aud`, if the site has them.
-
-    Raises:
-        ConfigurationError: SECRET_KEY is missing, or a key is an asymmetric key or a JWK.
     """
 
     def __init__(

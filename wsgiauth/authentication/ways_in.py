@@ -28,11 +28,7 @@ class WaysIn:
         return user.has_password or any(way(user, self._settings) for way in self._ways)
 
     def require_one(self, user: User) -> None:
-        """Refuse a removal that leaves no way to log in; call this in its transaction.
-
-        Raises:
-            RequestError: 409 `last_way_in`.
-        """
+        """Refuse (409) a removal that leaves no way to log in; call this in its transaction."""
         if self.has_one(user):
             return
         raise RequestError(

@@ -35,11 +35,7 @@ class Attempt:
     _counted_by: Sequence[Counter] = field(default=(), init=False)
 
     def require_turn(self) -> Self:
-        """Return the attempt, if it need not wait.
-
-        Raises:
-            RetryLaterError: 429.
-        """
+        """Return the attempt if it need not wait, or raise RetryLaterError (429)."""
         now = int(self.now())
         for counter in (*self.counters, *([self.successes] if self.successes else [])):
             wait = counter.wait(now)
@@ -50,8 +46,7 @@ class Attempt:
     def begin(self) -> None:
         """Count the attempt as failed, until `succeeded` subtracts it.
 
-        Raises:
-            RetryLaterError: 429: concurrent attempts used up the limit. Nothing is counted.
+        If concurrent attempts used up the limit, raise RetryLaterError (429) and count nothing.
         """
         now = self.now()
         counted: list[Counter] = []

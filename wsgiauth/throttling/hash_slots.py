@@ -111,13 +111,10 @@ class HashSlots:
         self._changed = threading.Condition()
 
     def require_patience(self, networks: tuple[str, ...]) -> None:
-        """Refuse a client that floods and was refused less than Retry-After ago.
+        """Refuse (503) a client that floods and was refused less than Retry-After ago.
 
         The earlier refusal emitted the event. With `HASHING_PER_ADDRESS=0`, addresses do not tell
         clients apart, so no client is refused here.
-
-        Raises:
-            RetryLaterError: 503.
         """
         site = networks[-1]
         with self._changed:

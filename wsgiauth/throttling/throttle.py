@@ -131,8 +131,7 @@ class Throttle:
     def confirmation(self, user: User, session_id: str, networks: Networks) -> PasswordAttempt:
         """Return an attempt of a logged-in user to enter their password.
 
-        A client that is not known counts for the session: see the module's docstring. It also
-        counts as a stranger's failure under the name.
+        The failures of a client that is not known count for the session, and under the name.
         """
         account, user_id = names.key(user.username), str(user.id)
         known = self._failures_of_known(account, networks[0])
@@ -154,9 +153,8 @@ class Throttle:
     ) -> Attempt:
         """Return an attempt to enter a code, in a session or after a right first step of a login.
 
-        All logins of the user together have one count. A client that entered a right code within
-        the last 30 days has a separate count, so that strangers who know the password cannot keep
-        the owner waiting.
+        A client that entered a right code within the last 30 days has a separate count, so that
+        strangers who know the password cannot keep the owner waiting.
         """
         user_id = str(user.id)
         own = known = self._counters.one(self._codes, user_id, networks[0])
