@@ -10,7 +10,7 @@ from wsgiauth.accounts.models import User
 
 
 class Purpose(NamedTuple):
-    """What a challenge permits."""
+    """The purpose of a challenge, which permits nothing else."""
 
     name: str  # an input of the challenge's code
     user_verification: str  # `required`, `preferred` or `discouraged`: by a finger, a face or a PIN

@@ -44,7 +44,7 @@ def application_claims(function: ClaimsFunction, user: User) -> dict[str, object
             if isinstance(returned, Mapping):
                 claims = dict(returned)
                 problem = _problem(claims)
-                if problem is None:  # a copy, because others can change what the function returned
+                if problem is None:  # a copy, because others can change the original
                     claims = json.loads(json.dumps(claims))
             else:
                 problem = f"it returned {type(returned).__name__}, which is no mapping"

@@ -295,7 +295,7 @@ def set_caller(
 ) -> None:
     """Set the keys of `environ` that name the caller; see `middleware.AuthMiddleware`.
 
-    `auth_type` says what identified the user, if not the credential that `identify` has read.
+    `auth_type` names a credential other than the one that `identify` has read.
     """
     environ["wsgiauth.user"] = environ["bottle.request.ext.user"] = user
     environ["wsgiauth.session"] = session_id

@@ -34,7 +34,7 @@ class Connected(NamedTuple):
 
     id: str  # names it in the list of its user
     title: str  # of the provider
-    name: str  # what the provider calls it
+    name: str  # at the provider
     connected_at: datetime
     last_used_at: datetime
     is_offered: bool = True  # whether the site still has its provider

@@ -79,7 +79,7 @@ def find(cookie: TaggedCookie, now: float, origins: Origins | None = None) -> Pe
 
 
 def cancel(pending: Pending) -> None:
-    """End a pending login, and no other: whoever has the password could end those of the owner."""
+    """End a pending login, and no other: a thief of the password must not end the owner's."""
     with database.atomic():
         OneTimeSecret.delete().where(OneTimeSecret.id == one_time.digest(pending.secret)).execute()
 

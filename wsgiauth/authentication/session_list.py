@@ -94,7 +94,7 @@ def handle_of(session_id: str) -> str:
 
 
 def list_sessions(user: User, now: float, current_id: str | None) -> list[ListedSession]:
-    """Return a user's sessions: the current one, those that ended for reuse, then the newest."""
+    """Return a user's sessions: the current one, the copied ones, then the newest ones."""
     rows = (
         Session.select()
         .join(User)

@@ -56,7 +56,7 @@ def start(
     verified, or if the login elsewhere has ended.
 
     Args:
-        lifetime: That of a token by default.
+        lifetime: By default, the lifetime of a token.
         methods: See `methods`.
         origin: The login elsewhere by which the session begins, if there was one.
     """
@@ -108,14 +108,14 @@ def _insert(session: Session, user: User, language: str, origin: Origin | None) 
             if origin is not None and not origin.is_valid_for(user):
                 return False
             _record_login(user, language)
-            is_inserted = bool(insert.execute())
-            if is_inserted and origin is not None:
+            if not insert.execute():
+                return False
+            if origin is not None:
                 origin.record(session.id, is_first=True)
-            if is_inserted:
-                # The language that the owner had before: this login can be that of a thief.
-                details = {"agent": session.agent, "language": user.language}
-                events.emit("login", user_id=user.id, reason=session.methods, details=details)
-            return is_inserted
+            # The language from before this login, which can be a thief's.
+            details = {"agent": session.agent, "language": user.language}
+            events.emit("login", user_id=user.id, reason=session.methods, details=details)
+            return True
     except peewee.IntegrityError:  # a foreign key's: the user or the identity was just deleted
         return False
 

@@ -69,7 +69,7 @@ class IssuedTokens(NamedTuple):
 
 
 class _InvalidTokenError(Exception):
-    """Raised rather than returned, because the cache stores only what is returned."""
+    """Raised rather than returned, because the cache stores returned values."""
 
 
 class Tokens:

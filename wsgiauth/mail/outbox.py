@@ -50,28 +50,24 @@ logger = logging.getLogger("wsgiauth")
 
 
 class Mail(Model):
-    """An email that is to be sent. Times are in seconds since the epoch.
+    """An email to send. Times are in seconds since the epoch."""
 
-    Attributes:
-        id: Random, so that no number is used twice.
-        name: The name that was typed, if no account has been looked up for it.
-        data: JSON: further values for the letter, and the digest of the last secret.
-        language: That of the request or of the account's owner; an empty string if unknown.
-        due_at: When to send it, or to try again; after a claim, the end of the lease.
-        attempts: How often a process has begun to send it.
-        expires_at: When it is not worth sending any more.
-    """
-
+    # Random, so that no number is used twice.
     id: peewee.CharField[str] = peewee.CharField(max_length=32, primary_key=True)
     kind: peewee.CharField[str] = peewee.CharField(max_length=32)
+    # As it was typed, if no account has been looked up for it.
     name: peewee.CharField[str] = peewee.CharField(max_length=EMAIL_MAX_LENGTH, default="")
     user_id: int | None
     user: peewee.ForeignKeyField[User | None] = peewee.ForeignKeyField(
         User, null=True, backref="+", on_delete="CASCADE"
     )
+    # Further values for the letter, and the digest of the last secret, in JSON.
     data: peewee.TextField[str] = peewee.TextField()
+    # The language of the request or of the account's owner; an empty string if unknown.
     language: peewee.CharField[str] = peewee.CharField(max_length=MAX_TAG_LENGTH, default="")
+    # When to send it, or to try again; after a claim, the end of the lease.
     due_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
+    # How often a process has begun to send it.
     attempts: peewee.IntegerField[int] = peewee.IntegerField(default=0)
     expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
 

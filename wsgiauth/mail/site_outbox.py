@@ -39,7 +39,7 @@ def make_outbox(
 
 
 def make_transport(settings: Settings, send_mail: Transport | None = None) -> Transport | None:
-    """Return the application's transport, or that of MAIL_URL; see `make_outbox`."""
+    """Return the application's transport, or the one of MAIL_URL, if it is set."""
     if settings.MAIL_URL is None or send_mail is not None:
         return send_mail
     url = parse_mail_url(settings.MAIL_URL)

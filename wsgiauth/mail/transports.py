@@ -19,7 +19,7 @@ class DeliveryError(WsgiAuthError):
 
 
 class MailServerError(DeliveryError):
-    """The mail server accepts no message of this site at present, whatever the message."""
+    """The mail server accepts no message of this site at present."""
 
 
 class Kept(list[EmailMessage]):

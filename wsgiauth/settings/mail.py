@@ -62,9 +62,9 @@ def parse_mail_url(url: str) -> MailUrl | None:
 def is_mail_url(url: str) -> bool:
     """Return whether a MAIL_URL is well-formed, and its folder exists if it has one."""
     parsed = parse_mail_url(url)
-    if parsed is None or parsed.scheme != "file":
-        return parsed is not None
-    return folder_problem(parsed.folder) is None
+    if parsed is None:
+        return False
+    return parsed.scheme != "file" or folder_problem(parsed.folder) is None
 
 
 def parse_sender(sender: str) -> tuple[str, str] | None:

@@ -34,7 +34,7 @@ class ProviderEntry(NamedTuple):
     link: str = "ask"  # `verified`: an address that both sides have verified connects at once
     groups: str = ""  # the claim that names groups; empty: none does
     prompt: str = ""
-    second_factor: str = "asked"  # `trusted`: that of the provider counts
+    second_factor: str = "asked"  # `trusted`: the provider's second factor counts
     logout: str = "local"  # `provider`: a logout ends the session at the provider, too
 
     def __repr__(self) -> str:

@@ -39,28 +39,20 @@ _TOO_MANY = _("There were too many attempts.")
 
 @dataclass(frozen=True)
 class Limit:
-    """How many attempts are free, and how long the following ones must wait.
+    """How many attempts are free, and how long the following ones must wait."""
 
-    Attributes:
-        reason: The limit's name in events.
-        free: Attempts without a wait; 0 for no limit.
-        waits: Seconds to wait after the last free attempt, after the next one, and so on; the last
-            value applies to all further attempts. With a single 0, attempts never wait.
-        window: Seconds from the first attempt until the count starts again.
-        refusal: The message for people who must wait.
-    """
-
-    reason: str
-    free: int
+    reason: str  # its name in events
+    free: int  # attempts without a wait; 0 for no limit
+    # Seconds to wait after the last free attempt, after the next one, and so on; the last value
+    # applies to all further attempts. With a single 0, attempts never wait.
     waits: tuple[int, ...]
-    window: int
-    refusal: str = _TOO_MANY
+    window: int  # seconds from the first attempt until the count starts again
+    refusal: str = _TOO_MANY  # for people who must wait
 
 
 Networks = tuple[str, ...]  # from `clients.Clients.networks`, the narrowest first
 
-# The limits of an IPv6 /48 are this many times those of a /64, because one subscriber can hold all
-# of its /64 networks.
+# An IPv6 /48 has this many times the limit of a /64: one subscriber can hold all its /64 networks.
 SITE_SHARE = 10
 
 # Seconds by which the clocks of hosts can differ. A longer wait is of a host whose clock is wrong.

@@ -81,7 +81,7 @@ DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 15 * MINUTE)
 
 CODE_FAILURES = 5  # wrong codes of a second factor before a wait
 
-# The free failures of all sessions of a user are this many times those of one.
+# All sessions of a user together have this many times the free failures of one.
 SESSIONS_SHARE = 10
 
 
