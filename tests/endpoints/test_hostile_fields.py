@@ -10,7 +10,7 @@ from tests.support.mails import Post, with_mail
 from tests.support.sites import echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.app import ROUTES
-from wsgiauth.features.panel.group import GROUP_ACTIONS
+from wsgiauth.features.panel.groups import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.forms import Form
 from wsgiauth.testing import logged_in, make_group, make_user

@@ -59,7 +59,7 @@ from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.links.verified_register import VerifiedRegister
 from wsgiauth.features.panel import groups, several, trail, user_search
-from wsgiauth.features.panel.group import GROUP_ACTIONS
+from wsgiauth.features.panel.groups import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.panel.user_query import FILTERS
 from wsgiauth.features.panel.users import ORDERS

@@ -14,7 +14,7 @@ from wsgiauth import Group, User, end_sessions, hash_password, update_user
 from wsgiauth.authentication import one_time, sessions
 from wsgiauth.features import COMPOSERS
 from wsgiauth.features.audit import trail
-from wsgiauth.features.panel.group import GROUP_ACTIONS
+from wsgiauth.features.panel.groups import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.mail import outbox
 from wsgiauth.mail.transports import DeliveryError, MailServerError

@@ -10,8 +10,8 @@ from tests.support.sites import SAME_ORIGIN
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Membership
-from wsgiauth.features.panel import group as group_module
 from wsgiauth.features.panel.administration import MANAGE_USERS
+from wsgiauth.features.panel import groups as groups_module
 
 GROUPS = "/auth/admin/groups"
 
@@ -269,7 +269,7 @@ def test_a_user_that_there_is_not_is_named_in_the_field(browser, editors, typed)
 
 def test_a_user_who_is_deleted_meanwhile_is_not_added(program, make, editors, monkeypatch):
     tim = make("Tim")
-    monkeypatch.setattr(group_module, "find_user", lambda name: tim)
+    monkeypatch.setattr(groups_module, "find_user", lambda name: tim)
     tim.delete_instance()
     refused = program(f"{GROUPS}/{editors.id}/add", {"user": "Tim"}, status=422)
     assert [*refused.json["errors"]] == ["user"]
@@ -277,14 +277,14 @@ def test_a_user_who_is_deleted_meanwhile_is_not_added(program, make, editors, mo
 
 def test_a_group_that_is_deleted_meanwhile_is_not_found(program, make, editors, monkeypatch):
     make("Tim")
-    original = group_module.require_row
+    original = groups_module.require_row
 
     def last_read(environ, model):
         row = original(environ, model)
         editors.delete_instance()
         return row
 
-    monkeypatch.setattr(group_module, "require_row", last_read)
+    monkeypatch.setattr(groups_module, "require_row", last_read)
     program(f"{GROUPS}/{editors.id}/add", {"user": "Tim"}, status=404)
 
 
@@ -336,7 +336,7 @@ def test_whoever_is_no_superuser_only_views(client, make, browser_of, bearer, ed
     )
     fields = {"name": "Writers", "permission": "reports.read", "user": "Ann"}
     heard.clear()
-    for path in ("", *(f"/{editors.id}/{action}" for action in group_module.GROUP_ACTIONS)):
+    for path in ("", *(f"/{editors.id}/{action}" for action in groups_module.GROUP_ACTIONS)):
         refused = client.post_json(GROUPS + path, fields, headers=headers, status=403)
         assert refused.json["code"] == "forbidden"
     event = ("refused", ann.id, "lacks the right to change a group")

@@ -10,10 +10,18 @@ from typing import ClassVar, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import offered_permissions, similar_permission
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import NotFoundError, ValidationError
-from wsgiauth.features.panel.frame import GROUPS, PanelForm, PanelPage, frame_of, panel_url
+from wsgiauth.features.panel.frame import (
+    GROUPS,
+    PanelForm,
+    PanelPage,
+    frame_of,
+    panel_url,
+    require_row,
+)
 from wsgiauth.features.panel.user_query import carrying
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.messages import Joined, _, pgettext
@@ -72,15 +80,12 @@ class ActionForm(PanelForm):
     """Asks before one of its actions, and does it."""
 
     section: ClassVar[str]  # of the panel, in the path
+    model: ClassVar[type[User] | type[Group]]
     actions: ClassVar[Mapping[str, Action]]  # by name
 
     @abstractmethod
     def change(self, submission: MemberSubmission) -> object:
         """Do the action, if the right to it is still there; return False if nothing changed."""
-
-    @abstractmethod
-    def subject(self, environ: WSGIEnvironment) -> str:
-        """Return the name of the user or of the group."""
 
     @abstractmethod
     def document(self, submission: MemberSubmission) -> dict[str, object]:
@@ -98,6 +103,11 @@ class ActionForm(PanelForm):
         """Return what the button of an action says."""
         action = self.actions.get(arguments["action"])
         return "" if action is None else action.button
+
+    def name_in(self, arguments: Mapping[str, str]) -> str:
+        """Return the name of the user or of the group."""
+        row = self.model.get_or_none(self.model.id == int(arguments[ID]))
+        return "" if row is None else str(row)
 
     def act(self, submission: MemberSubmission) -> Response:
         """Do the action; answer with what changed, or send the browser back to its page."""
@@ -130,7 +140,7 @@ class ActionForm(PanelForm):
             frame=frame_of(environ, submission.member.user, self.section),
             action=action,
             is_of_group=self.section == GROUPS,
-            subject=self.subject(environ),
+            subject=str(require_row(environ, self.model)),
             action_url=f"{back_url}/{action.name}{query}",
             back_url=f"{back_url}{query}",
             value=value,

@@ -6,8 +6,7 @@ from wsgiauth.feature import Feature
 from wsgiauth.features.links.invite import Invite
 from wsgiauth.features.panel.administration import MANAGE_USERS
 from wsgiauth.features.panel.frame import Panel
-from wsgiauth.features.panel.group import ChangeGroup, ShowGroup
-from wsgiauth.features.panel.groups import Groups
+from wsgiauth.features.panel.groups import ChangeGroup, Groups, ShowGroup
 from wsgiauth.features.panel.several import ChangeSeveral
 from wsgiauth.features.panel.trail import Events
 from wsgiauth.features.panel.user import ChangeUser, ShowUser

@@ -12,7 +12,7 @@ Every function in this room that uses the database raises peewee.DatabaseError i
 
 from abc import abstractmethod
 from http import HTTPStatus
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.groups import Group
@@ -30,7 +30,7 @@ from wsgiauth.web.request import JSON, content_type
 from wsgiauth.web.responses import Response, redirect
 from wsgiauth.web.urls import mount_url, root_url, routing_number
 
-_Row = TypeVar("_Row", User, Group)
+_Row = TypeVar("_Row", bound=User | Group)
 
 USERS = "users"
 GROUPS = "groups"
@@ -120,7 +120,8 @@ def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
 
 def require_row(environ: WSGIEnvironment, model: type[_Row]) -> _Row:
     """Return the user or the group whose number is in the path, or raise NotFoundError."""
-    row: _Row | None = model.get_or_none(model.id == routing_number(environ))
+    found: Any = model.get_or_none(model.id == routing_number(environ))
+    row: _Row | None = found
     if row is None:
         raise NotFoundError
     return row

@@ -10,8 +10,13 @@ from wsgiauth.features.keys.samples import KEY
 from wsgiauth.features.links.invite import InvitePage
 from wsgiauth.features.panel.actions import ActionPage
 from wsgiauth.features.panel.frame import USERS, Frame
-from wsgiauth.features.panel.group import GROUP_ACTIONS, GroupPage
-from wsgiauth.features.panel.groups import GroupsPage, ListedGroup, SizedGroup
+from wsgiauth.features.panel.groups import (
+    GROUP_ACTIONS,
+    GroupPage,
+    GroupsPage,
+    ListedGroup,
+    SizedGroup,
+)
 from wsgiauth.features.panel.several import SHARED_ACTIONS, Outcome, SeveralPage
 from wsgiauth.features.panel.trail import EventsPage, Person, TrailRow
 from wsgiauth.features.panel.user import Account, UserPage

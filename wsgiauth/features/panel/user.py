@@ -68,7 +68,6 @@ from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.templates import Content
-from wsgiauth.web.urls import ID
 
 _IN_USE = _(
     "Data of the application refers to this account. Delete that data first, or deactivate the"
@@ -207,6 +206,7 @@ class ChangeUser(ActionForm):
 
     section = USERS
     back = BackLink("admin/users/{id}", _("Back to the user"))
+    model = User
     actions = ACTIONS
     fields = ("permission", "group", "login", "key", "identity", "email")
     flags = (ONLY_KNOWN,)
@@ -248,15 +248,6 @@ class ChangeUser(ActionForm):
     def list_query(self, environ: WSGIEnvironment) -> str:
         """Return the query of the list from which the page of the user was opened."""
         return carried_query(environ)
-
-    def subject(self, environ: WSGIEnvironment) -> str:
-        """Return the username."""
-        return require_row(environ, User).username
-
-    def name_in(self, arguments: Mapping[str, str]) -> str:
-        """Return the username."""
-        user = User.get_or_none(User.id == int(arguments[ID]))
-        return "" if user is None else user.username
 
     def document(self, submission: MemberSubmission) -> dict[str, object]:
         """Return what the panel shows of the user."""
