@@ -1,7 +1,7 @@
 """GET, POST /auth/admin/users/several: asks, and does one action with several users.
 
-Each user is changed as by `ChangeUser`, in a transaction of their own: with the same right to each,
-and with the same events.
+Each user is changed as `ChangeUser` does, in a transaction of their own, with the same checks and
+events.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,8 +26,7 @@ from wsgiauth.features.panel.administration import (
 from wsgiauth.features.panel.frame import USERS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.features.panel.groups import list_groups, require_group
 from wsgiauth.features.panel.user import LAST_SUPERUSER
-from wsgiauth.features.panel.user_actions import ACTIONS, UserAction
-from wsgiauth.features.panel.user_changes import GROUP
+from wsgiauth.features.panel.user_actions import ACTIONS, GROUP, UserAction
 from wsgiauth.forms import NEXT, FormPage, MemberSubmission, Refusal
 from wsgiauth.messages import _, list_of
 from wsgiauth.site import Site
@@ -49,17 +48,17 @@ class SharedAction(NamedTuple):
     action: UserAction
     button: str
     question: str  # what will happen
-    idle: str  # why nothing changes for a user to whom it does not apply
-    applies: Callable[[User, MemberSubmission], bool]  # whether it would do anything with a user
+    idle: str  # why nothing changes if it does not apply
+    applies: Callable[[User, MemberSubmission], bool]  # whether it would change a user
 
     @property
     def name(self) -> str:
-        """What the action is called in requests."""
+        """The name of the action in requests."""
         return self.action.name
 
 
 class Outcome(NamedTuple):
-    """What an action did with a user, or would do."""
+    """What an action did, or would do, with a user."""
 
     id: int
     username: str  # empty if there is no such user
@@ -72,12 +71,10 @@ class Outcome(NamedTuple):
 
 
 def _is_logged_in(user: User, submission: MemberSubmission) -> bool:
-    """Return whether a user has a session other than that of the request."""
     return user.sessions.where(Session.id != submission.member.session_id).exists()
 
 
 def _is_outside(user: User, submission: MemberSubmission) -> bool:
-    """Return whether a user is not in the group that was entered."""
     group = Group.objects.find(submission.fields[GROUP.name].strip())
     return group is None or not user.groups.where(Group.id == group.id).exists()
 
@@ -122,20 +119,20 @@ SHARED_ACTIONS: Mapping[str, SharedAction] = {each.name: each for each in _SHARE
 
 
 class SeveralPage(PanelPage, FormPage):
-    """Asks before an action, or says what it did."""
+    """The page that asks before an action, or shows its outcomes."""
 
     template = "admin/several.html"
     several_url = UrlBelow("admin/users/several")  # where the form is sent
-    users_url = UrlBelow("admin/users")  # below which the page of each user is
+    users_url = UrlBelow("admin/users")
     shared: SharedAction
     outcomes: tuple[Outcome, ...]  # of all chosen users
-    is_done: bool = False  # whether the action was done
+    is_done: bool = False
     groups: tuple[str, ...] = ()  # names to choose from, if the action needs a group
     group: str = ""  # what was entered
 
     @property
     def is_shown_once(self) -> bool:
-        """Whether it says what was done."""
+        """Whether it shows what was done."""
         return self.is_done
 
     def of(self, *results: str) -> list[Outcome]:
@@ -144,7 +141,7 @@ class SeveralPage(PanelPage, FormPage):
 
 
 class ChangeSeveral(PanelForm):
-    """Does one of `SHARED_ACTIONS`."""
+    """Does the actions of `SHARED_ACTIONS`."""
 
     step = _("Change several users")
     fields = (_ACTION, GROUP.name)
@@ -169,7 +166,7 @@ class ChangeSeveral(PanelForm):
         return site.pages.render(environ, self.page(submission, Refusal()))
 
     def act(self, submission: MemberSubmission) -> Response:
-        """Do the action with each user, and answer what became of it."""
+        """Do the action with each user, and answer with the outcomes."""
         shared = _require_action(submission)
         if shared.action.field is not None:
             require_group(submission.fields[GROUP.name], GROUP.name)
@@ -180,7 +177,7 @@ class ChangeSeveral(PanelForm):
         return submission.site.pages.render(submission.environ, page)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> SeveralPage:
-        """Return the page that asks."""
+        """Return the page that asks before the action."""
         shared = _require_action(submission)
         outcomes = _outcomes(submission, partial(_foresee, shared, submission))
         page = _page(submission, shared, outcomes)
@@ -194,18 +191,18 @@ class ChangeSeveral(PanelForm):
 
 
 def shared_actions(member: User) -> tuple[SharedAction, ...]:
-    """Return what a member of the staff can do with several users."""
+    """Return the actions that a member of the staff can do with several users."""
     actor = _read_party(member)
     return tuple(each for each in _SHARED if _refusal_reason(each.action.right, actor) is None)
 
 
 def _read_party(member: User) -> Party:
-    # The permissions of a superuser do not matter, and are not read.
+    # Do not read the permissions of a superuser: they do not matter.
     return Party(member, frozenset() if can_govern(member) else member.permissions)
 
 
 def _refusal_reason(right: Right, actor: Party) -> str | None:
-    """Return why `actor` cannot change even a user without any rights, for people, or None."""
+    """Return why `actor` cannot even change a user without rights, for people, or None."""
     return refusal_reason(right, actor, Party(User(), frozenset()))
 
 
@@ -219,7 +216,7 @@ def _require_action(submission: MemberSubmission) -> SharedAction:
 
 
 def _require_numbers(submission: MemberSubmission) -> list[int]:
-    """Return the numbers of the chosen users, each once."""
+    """Return the ids of the chosen users, each once."""
     given = submission.lists[USERS]
     if not 0 < len(given) <= MOST:
         message = _("Choose at least one user, and at most %(most)s.", most=MOST)
@@ -233,7 +230,7 @@ def _require_numbers(submission: MemberSubmission) -> list[int]:
 def _outcomes(
     submission: MemberSubmission, decide: Callable[[User], tuple[str, str]]
 ) -> list[Outcome]:
-    """Return the outcome for each chosen user: the result and the detail that `decide` returns."""
+    """Return the outcome for each chosen user; `decide` returns its result and detail."""
     numbers = _require_numbers(submission)
     users = {each.id: each for each in User.select().where(User.id.in_(numbers))}
     return [
@@ -245,7 +242,7 @@ def _outcomes(
 
 
 def _foresee(shared: SharedAction, submission: MemberSubmission, user: User) -> tuple[str, str]:
-    """Return what `_change` would."""
+    """Return what `_change` would return."""
     member = submission.member.user
     reason = refusal_reason(shared.action.right, _read_party(member), Party(user, user.permissions))
     if reason is not None:
@@ -256,7 +253,6 @@ def _foresee(shared: SharedAction, submission: MemberSubmission, user: User) -> 
 
 
 def _change(shared: SharedAction, submission: MemberSubmission, user: User) -> tuple[str, str]:
-    """Change a user, if the member of the staff has the right to."""
     action = shared.action
     try:
         has_changed = administer(

@@ -50,8 +50,14 @@ from wsgiauth.features.panel.frame import (
 )
 from wsgiauth.features.panel.groups import ListedGroup, list_groups
 from wsgiauth.features.panel.trail import TrailRow, trail_rows
-from wsgiauth.features.panel.user_actions import ACTIONS, NOTICES, UserAction
-from wsgiauth.features.panel.user_changes import GROUP, IDENTITY, KEY
+from wsgiauth.features.panel.user_actions import (
+    ACTIONS,
+    GROUP,
+    IDENTITY,
+    KEY,
+    NOTICES,
+    UserAction,
+)
 from wsgiauth.features.panel.user_query import carried_query, carrying
 from wsgiauth.features.panel.user_search import FoundUser
 from wsgiauth.features.providers.identities import ListedIdentity, list_identities
@@ -80,7 +86,7 @@ _FIELDS = FoundUser._fields
 
 
 class Account(Content):
-    """What the panel shows of a user, and what the member of the staff can do with them."""
+    """A user as the panel shows them, with the actions that a member of the staff can do."""
 
     id: int
     username: str
@@ -93,18 +99,18 @@ class Account(Content):
     last_login_at: datetime | None
     permissions: tuple[HeldPermission, ...]
     groups: tuple[ListedGroup, ...]
-    logins: tuple[ListedSession, ...]  # those that are valid, the newest first; at most `LISTED`
-    failed_logins: tuple[FailedLogin, ...]  # the last, the newest first
+    logins: tuple[ListedSession, ...]  # valid, the newest first; at most `LISTED`
+    failed_logins: tuple[FailedLogin, ...]  # the last ones, the newest first
     waits: tuple[Wait, ...]  # why logins are refused now
-    second_factors: UserFactors | None  # None on a site that has none
-    keys: tuple[ListedKey, ...]  # those that have not expired, the newest first
+    second_factors: UserFactors | None  # None on a site without second factors
+    keys: tuple[ListedKey, ...]  # valid, the newest first
     has_password: bool
     identities: tuple[ListedIdentity, ...] | None  # None on a site without other providers
     actions: Mapping[str, UserAction]
 
     @classmethod
     def read(cls, site: Site, target: User, viewer: UserSession) -> "Account":
-        """Return what the panel shows of `target` to `viewer`."""
+        """Return `target` as the panel shows them to `viewer`."""
         held = held_permissions(target)
         parties = (
             Party(viewer.user, viewer.user.permissions),
@@ -147,7 +153,7 @@ class Account(Content):
         }
 
     def in_section(self, section: str) -> list[UserAction]:
-        """Return the actions that are offered in a section of the page."""
+        """Return the actions in a section of the page."""
         return [each for each in self.actions.values() if each.section == section]
 
 
@@ -158,13 +164,13 @@ class UserPage(PanelPage):
     groups_url = UrlBelow("admin/groups")
     users_url = UrlBelow("admin/users")
     account: Account
-    user_url: str  # the path of this page, below which the actions are
-    list_url: str  # the list of users, as it was
-    list_query: str  # of the links to actions, so that they lead back to it, too; can be empty
-    is_own: bool  # whether it is the member of the staff
+    user_url: str  # the path of this page and, with their names, of the actions
+    list_url: str  # the list from which the page was opened
+    list_query: str  # for the links to actions, so that they lead back to the list; can be empty
+    is_own: bool  # the user is the member of the staff
     choices: Mapping[str, tuple[str, ...]]  # for the fields of the actions, by field
     provider_titles: Mapping[str, str]  # the titles of the identities' providers, by identity
-    events: tuple[TrailRow, ...]  # the newest
+    events: tuple[TrailRow, ...]  # the newest ones
     events_url: str  # all events of the user
     sections: tuple[str, ...] = (ACCESS, RIGHTS, DANGER)  # of actions
     limit: int = LISTED  # how many sessions are shown at most
@@ -202,7 +208,7 @@ class ShowUser(PanelEndpoint):
 
 
 class ChangeUser(ActionForm):
-    """Does what `user_actions.ACTIONS` lists."""
+    """Does the actions of `user_actions.ACTIONS`."""
 
     section = USERS
     back = BackLink("admin/users/{id}", _("Back to the user"))
@@ -224,7 +230,7 @@ class ChangeUser(ActionForm):
             raise refused(member, TO_CHANGE_AN_ACCOUNT, reason)
 
     def change(self, submission: MemberSubmission) -> object:
-        """Do the action, if the member of the staff still has the right to."""
+        """Do the action."""
         action = require_action(submission.environ, ACTIONS)
         target = require_row(submission.environ, User)
         action.count(target, submission)
@@ -250,7 +256,7 @@ class ChangeUser(ActionForm):
         return carried_query(environ)
 
     def document(self, submission: MemberSubmission) -> dict[str, object]:
-        """Return what the panel shows of the user."""
+        """Return the user as the panel shows them."""
         target = require_row(submission.environ, User)
         return Account.read(submission.site, target, submission.member).document()
 
@@ -273,13 +279,13 @@ class ChangeUser(ActionForm):
 
 
 def _titles(listed: Iterable[ListedIdentity], settings: Settings) -> dict[str, str]:
-    """Return what the site calls the providers of accounts, by the ids of these."""
+    """Return the titles of the providers of identities, by identity."""
     entries = parse_entries(settings.OIDC_PROVIDERS)
     return {each.id: each.title(entries) for each in listed}
 
 
 def _choices(account: Account) -> dict[str, tuple[str, ...]]:
-    """Return what to choose from for the actions that are offered."""
+    """Return the choices for the fields of the actions."""
     if "grant" not in account.actions:
         return {}
     groups = tuple(each.name for each in list_groups())

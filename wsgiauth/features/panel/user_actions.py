@@ -1,11 +1,19 @@
-"""The table of what a member of the staff can do with a user."""
+"""What a member of the staff can do with a user: a table of actions, and what they do."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 
-from wsgiauth.accounts.models import User, is_proven_here
+from wsgiauth.accounts import names, update_user
+from wsgiauth.features.panel.administration import Party, Right, refusal_reason
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User, is_proven_here, verified_by_operator
 from wsgiauth.authentication import sessions
+from wsgiauth.authentication.session_list import revoke_by_handle
+from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.features.factors import factors
+from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.links.letters import send_reset
 from wsgiauth.features.panel.actions import (
     ACCESS,
     DANGER,
@@ -15,51 +23,109 @@ from wsgiauth.features.panel.actions import (
     RIGHTS,
     UNCHANGED,
     Action,
+    Field,
     read_new_permission,
     read_permission,
 )
-from wsgiauth.features.panel.administration import Party, Right, refusal_reason
-from wsgiauth.features.panel.user_changes import (
-    EMAIL,
-    GROUP,
-    IDENTITY,
-    KEY,
-    LOGIN,
-    count_link,
-    disconnect,
-    end_key,
-    end_login,
-    named_group,
-    send_link,
-    set_flag,
-    verify_email,
-)
+from wsgiauth.features.panel.groups import require_group
+from wsgiauth.features.providers import origins as provider_origins
 from wsgiauth.forms import MemberSubmission
+from wsgiauth.forms.endpoint import require_part
 from wsgiauth.messages import _, pgettext
 from wsgiauth.settings import Settings
+
+GROUP = Field("group", _("Group"))
+LOGIN = Field("login", _("Session"))
+KEY = Field("key", _("API key"))
+IDENTITY = Field("identity", _("Account"))
+EMAIL = Field("email", _("Email address"))
+
+_LAST_WAY_IN = _(
+    "This is the only way to log in to the account. Send a link to choose a password first, or"
+    " deactivate the account."
+)
+
+
+def _set_flag(flag: str, value: bool) -> Callable[[User, MemberSubmission], object]:
+    def change(user: User, submission: MemberSubmission) -> bool:
+        setattr(user, flag, value)
+        return bool(user.save())
+
+    return change
+
+
+def _verify_email(user: User, submission: MemberSubmission) -> bool:
+    # Members of the staff enter the address: their page can be older than the user's address.
+    if names.key(names.typed(submission.fields[EMAIL.name])) != user.email_key:
+        raise ValidationError({EMAIL.name: [_("This is not the address of the user.")]})
+    return update_user(user, **verified_by_operator(user))
+
+
+def _end_login(user: User, submission: MemberSubmission) -> None:
+    handle = submission.fields[LOGIN.name]
+    if not handle:
+        raise ValidationError({LOGIN.name: [_("Choose a session.")]})
+    if revoke_by_handle(user, handle, submission.site.tokens.now()) is None:
+        raise RequestError(
+            HTTPStatus.NOT_FOUND, "no_such_login", _("This session has already ended.")
+        )
+
+
+def _end_key(user: User, submission: MemberSubmission) -> None:
+    key_id = submission.fields[KEY.name].strip()
+    if not key_id:
+        raise ValidationError({KEY.name: [_("Choose an API key.")]})
+    if not keys.revoke(user, key_id):
+        raise RequestError(
+            HTTPStatus.NOT_FOUND,
+            "no_such_key",
+            _("This API key has already been revoked or has expired."),
+        )
+
+
+def _disconnect(user: User, submission: MemberSubmission) -> None:
+    handle = submission.fields[IDENTITY.name].strip()
+    try:
+        provider_origins.disconnect(user, handle, submission.site.ways_in)
+    except ValidationError:  # which names the field of another form
+        gone = _("This account is not connected any more.")
+        message = gone if handle else _("Choose an account.")
+        raise ValidationError({IDENTITY.name: [message]}) from None
+    except RequestError as error:
+        raise RequestError(error.status, error.code, _LAST_WAY_IN) from None
+
+
+def _count_link(user: User, submission: MemberSubmission) -> None:
+    if user.is_active:  # others are refused, and get none
+        submission.site.mail_limits.count_by_staff(user)
+
+
+def _send_link(user: User, submission: MemberSubmission) -> None:
+    if not user.is_active:
+        raise RequestError(
+            HTTPStatus.CONFLICT, "inactive", _("The account is inactive. Activate it first.")
+        )
+    site = submission.site
+    send_reset(require_part(site.outbox), user, mount=site.pages.mount)
+
+
+def _named_group(submission: MemberSubmission) -> Group:
+    return require_group(submission.fields[GROUP.name], GROUP.name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class UserAction(Action):
-    """Something that a member of the staff can do with a user.
-
-    Attributes:
-        change: Does it, in a transaction, with the user as stored; returns False if nothing
-            changed.
-        count: Counts it if it is limited, before the transaction, and raises what refuses it.
-        asks_first: Whether it has a page that asks first.
-        is_removal: Whether it can take away a superuser.
-        exists: Whether a site with these settings has it.
-        applies: Whether it would do anything with this user.
-    """
+    """An action on a user."""
 
     right: Right
+    # Runs in a transaction, with the user as stored; returns False if nothing changed.
     change: Callable[[User, MemberSubmission], object]
+    # Counts a limited action before the transaction, and raises an exception at the limit.
     count: Callable[[User, MemberSubmission], None] = lambda user, submission: None
-    asks_first: bool = False
-    is_removal: bool = False
-    exists: Callable[[Settings], bool] = lambda settings: True
-    applies: Callable[[User], bool] = lambda user: True
+    asks_first: bool = False  # has a page that asks first
+    is_removal: bool = False  # can take away a superuser
+    exists: Callable[[Settings], bool] = lambda settings: True  # on a site with these settings
+    applies: Callable[[User], bool] = lambda user: True  # would change this user
 
     def is_offered(self, actor: Party, target: Party, settings: Settings) -> bool:
         """Return whether the page of `target` offers it to `actor`."""
@@ -75,7 +141,7 @@ _ACTIONS = (
         question=_("The user can log in again."),
         done=_("The account is active again."),
         right=Right.MANAGE,
-        change=set_flag("is_active", True),
+        change=_set_flag("is_active", True),
         applies=lambda user: not user.is_active,
     ),
     UserAction(
@@ -88,7 +154,7 @@ _ACTIONS = (
         ),
         done=_("The account is inactive: the user cannot log in, and all sessions are revoked."),
         right=Right.MANAGE,
-        change=set_flag("is_active", False),
+        change=_set_flag("is_active", False),
         asks_first=True,
         is_removal=True,
         applies=lambda user: user.is_active,
@@ -115,7 +181,7 @@ _ACTIONS = (
         question=_("The user is logged out of this session."),
         done=_("The session has been revoked."),
         right=Right.SUPPORT,
-        change=end_login,
+        change=_end_login,
         field=LOGIN,
     ),
     UserAction(
@@ -127,7 +193,7 @@ _ACTIONS = (
         ),
         done=_("The API key has been revoked."),
         right=Right.SUPPORT,
-        change=end_key,
+        change=_end_key,
         field=KEY,
         asks_first=True,
     ),
@@ -140,7 +206,7 @@ _ACTIONS = (
         ),
         done=_("The account of the other provider has been disconnected."),
         right=Right.MANAGE,
-        change=disconnect,
+        change=_disconnect,
         field=IDENTITY,
         asks_first=True,
         exists=lambda settings: bool(settings.OIDC_PROVIDERS),
@@ -166,8 +232,8 @@ _ACTIONS = (
         question=_("The user gets an email with a link to choose a new password."),
         done=_("An email with a link to choose a new password is on its way to the user."),
         right=Right.SUPPORT,
-        change=send_link,
-        count=count_link,
+        change=_send_link,
+        count=_count_link,
         exists=lambda settings: settings.MAIL_URL is not None,
         applies=lambda user: user.is_active,
     ),
@@ -183,7 +249,7 @@ _ACTIONS = (
         ),
         done=_("Email address verified."),
         right=Right.GOVERN,  # applications can give rights by the domain of a verified address
-        change=verify_email,
+        change=_verify_email,
         field=EMAIL,
         asks_first=True,
         applies=lambda user: not is_proven_here(user),
@@ -214,7 +280,7 @@ _ACTIONS = (
         question=_("The user gets the permissions of this group."),
         done=_("The user has been added to the group."),
         right=Right.GOVERN,
-        change=lambda user, submission: user.join(named_group(submission)),
+        change=lambda user, submission: user.join(_named_group(submission)),
         field=GROUP,
     ),
     UserAction(
@@ -223,7 +289,7 @@ _ACTIONS = (
         question=_("The user loses the permissions of this group."),
         done=_("The user has been removed from the group."),
         right=Right.GOVERN,
-        change=lambda user, submission: user.leave(named_group(submission)),
+        change=lambda user, submission: user.leave(_named_group(submission)),
         field=GROUP,
     ),
     UserAction(
@@ -233,7 +299,7 @@ _ACTIONS = (
         question=_("The user can open this panel, and see all users."),
         done=_("The user is now a member of the staff."),
         right=Right.GOVERN,
-        change=set_flag("is_staff", True),
+        change=_set_flag("is_staff", True),
         asks_first=True,
         applies=lambda user: not user.is_staff,
     ),
@@ -244,7 +310,7 @@ _ACTIONS = (
         question=_("The user can no longer open this panel."),
         done=_("The user is no longer a member of the staff."),
         right=Right.GOVERN,
-        change=set_flag("is_staff", False),
+        change=_set_flag("is_staff", False),
         asks_first=True,
         applies=lambda user: user.is_staff,
     ),
@@ -258,7 +324,7 @@ _ACTIONS = (
         ),
         done=_("The user is now a superuser."),
         right=Right.GOVERN,
-        change=set_flag("is_superuser", True),
+        change=_set_flag("is_superuser", True),
         asks_first=True,
         applies=lambda user: not user.is_superuser,
     ),
@@ -269,7 +335,7 @@ _ACTIONS = (
         question=_("The user keeps only the permissions that have been granted."),
         done=_("The user is no longer a superuser."),
         right=Right.GOVERN,
-        change=set_flag("is_superuser", False),
+        change=_set_flag("is_superuser", False),
         asks_first=True,
         is_removal=True,
         applies=lambda user: user.is_superuser,
